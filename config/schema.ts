@@ -1,0 +1,111 @@
+import { z } from 'zod';
+
+const MiB = 1024 * 1024;
+
+/**
+ * The whole configuration. Every key has a description; `example.yaml` shows each of them. Set in the YAML file, or as
+ * `EARSHOT_` + the path in upper snake case, `__` between levels (`EARSHOT_LOG__LEVEL`); the environment wins.
+ */
+export const ConfigSchema = z.strictObject({
+  host: z.string().min(1).default('127.0.0.1').describe('Address to listen on; 0.0.0.0 for every interface'),
+  port: z.coerce.number().int().min(0).max(65535).default(8420).describe('TCP port; 0 takes any free one'),
+  dataDir: z.string().min(1).default('./data').describe('Where the database, keys and models live'),
+  log: z
+    .strictObject({
+      level: z
+        .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
+        .default('info')
+        .describe('Least level to print'),
+      format: z.enum(['pretty', 'json']).default('pretty').describe('For people, or one JSON object a line'),
+    })
+    .prefault({}),
+  account: z
+    .string()
+    .trim()
+    .min(1)
+    .max(100)
+    .default('owner')
+    .describe('Name of the account made on the first start'),
+  stt: z
+    .array(z.string())
+    .default(['sherpa-onnx', 'pocketsphinx'])
+    .describe('Speech recognisers in order of preference; the first that works and has the language serves'),
+  listen: z
+    .strictObject({
+      idleMs: z.coerce
+        .number()
+        .int()
+        .min(100)
+        .default(90_000)
+        .describe('A socket without any message is closed after this'),
+      heartbeatMs: z.coerce
+        .number()
+        .int()
+        .min(50)
+        .default(10_000)
+        .describe('Between WebSocket pings; two missed pongs close'),
+      maxQueuedBytes: z.coerce
+        .number()
+        .int()
+        .min(64 * 1024)
+        .default(4 * MiB)
+        .describe('Undecoded audio and unread speech that one stream may hold; past it the socket is paused'),
+      maxUnsentBytes: z.coerce
+        .number()
+        .int()
+        .min(64 * 1024)
+        .default(5 * MiB)
+        .describe('Answers that a slow reader may leave unread before it is closed with 1008'),
+      maxConnectionsPerUser: z.coerce
+        .number()
+        .int()
+        .min(1)
+        .default(50)
+        .describe('Live sockets of one account'),
+      maxConnections: z.coerce.number().int().min(1).default(1000).describe('Live sockets in all'),
+    })
+    .prefault({}),
+  bridge: z
+    .strictObject({
+      core: z
+        .url({ protocol: /^wss?$/ })
+        .optional()
+        .describe("Where core listens, ws://host:port; absent: this configuration's host and port"),
+      key: z
+        .string()
+        .min(1)
+        .optional()
+        .meta({ secret: true })
+        .describe('API key with scope listen; absent: asked of the core that runs on this data directory'),
+      spoolBytes: z.coerce
+        .number()
+        .int()
+        .min(64 * 1024)
+        .default(256 * MiB)
+        .describe('Audio kept on disk while core is away; the oldest is dropped past it'),
+      drivers: z
+        .array(z.string())
+        .default([])
+        .describe('Further drivers: paths, relative to the configuration file'),
+      devices: z
+        .array(z.string())
+        .default([])
+        .describe('Only these wearables, by name or address; empty: every one that a driver knows'),
+      conversationTimeoutS: z.coerce
+        .number()
+        .int()
+        .min(2)
+        .max(14400)
+        .default(120)
+        .describe('Seconds of silence that end a conversation'),
+    })
+    .prefault({}),
+  plugins: z
+    .record(z.string(), z.union([z.literal(false), z.record(z.string(), z.unknown())]))
+    .default({})
+    .describe(
+      'Options by plugin name. `use: <path or package>` loads one that is not built in; `false` switches one off',
+    ),
+});
+
+export type Config = z.infer<typeof ConfigSchema>;

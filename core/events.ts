@@ -1,0 +1,23 @@
+import { EventEmitter } from 'node:events';
+import type { Conversation, Segment } from './model.ts';
+
+/** What happens inside the house, told after the transaction that made it true has committed. */
+export interface Events {
+  /** New or changed segments of a conversation. */
+  segments: [{ userId: string; conversationId: string; segments: Segment[] }];
+  /** A conversation ended and its processing begins. */
+  'conversation.processing': [{ userId: string; conversationId: string }];
+  /** Processing is over: the conversation is `completed` (or `failed`). */
+  'conversation.processed': [{ userId: string; conversation: Conversation }];
+  /** A conversation without a single segment ended and was removed. */
+  'conversation.dropped': [{ userId: string; conversationId: string }];
+}
+
+export type EventBus = EventEmitter<Events>;
+
+/** One per process. Listeners are synchronous and must not throw; slow ones keep a bounded queue of their own. */
+export function createEvents(): EventBus {
+  const events = new EventEmitter<Events>();
+  events.setMaxListeners(0); // one listener per live socket
+  return events;
+}

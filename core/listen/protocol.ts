@@ -1,0 +1,112 @@
+/** The wire of `/v4/listen`: query parameters, messages and close codes. Shared with the bridge; nothing but schemas. */
+import { z } from 'zod';
+
+/** WebSocket close codes as this interface uses them. */
+export const CLOSE = {
+  normal: 1000,
+  goingAway: 1001,
+  unsupportedAudio: 1003,
+  policy: 1008,
+  tooBig: 1009,
+  failed: 1011,
+  restarting: 1012,
+  tryLater: 1013,
+} as const;
+
+/** A binary message of this many bytes or fewer is a keep-alive. */
+export const KEEP_ALIVE_BYTES = 2;
+export const MAX_MESSAGE_BYTES = 1024 * 1024;
+
+/** Rates that each codec may have, in Hz: the inclusive range or the list, and what an absent `sample_rate` means. */
+export const CODECS = {
+  pcm16: { rates: { from: 8000, to: 48000 }, default: 16000 },
+  opus: { rates: [8000, 12000, 16000, 24000, 48000], default: 16000 },
+  opus_fs320: { rates: [8000, 12000, 16000, 24000, 48000], default: 16000 },
+} as const satisfies Record<
+  string,
+  { rates: readonly number[] | { from: number; to: number }; default: number }
+>;
+export type Codec = keyof typeof CODECS;
+
+const flag = z.enum(['true', 'false', '1', '0']).transform(value => value === 'true' || value === '1');
+const integer = z
+  .string()
+  .regex(/^-?\d+$/, 'must be a whole number')
+  .transform(Number);
+
+/** Query parameters, as strings. `codec` and `sample_rate` are checked apart: they have a close code of their own. */
+export const ListenQuery = z.object({
+  uid: z.string().optional(),
+  language: z
+    .string()
+    .regex(/^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/, 'must be a language code, or multi')
+    .default('en')
+    .transform(code => (code === 'auto' ? 'multi' : code)),
+  codec: z.string().default('pcm8'),
+  sample_rate: z.string().optional(),
+  channels: integer.pipe(z.number().min(1).max(2)).default(1),
+  include_speech_profile: flag.default(true),
+  conversation_timeout: integer
+    .transform(seconds => (seconds === -1 ? 14400 : seconds))
+    .pipe(z.number().min(2, 'must be 2 to 14400').max(14400, 'must be 2 to 14400'))
+    .default(120),
+  stt_service: z.string().optional(),
+  custom_stt: z.enum(['enabled', 'disabled']).default('disabled'),
+  source: z.string().optional(),
+  client_device_id: z.string().max(200).optional(),
+  started_at: z.iso.datetime({ offset: true }).transform(Date.parse).optional(),
+  stream: z.string().min(1).max(100).optional(),
+  from: integer.pipe(z.number().min(0)).optional(),
+  ack: z.enum(['enabled', 'disabled']).default('disabled'),
+});
+export type ListenQuery = z.infer<typeof ListenQuery>;
+
+/** Text messages from the client. An unknown `type` is ignored and counted. */
+export const ClientMessage = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('finish_conversation') }),
+  z.object({ type: z.literal('gap'), ms: z.number().int().min(0).max(86_400_000) }),
+]);
+export type ClientMessage = z.infer<typeof ClientMessage>;
+
+/** A transcript segment on the wire; segments are sent as a bare array of these. */
+export const WireSegment = z.object({
+  id: z.string(),
+  text: z.string(),
+  speaker: z.string(),
+  speaker_id: z.number().int(),
+  is_user: z.boolean(),
+  person_id: z.string().nullable(),
+  start: z.number(),
+  end: z.number(),
+  speech_profile_processed: z.boolean(),
+  stt_provider: z.string().nullable(),
+});
+export type WireSegment = z.infer<typeof WireSegment>;
+
+/** Messages from the server that are objects. Clients ignore the types they do not know. */
+export const ServerEvent = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('service_status'),
+    status: z.string(),
+    status_text: z.string().optional(),
+    provider: z.string().optional(),
+    outcome: z.string().optional(),
+    retryable: z.boolean().optional(),
+    reason: z.string().optional(),
+  }),
+  z.object({
+    type: z.literal('conversation_session'),
+    conversation_id: z.string(),
+    status: z.string(),
+    received: z.number().int().optional(),
+  }),
+  z.object({ type: z.literal('memory_processing_started'), memory_id: z.string() }),
+  z.object({
+    type: z.literal('memory_created'),
+    memory: z.object({ id: z.string(), structured: z.object({ title: z.string(), overview: z.string() }) }),
+    messages: z.array(z.unknown()),
+  }),
+  z.object({ type: z.literal('ack'), messages: z.number().int(), samples: z.number().int() }),
+  z.object({ type: z.literal('error'), code: z.string(), message: z.string().optional() }),
+]);
+export type ServerEvent = z.infer<typeof ServerEvent>;

@@ -1,0 +1,157 @@
+/**
+ * The words of the house, as types. Instants are UTC epoch milliseconds (`…At`), lengths of audio are samples at
+ * 16 kHz mono unless a name says otherwise, positions in a conversation are seconds. Ids are lower-case UUIDs.
+ */
+
+export interface Clock {
+  /** UTC epoch milliseconds. */
+  now(): number;
+  /** Resolves after `ms`, rejects with the signal's reason when aborted. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+export interface User {
+  id: string;
+  /** Unique; what people type on the command line. */
+  name: string;
+  /** Who vouches for this user, and under which name: the identity provider's `iss` and `sub`. */
+  issuer: string;
+  subject: string;
+  createdAt: number;
+}
+
+export type Scope =
+  | `${'conversations' | 'memories' | 'action_items' | 'goals'}:${'read' | 'write'}`
+  /** Devices: `/v4/listen` and voice messages. */
+  | 'listen';
+
+export interface ApiKey {
+  id: string;
+  userId: string;
+  name: string;
+  /** SHA-256 of the raw key, hex. The raw key is shown once and never stored. */
+  hash: string;
+  /** `omi_dev_` + first 4 + `...` + last 4, for lists. */
+  hint: string;
+  scopes: Scope[];
+  createdAt: number;
+}
+
+export type ConversationStatus = 'in_progress' | 'processing' | 'completed' | 'failed';
+
+export interface ActionItemDraft {
+  description: string;
+  completed: boolean;
+  dueAt: number | null;
+}
+export interface CalendarEvent {
+  title: string;
+  description: string;
+  startAt: number;
+  /** Minutes. */
+  duration: number;
+  created: boolean;
+}
+
+/** What the pipeline makes of a transcript. */
+export interface Structured {
+  title: string;
+  overview: string;
+  category: string;
+  emoji: string;
+  actionItems: ActionItemDraft[];
+  events: CalendarEvent[];
+}
+
+export interface Geolocation {
+  latitude: number;
+  longitude: number;
+  address: string | null;
+  googlePlaceId: string | null;
+  locationType: string | null;
+}
+
+export interface Conversation {
+  id: string;
+  userId: string;
+  status: ConversationStatus;
+  createdAt: number;
+  /** First audio sample; null until there is one. Segment times count from here. */
+  startedAt: number | null;
+  finishedAt: number | null;
+  structured: Structured;
+  language: string | null;
+  source: string;
+  /** The wearable or app it came from: a reconnect by the same source and device continues it. */
+  deviceId: string | null;
+  folderId: string | null;
+  geolocation: Geolocation | null;
+  discarded: boolean;
+  starred: boolean;
+  locked: boolean;
+  /** Silence after which it ends. */
+  timeoutMs: number;
+  /** The last heard speech or stored segment, wall clock. */
+  lastActivityAt: number;
+}
+
+export interface Segment {
+  id: string;
+  userId: string;
+  conversationId: string;
+  text: string;
+  /** Seconds since the conversation's `startedAt`. */
+  start: number;
+  end: number;
+  /** `SPEAKER_00` and up. */
+  speaker: string;
+  speakerId: number;
+  isUser: boolean;
+  personId: string | null;
+  sttProvider: string | null;
+}
+
+/** How far a stream has come. Written in the same transaction as the segments it stands for. */
+export interface StreamProgress {
+  /** Sample up to which everything is stored as segments or known to be silence. Replay starts here, nowhere else. */
+  through: number;
+  /** Client messages that lie wholly below `through`: they need not be sent again. */
+  received: number;
+  /** Sample at which message number `received` begins (at most `through`). */
+  receivedSample: number;
+}
+
+/** One recording as its client numbers it; a connection is a piece of it. One row per channel. */
+export interface Stream extends StreamProgress {
+  id: string;
+  userId: string;
+  /** The client's own id of it (`stream=`); null for a connection that cannot resume. */
+  clientStream: string | null;
+  channel: number;
+  conversationId: string;
+  source: string;
+  deviceId: string | null;
+  codec: string;
+  /** Wall-clock time of sample 0; null until audio came. */
+  anchorAt: number | null;
+}
+
+export interface Person {
+  id: string;
+  userId: string;
+  name: string;
+  createdAt: number;
+}
+
+/** A piece of durable work. `key` is unique among the unfinished jobs of its kind. */
+export interface Job {
+  id: string;
+  kind: string;
+  key: string;
+  payload: Record<string, unknown>;
+  runAt: number;
+  /** Runs begun so far, this one included. */
+  attempts: number;
+  /** Proof that the lease is still ours; changes with every claim. */
+  lease: string;
+}

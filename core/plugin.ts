@@ -1,0 +1,297 @@
+/**
+ * The contract between core and its plugins: types only. A plugin is a module whose default export is a `Plugin`;
+ * `plugins/README.md` shows a complete one. Plugins import nothing from core but these types.
+ */
+import type { z } from 'zod';
+import type { AppError, ErrorCode } from './errors.ts';
+import type { Log } from './log.ts';
+import type {
+  ApiKey,
+  Clock,
+  Conversation,
+  ConversationStatus,
+  Job,
+  Person,
+  Segment,
+  Stream,
+  StreamProgress,
+  User,
+} from './model.ts';
+
+/** A vendor, as a value. */
+export interface Plugin<Options = never> {
+  /** Unique, kebab-case; also the name of its section in the configuration. */
+  name: string;
+  /** The version of this contract. */
+  api: 1;
+  /** For people: what it is, and what it is good for. */
+  title: string;
+  /**
+   * The schema of its options. Core hands in zod, so a plugin needs no package for it. Mark a secret with
+   * `.meta({ secret: true })`: it may then also come from a file, and is never printed.
+   */
+  options?: (zod: typeof z) => z.ZodType<Options>;
+  /** Opens what it needs and returns what it can do. Has 10 seconds; on failure everything pushed to `onStop` is undone. */
+  setup(context: PluginContext<Options>): Capabilities | Promise<Capabilities>;
+}
+
+export interface PluginContext<Options> {
+  options: Options;
+  /** Tagged with the plugin's name; secrets are redacted. */
+  log: Log;
+  clock: Clock;
+  /** Aborted when the plugin is to stop, also while `setup` still runs. */
+  signal: AbortSignal;
+  /** A directory of its own, created, mode 0700. */
+  dataDir: string;
+  /** Small durable values of its own, in the database. Not there for storage plugins, which load before it. */
+  state: PluginState;
+  /** For addresses that the operator configured. */
+  fetch: typeof fetch;
+  /** Undone newest first when the plugin stops or its setup fails; each has 5 seconds. */
+  onStop(undo: () => void | Promise<void>): void;
+  /** Makes the error that core understands. */
+  error(code: ErrorCode, message: string, options?: { cause?: unknown; retryAfter?: number }): AppError;
+  /** Reports a death after setup: the plugin is shown as degraded and started again with backoff. */
+  fail(error: Error): void;
+}
+
+/** Values are JSON, at most 64 KiB each. `version` counts writes from 1. */
+export interface PluginState {
+  get(key: string): Promise<{ value: unknown; version: number } | null>;
+  /** Writes if the stored version still is `version` (0: not there yet). Resolves to whether it did. */
+  compareAndSet(key: string, version: number, value: unknown): Promise<boolean>;
+  list(prefix?: string): Promise<string[]>;
+  delete(key: string): Promise<void>;
+}
+
+/** What `setup` answers; each capability at most once. */
+export interface Capabilities {
+  stt?: SttProvider;
+  vad?: VadProvider;
+  storage?: Storage;
+  identity?: IdentityProvider;
+}
+
+// ── speech recognition ──────────────────────────────────────────────────────────────────────────────────────────
+
+export interface SttProvider {
+  /** Of the audio that it wants, in Hz. Core resamples. */
+  sampleRate: 16000;
+  /** ISO 639-1 codes, or `'any'`. `multi` in the list: it detects the language by itself. */
+  languages: readonly string[] | 'any';
+  /** Shown to people and in voice answers; null when the engine has no name for it. */
+  model: string | null;
+  /** Resolves only after the engine really answered; rejects with `config_error`, `timeout` or `upstream_error`. */
+  open(hints: SttHints): Promise<SttSession>;
+}
+
+export interface SttHints {
+  /** ISO 639-1, or `multi`. */
+  language: string;
+  signal: AbortSignal;
+}
+
+/** Lives as long as one stream of audio. Core calls `transcribe` for one utterance at a time. */
+export interface SttSession {
+  /**
+   * The text of one utterance, which is still growing when handed over. Pieces come in order and do not overlap;
+   * a final piece is never taken back. Throws when the engine failed: core then starts again, here or at the next
+   * provider, from the end of the last final piece.
+   */
+  transcribe(utterance: Utterance, signal: AbortSignal): AsyncIterable<Transcript>;
+  /** Rejects when the engine is lost between utterances; never resolves. */
+  failed: Promise<never>;
+  close(): Promise<void>;
+}
+
+/** Speech between two silences, at most 30 s. Readable from any sample, several times, while it is kept. */
+export interface Utterance {
+  /** Position in its stream, in samples. */
+  readonly startSample: number;
+  readonly channel: number;
+  /** Signed 16-bit samples at 16 kHz mono from stream sample `from` on; ends when the utterance has ended. */
+  pcm(from?: number): AsyncIterable<Int16Array>;
+  /** The whole of it from `from` on as a WAV file, once it has ended. */
+  wav(from?: number): Promise<Uint8Array>;
+}
+
+export interface Transcript {
+  text: string;
+  /** Positions in the stream, in samples. */
+  startSample: number;
+  endSample: number;
+  /** Interim pieces never leave core. */
+  final: boolean;
+  /** The engine's label, valid in this session. */
+  speaker?: string;
+  language?: string;
+}
+
+// ── speech detection ────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface VadProvider {
+  /** Samples at 16 kHz that one probability stands for. */
+  windowSize: number;
+  /** Cheap: one per stream. The model is shared. */
+  open(): VadSession;
+}
+
+export interface VadSession {
+  /** Speech probability, 0 to 1, of each consecutive window; `samples.length` is a multiple of `windowSize`. */
+  probabilities(samples: Int16Array): Promise<Float32Array>;
+  /** Forgets what came before: the next samples do not follow on. */
+  reset(): void;
+  close(): void;
+}
+
+// ── identity ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface IdentityProvider {
+  /** Checks an ID token; rejects with `unauthorized`. The mapping to our users is core's. */
+  verify(token: string): Promise<{ issuer: string; subject: string; name: string }>;
+  /** Where the provider is this server itself: makes an ID token. */
+  issue?(user: { subject: string; name: string }): Promise<string>;
+  /** The issuer of users made on this server. */
+  issuer: string;
+}
+
+// ── storage ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/**
+ * Everything durable. Its contract holds within a minor version. Every query on a user's data takes the user's id;
+ * another user's row is a row that is not there.
+ */
+export interface Storage extends Stores {
+  /**
+   * Runs `work` in one transaction. Inside, only `tx` is used and nothing but storage is awaited; a store outside
+   * `tx` used from within throws at once. Rolls back when `work` throws.
+   * @param name for the log: a transaction over 50 ms is logged with it
+   */
+  transaction<T>(name: string, work: (tx: Stores) => Promise<T>): Promise<T>;
+  /** Brings the schema to this version; backs the data up first when it has any. Never goes backwards. */
+  migrate(): Promise<{ from: number; to: number; backup: string | null }>;
+}
+
+export interface Stores {
+  users: UserStore;
+  keys: KeyStore;
+  conversations: ConversationStore;
+  segments: SegmentStore;
+  streams: StreamStore;
+  people: PersonStore;
+  jobs: JobStore;
+  pluginState: PluginStateStore;
+}
+
+export interface UserStore {
+  /** Rejects with `conflict` when the name, or the issuer's subject, is taken. */
+  insert(user: User): Promise<void>;
+  get(id: string): Promise<User | null>;
+  byName(name: string): Promise<User | null>;
+  byIdentity(issuer: string, subject: string): Promise<User | null>;
+  /** Oldest first. */
+  list(): Promise<User[]>;
+}
+
+export interface KeyStore {
+  insert(key: ApiKey): Promise<void>;
+  byHash(hash: string): Promise<ApiKey | null>;
+  /** Newest first. */
+  list(userId: string): Promise<ApiKey[]>;
+  /** Resolves to whether there was one. */
+  remove(userId: string, id: string): Promise<boolean>;
+}
+
+export interface ConversationFilter {
+  statuses?: ConversationStatus[];
+  discarded?: boolean;
+  locked?: boolean;
+  starred?: boolean;
+  categories?: string[];
+  folderId?: string;
+  /** Inclusive bounds of `createdAt`. */
+  createdFrom?: number;
+  createdTo?: number;
+  limit: number;
+  offset: number;
+}
+
+/** Every field that may change after the row was made. */
+export type ConversationPatch = Partial<Omit<Conversation, 'id' | 'userId' | 'createdAt'>>;
+
+export interface ConversationStore {
+  insert(conversation: Conversation): Promise<void>;
+  get(userId: string, id: string): Promise<Conversation | null>;
+  /** `createdAt` descending, ties by id. */
+  list(userId: string, filter: ConversationFilter): Promise<Conversation[]>;
+  /** The newest `in_progress` one of this source and device (null matches null). */
+  findOpen(userId: string, source: string, deviceId: string | null): Promise<Conversation | null>;
+  /**
+   * Changes the row if it is there, and, with `ifStatus`, still has that status. Resolves to whether it did:
+   * that is how one of two racers wins.
+   */
+  update(
+    userId: string,
+    id: string,
+    patch: ConversationPatch,
+    ifStatus?: ConversationStatus,
+  ): Promise<boolean>;
+  /** With its segments; its streams lose their conversation's audio position only. */
+  remove(userId: string, id: string): Promise<boolean>;
+}
+
+export interface SegmentStore {
+  /** Inserts, or replaces by id. */
+  upsert(segments: Segment[]): Promise<void>;
+  /** Of several conversations at once, by `start`, ties by id. */
+  list(userId: string, conversationIds: string[]): Promise<Segment[]>;
+  /** The one with the largest `end`, or null: what the next piece may join. */
+  last(userId: string, conversationId: string): Promise<Segment | null>;
+  count(userId: string, conversationId: string): Promise<number>;
+}
+
+export interface StreamStore {
+  /** Rejects with `conflict` when this user's client stream and channel are taken. */
+  insert(stream: Stream): Promise<void>;
+  byClientStream(userId: string, clientStream: string, channel: number): Promise<Stream | null>;
+  get(userId: string, id: string): Promise<Stream | null>;
+  /** Moves it on; a `through` below the stored one is ignored (resolves false). */
+  advance(userId: string, id: string, progress: StreamProgress): Promise<boolean>;
+  /** What a later connection, or its first sample, decides anew. */
+  update(
+    userId: string,
+    id: string,
+    patch: Partial<Pick<Stream, 'conversationId' | 'anchorAt'>>,
+  ): Promise<void>;
+}
+
+export interface PersonStore {
+  insert(person: Person): Promise<void>;
+  list(userId: string): Promise<Person[]>;
+}
+
+export interface JobStore {
+  /**
+   * Adds a job. Where an unfinished one of this kind and key exists, that one stays and gets the earlier `runAt`
+   * of the two and the new payload.
+   */
+  enqueue(job: { kind: string; key: string; runAt: number; payload: Record<string, unknown> }): Promise<void>;
+  /** Takes at most `limit` due jobs of these kinds, oldest `runAt` first, each for `leaseMs`. */
+  claim(kinds: string[], now: number, leaseMs: number, limit: number): Promise<Job[]>;
+  /** All of these resolve to false when the lease is no longer ours. */
+  extend(job: Job, until: number): Promise<boolean>;
+  done(job: Job): Promise<boolean>;
+  retryAt(job: Job, runAt: number, error: string | null): Promise<boolean>;
+  /** Given up: kept for people to see, never claimed again. */
+  dead(job: Job, error: string): Promise<boolean>;
+  /** When the next one is due, or null. */
+  nextRunAt(kinds: string[]): Promise<number | null>;
+}
+
+export interface PluginStateStore {
+  get(plugin: string, key: string): Promise<{ value: unknown; version: number } | null>;
+  compareAndSet(plugin: string, key: string, version: number, value: unknown): Promise<boolean>;
+  list(plugin: string, prefix: string): Promise<string[]>;
+  delete(plugin: string, key: string): Promise<void>;
+}
