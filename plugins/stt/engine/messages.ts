@@ -1,0 +1,31 @@
+/** What core's side and the recogniser's process say to each other, over the IPC channel of `child_process.fork`. */
+
+/** One final piece. Positions in the stream, in samples. */
+export interface Piece {
+  text: string;
+  startSample: number;
+  endSample: number;
+}
+
+export type ToChild =
+  /** First: what to load. Answered by `ready` or `refused`. */
+  | { type: 'load'; options: unknown }
+  /** Begins an utterance. Audio may follow at once; it is acknowledged as it is consumed. */
+  | { type: 'begin'; call: number; startSample: number }
+  | { type: 'audio'; call: number; samples: Int16Array }
+  /** No more audio. Answered by the last pieces and `done`. */
+  | { type: 'end'; call: number }
+  /** Nobody waits for it any more. Not answered. */
+  | { type: 'cancel'; call: number }
+  /** Answered by `pong`: the process still turns. */
+  | { type: 'ping' };
+
+export type FromChild =
+  | { type: 'ready' }
+  /** It cannot load, and trying again would not help. */
+  | { type: 'refused'; message: string }
+  | { type: 'consumed'; call: number; samples: number }
+  | { type: 'piece'; call: number; piece: Piece }
+  | { type: 'done'; call: number }
+  | { type: 'failed'; call: number; message: string }
+  | { type: 'pong' };

@@ -1,0 +1,117 @@
+/** The recogniser's process: reads messages, keeps the engine busy, and ends when its parent is gone. */
+import type { FromChild, Piece, ToChild } from './messages.ts';
+
+/** A loaded engine. Its calls block; that is why it lives in a process of its own. */
+export interface Recogniser {
+  /** Begins an utterance, or answers null while all its decoders are taken. */
+  begin(startSample: number, emit: (piece: Piece) => void): Decoding | null;
+}
+
+export interface Decoding {
+  feed(samples: Int16Array): void;
+  /** Emits what is left. */
+  finish(): void;
+  /** Gives the decoder back; called once, after `finish` or in its stead. */
+  release(): void;
+}
+
+/** One utterance: what has arrived for it and what works on it. */
+interface Call {
+  startSample: number;
+  /** Waits for a free decoder; bounded by the sender, which stops when too much is unacknowledged. */
+  waiting: Int16Array[];
+  ended: boolean;
+  decoding: Decoding | null;
+}
+
+/**
+ * Serves the parent process until it goes away.
+ * @param load loads the engine; a throw refuses the service, with its message
+ */
+export function serve(load: (options: unknown) => Recogniser): void {
+  const calls = new Map<number, Call>();
+  let recogniser: Recogniser | null = null;
+
+  // Ctrl-C and a stopping service manager signal the whole group; the parent decides when this process may go.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
+  process.on('disconnect', () => process.exit());
+  process.on('message', (message: ToChild) => receive(message));
+
+  function receive(message: ToChild): void {
+    if (message.type === 'load') start(message.options);
+    else if (message.type === 'ping') send({ type: 'pong' });
+    else if (message.type === 'begin') begin(message.call, message.startSample);
+    else advance(message);
+  }
+
+  function begin(id: number, startSample: number): void {
+    const call = { startSample, waiting: [], ended: false, decoding: null };
+    calls.set(id, call);
+    work(id, call);
+  }
+
+  function advance(message: Exclude<ToChild, { type: 'load' | 'ping' | 'begin' }>): void {
+    const call = calls.get(message.call);
+    // Gone already: it failed while this was on its way.
+    if (call === undefined) return;
+    if (message.type === 'audio') call.waiting.push(message.samples);
+    if (message.type === 'end') call.ended = true;
+    if (message.type === 'cancel') finish(message.call, call);
+    else work(message.call, call);
+  }
+
+  function start(options: unknown): void {
+    try {
+      recogniser = load(options);
+      send({ type: 'ready' });
+    } catch (error) {
+      send({ type: 'refused', message: messageOf(error) });
+    }
+  }
+
+  function work(id: number, call: Call): void {
+    try {
+      call.decoding ??= recogniser?.begin(call.startSample, piece => emit(id, piece)) ?? null;
+      if (call.decoding === null) return;
+      consume(id, call, call.decoding);
+    } catch (error) {
+      send({ type: 'failed', call: id, message: messageOf(error) });
+      finish(id, call);
+    }
+  }
+
+  function consume(id: number, call: Call, decoding: Decoding): void {
+    for (const samples of call.waiting.splice(0)) {
+      decoding.feed(samples);
+      send({ type: 'consumed', call: id, samples: samples.length });
+    }
+    if (!call.ended) return;
+    decoding.finish();
+    send({ type: 'done', call: id });
+    finish(id, call);
+  }
+
+  function emit(call: number, piece: Piece): void {
+    if (piece.text !== '') send({ type: 'piece', call, piece });
+  }
+
+  /** Frees the decoder for the one that has waited longest. */
+  function finish(id: number, call: Call): void {
+    calls.delete(id);
+    if (call.decoding === null) return;
+    call.decoding.release();
+    for (const [nextId, next] of calls) {
+      if (next.decoding !== null) continue;
+      work(nextId, next);
+      return;
+    }
+  }
+}
+
+function send(message: FromChild): void {
+  if (process.connected) process.send?.(message);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,107 @@
+/** libpocketsphinx, bound by koffi. Loaded in the recogniser's process only. */
+import koffi from 'koffi';
+
+/** Where the library and its English model lie. */
+export interface SphinxPaths {
+  library: string;
+  baseLibrary: string;
+  hmm: string;
+  lm: string;
+  dict: string;
+}
+
+/** One recognised word, silence and noise included, in frames of 10 ms from the start of the utterance. */
+export interface SphinxWord {
+  word: string;
+  startFrame: number;
+  /** Inclusive. */
+  endFrame: number;
+}
+
+/** One decoder: 91 MB, one utterance at a time. */
+export interface SphinxDecoder {
+  start(): void;
+  process(samples: Int16Array): void;
+  /** Ends the utterance; blocks for up to half a second. */
+  end(): SphinxWord[];
+}
+
+/** @throws when a library cannot be loaded, with its name */
+export function loadSphinx(paths: SphinxPaths): { createDecoder(): SphinxDecoder } {
+  const base = load(paths.baseLibrary);
+  const sphinx = load(paths.library);
+  const setLogFile = base.func('void err_set_logfp(void *file)');
+  const parseArguments = base.func(
+    'void *cmd_ln_parse_r(void *inout, void *definitions, int32_t count, const char **values, int32_t strict)',
+  );
+  const definitions = sphinx.func('void *ps_args()');
+  const init = sphinx.func('void *ps_init(void *config)');
+  const startStream = sphinx.func('int ps_start_stream(void *decoder)');
+  const startUtterance = sphinx.func('int ps_start_utt(void *decoder)');
+  const processRaw = sphinx.func(
+    'int ps_process_raw(void *decoder, const int16_t *samples, size_t count, int noSearch, int whole)',
+  );
+  const endUtterance = sphinx.func('int ps_end_utt(void *decoder)');
+  const firstSegment = sphinx.func('void *ps_seg_iter(void *decoder)');
+  const nextSegment = sphinx.func('void *ps_seg_next(void *segment)');
+  const segmentWord = sphinx.func('const char *ps_seg_word(void *segment)');
+  const segmentFrames = sphinx.func('void ps_seg_frames(void *segment, _Out_ int *start, _Out_ int *end)');
+  setLogFile(null);
+
+  return { createDecoder };
+
+  function createDecoder(): SphinxDecoder {
+    const values = ['earshot', ...argumentsFor(paths)];
+    const config = parseArguments(null, definitions(), values.length, values, 1);
+    const decoder = config === null ? null : init(config);
+    if (decoder === null) throw new Error(`pocketsphinx cannot load the model ${paths.hmm}`);
+    return {
+      start() {
+        startStream(decoder);
+        check(startUtterance(decoder), 'start an utterance');
+      },
+      process(samples) {
+        check(processRaw(decoder, samples, samples.length, 0, 0), 'read audio');
+      },
+      end() {
+        check(endUtterance(decoder), 'end an utterance');
+        return words(decoder);
+      },
+    };
+  }
+
+  function words(decoder: unknown): SphinxWord[] {
+    const found: SphinxWord[] = [];
+    for (let segment = firstSegment(decoder); segment !== null; segment = nextSegment(segment)) {
+      const start: [number] = [0];
+      const end: [number] = [0];
+      segmentFrames(segment, start, end);
+      found.push({ word: String(segmentWord(segment)), startFrame: start[0], endFrame: end[0] });
+    }
+    return found;
+  }
+}
+
+function load(library: string): ReturnType<typeof koffi.load> {
+  try {
+    return koffi.load(library, { global: true });
+  } catch (cause) {
+    throw new Error(`the library ${library} is missing or does not load`, { cause });
+  }
+}
+
+function argumentsFor(paths: SphinxPaths): string[] {
+  const settings: Record<string, string> = {
+    hmm: paths.hmm,
+    lm: paths.lm,
+    dict: paths.dict,
+    logfn: '/dev/null',
+    // Dropped silence would shift every later word; core has cut at the pauses already.
+    remove_silence: 'no',
+  };
+  return Object.entries(settings).flatMap(([name, value]) => [`-${name}`, value]);
+}
+
+function check(result: number, what: string): void {
+  if (result < 0) throw new Error(`pocketsphinx could not ${what}`);
+}

@@ -1,0 +1,85 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { AppError } from '../../../core/errors.ts';
+import { createLog } from '../../../core/log.ts';
+import type { Capabilities, Plugin, PluginContext, SttProvider } from '../../../core/plugin.ts';
+
+/** A plugin that runs as under core: what it gave, what it reported, and the way to stop it. */
+export interface Running {
+  stt: SttProvider;
+  /** Resolves to what the plugin reported with `fail`. */
+  failed: Promise<Error>;
+  /** What it logged, newest last. */
+  logged: { level: string; message: string; fields: Record<string, unknown> }[];
+  stop(): Promise<void>;
+}
+
+/** Sets a recogniser up as core does: options parsed, undone newest first, also when setup throws. */
+export async function run<Options>(plugin: Plugin<Options>, options: unknown = {}): Promise<Running> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'earshot-stt-'));
+  const undo: (() => void | Promise<void>)[] = [() => rm(dataDir, { recursive: true })];
+  const stop = async () => {
+    for (const step of undo.splice(0).reverse()) await step();
+  };
+  const failed = Promise.withResolvers<Error>();
+  const logged: Running['logged'] = [];
+  const level = (name: string) => (fields: Record<string, unknown>, message: string) =>
+    void logged.push({ level: name, message, fields });
+  const context: Omit<PluginContext<Options>, 'options'> = {
+    log: Object.assign(createLog({ level: 'silent', format: 'json' }), {
+      debug: level('debug'),
+      info: level('info'),
+      warn: level('warn'),
+      error: level('error'),
+    }),
+    clock: { now: Date.now, sleep: (ms, signal) => sleep(ms, undefined, signal ? { signal } : {}) },
+    signal: new AbortController().signal,
+    dataDir,
+    state: {
+      get: async () => null,
+      compareAndSet: async () => false,
+      list: async () => [],
+      delete: async () => undefined,
+    },
+    fetch,
+    onStop: step => void undo.push(step),
+    error: (code, message, more) => new AppError(code, message, more),
+    fail: failed.resolve,
+  };
+  const schema = plugin.options?.(z);
+  if (schema === undefined) throw new Error(`${plugin.name} has no options`);
+  try {
+    const { stt }: Capabilities = await plugin.setup({ ...context, options: schema.parse(options) });
+    if (stt === undefined) throw new Error(`${plugin.name} recognises no speech`);
+    return { stt, failed: failed.promise, logged, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+const FIXTURES = new URL('../../fixtures/', import.meta.url);
+
+/** A recording of the fixtures with what is said in it. */
+export async function fixture(name: string): Promise<{ samples: Int16Array; text: string }> {
+  const sentences: Record<string, { text: string }> = JSON.parse(
+    await readFile(new URL('sentences.json', FIXTURES), 'utf8'),
+  );
+  const wav = await readFile(new URL(`${name}.wav`, FIXTURES));
+  const text = sentences[name]?.text;
+  if (text === undefined) throw new Error(`sentences.json says nothing of ${name}`);
+  return {
+    samples: new Int16Array(wav.buffer.slice(wav.byteOffset + 44, wav.byteOffset + wav.byteLength)),
+    text,
+  };
+}
+
+/** Ends the process that the plugin started last, as a crash would. */
+export function crash({ logged }: Running): void {
+  const pid = logged.findLast(({ fields }) => typeof fields.pid === 'number')?.fields.pid;
+  if (typeof pid !== 'number') throw new Error('no process was logged');
+  process.kill(pid, 'SIGKILL');
+}
