@@ -1,0 +1,43 @@
+import type { Readiness, Status } from './control.ts';
+
+/** The state of the house for people: where it answers, how to sign in, what works, and the cure for what does not. */
+export function renderStatus(status: Status): string {
+  const account = status.users[0];
+  const blocks = [
+    [headline(status)],
+    status.ready.flatMap(renderPart),
+    account ? signIn(account) : ['No account yet:    npx earshot user add <name>'],
+    [
+      `Data:              ${status.dataDir}`,
+      `Configuration:     ${status.configFile ?? 'none, all defaults'}`,
+    ],
+  ];
+  return `${blocks
+    .filter(block => block.length > 0)
+    .map(block => block.join('\n'))
+    .join('\n\n')}\n`;
+}
+
+function headline({ version, url }: Status): string {
+  return url
+    ? `Earshot ${version} is listening on ${url}`
+    : `Earshot ${version} is not running; npx earshot serve starts it`;
+}
+
+function renderPart({ part, name, ok, detail, cure }: Readiness): string[] {
+  const line = `${ok ? '✓' : '✗'} ${part}: ${name}, ${detail}`;
+  return !ok && cure ? [line, `    to make it ready: ${cure}`] : [line];
+}
+
+function signIn(account: string): string[] {
+  const name = shellWord(account);
+  return [
+    `Sign in:           npx earshot token ${name}`,
+    `Key for a device:  npx earshot key ${name} --scopes listen`,
+  ];
+}
+
+/** As it has to be typed in a shell. */
+function shellWord(text: string): string {
+  return /^[\w.@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
