@@ -4,11 +4,12 @@ const MiB = 1024 * 1024;
 
 /**
  * The whole configuration. Every key has a description; `example.yaml` shows each of them. Set in the YAML file, or as
- * `EARSHOT_` + the path in upper snake case, `__` between levels (`EARSHOT_LOG__LEVEL`); the environment wins.
+ * `EARSHOT_` + the path in upper snake case, `__` between levels (`EARSHOT_LOG__LEVEL`); the environment wins. A key
+ * marked `secret` may also come from a file: `keyFile` in YAML, `EARSHOT_BRIDGE__KEY_FILE`.
  */
 export const ConfigSchema = z.strictObject({
   host: z.string().min(1).default('127.0.0.1').describe('Address to listen on; 0.0.0.0 for every interface'),
-  port: z.coerce.number().int().min(0).max(65535).default(8420).describe('TCP port; 0 takes any free one'),
+  port: z.number().int().min(0).max(65535).default(8420).describe('TCP port; 0 takes any free one'),
   dataDir: z.string().min(1).default('./data').describe('Where the database, keys and models live'),
   log: z
     .strictObject({
@@ -32,43 +33,38 @@ export const ConfigSchema = z.strictObject({
     .describe('Speech recognisers in order of preference; the first that works and has the language serves'),
   listen: z
     .strictObject({
-      idleMs: z.coerce
+      idleMs: z
         .number()
         .int()
         .min(100)
         .default(90_000)
         .describe('A socket without any message is closed after this'),
-      heartbeatMs: z.coerce
+      heartbeatMs: z
         .number()
         .int()
         .min(50)
         .default(10_000)
         .describe('Between WebSocket pings; two missed pongs close'),
-      maxQueuedBytes: z.coerce
+      maxQueuedBytes: z
         .number()
         .int()
         .min(64 * 1024)
         .default(4 * MiB)
         .describe('Undecoded audio and unread speech that one stream may hold; past it the socket is paused'),
-      maxUnsentBytes: z.coerce
+      maxUnsentBytes: z
         .number()
         .int()
         .min(64 * 1024)
         .default(5 * MiB)
         .describe('Answers that a slow reader may leave unread before it is closed with 1008'),
-      maxConnectionsPerUser: z.coerce
-        .number()
-        .int()
-        .min(1)
-        .default(50)
-        .describe('Live sockets of one account'),
-      maxConnections: z.coerce.number().int().min(1).default(1000).describe('Live sockets in all'),
+      maxConnectionsPerUser: z.number().int().min(1).default(50).describe('Live sockets of one account'),
+      maxConnections: z.number().int().min(1).default(1000).describe('Live sockets in all'),
     })
     .prefault({}),
   bridge: z
     .strictObject({
       core: z
-        .url({ protocol: /^wss?$/ })
+        .url({ protocol: /^wss?$/, error: 'must be a WebSocket address such as ws://192.168.1.5:8420' })
         .optional()
         .describe("Where core listens, ws://host:port; absent: this configuration's host and port"),
       key: z
@@ -77,7 +73,7 @@ export const ConfigSchema = z.strictObject({
         .optional()
         .meta({ secret: true })
         .describe('API key with scope listen; absent: asked of the core that runs on this data directory'),
-      spoolBytes: z.coerce
+      spoolBytes: z
         .number()
         .int()
         .min(64 * 1024)
@@ -91,7 +87,7 @@ export const ConfigSchema = z.strictObject({
         .array(z.string())
         .default([])
         .describe('Only these wearables, by name or address; empty: every one that a driver knows'),
-      conversationTimeoutS: z.coerce
+      conversationTimeoutS: z
         .number()
         .int()
         .min(2)
@@ -101,7 +97,14 @@ export const ConfigSchema = z.strictObject({
     })
     .prefault({}),
   plugins: z
-    .record(z.string(), z.union([z.literal(false), z.record(z.string(), z.unknown())]))
+    .record(
+      z
+        .string()
+        .regex(/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/, 'is not a plugin name: small letters, digits and dashes'),
+      z.union([z.literal(false), z.record(z.string(), z.unknown())], {
+        error: "must be false, or the plugin's options as key: value",
+      }),
+    )
     .default({})
     .describe(
       'Options by plugin name. `use: <path or package>` loads one that is not built in; `false` switches one off',

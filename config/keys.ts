@@ -1,0 +1,95 @@
+import { z } from 'zod';
+
+type Schema = z.core.$ZodType;
+
+/** One setting of a schema: a value, not a section. */
+export interface Key {
+  /** From the root: `['log', 'level']`. */
+  path: string[];
+  /** Its name in the environment, without prefix: `LOG__LEVEL`. */
+  variable: string;
+  schema: Schema;
+  /** Never printed, and may come from a file. */
+  secret: boolean;
+}
+
+/** Every setting of a schema, in its order; sections (objects) are descended into. None when it is no section. */
+export function keysOf(schema: Schema, path: string[] = []): Key[] {
+  const shape = shapeOf(schema);
+  if (shape === null && path.length === 0) return [];
+  if (shape === null) return [{ path, variable: variableOf(path), schema, secret: isSecret(schema) }];
+  return Object.entries(shape).flatMap(([name, child]) => keysOf(child, [...path, name]));
+}
+
+/** `['listen', 'idleMs']` → `LISTEN__IDLE_MS`. */
+function variableOf(path: string[]): string {
+  const words = path.map(name => name.replace(/([a-z0-9])([A-Z])/g, '$1_$2').replaceAll('-', '_'));
+  return words.join('__').toUpperCase();
+}
+
+/** The fields of a section; null when the schema is not one. */
+export function shapeOf(schema: Schema): Readonly<Record<string, Schema>> | null {
+  const inner = layersOf(schema).at(-1);
+  return inner instanceof z.core.$ZodObject ? inner._zod.def.shape : null;
+}
+
+export function isSecret(schema: Schema): boolean {
+  return layersOf(schema).some(layer => z.core.globalRegistry.get(layer)?.secret === true);
+}
+
+/**
+ * What a text from the environment means to this schema: a number, a truth value, a list (commas, or JSON). A text
+ * that cannot be read so is handed on as it is, and the schema then says what it wants.
+ */
+export function readText(schema: Schema, text: string): unknown {
+  const inner = layersOf(schema).at(-1) ?? schema;
+  if (inner instanceof z.core.$ZodNumber) return readNumber(text);
+  if (inner instanceof z.core.$ZodBoolean) return TRUTH.get(text.trim().toLowerCase()) ?? text;
+  if (inner instanceof z.core.$ZodArray) return readList(inner._zod.def.element, text);
+  if (inner instanceof z.core.$ZodLiteral) {
+    return inner._zod.def.values.find(value => String(value) === text) ?? text;
+  }
+  if (inner instanceof z.core.$ZodUnion) return readUnion(inner._zod.def.options, text);
+  if (inner instanceof z.core.$ZodRecord || inner instanceof z.core.$ZodObject) return readJson(text);
+  return text;
+}
+
+const TRUTH = new Map([
+  ...['true', 'yes', 'on', '1'].map(word => [word, true] as const),
+  ...['false', 'no', 'off', '0'].map(word => [word, false] as const),
+]);
+
+function readNumber(text: string): unknown {
+  const number = Number(text);
+  return text.trim() === '' || Number.isNaN(number) ? text : number;
+}
+
+function readList(element: Schema, text: string): unknown {
+  if (text.trimStart().startsWith('[')) return readJson(text);
+  return text
+    .split(',')
+    .map(item => item.trim())
+    .filter(item => item !== '')
+    .map(item => readText(element, item));
+}
+
+function readUnion(options: readonly Schema[], text: string): unknown {
+  const readings = options.map(option => ({ option, value: readText(option, text) }));
+  const fitting = readings.find(({ option, value }) => z.core.safeParse(option, value).success);
+  return fitting ? fitting.value : text;
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The schema and what it wraps (`optional`, `default`, `pipe`…), outermost first. */
+function layersOf(schema: Schema): Schema[] {
+  const def: { type: string; innerType?: Schema; in?: Schema } = schema._zod.def;
+  const inner = def.innerType ?? def.in;
+  return inner === undefined ? [schema] : [schema, ...layersOf(inner)];
+}

@@ -1,0 +1,121 @@
+import type { z } from 'zod';
+import { type Key, keysOf, readText } from './keys.ts';
+import { isRecord, type Problem, suggestion } from './problems.ts';
+import { fillSecrets, readSecret } from './secrets.ts';
+
+/** One place where values come from. A later layer wins over an earlier one. */
+export interface Layer {
+  values: Record<string, unknown>;
+  /** For people: where this very key was set; null when not in this layer. */
+  where(path: readonly string[]): string | null;
+}
+
+export const EMPTY: Layer = { values: {}, where: () => null };
+
+export const ENVIRONMENT_PREFIX = 'EARSHOT_';
+
+/** Later layers over earlier ones: sections are merged, everything else is replaced. Empty values count as absent. */
+export function merge(layers: readonly Layer[]): Record<string, unknown> {
+  return layers.reduce<Record<string, unknown>>((merged, layer) => mergeSections(merged, layer.values), {});
+}
+
+function mergeSections(
+  base: Record<string, unknown>,
+  over: Record<string, unknown>,
+): Record<string, unknown> {
+  const set = Object.entries(over).filter(([, value]) => value !== undefined && value !== null);
+  const merged = set.map(([key, value]): [string, unknown] => {
+    if (!isRecord(value)) return [key, value];
+    const below = base[key];
+    return [key, mergeSections(isRecord(below) ? below : {}, value)];
+  });
+  return { ...base, ...Object.fromEntries(merged) };
+}
+
+/** Where a key, or the nearest section around it, was set last. */
+function locate(layers: readonly Layer[], path: readonly string[]): string | null {
+  const found = layers.findLast(layer => layer.where(path) !== null)?.where(path);
+  if (found !== undefined && found !== null) return found;
+  return path.length === 0 ? null : locate(layers, path.slice(0, -1));
+}
+
+/** A problem as one line: where, which key, what. `prefix` is the section that the layers are of. */
+export function tell(layers: readonly Layer[], problem: Problem, prefix: readonly string[] = []): string {
+  const place = locate(layers, problem.path);
+  return `${place === null ? '' : `${place}: `}${[...prefix, ...problem.path].join('.')} ${problem.message}`;
+}
+
+/** One section of a layer, as a layer. */
+export function section(layer: Layer, path: readonly string[]): Layer {
+  let values: unknown = layer.values;
+  for (const name of path) values = isRecord(values) ? values[name] : undefined;
+  return { values: isRecord(values) ? values : {}, where: rest => layer.where([...path, ...rest]) };
+}
+
+/**
+ * The settings of a schema that the environment holds under a prefix.
+ * @param ignore names (after the prefix) that mean something else
+ */
+export function readEnvironment(
+  schema: z.core.$ZodType,
+  env: NodeJS.ProcessEnv,
+  options: { prefix: string; ignore: (name: string) => boolean; problems: string[]; dir: string },
+): Layer {
+  const { prefix, problems } = options;
+  const keys = keysOf(schema);
+  const variables = new Map<string, string>();
+  let values: Record<string, unknown> = {};
+
+  for (const [name, text] of variablesOf(env, prefix)) {
+    const setting = name.slice(prefix.length).toUpperCase();
+    if (options.ignore(setting)) continue;
+    const found = findKey(keys, setting);
+    if (!found) {
+      const known = keys.map(key => prefix + key.variable);
+      problems.push(`${name} is not a known setting; ${suggestion(name, known)}`);
+      continue;
+    }
+    const { key, inFile } = found;
+    const path = key.path.join('.');
+    const other = variables.get(path);
+    if (other) problems.push(`${name} and ${other} both set ${path}; keep one`);
+    variables.set(path, name);
+    const value = inFile ? readSecret(text, options.dir, name, problems) : readText(key.schema, text);
+    values = mergeSections(values, nest(key.path, value));
+  }
+  return { values, where: path => variables.get(path.join('.')) ?? null };
+}
+
+/** The key of a variable; `inFile` where it is a secret's `…_FILE`. */
+function findKey(keys: readonly Key[], variable: string): { key: Key; inFile: boolean } | null {
+  const key = keys.find(key => key.variable === variable);
+  if (key) return { key, inFile: false };
+  const secret = keys.find(key => key.secret && `${key.variable}_FILE` === variable);
+  return secret ? { key: secret, inFile: true } : null;
+}
+
+/** Names and values under a prefix; an empty value counts as not set, as container files leave it. */
+export function variablesOf(env: NodeJS.ProcessEnv, prefix: string): [string, string][] {
+  return Object.entries(env).flatMap(([name, value]): [string, string][] =>
+    value !== undefined && value !== '' && name.toUpperCase().startsWith(prefix) ? [[name, value]] : [],
+  );
+}
+
+function nest(path: readonly string[], value: unknown): Record<string, unknown> {
+  const [first = '', ...rest] = path;
+  return { [first]: rest.length === 0 ? value : nest(rest, value) };
+}
+
+/** A layer with its `<secret>File` keys replaced by what the files hold. */
+export function withSecrets(
+  schema: z.core.$ZodType,
+  layer: Layer,
+  options: { dir: string; problems: string[]; prefix?: readonly string[] },
+): Layer {
+  const label = (path: string[]) => {
+    const key = [...(options.prefix ?? []), ...path].join('.');
+    const place = layer.where(path);
+    return place === null ? key : `${place}: ${key}`;
+  };
+  return { values: fillSecrets(schema, layer.values, { ...options, label }), where: layer.where };
+}

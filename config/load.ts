@@ -1,0 +1,181 @@
+import { existsSync } from 'node:fs';
+import { dirname, isAbsolute, relative, resolve } from 'node:path';
+import { stringify } from 'yaml';
+import type { z } from 'zod';
+import { keysOf } from './keys.ts';
+import {
+  EMPTY,
+  ENVIRONMENT_PREFIX,
+  type Layer,
+  merge,
+  readEnvironment,
+  section,
+  tell,
+  withSecrets,
+} from './layers.ts';
+import { readPluginOptions, readPluginSwitches, withVariablesOnly } from './plugin-settings.ts';
+import { ConfigError, check, isRecord } from './problems.ts';
+import { type Config, ConfigSchema } from './schema.ts';
+import { readYamlFile } from './yaml-file.ts';
+
+export { ConfigError } from './problems.ts';
+
+/** The process's environment. Nothing else reads it. */
+export const environment: NodeJS.ProcessEnv = process.env;
+
+const DEFAULT_FILE = 'earshot.yaml';
+
+/** Some keys of the configuration; the others keep what file and environment say. */
+export type Overrides = {
+  [K in keyof Config]?:
+    | (Config[K] extends readonly unknown[]
+        ? Config[K]
+        : Config[K] extends object
+          ? Partial<Config[K]>
+          : Config[K])
+    | undefined;
+};
+
+export interface LoadedConfig {
+  config: Config;
+  /** Absolute path of the YAML file; null when there is none. */
+  file: string | null;
+  /** What relative paths and package names in the configuration start from: the file's directory. */
+  dir: string;
+  /** Was this key (`stt`, `bridge.core`) set by anyone, or is it the default? */
+  isSet(path: string): boolean;
+  /**
+   * The options of one plugin from its section and its variables, parsed by its schema.
+   * @throws {ConfigError} that lists everything wrong with them
+   */
+  pluginOptions(name: string, schema: z.core.$ZodType): unknown;
+  /** An error about one key that says where it was set. */
+  problem(path: readonly string[], message: string): ConfigError;
+  /** The whole configuration as YAML, secrets and the plugins' values left out. */
+  describe(): string;
+}
+
+/**
+ * Reads the configuration: defaults, then the YAML file, then the environment, then `overrides`.
+ * @param options.file takes precedence over EARSHOT_CONFIG and `earshot.yaml` in the working directory
+ * @param options.overrides what the command line, or a program, sets; relative paths count from `cwd`
+ * @throws {ConfigError} that lists every problem with its key and place
+ */
+export function loadConfig(options: {
+  env: NodeJS.ProcessEnv;
+  file?: string | undefined;
+  cwd?: string | undefined;
+  overrides?: Overrides | undefined;
+}): LoadedConfig {
+  const { env, cwd = process.cwd() } = options;
+  const file = findFile(options.file, env, cwd);
+  const dir = file === null ? cwd : dirname(file);
+  const problems: string[] = [];
+
+  const fromFile = file === null ? EMPTY : readFileLayer(file, cwd);
+  const layers = [
+    absolutePaths(withSecrets(ConfigSchema, fromFile, { dir, problems }), dir),
+    absolutePaths(readVariables(env, cwd, problems), cwd),
+    absolutePaths({ values: { ...options.overrides }, where: () => null }, cwd),
+  ];
+  const { data, problems: wrong } = check(ConfigSchema, merge(layers));
+  problems.push(...wrong.map(problem => tell(layers, problem)));
+  if (problems.length > 0 || data === undefined) throw new ConfigError(problems);
+
+  const plugins = withVariablesOnly(data.plugins, env);
+  const config = { ...data, dataDir: resolve(cwd, data.dataDir), plugins };
+  return {
+    config,
+    file,
+    dir,
+    isSet: path => layers.some(layer => isSetIn(layer, path.split('.'))),
+    pluginOptions: (name, schema) => readPluginOptions(name, schema, { layers, env, dir, cwd }),
+    problem: (path, message) => new ConfigError([tell(layers, { path: [...path], message })]),
+    describe: () => describe(config),
+  };
+}
+
+/** @throws {ConfigError} when a file that was named is not there */
+function findFile(named: string | undefined, env: NodeJS.ProcessEnv, cwd: string): string | null {
+  const name = named ?? (env.EARSHOT_CONFIG || undefined);
+  const file = resolve(cwd, name ?? DEFAULT_FILE);
+  if (existsSync(file)) return file;
+  if (name === undefined) return null;
+  const source = named === undefined ? 'EARSHOT_CONFIG' : 'the configuration file';
+  throw new ConfigError([`${source}: there is no file ${file}`]);
+}
+
+function readFileLayer(file: string, cwd: string): Layer {
+  const fromHere = relative(cwd, file);
+  const label = fromHere.startsWith('..') ? file : fromHere;
+  const { values, lineOf } = readYamlFile(file, label);
+  const where = (path: readonly string[]) => {
+    if (path.length === 0) return label;
+    const line = lineOf(path);
+    return line === null ? null : `${label}:${line}`;
+  };
+  return { values, where };
+}
+
+/** All `EARSHOT_*` but the options of plugins, whose schemas are not known yet. */
+function readVariables(env: NodeJS.ProcessEnv, dir: string, problems: string[]): Layer {
+  const known = readEnvironment(ConfigSchema, env, {
+    prefix: ENVIRONMENT_PREFIX,
+    ignore: name => /^(CONFIG|OFFLINE|TEST_.*|PLUGINS__.*)$/.test(name),
+    problems,
+    dir,
+  });
+  const switches = readPluginSwitches(env, problems);
+  return {
+    values: merge([known, switches]),
+    where: path => known.where(path) ?? switches.where(path),
+  };
+}
+
+/** Relative paths in a layer, made absolute; a value of the wrong type is left to the schema. */
+function absolutePaths(layer: Layer, dir: string): Layer {
+  const { plugins, bridge } = layer.values;
+  const values = { ...layer.values };
+  if (isRecord(plugins)) {
+    const entries = Object.entries(plugins).map(([name, plugin]) => [
+      name,
+      isRecord(plugin) && typeof plugin.use === 'string'
+        ? { ...plugin, use: absoluteUse(plugin.use, dir) }
+        : plugin,
+    ]);
+    values.plugins = Object.fromEntries(entries);
+  }
+  if (isRecord(bridge) && Array.isArray(bridge.drivers)) {
+    const drivers = bridge.drivers.map(path => (typeof path === 'string' ? resolve(dir, path) : path));
+    values.bridge = { ...bridge, drivers };
+  }
+  return { values, where: layer.where };
+}
+
+/** What begins with a dot or a slash is a path; anything else names a package. */
+function absoluteUse(use: string, dir: string): string {
+  return use.startsWith('.') || isAbsolute(use) ? resolve(dir, use) : use;
+}
+
+function isSetIn(layer: Layer, path: string[]): boolean {
+  const name = path.at(-1) ?? '';
+  const value = section(layer, path.slice(0, -1)).values[name];
+  return value !== undefined && value !== null;
+}
+
+function describe(config: Config): string {
+  const hidden = keysOf(ConfigSchema)
+    .filter(key => key.secret)
+    .map(key => key.path.join('.'));
+  const show = (path: string[], value: unknown): unknown => {
+    if (isRecord(value)) {
+      return Object.fromEntries(
+        Object.entries(value).map(([key, child]) => [key, show([...path, key], child)]),
+      );
+    }
+    const isOption = path[0] === 'plugins' && path.length > 2 && path[2] !== 'use';
+    const isHidden = hidden.includes(path.join('.')) || (isOption && typeof value !== 'boolean');
+    return isHidden && value !== undefined ? '[set]' : value;
+  };
+  return stringify(show([], config));
+}

@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { shapeOf } from './keys.ts';
+import { nearest } from './nearest.ts';
+
+/** The configuration is wrong; the message names every key at fault, where it was set, and what is allowed. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    const list = problems.map(problem => `\n  ${problem}`).join('');
+    super(
+      `The configuration has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}:${list}`,
+    );
+    this.name = 'ConfigError';
+    this.problems = problems;
+  }
+}
+
+/** What is wrong with one key. */
+export interface Problem {
+  path: string[];
+  message: string;
+}
+
+/** Checks `value`: its parsed form, or everything that is wrong with it. */
+export function check<Schema extends z.core.$ZodType>(
+  schema: Schema,
+  value: unknown,
+): { data: z.output<Schema> | undefined; problems: Problem[] } {
+  const slips = unknownKeys(schema, value);
+  const result = z.core.safeParse(schema, value, { error: explain });
+  if (result.success) return { data: result.data, problems: slips };
+  return { data: undefined, problems: [...slips, ...result.error.issues.flatMap(describeIssue)] };
+}
+
+function describeIssue(issue: z.core.$ZodIssue): Problem[] {
+  const path = issue.path.map(String);
+  if (issue.code === 'unrecognized_keys') return []; // told better by unknownKeys
+  if (issue.code === 'invalid_key') return [{ path, message: issue.issues[0]?.message ?? issue.message }];
+  if (issue.code === 'invalid_union' && issue.message === 'Invalid input') {
+    return [{ path, message: issue.errors.map(errors => errors[0]?.message).join(', or ') }];
+  }
+  return [{ path, message: issue.message }];
+}
+
+/** Keys that the schema does not have, also where it would drop them silently: a typo must not go unseen. */
+function unknownKeys(schema: z.core.$ZodType, value: unknown, path: string[] = []): Problem[] {
+  const shape = shapeOf(schema);
+  if (shape === null || !isRecord(value)) return [];
+  const known = Object.keys(shape);
+  return Object.entries(value).flatMap(([key, child]) => {
+    const childSchema = Object.hasOwn(shape, key) ? shape[key] : undefined;
+    if (childSchema) return unknownKeys(childSchema, child, [...path, key]);
+    return [{ path: [...path, key], message: `is not a known key; ${suggestion(key, known)}` }];
+  });
+}
+
+/** “did you mean …?”, or all that there is. */
+export function suggestion(word: string, known: readonly string[]): string {
+  const near = nearest(word, known);
+  if (near !== null) return `did you mean ${near}?`;
+  return known.length === 0 ? 'there are none here' : `known: ${known.join(', ')}`;
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a section of key: value',
+  record: 'a section of key: value',
+};
+
+const UNITS: Readonly<Record<string, string>> = { string: ' characters', array: ' entries' };
+
+/** Words for an issue; a message written in the schema itself wins. Values are shown of choices only: never a secret. */
+function explain(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === 'invalid_type') {
+    if (issue.input === undefined) return 'is required';
+    return `must be ${KINDS[issue.expected] ?? issue.expected}`;
+  }
+  if (issue.code === 'invalid_value') {
+    const values = issue.values.map(String).join(', ');
+    const choice = issue.values.length === 1 ? values : `one of ${values}`;
+    return `must be ${choice}, not ${JSON.stringify(issue.input)}`;
+  }
+  if (issue.code === 'too_small') return limit(issue.origin, 'at least', issue.minimum);
+  if (issue.code === 'too_big') return limit(issue.origin, 'at most', issue.maximum);
+  return undefined;
+}
+
+function limit(origin: string, bound: string, value: number | bigint): string {
+  const unit = UNITS[origin];
+  return unit === undefined ? `must be ${bound} ${value}` : `must have ${bound} ${value}${unit}`;
+}

@@ -1,0 +1,251 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { z } from 'zod';
+import { ConfigError, loadConfig } from '../../config/load.ts';
+import { ConfigSchema } from '../../config/schema.ts';
+
+/** A working directory of its own, with an earshot.yaml when there is text for one. */
+function workingDirectory(yaml?: string): string {
+  const dir = mkdtempSync(join(tmpdir(), 'earshot-config-'));
+  if (yaml !== undefined) writeFileSync(join(dir, 'earshot.yaml'), yaml);
+  return dir;
+}
+
+function load(yaml: string | undefined, env: NodeJS.ProcessEnv = {}) {
+  return loadConfig({ cwd: workingDirectory(yaml), env });
+}
+
+function problemsOf(t: ExecutionContext, work: () => unknown): readonly string[] {
+  const error = t.throws(work, { instanceOf: ConfigError });
+  return error?.problems ?? [];
+}
+
+test('without a file and variables every key has its default, and the data lies under the working directory', t => {
+  const cwd = workingDirectory();
+  const { config, file, dir } = loadConfig({ cwd, env: {} });
+
+  t.is(file, null);
+  t.is(dir, cwd);
+  t.deepEqual(config, { ...ConfigSchema.parse({}), dataDir: join(cwd, 'data') });
+});
+
+test('the environment wins over the file, what a program sets over both, and sections are merged', t => {
+  const cwd = workingDirectory('port: 1001\nhost: 10.0.0.1\nlog: { level: warn, format: json }\n');
+  const env = { EARSHOT_PORT: '1002', EARSHOT_LOG__LEVEL: 'debug' };
+
+  const { config, isSet } = loadConfig({ cwd, env, overrides: { port: 1003, host: undefined } });
+
+  t.is(config.port, 1003);
+  t.is(config.host, '10.0.0.1');
+  t.deepEqual(config.log, { level: 'debug', format: 'json' });
+  t.true(isSet('log.level'));
+  t.false(isSet('stt'));
+});
+
+test('a file is found by argument, then EARSHOT_CONFIG, then earshot.yaml; a named one must exist', t => {
+  const cwd = workingDirectory('port: 1\n');
+  writeFileSync(join(cwd, 'second.yaml'), 'port: 2\n');
+  writeFileSync(join(cwd, 'third.yaml'), 'port: 3\n');
+  const env = { EARSHOT_CONFIG: 'second.yaml' };
+
+  t.is(loadConfig({ cwd, env: {} }).config.port, 1);
+  t.is(loadConfig({ cwd, env }).config.port, 2);
+  t.is(loadConfig({ cwd, env, file: 'third.yaml' }).file, join(cwd, 'third.yaml'));
+  t.throws(() => loadConfig({ cwd, env: { EARSHOT_CONFIG: 'gone.yaml' } }), {
+    message: /EARSHOT_CONFIG.*gone\.yaml/,
+  });
+  t.throws(() => loadConfig({ cwd, env: {}, file: 'gone.yaml' }), { message: /gone\.yaml/ });
+});
+
+test('text from the environment becomes numbers and lists; an empty variable counts as not set', t => {
+  const { config } = load(undefined, {
+    EARSHOT_LISTEN__IDLE_MS: '5000',
+    EARSHOT_STT: 'acme, pocketsphinx',
+    EARSHOT_BRIDGE__DEVICES: '["Omi, left", "Omi right"]',
+    EARSHOT_BRIDGE__CONVERSATION_TIMEOUT_S: '60',
+    EARSHOT_HOST: '',
+    EARSHOT_OFFLINE: '1',
+    EARSHOT_TEST_QDRANT_URL: 'http://localhost',
+  });
+
+  t.is(config.listen.idleMs, 5000);
+  t.deepEqual(config.stt, ['acme', 'pocketsphinx']);
+  t.deepEqual(config.bridge.devices, ['Omi, left', 'Omi right']);
+  t.is(config.bridge.conversationTimeoutS, 60);
+  t.is(config.host, '127.0.0.1');
+});
+
+test('the file is not coerced: a number in quotes is refused', t => {
+  t.deepEqual(
+    problemsOf(t, () => load('port: "8420"\n')),
+    ['earshot.yaml:1: port must be a number'],
+  );
+});
+
+test('everything wrong is told at once, each with its place and what is allowed', t => {
+  const yaml = [
+    'port: 70000',
+    'log:',
+    '  levle: debug',
+    '  format: xml',
+    'stt: [1]',
+    'listen: { idleMs: 1.5 }',
+    'zzz: 1',
+    'plugins:',
+    '  Silero: {}',
+    '  sql: yes please',
+  ].join('\n');
+  const env = { EARSHOT_LISTEN__MAX_CONNECTIONS: 'many', EARSHOT_PROT: '1', EARSHOT_PLUGINS__SQL: 'true' };
+
+  const problems = problemsOf(t, () => load(yaml, env));
+
+  const expected = [
+    /^EARSHOT_PROT is not a known setting; did you mean EARSHOT_PORT\?$/,
+    /^EARSHOT_PLUGINS__SQL can only be false/,
+    /^earshot\.yaml:1: port must be at most 65535$/,
+    /^earshot\.yaml:3: log\.levle is not a known key; did you mean level\?$/,
+    /^earshot\.yaml:4: log\.format must be one of pretty, json, not "xml"$/,
+    /^earshot\.yaml:5: stt\.0 must be text$/,
+    /^earshot\.yaml:6: listen\.idleMs must be a whole number$/,
+    /^earshot\.yaml:7: zzz is not a known key; known: host, port, dataDir, /,
+    /^earshot\.yaml:9: plugins\.Silero is not a plugin name: small letters/,
+    /^earshot\.yaml:10: plugins\.sql must be false, or the plugin's options/,
+    /^EARSHOT_LISTEN__MAX_CONNECTIONS: listen\.maxConnections must be a number$/,
+  ];
+  for (const pattern of expected)
+    t.true(
+      problems.some(problem => pattern.test(problem)),
+      `${pattern}\n${problems}`,
+    );
+  t.is(problems.length, expected.length, problems.join('\n'));
+});
+
+test('broken YAML is told with file and line, also a key that stands twice', t => {
+  t.regex(problemsOf(t, () => load('port: 1\nlog: {level: [\n'))[0] ?? '', /^earshot\.yaml:[23]: /);
+  t.regex(problemsOf(t, () => load('port: 1\nhost: a\nport: 2\n'))[0] ?? '', /^earshot\.yaml:3: .*unique/);
+  t.regex(problemsOf(t, () => load('- port\n'))[0] ?? '', /^earshot\.yaml: must hold key: value/);
+});
+
+test('an empty file, and a section with nothing in it, mean the defaults', t => {
+  t.is(load('').config.port, 8420);
+  t.is(load('log:\nport:\nplugins:\n').config.log.level, 'info');
+});
+
+test('a secret comes from a file, by variable or in the YAML, without the newline at its end', t => {
+  const cwd = workingDirectory('bridge: { keyFile: secrets/key }\n');
+  mkdirSync(join(cwd, 'secrets'));
+  writeFileSync(join(cwd, 'secrets', 'key'), 'from-the-file\n');
+  writeFileSync(join(cwd, 'other'), ' from-the-other \n');
+
+  t.is(loadConfig({ cwd, env: {} }).config.bridge.key, 'from-the-file');
+  t.is(loadConfig({ cwd, env: { EARSHOT_BRIDGE__KEY_FILE: 'other' } }).config.bridge.key, 'from-the-other');
+});
+
+test('a secret file that is missing or empty, or a secret set twice, is told; a plain setting has no _FILE', t => {
+  const cwd = workingDirectory('bridge: { keyFile: gone }\n');
+  writeFileSync(join(cwd, 'empty'), '\n');
+  const read = (env: NodeJS.ProcessEnv) => problemsOf(t, () => loadConfig({ cwd, env })).join('\n');
+
+  t.regex(read({}), /earshot\.yaml:1: bridge\.keyFile: the file gone cannot be read \(ENOENT\)/);
+  t.regex(read({ EARSHOT_BRIDGE__KEY_FILE: 'empty' }), /EARSHOT_BRIDGE__KEY_FILE: the file empty is empty/);
+  t.regex(read({ EARSHOT_BRIDGE__KEY_FILE: 'empty', EARSHOT_BRIDGE__KEY: 'k' }), /both set bridge\.key/);
+  t.regex(read({ EARSHOT_HOST_FILE: 'empty' }), /EARSHOT_HOST_FILE is not a known setting/);
+});
+
+test('no message and no description shows a secret', t => {
+  const yaml =
+    'bridge:\n  key: hunter2\n  core: hunter2\nplugins: { acme: { use: ./acme.js, dsn: hunter2 } }\n';
+  t.false(
+    problemsOf(t, () => load(yaml))
+      .join()
+      .includes('hunter2'),
+  );
+
+  const described = load(yaml.replace('  core: hunter2\n', '')).describe();
+  t.false(described.includes('hunter2'));
+  t.regex(described, /key: "?\[set\]/);
+  t.regex(described, /use: .*acme\.js/);
+});
+
+test('paths count from the file in which they stand, from the working directory elsewhere', t => {
+  const cwd = workingDirectory();
+  mkdirSync(join(cwd, 'etc'));
+  const yaml =
+    'dataDir: here\nbridge: { drivers: [./a.ts] }\nplugins: { one: { use: ../one.ts }, two: { use: "@org/two" } }\n';
+  writeFileSync(join(cwd, 'etc', 'my.yaml'), yaml);
+
+  const { config } = loadConfig({
+    cwd,
+    env: { EARSHOT_PLUGINS__THREE__USE: './three.ts' },
+    file: 'etc/my.yaml',
+  });
+
+  t.is(config.dataDir, join(cwd, 'here'));
+  t.deepEqual(config.bridge.drivers, [join(cwd, 'etc', 'a.ts')]);
+  t.deepEqual(config.plugins, {
+    one: { use: join(cwd, 'one.ts') },
+    two: { use: '@org/two' },
+    three: { use: join(cwd, 'three.ts') },
+  });
+});
+
+const AcmeOptions = z.object({
+  apiKey: z.string().min(8).meta({ secret: true }),
+  retries: z.number().int().max(9).default(2),
+  verbose: z.boolean().default(false),
+  words: z.array(z.number()).default([]),
+  mode: z.union([z.number(), z.enum(['auto'])]).optional(),
+  nested: z.object({ timeoutMs: z.number() }).optional(),
+});
+
+test("a plugin's options come from its section and its variables, and defaults are its schema's", t => {
+  const cwd = workingDirectory('plugins: { acme-stt: { use: ./acme.ts, retries: 1, apiKey: from-yaml } }\n');
+  writeFileSync(join(cwd, 'key'), 'from-file\n');
+  const env = {
+    EARSHOT_PLUGINS__ACME_STT__API_KEY_FILE: 'key',
+    EARSHOT_PLUGINS__ACME_STT__VERBOSE: 'on',
+    EARSHOT_PLUGINS__ACME_STT__WORDS: '1,2',
+    EARSHOT_PLUGINS__ACME_STT__MODE: 'auto',
+    EARSHOT_PLUGINS__ACME_STT__NESTED__TIMEOUT_MS: '50',
+    EARSHOT_PLUGINS__LONELY__X: '1',
+    EARSHOT_PLUGINS__QUIET: 'false',
+  };
+
+  const { config, pluginOptions } = loadConfig({ cwd, env });
+
+  t.deepEqual(pluginOptions('acme-stt', AcmeOptions), {
+    apiKey: 'from-file',
+    retries: 1,
+    verbose: true,
+    words: [1, 2],
+    mode: 'auto',
+    nested: { timeoutMs: 50 },
+  });
+  t.deepEqual(config.plugins.lonely, {}, 'a plugin that only the environment knows has a section');
+  t.is(config.plugins.quiet, false);
+});
+
+test("what is wrong with a plugin's options is told by key and place, a typo too", t => {
+  const yaml = 'plugins:\n  acme:\n    retries: 10\n    verbos: true\n    nested: { timeoutMS: 1 }\n';
+  const { pluginOptions } = load(yaml, {
+    EARSHOT_PLUGINS__ACME__WORD: '1',
+    EARSHOT_PLUGINS__ACME__WORDS: 'a',
+  });
+
+  t.deepEqual([...problemsOf(t, () => pluginOptions('acme', AcmeOptions))].sort(), [
+    'EARSHOT_PLUGINS__ACME__WORD is not a known setting; did you mean EARSHOT_PLUGINS__ACME__WORDS?',
+    'EARSHOT_PLUGINS__ACME__WORDS: plugins.acme.words.0 must be a number',
+    'earshot.yaml:2: plugins.acme.apiKey is required',
+    'earshot.yaml:3: plugins.acme.retries must be at most 9',
+    'earshot.yaml:4: plugins.acme.verbos is not a known key; did you mean verbose?',
+    'earshot.yaml:5: plugins.acme.nested.timeoutMS is not a known key; did you mean timeoutMs?',
+    'earshot.yaml:5: plugins.acme.nested.timeoutMs is required',
+  ]);
+});
+
+test('a problem that the program finds is told with the place of its key', t => {
+  const { problem } = load('stt:\n  - acme\n');
+  t.is(problem(['stt', '0'], 'is not here').problems[0], 'earshot.yaml:2: stt.0 is not here');
+});
