@@ -1,0 +1,153 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Knex } from 'knex';
+import type { PluginContext, Stores } from '../../../core/plugin.ts';
+import type { Dialect } from './dialect.ts';
+
+const SLOW_TRANSACTION_MS = 50;
+
+/** How a store reaches the database: on its own, or within a transaction. */
+export interface Access {
+  /**
+   * @param verb for messages: `users.get`
+   * @throws AppError; what the database says about its own state is translated
+   */
+  read<T>(verb: string, query: (db: Knex) => PromiseLike<T>): Promise<T>;
+  /** @param conflict the message when what is written is taken */
+  write<T>(verb: string, query: (db: Knex) => PromiseLike<T>, conflict?: string): Promise<T>;
+  /** Several statements that hold or fall together. */
+  atomic<T>(verb: string, query: (db: Knex) => Promise<T>): Promise<T>;
+}
+
+interface Running {
+  name: string;
+  open: boolean;
+  /** The first statement that failed in it, if any. */
+  failed: { cause: unknown } | null;
+}
+
+type Context = Pick<PluginContext<never>, 'log' | 'clock' | 'error'>;
+type TransactionRunner = <T>(name: string, work: (tx: Stores) => Promise<T>) => Promise<T>;
+
+/** The two ways in, and the rules between them. */
+export function createAccess(
+  dialect: Dialect,
+  { log, clock, error }: Context,
+  storesOn: (access: Access) => Stores,
+): {
+  outside: Access;
+  transaction: TransactionRunner;
+  translate: (verb: string, thrown: unknown) => unknown;
+} {
+  const current = new AsyncLocalStorage<Running>();
+
+  function refuseInside(verb: string): void {
+    const running = current.getStore();
+    if (!running?.open) return;
+    throw error(
+      'internal',
+      `${verb} was called inside the transaction "${running.name}", but not on its tx: it would wait for itself`,
+    );
+  }
+
+  function refuseUnusable(verb: string, { name, open, failed }: Running): void {
+    if (!open) throw error('internal', `${verb} was called on the tx of "${name}", which is over`);
+    if (!failed) return;
+    throw error('internal', `${verb}: the transaction "${name}" has failed already and can only end`, failed);
+  }
+
+  /** What the database reports about itself, in our words. Anything else is passed on as it is. */
+  function translate(verb: string, cause: unknown, conflict = `${verb}: it exists already`): unknown {
+    const { place, fault } = dialect;
+    switch (fault(cause)) {
+      case 'duplicate':
+        return error('conflict', conflict, { cause });
+      case 'orphan':
+        return error('not_found', `${verb}: what it belongs to is not there`, { cause });
+      case 'busy':
+        return error('unavailable', `The ${place} is in use by another process; try again`, {
+          cause,
+          retryAfter: 1,
+        });
+      case 'full':
+        return error('unavailable', `No space left for the ${place}`, { cause });
+      case 'damaged':
+        return error(
+          'config_error',
+          `The ${place} is damaged, or is not a database. Stop Earshot, move it away, and put back one of backups/`,
+          { cause },
+        );
+      case 'no_schema':
+        return error('unavailable', `The ${place} has not been set up yet: start the server once`, { cause });
+      case null:
+        return cause;
+    }
+  }
+
+  const outside: Access = {
+    async read(verb, query) {
+      refuseInside(verb);
+      return await attempt(verb, () => query(dialect.reader));
+    },
+    async write(verb, query, conflict) {
+      refuseInside(verb);
+      return await attempt(verb, () => query(dialect.writer), conflict);
+    },
+    async atomic(verb, query) {
+      refuseInside(verb);
+      return await attempt(verb, () => dialect.writer.transaction(query));
+    },
+  };
+
+  async function attempt<T>(verb: string, work: () => PromiseLike<T>, conflict?: string): Promise<T> {
+    try {
+      return await work();
+    } catch (thrown) {
+      throw translate(verb, thrown, conflict);
+    }
+  }
+
+  function within(db: Knex.Transaction, running: Running): Access {
+    async function run<T>(verb: string, query: (db: Knex) => PromiseLike<T>, conflict?: string): Promise<T> {
+      refuseUnusable(verb, running);
+      try {
+        return await attempt(verb, () => query(db), conflict);
+      } catch (cause) {
+        running.failed ??= { cause };
+        throw cause;
+      }
+    }
+    return { read: run, write: run, atomic: run };
+  }
+
+  async function transaction<T>(name: string, work: (tx: Stores) => Promise<T>): Promise<T> {
+    refuseInside(`transaction "${name}"`);
+    const running: Running = { name, open: true, failed: null };
+    let thrown: { error: unknown } | undefined;
+    let beganAt: number | undefined;
+    try {
+      return await dialect.writer.transaction(async db => {
+        beganAt = clock.now();
+        try {
+          const result = await current.run(running, () => work(storesOn(within(db, running))));
+          if (running.failed) throw running.failed.cause; // caught by `work`, yet nothing after it can be trusted
+          return result;
+        } catch (error) {
+          thrown = { error };
+          throw error;
+        } finally {
+          running.open = false;
+        }
+      });
+    } catch (error) {
+      throw thrown ? thrown.error : translate(`transaction "${name}"`, error);
+    } finally {
+      if (beganAt !== undefined) reportSlow(name, clock.now() - beganAt);
+    }
+  }
+
+  function reportSlow(name: string, ms: number): void {
+    if (ms > SLOW_TRANSACTION_MS) log.warn({ transaction: name, ms }, 'slow transaction');
+  }
+
+  return { outside, transaction, translate };
+}

@@ -1,0 +1,49 @@
+import type { KeyStore, PersonStore, UserStore } from '../../../core/plugin.ts';
+import type { Access } from './access.ts';
+import { all, Keys, one, People, Users } from './models.ts';
+
+export function userStore({ read, write }: Access): UserStore {
+  return {
+    async insert(user) {
+      await write(
+        'users.insert',
+        db => Users.query(db).insert(user),
+        `The account "${user.name}" exists already`,
+      );
+    },
+    get: id => read('users.get', db => one(Users.query(db).findOne({ id }))),
+    byName: name => read('users.byName', db => one(Users.query(db).findOne({ name }))),
+    byIdentity: (issuer, subject) =>
+      read('users.byIdentity', db => one(Users.query(db).findOne({ issuer, subject }))),
+    list: () => read('users.list', db => all(Users.query(db).orderBy(['created_at', 'id']))),
+  };
+}
+
+export function keyStore({ read, write }: Access): KeyStore {
+  return {
+    async insert(key) {
+      await write('keys.insert', db => Keys.query(db).insert(key), 'This key exists already');
+    },
+    byHash: hash => read('keys.byHash', db => one(Keys.query(db).findOne({ hash }))),
+    list: userId =>
+      read('keys.list', db =>
+        all(
+          Keys.query(db)
+            .where('user_id', userId)
+            .orderBy([{ column: 'created_at', order: 'desc' }, { column: 'id' }]),
+        ),
+      ),
+    remove: (userId, id) =>
+      write('keys.remove', async db => (await Keys.query(db).delete().where({ user_id: userId, id })) > 0),
+  };
+}
+
+export function personStore({ read, write }: Access): PersonStore {
+  return {
+    async insert(person) {
+      await write('people.insert', db => People.query(db).insert(person), 'This person exists already');
+    },
+    list: userId =>
+      read('people.list', db => all(People.query(db).where('user_id', userId).orderBy(['created_at', 'id']))),
+  };
+}

@@ -1,0 +1,114 @@
+import type { QueryBuilder } from 'objection';
+import type { ConversationStatus, Segment } from '../../../core/model.ts';
+import type {
+  ConversationFilter,
+  ConversationPatch,
+  ConversationStore,
+  SegmentStore,
+} from '../../../core/plugin.ts';
+import type { Access } from './access.ts';
+import { all, Conversations, one, Segments } from './models.ts';
+
+export function conversationStore({ read, write }: Access): ConversationStore {
+  function update(userId: string, id: string, patch: ConversationPatch, ifStatus?: ConversationStatus) {
+    return write('conversations.update', async db => {
+      const query = Conversations.query(db).where({ user_id: userId, id });
+      if (ifStatus !== undefined) query.where('status', ifStatus);
+      if (Object.keys(patch).length === 0) return (await query.resultSize()) > 0;
+      return (await query.patch(patch)) > 0;
+    });
+  }
+
+  return {
+    async insert(conversation) {
+      await write(
+        'conversations.insert',
+        db => Conversations.query(db).insert(conversation),
+        `The conversation ${conversation.id} exists already`,
+      );
+    },
+    get: (userId, id) =>
+      read('conversations.get', db => one(Conversations.query(db).findOne({ user_id: userId, id }))),
+    list: (userId, filter) =>
+      read('conversations.list', db =>
+        all(
+          filtered(Conversations.query(db).where('user_id', userId), filter)
+            .orderBy([{ column: 'created_at', order: 'desc' }, { column: 'id' }])
+            .limit(filter.limit)
+            .offset(filter.offset),
+        ),
+      ),
+    findOpen: (userId, source, deviceId) =>
+      read('conversations.findOpen', db => {
+        const query = Conversations.query(db)
+          .where({ user_id: userId, source, device_id: deviceId, status: 'in_progress' })
+          .orderBy([
+            { column: 'created_at', order: 'desc' },
+            { column: 'id', order: 'desc' },
+          ]);
+        return one(query.first());
+      }),
+    update,
+    remove: (userId, id) =>
+      write('conversations.remove', async db => {
+        return (await Conversations.query(db).delete().where({ user_id: userId, id })) > 0;
+      }),
+  };
+}
+
+type ConversationQuery = QueryBuilder<InstanceType<typeof Conversations>>;
+
+function filtered(query: ConversationQuery, filter: ConversationFilter): ConversationQuery {
+  const { statuses, categories, folderId, createdFrom, createdTo } = filter;
+  if (statuses) query.whereIn('status', statuses);
+  if (categories) query.whereIn('category', categories);
+  if (folderId !== undefined) query.where('folder_id', folderId);
+  if (createdFrom !== undefined) query.where('created_at', '>=', createdFrom);
+  if (createdTo !== undefined) query.where('created_at', '<=', createdTo);
+  for (const flag of ['discarded', 'locked', 'starred'] as const) {
+    const wanted = filter[flag];
+    if (wanted !== undefined) query.where(flag, wanted);
+  }
+  return query;
+}
+
+export function segmentStore({ read, write }: Access): SegmentStore {
+  return {
+    async upsert(segments) {
+      if (segments.length === 0) return;
+      // in one statement, so that it is all or nothing also outside a transaction
+      await write('segments.upsert', db =>
+        db(Segments.tableName).insert(segmentRows(segments)).onConflict(['user_id', 'id']).merge(),
+      );
+    },
+    list: (userId, conversationIds) =>
+      read('segments.list', db =>
+        all(
+          Segments.query(db)
+            .where('user_id', userId)
+            .whereIn('conversation_id', conversationIds)
+            .orderBy(['start', 'id']),
+        ),
+      ),
+    last: (userId, conversationId) =>
+      read('segments.last', db => {
+        const query = Segments.query(db)
+          .where({ user_id: userId, conversation_id: conversationId })
+          .orderBy([
+            { column: 'end', order: 'desc' },
+            { column: 'id', order: 'desc' },
+          ]);
+        return one(query.first());
+      }),
+    count: (userId, conversationId) =>
+      read('segments.count', db =>
+        Segments.query(db).where({ user_id: userId, conversation_id: conversationId }).resultSize(),
+      ),
+  };
+}
+
+/** The last one of an id counts: a statement may not write a row twice. */
+function segmentRows(segments: Segment[]): object[] {
+  const byId = new Map(segments.map(segment => [`${segment.userId} ${segment.id}`, segment]));
+  return [...byId.values()].map(segment => Segments.fromJson(segment).$toDatabaseJson());
+}

@@ -1,0 +1,110 @@
+import { randomUUID, randomUUIDv7 } from 'node:crypto';
+import type { Knex } from 'knex';
+import type { Clock, Job } from '../../../core/model.ts';
+import type { JobStore } from '../../../core/plugin.ts';
+import type { Access } from './access.ts';
+import { type JobRow, Jobs } from './models.ts';
+
+/**
+ * A job is a row until it is done. While it is leased it cannot be claimed before `due_at`; asked for again
+ * meanwhile, it remembers that in `again_at` and is set free, instead of removed, when it is done.
+ */
+export function jobStore({ read, write, atomic }: Access, clock: Clock): JobStore {
+  /** Every verb of a claimed job acts on this: a lease that has changed hands matches nothing. */
+  function leased(db: Knex, { id, lease }: Job) {
+    return Jobs.query(db).where({ id, lease, state: 'open' });
+  }
+
+  return {
+    async enqueue(job) {
+      await write('jobs.enqueue', db => upsert(db, job, clock.now()));
+    },
+    claim: (kinds, now, leaseMs, limit) =>
+      write('jobs.claim', async db => {
+        const due = Jobs.query(db)
+          .select('id')
+          .where('state', 'open')
+          .whereIn('kind', kinds)
+          .where('due_at', '<=', now)
+          .orderBy(['due_at', 'id'])
+          .limit(limit);
+        const rows = await Jobs.query(db)
+          .patch({
+            lease: randomUUID(),
+            dueAt: now + leaseMs,
+            againAt: null,
+            attempts: db.raw('attempts + 1'),
+          })
+          .whereIn('id', due)
+          .returning('*');
+        return rows.map(toJob).sort((a, b) => a.runAt - b.runAt || (a.id < b.id ? -1 : 1));
+      }),
+    extend: (job, until) =>
+      write('jobs.extend', async db => (await leased(db, job).patch({ dueAt: until })) > 0),
+    done: job =>
+      write('jobs.done', async db => {
+        const removed = await leased(db, job).whereNull('again_at').delete();
+        if (removed > 0) return true;
+        const again = { runAt: db.raw('again_at'), dueAt: db.raw('again_at'), againAt: null, attempts: 0 };
+        return (await leased(db, job).patch({ ...again, lease: null, error: null })) > 0;
+      }),
+    retryAt: (job, runAt, error) =>
+      write('jobs.retryAt', async db => {
+        const next = db.raw('case when again_at < ? then again_at else ? end', [runAt, runAt]);
+        const attempts = error === null ? { attempts: 0 } : {};
+        const free = { lease: null, runAt: next, dueAt: next, againAt: null };
+        return (await leased(db, job).patch({ ...free, ...attempts, error })) > 0;
+      }),
+    dead: (job, error) =>
+      atomic('jobs.dead', async db => {
+        const rows = await leased(db, job).patch({ state: 'dead', lease: null, error }).returning('*');
+        for (const { kind, key, againAt, payload } of rows) {
+          if (againAt !== null) await upsert(db, { kind, key, runAt: againAt, payload }, clock.now());
+        }
+        return rows.length > 0;
+      }),
+    nextRunAt: kinds =>
+      read('jobs.nextRunAt', async db => {
+        const query = Jobs.query(db).where('state', 'open').whereIn('kind', kinds).orderBy('due_at').first();
+        return (await query)?.dueAt ?? null;
+      }),
+  };
+}
+
+type NewJob = Pick<Job, 'kind' | 'key' | 'runAt' | 'payload'>;
+
+async function upsert(db: Knex, { kind, key, runAt, payload }: NewJob, now: number): Promise<void> {
+  const row = {
+    kind,
+    key,
+    payload,
+    runAt,
+    dueAt: runAt,
+    state: 'open',
+    attempts: 0,
+    createdAt: now,
+  } as const;
+  const earlier = (column: string) =>
+    `case when jobs.${column} < excluded.run_at then jobs.${column} else excluded.run_at end`;
+  await db(Jobs.tableName)
+    .insert(
+      Jobs.fromJson({
+        id: randomUUIDv7(),
+        ...row,
+        lease: null,
+        againAt: null,
+        error: null,
+      }).$toDatabaseJson(),
+    )
+    .onConflict(db.raw(`(kind, key) where state = 'open'`))
+    .merge({
+      payload: db.raw('excluded.payload'),
+      run_at: db.raw(`case when jobs.lease is null then ${earlier('run_at')} else jobs.run_at end`),
+      due_at: db.raw(`case when jobs.lease is null then ${earlier('due_at')} else jobs.due_at end`),
+      again_at: db.raw(`case when jobs.lease is null then null else ${earlier('again_at')} end`),
+    });
+}
+
+function toJob({ id, kind, key, payload, runAt, attempts, lease }: JobRow): Job {
+  return { id, kind, key, payload, runAt, attempts, lease: lease ?? '' };
+}

@@ -1,0 +1,95 @@
+import type { Knex } from 'knex';
+import type { PluginContext } from '../../../core/plugin.ts';
+import type { Dialect } from './dialect.ts';
+import * as first from './migrations/0001-first.ts';
+
+/** One step of the schema. It runs in a transaction with all others that are due, and is never undone. */
+export interface Migration {
+  name: string;
+  up(db: Knex): Promise<void>;
+}
+
+/** In order. Only ever append: databases remember these names. */
+export const MIGRATIONS: readonly Migration[] = [{ name: '0001-first', ...first }];
+
+type Context = Pick<PluginContext<never>, 'log' | 'clock' | 'error'>;
+
+export interface Migrator {
+  /** Rejects with `config_error` when the database was written by a newer version. */
+  check(): Promise<void>;
+  /** Versions are counts of migrations. */
+  migrate(): Promise<{ from: number; to: number; backup: string | null }>;
+}
+
+export function createMigrator(
+  dialect: Dialect,
+  { log, clock, error }: Context,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Migrator {
+  const { writer, place } = dialect;
+
+  async function done(): Promise<string[]> {
+    if (!(await writer.schema.hasTable(TABLE))) return [];
+    return (await writer<{ id: number; name: string }>(TABLE).orderBy('id')).map(({ name }) => name);
+  }
+
+  function refuseNewer(names: string[]): void {
+    const known = new Set(migrations.map(({ name }) => name));
+    const unknown = names.filter(name => !known.has(name)).at(-1);
+    if (unknown === undefined) return;
+    throw error(
+      'config_error',
+      `The ${place} was written by a newer Earshot (schema ${unknown}; this one knows up to ` +
+        `${migrations.at(-1)?.name}). Update Earshot, or put back a backup from before the update`,
+    );
+  }
+
+  async function check(): Promise<void> {
+    refuseNewer(await done());
+  }
+
+  async function migrate() {
+    const names = await done();
+    refuseNewer(names);
+    const [from, to] = [names.length, migrations.length];
+    if (from === to) return { from, to, backup: null };
+    const backup = (await hasData(writer)) ? await backUp(from) : null;
+    await writer.migrate.latest({ tableName: TABLE, migrationSource: sourceOf(migrations) });
+    log.info({ from, to, ...(backup && { backup }) }, 'database schema is up to date');
+    return { from, to, backup };
+  }
+
+  async function backUp(version: number): Promise<string> {
+    const time = new Date(clock.now()).toISOString().replaceAll(/[-:.]/g, '');
+    try {
+      return await dialect.backup(`${time}-v${version}`);
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw error('unavailable', `Nothing was changed: the ${place} could not be backed up: ${reason}`, {
+        cause,
+      });
+    }
+  }
+
+  return { check, migrate };
+}
+
+const TABLE = 'migrations';
+
+/** Users come first: without one, nothing else can be there. */
+async function hasData(db: Knex): Promise<boolean> {
+  return (await db.schema.hasTable('users')) && (await db('users').first('id')) !== undefined;
+}
+
+/** The list itself, rather than a directory to look through: the same from sources and from emitted JavaScript. */
+function sourceOf(migrations: readonly Migration[]): Knex.MigrationSource<Migration> {
+  return {
+    getMigrations: async () => [...migrations],
+    getMigrationName: ({ name }) => name,
+    getMigration: async ({ up }) => ({ up, down: refuseDown }),
+  };
+}
+
+async function refuseDown(): Promise<void> {
+  throw new Error('Migrations only go forward: put back a backup instead');
+}

@@ -1,0 +1,165 @@
+import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
+import knex, { type Knex } from 'knex';
+import type { Clock } from '../../../core/model.ts';
+import type { PluginContext } from '../../../core/plugin.ts';
+import type { Dialect, Fault } from './dialect.ts';
+import { backUp } from './sqlite-backup.ts';
+
+/** How long to wait for another process's lock. */
+const DEFAULT_BUSY_MS = 5000;
+const BUSY_PAUSE_MS = 10;
+
+export type SqliteContext = Pick<PluginContext<never>, 'log' | 'clock' | 'error'>;
+
+/** The part of better-sqlite3's connection that is used here. */
+interface Connection {
+  inTransaction: boolean;
+  pragma(source: string): unknown;
+}
+interface BetterSqliteClient extends Knex.Client {
+  _query(connection: Connection, statement: object): Promise<unknown>;
+}
+type BetterSqliteClientClass = Pick<typeof Knex.Client, keyof typeof Knex.Client> &
+  (new (
+    config: Knex.Config,
+  ) => BetterSqliteClient);
+
+const require = createRequire(import.meta.url);
+const BetterSqlite: BetterSqliteClientClass = require('knex/lib/dialects/better-sqlite3/index.js');
+
+/** Opens, or makes, the database at `file`. Rejects with `config_error` or `unavailable`, naming the file. */
+export async function openSqlite(
+  file: string,
+  context: SqliteContext,
+  busyMs: number = DEFAULT_BUSY_MS,
+): Promise<Dialect> {
+  createPrivate(file, context);
+  const client = patientClient(context.clock, busyMs);
+  const writer = connect(client, file, context, [
+    'journal_mode = wal',
+    'synchronous = full',
+    'foreign_keys = on',
+  ]);
+  const reader = connect(client, file, context, ['query_only = on']);
+  const dialect: Dialect = {
+    place: `database ${file}`,
+    writer,
+    reader,
+    fault,
+    backup: label => backUp(writer, file, label),
+    async close() {
+      await reader.destroy();
+      await writer.destroy();
+    },
+  };
+  try {
+    for (const connection of [writer, reader]) await connection.raw('select count(*) from sqlite_master');
+    return dialect;
+  } catch (error) {
+    await dialect.close();
+    throw error;
+  }
+}
+
+/** Conversations are private: nobody else on the machine may read the file. SQLite gives its log the same mode. */
+function createPrivate(file: string, { error }: SqliteContext): void {
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    closeSync(openSync(file, 'a', 0o600));
+    chmodSync(file, 0o600);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw error('config_error', `Cannot open the database ${file}: ${reason}`, { cause });
+  }
+}
+
+function connect(
+  client: BetterSqliteClientClass,
+  file: string,
+  { log }: SqliteContext,
+  pragmas: string[],
+): Knex {
+  return knex({
+    client,
+    connection: { filename: file },
+    useNullAsDefault: true,
+    compileSqlOnError: false, // or values, such as a transcript's text, become part of error messages
+    acquireConnectionTimeout: 30_000,
+    log: {
+      warn: message => log.warn(String(message)),
+      error: message => log.error(String(message)),
+      deprecate: message => log.debug(String(message)),
+      debug: message => log.debug(String(message)),
+    },
+    pool: {
+      min: 0,
+      max: 1,
+      idleTimeoutMillis: Number.MAX_SAFE_INTEGER,
+      afterCreate(connection: Connection, done: (error: unknown, connection: Connection) => void) {
+        try {
+          for (const pragma of pragmas) connection.pragma(pragma);
+          connection.pragma('busy_timeout = 0'); // the client waits instead, without holding the thread
+          done(null, connection);
+        } catch (error) {
+          done(error, connection);
+        }
+      },
+    },
+  });
+}
+
+/**
+ * knex's client with two differences: a transaction takes the write lock when it begins (one that has read before it
+ * wants to write would be refused, not made to wait), and waiting for another process leaves the event loop free.
+ */
+function patientClient(clock: Clock, busyMs: number): BetterSqliteClientClass {
+  return class extends BetterSqlite {
+    override async _query(connection: Connection, statement: object): Promise<unknown> {
+      const giveUpAt = clock.now() + busyMs;
+      for (;;) {
+        try {
+          return await super._query(connection, statement);
+        } catch (error) {
+          if (fault(error) !== 'busy' || clock.now() >= giveUpAt) throw error;
+        }
+        await clock.sleep(BUSY_PAUSE_MS);
+      }
+    }
+
+    override transaction(container: unknown, config: unknown, outer: unknown): Knex.Transaction {
+      const transaction = super.transaction(container, config, outer);
+      return Object.assign(transaction, {
+        async begin(this: BeginnableTransaction, connection: Connection) {
+          if (connection.inTransaction) await this.query(connection, 'ROLLBACK;'); // left by a failed COMMIT
+          return this.query(connection, 'BEGIN IMMEDIATE;');
+        },
+      });
+    }
+  };
+}
+
+interface BeginnableTransaction {
+  query(connection: Connection, sql: string): Promise<unknown>;
+}
+
+const FAULTS: readonly (readonly [prefix: string, fault: Fault])[] = [
+  ['SQLITE_CONSTRAINT_UNIQUE', 'duplicate'],
+  ['SQLITE_CONSTRAINT_PRIMARYKEY', 'duplicate'],
+  ['SQLITE_CONSTRAINT_FOREIGNKEY', 'orphan'],
+  ['SQLITE_BUSY', 'busy'],
+  ['SQLITE_LOCKED', 'busy'],
+  ['SQLITE_NOTADB', 'damaged'],
+  ['SQLITE_CORRUPT', 'damaged'],
+  ['SQLITE_FULL', 'full'],
+];
+
+function fault(thrown: unknown): Fault {
+  if (!(thrown instanceof Error)) return null;
+  if (thrown.name === 'KnexTimeoutError') return 'busy';
+  if (!('code' in thrown) || typeof thrown.code !== 'string') return null;
+  const { code, message } = thrown;
+  if (code === 'SQLITE_ERROR' && message.includes('no such table')) return 'no_schema';
+  return FAULTS.find(([prefix]) => code.startsWith(prefix))?.[1] ?? null;
+}

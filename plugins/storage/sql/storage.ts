@@ -1,0 +1,37 @@
+import type { PluginContext, Storage, Stores } from '../../../core/plugin.ts';
+import { type Access, createAccess } from './access.ts';
+import { keyStore, personStore, userStore } from './accounts.ts';
+import { conversationStore, segmentStore } from './conversations.ts';
+import type { Dialect } from './dialect.ts';
+import { jobStore } from './jobs.ts';
+import { createMigrator, type Migration } from './migrations.ts';
+import { pluginStateStore } from './plugin-state.ts';
+import { streamStore } from './streams.ts';
+
+export type StorageContext = Pick<PluginContext<never>, 'log' | 'clock' | 'error'>;
+
+/** The Storage on an open database. Rejects with `config_error` when a newer version has written it. */
+export async function createStorage(
+  dialect: Dialect,
+  context: StorageContext,
+  migrations?: readonly Migration[],
+): Promise<Storage> {
+  const storesOn = (access: Access): Stores => ({
+    users: userStore(access),
+    keys: keyStore(access),
+    conversations: conversationStore(access),
+    segments: segmentStore(access),
+    streams: streamStore(access),
+    people: personStore(access),
+    jobs: jobStore(access, context.clock),
+    pluginState: pluginStateStore(access, context.error),
+  });
+  const { outside, transaction } = createAccess(dialect, context, storesOn);
+  const migrator = createMigrator(dialect, context, migrations);
+  await outside.read('schema check', () => migrator.check());
+  return {
+    ...storesOn(outside),
+    transaction,
+    migrate: () => outside.write('migrate', () => migrator.migrate()),
+  };
+}

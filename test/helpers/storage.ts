@@ -1,0 +1,57 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
+import { AppError } from '../../core/errors.ts';
+import type { Clock } from '../../core/model.ts';
+import type { Storage } from '../../core/plugin.ts';
+import { openSqlite } from '../../plugins/storage/sql/sqlite.ts';
+import { createStorage, type StorageContext } from '../../plugins/storage/sql/storage.ts';
+
+export const realClock: Clock = {
+  now: () => Date.now(),
+  async sleep(ms, signal) {
+    await sleep(ms, undefined, { signal });
+  },
+};
+
+/** What core gives a storage plugin; silent unless told otherwise. */
+export function storageContext(changes: Partial<StorageContext> = {}): StorageContext {
+  return {
+    log: pino({ level: 'silent' }),
+    clock: realClock,
+    error: (code, message, options) => new AppError(code, message, options),
+    ...changes,
+  };
+}
+
+export interface OpenStorage {
+  storage: Storage;
+  close(): Promise<void>;
+}
+
+/** The storage of the file, as it is: not migrated. */
+export async function openStorage(file: string, changes: Partial<StorageContext> = {}): Promise<OpenStorage> {
+  const context = storageContext(changes);
+  const dialect = await openSqlite(file, context);
+  return { storage: await createStorage(dialect, context), close: () => dialect.close() };
+}
+
+/** A migrated storage on a new file; `close` removes it. */
+export async function temporaryStorage(
+  changes: Partial<StorageContext> = {},
+): Promise<OpenStorage & { file: string }> {
+  const directory = await mkdtemp(join(tmpdir(), 'earshot-storage-'));
+  const file = join(directory, 'earshot.db');
+  const { storage, close } = await openStorage(file, changes);
+  await storage.migrate();
+  return {
+    storage,
+    file,
+    async close() {
+      await close();
+      await rm(directory, { recursive: true });
+    },
+  };
+}
