@@ -68,7 +68,7 @@ interface Services {
   users: {
     add(name: string): Promise<User>;
     list(): Promise<User[]>;
-    byName(name: string): Promise<User | null>;
+    byName(name: string): Promise<User>;
     token(name: string): Promise<string>;
   };
   keys: {

@@ -31,7 +31,10 @@ function commandsOver(names: string[]): Commands {
         return user(name);
       },
       list: async () => names.map(user),
-      byName: async name => (names.includes(name) ? user(name) : null),
+      async byName(name) {
+        if (!names.includes(name)) throw new AppError('not_found', `there is no ${name}`);
+        return user(name);
+      },
       token: async name => `token of ${name}`,
     },
     keys: {
@@ -90,7 +93,7 @@ test('a refusal comes over the socket with its code and message', async t => {
     instanceOf: AppError,
   });
   t.is(unknown?.code, 'not_found');
-  t.regex(unknown?.message ?? '', /"eve".*earshot user list/);
+  t.is(unknown?.message, 'there is no eve');
   const blank = await t.throwsAsync(callControl(path, 'user.add', { name: '  ' }), { instanceOf: AppError });
   t.is(blank?.code, 'invalid_request');
   t.regex(blank?.message ?? '', /^user\.add: name: /);
