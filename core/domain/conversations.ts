@@ -1,0 +1,259 @@
+import { AppError } from '../errors.ts';
+import type { EventBus } from '../events.ts';
+import type { Clock, Conversation, Segment, Stream, StreamProgress, Structured, User } from '../model.ts';
+import type { ConversationFilter, Storage, Stores } from '../plugin.ts';
+import { isId, newId } from './ids.ts';
+import { type End, endIn, type OpenRequest, openIn, silenceEnd } from './lifecycle.ts';
+import { addPieces, type Piece } from './segments.ts';
+
+export type { Piece } from './segments.ts';
+
+/** Every connection is one channel so far. */
+const CHANNEL = 0;
+
+/** What a live connection says of itself. */
+export interface ConnectRequest extends OpenRequest {
+  /** The client's own name of the recording; null: it cannot resume. */
+  stream: string | null;
+  format: { codec: string };
+}
+
+export interface AppendRequest {
+  userId: string;
+  conversationId: string;
+  /** The stream that the pieces were heard in and how far it has come; null: there is none to resume. */
+  stream: { id: string; progress: StreamProgress } | null;
+  /** Epoch ms of the first audio sample: where segment times of a conversation that has none yet count from. */
+  startedAt: number;
+  /** In the order they were spoken. */
+  pieces: Piece[];
+}
+
+export type Conversations = ReturnType<typeof createConversations>;
+
+/** The only writer of conversations, segments and streams. Events are told after the commit. */
+export function createConversations({
+  storage,
+  clock,
+  events,
+  jobs,
+}: {
+  storage: Storage;
+  clock: Clock;
+  events: EventBus;
+  /** Says that a job is due now. */
+  jobs: { poke(): void };
+}) {
+  /**
+   * The open conversation of this source and device, its language and timeout brought up to date, else a new one. One
+   * whose silence is over already (nobody ran to end it) is ended first.
+   */
+  async function open(request: OpenRequest): Promise<Conversation> {
+    const now = clock.now();
+    const { conversation, end } = await storage.transaction('open conversation', tx =>
+      openIn(tx, request, now),
+    );
+    announce(end);
+    return conversation;
+  }
+
+  /**
+   * What a live connection begins with: its open conversation, and the row of its stream. A stream that the client
+   * names again goes on in the conversation it was in, while that is open: the client has more of it.
+   */
+  async function connect(request: ConnectRequest): Promise<{ conversation: Conversation; stream: Stream }> {
+    const now = clock.now();
+    const { opened, stream } = await storage.transaction('connect', async tx => {
+      const known = await findStream(tx, request);
+      const opened = await openIn(tx, { ...request, resume: known?.conversationId }, now);
+      return { opened, stream: await openStream(tx, known, request, opened.conversation.id, now) };
+    });
+    announce(opened.end);
+    return { conversation: opened.conversation, stream };
+  }
+
+  /**
+   * Stores what was said, and in the same transaction how far its stream has come. Answers the segments that are new
+   * or have changed. Without pieces it only moves the stream on, which is no activity. A stream that is further
+   * already has had these pieces stored by another connection: then nothing is written and `[]` answered.
+   * `conflict` when the conversation is over, or gone: it was empty when it ended.
+   */
+  async function append(request: AppendRequest): Promise<Segment[]> {
+    const pieces = request.pieces.filter(piece => piece.text.trim() !== '');
+    const now = clock.now();
+    const segments = await storage.transaction('append segments', async tx => {
+      const fresh = await advance(tx, request);
+      return fresh && pieces.length > 0 ? store(tx, { ...request, pieces }, now) : [];
+    });
+    if (segments.length > 0)
+      events.emit('segments', { userId: request.userId, conversationId: request.conversationId, segments });
+    return segments;
+  }
+
+  /** Speech was heard, transcribed or not: the silence begins anew. */
+  async function touch(userId: string, conversationId: string): Promise<void> {
+    await storage.conversations.update(
+      userId,
+      conversationId,
+      { lastActivityAt: clock.now() },
+      'in_progress',
+    );
+  }
+
+  /** Ends it now; one without a segment is removed. Resolves to whether this call ended it. */
+  async function finish(userId: string, conversationId: string): Promise<boolean> {
+    return endIf(userId, conversationId, () => true);
+  }
+
+  /** Ends it if its silence is over. Resolves to whether this call did. */
+  async function finishIfSilent(userId: string, conversationId: string): Promise<boolean> {
+    const now = clock.now();
+    return endIf(userId, conversationId, conversation => silenceEnd(conversation) <= now);
+  }
+
+  async function endIf(
+    userId: string,
+    conversationId: string,
+    due: (conversation: Conversation) => boolean,
+  ): Promise<boolean> {
+    const end = await storage.transaction('end conversation', async tx => {
+      const conversation = await tx.conversations.get(userId, conversationId);
+      if (conversation?.status !== 'in_progress' || !due(conversation)) return null;
+      return endIn(tx, conversation, clock.now());
+    });
+    announce(end);
+    return end !== null;
+  }
+
+  function announce(end: End | null): void {
+    if (!end) return;
+    events.emit(end.event, { userId: end.userId, conversationId: end.conversationId });
+    if (end.event === 'conversation.processing') jobs.poke();
+  }
+
+  /** Stores what the pipeline made of it. Resolves to whether this call did: a second run changes nothing. */
+  async function complete(userId: string, conversationId: string, structured: Structured): Promise<boolean> {
+    return conclude(userId, conversationId, { status: 'completed', structured });
+  }
+
+  /** The pipeline gave up; the transcript stays. Resolves to whether this call did it. */
+  async function fail(userId: string, conversationId: string): Promise<boolean> {
+    return conclude(userId, conversationId, { status: 'failed' });
+  }
+
+  async function conclude(
+    userId: string,
+    conversationId: string,
+    result: { status: 'completed'; structured: Structured } | { status: 'failed' },
+  ): Promise<boolean> {
+    const conversation = await storage.transaction('conclude conversation', async tx => {
+      const current = await tx.conversations.get(userId, conversationId);
+      const last = await tx.segments.last(userId, conversationId);
+      const finishedAt = current?.startedAt == null || !last ? null : current.startedAt + toMs(last.end);
+      const patch = { ...result, finishedAt };
+      const changed = await tx.conversations.update(userId, conversationId, patch, 'processing');
+      return current && changed ? { ...current, ...patch } : null;
+    });
+    if (conversation) events.emit('conversation.processed', { userId, conversation });
+    return conversation !== null;
+  }
+
+  /** The user's conversation of this id, whatever its status; null also for what is no id, or someone else's. */
+  async function get(userId: string, id: string): Promise<Conversation | null> {
+    return isId(id) ? storage.conversations.get(userId, id) : null;
+  }
+
+  /** Newest first. */
+  async function list(userId: string, filter: ConversationFilter): Promise<Conversation[]> {
+    if (filter.folderId !== undefined && !isId(filter.folderId)) return [];
+    return storage.conversations.list(userId, filter);
+  }
+
+  /** What to call the speaker of a segment: the owner, a known person, else a number. */
+  async function speakerNames(owner: User): Promise<(segment: Segment) => string> {
+    const people = new Map((await storage.people.list(owner.id)).map(person => [person.id, person.name]));
+    return segment =>
+      (segment.isUser ? owner.name : people.get(segment.personId ?? '')) ?? `Speaker ${segment.speakerId}`;
+  }
+
+  return {
+    open,
+    connect,
+    append,
+    touch,
+    finish,
+    finishIfSilent,
+    complete,
+    fail,
+    /** Moves a stream on through silence. Resolves to whether it had not come further already. */
+    advance: (userId: string, streamId: string, progress: StreamProgress): Promise<boolean> =>
+      storage.streams.advance(userId, streamId, progress),
+    /** Says when sample 0 of a stream was recorded (epoch ms). */
+    anchor: (userId: string, streamId: string, at: number): Promise<void> =>
+      storage.streams.update(userId, streamId, { anchorAt: at }),
+    get,
+    list,
+    /** Of several conversations at once, by start. */
+    segments: async (userId: string, conversationIds: string[]): Promise<Segment[]> =>
+      conversationIds.length === 0 ? [] : storage.segments.list(userId, conversationIds),
+    speakerNames,
+  };
+}
+
+/** Moves the stream on. False: another connection has brought it further, and stored what was said until there. */
+async function advance(tx: Stores, { userId, stream }: AppendRequest): Promise<boolean> {
+  if (stream === null || (await tx.streams.advance(userId, stream.id, stream.progress))) return true;
+  if (await tx.streams.get(userId, stream.id)) return false;
+  throw new AppError('not_found', 'Stream not found');
+}
+
+async function store(tx: Stores, request: AppendRequest, now: number): Promise<Segment[]> {
+  const { userId, conversationId } = request;
+  const conversation = await tx.conversations.get(userId, conversationId);
+  const startedAt = conversation?.startedAt ?? Math.round(request.startedAt);
+  const patch = { startedAt, lastActivityAt: now };
+  if (!(await tx.conversations.update(userId, conversationId, patch, 'in_progress')))
+    throw new AppError('conflict', 'The conversation is over: nothing can be added to it.');
+  const last = await tx.segments.last(userId, conversationId);
+  const segments = addPieces({ userId, conversationId, startedAt, last, now }, request.pieces);
+  await tx.segments.upsert(segments);
+  return segments;
+}
+
+async function findStream(tx: Stores, { userId, stream }: ConnectRequest): Promise<Stream | null> {
+  return stream === null ? null : tx.streams.byClientStream(userId, stream, CHANNEL);
+}
+
+async function openStream(
+  tx: Stores,
+  known: Stream | null,
+  request: ConnectRequest,
+  conversationId: string,
+  now: number,
+): Promise<Stream> {
+  if (known) {
+    await tx.streams.update(known.userId, known.id, { conversationId });
+    return { ...known, conversationId };
+  }
+  const { userId, stream: clientStream, source, deviceId } = request;
+  const stream: Stream = {
+    id: newId(now),
+    userId,
+    clientStream,
+    channel: CHANNEL,
+    conversationId,
+    source,
+    deviceId,
+    codec: request.format.codec,
+    anchorAt: null,
+    through: 0,
+    received: 0,
+    receivedSample: 0,
+  };
+  await tx.streams.insert(stream);
+  return stream;
+}
+
+function toMs(seconds: number): number {
+  return Math.round(seconds * 1000);
+}

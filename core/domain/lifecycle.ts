@@ -1,0 +1,130 @@
+/** How a conversation begins and ends: each step inside a transaction of its caller. */
+import type { Conversation } from '../model.ts';
+import type { Stores } from '../plugin.ts';
+import { CATEGORY_EMOJI } from './categories.ts';
+import { newId } from './ids.ts';
+
+/** The durable job that ends a conversation after its silence and makes its structure; its key is the conversation. */
+export const FINISH_JOB = 'conversation.finish';
+
+export interface OpenRequest {
+  userId: string;
+  source: string;
+  deviceId: string | null;
+  /** ISO 639-1, or `multi`. */
+  language: string;
+  /** Silence after which it ends. */
+  timeoutMs: number;
+  /** The conversation that the same recording was in before: while it is open it goes on, its silence begins anew. */
+  resume?: string | undefined;
+  /** When the audio was recorded (epoch ms); longer ago than the timeout, it joins nothing that is open now. */
+  recordedAt?: number | null;
+}
+
+/** When its silence will have lasted for its timeout (epoch ms), if nothing more is heard. */
+export function silenceEnd(conversation: Conversation): number {
+  return conversation.lastActivityAt + conversation.timeoutMs;
+}
+
+/** How a conversation ended: what is to be told once that is stored. */
+export interface End {
+  event: 'conversation.processing' | 'conversation.dropped';
+  userId: string;
+  conversationId: string;
+}
+
+/** The conversation that this request continues, else a new one, with the durable job that will end it. */
+export async function openIn(
+  tx: Stores,
+  request: OpenRequest,
+  now: number,
+): Promise<{ conversation: Conversation; end: End | null }> {
+  const resumed = await findResumed(tx, request);
+  if (resumed) return { conversation: await renew(tx, resumed, request, now), end: null };
+  const found = await findOpen(tx, request, now);
+  if (found && now < silenceEnd(found))
+    return { conversation: await renew(tx, found, request, found.lastActivityAt), end: null };
+  const end = found && (await endIn(tx, found, now));
+  return { conversation: await create(tx, request, now), end };
+}
+
+async function findResumed(tx: Stores, { userId, resume }: OpenRequest): Promise<Conversation | null> {
+  const own = resume === undefined ? null : await tx.conversations.get(userId, resume);
+  return own?.status === 'in_progress' ? own : null;
+}
+
+async function findOpen(tx: Stores, request: OpenRequest, now: number): Promise<Conversation | null> {
+  const { userId, source, deviceId, timeoutMs, recordedAt } = request;
+  if (recordedAt != null && recordedAt < now - timeoutMs) return null;
+  return tx.conversations.findOpen(userId, source, deviceId);
+}
+
+async function create(tx: Stores, request: OpenRequest, now: number): Promise<Conversation> {
+  const { userId, source, deviceId, language, timeoutMs } = request;
+  const conversation: Conversation = {
+    id: newId(now),
+    userId,
+    status: 'in_progress',
+    createdAt: now,
+    startedAt: null,
+    finishedAt: null,
+    structured: {
+      title: '',
+      overview: '',
+      category: 'other',
+      emoji: CATEGORY_EMOJI.other,
+      actionItems: [],
+      events: [],
+    },
+    language,
+    source,
+    deviceId,
+    folderId: null,
+    geolocation: null,
+    discarded: false,
+    starred: false,
+    locked: false,
+    timeoutMs,
+    lastActivityAt: now,
+  };
+  await tx.conversations.insert(conversation);
+  await enqueueFinish(tx, conversation, silenceEnd(conversation));
+  return conversation;
+}
+
+/**
+ * Brings it up to date. A shorter timeout must be looked at earlier; with a longer one the job that comes too early
+ * waits again.
+ */
+async function renew(
+  tx: Stores,
+  found: Conversation,
+  { language, timeoutMs }: OpenRequest,
+  lastActivityAt: number,
+): Promise<Conversation> {
+  const patch = { language, timeoutMs, lastActivityAt };
+  await tx.conversations.update(found.userId, found.id, patch);
+  const renewed = { ...found, ...patch };
+  await enqueueFinish(tx, renewed, silenceEnd(renewed));
+  return renewed;
+}
+
+/** An empty one is removed, any other goes to the pipeline. Null when it was no longer in progress. */
+export async function endIn(tx: Stores, { userId, id }: Conversation, now: number): Promise<End | null> {
+  const ended = await tx.conversations.update(userId, id, { status: 'processing' }, 'in_progress');
+  if (!ended) return null;
+  if ((await tx.segments.count(userId, id)) === 0) {
+    await tx.conversations.remove(userId, id);
+    return { event: 'conversation.dropped', userId, conversationId: id };
+  }
+  await enqueueFinish(tx, { userId, id }, now);
+  return { event: 'conversation.processing', userId, conversationId: id };
+}
+
+async function enqueueFinish(
+  tx: Stores,
+  { userId, id }: Pick<Conversation, 'userId' | 'id'>,
+  runAt: number,
+): Promise<void> {
+  await tx.jobs.enqueue({ kind: FINISH_JOB, key: id, runAt, payload: { userId, conversationId: id } });
+}

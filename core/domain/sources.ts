@@ -1,0 +1,29 @@
+/** Where a conversation can come from: the wire's `source` values. */
+const SOURCES: ReadonlySet<string> = new Set([
+  'external_integration',
+  'phone',
+  'phone_call',
+  'desktop',
+  'workflow',
+  'sdcard',
+  'onboarding',
+  'unknown',
+  // wearables and apps in the field
+  'friend',
+  'omi',
+  'fieldy',
+  'bee',
+  'plaud',
+  'frame',
+  'friend_com',
+  'apple_watch',
+  'openglass',
+  'screenpipe',
+  'limitless',
+  'rayban_meta',
+]);
+
+/** The source as it is stored: any that is not in the table, or absent, is `unknown`. */
+export function knownSource(source: string | undefined): string {
+  return source !== undefined && SOURCES.has(source) ? source : 'unknown';
+}
