@@ -17,17 +17,6 @@ export const CLOSE = {
 export const KEEP_ALIVE_BYTES = 2;
 export const MAX_MESSAGE_BYTES = 1024 * 1024;
 
-/** Rates that each codec may have, in Hz: the inclusive range or the list, and what an absent `sample_rate` means. */
-export const CODECS = {
-  pcm16: { rates: { from: 8000, to: 48000 }, default: 16000 },
-  opus: { rates: [8000, 12000, 16000, 24000, 48000], default: 16000 },
-  opus_fs320: { rates: [8000, 12000, 16000, 24000, 48000], default: 16000 },
-} as const satisfies Record<
-  string,
-  { rates: readonly number[] | { from: number; to: number }; default: number }
->;
-export type Codec = keyof typeof CODECS;
-
 const flag = z.enum(['true', 'false', '1', '0']).transform(value => value === 'true' || value === '1');
 const integer = z
   .string()
@@ -64,6 +53,23 @@ export type ListenQuery = z.infer<typeof ListenQuery>;
 /** Text messages from the client. An unknown `type` is ignored and counted. */
 export const ClientMessage = z.discriminatedUnion('type', [
   z.object({ type: z.literal('finish_conversation') }),
+  z.object({
+    type: z.literal('suggested_transcript'),
+    stt_provider: z.string().max(100),
+    segments: z
+      .array(
+        z.object({
+          text: z.string().trim().min(1).max(10_000),
+          speaker: z.string().regex(/^SPEAKER_\d{1,4}$/),
+          speaker_id: z.number().int().optional(),
+          start: z.number().min(0),
+          end: z.number().min(0),
+          is_user: z.boolean().default(false),
+          person_id: z.string().nullish(),
+        }),
+      )
+      .max(500),
+  }),
   z.object({ type: z.literal('gap'), ms: z.number().int().min(0).max(86_400_000) }),
 ]);
 export type ClientMessage = z.infer<typeof ClientMessage>;
@@ -100,13 +106,13 @@ export const ServerEvent = z.discriminatedUnion('type', [
     status: z.string(),
     received: z.number().int().optional(),
   }),
-  z.object({ type: z.literal('memory_processing_started'), memory_id: z.string() }),
   z.object({
-    type: z.literal('memory_created'),
+    type: z.enum(['memory_processing_started', 'memory_created']),
     memory: z.object({ id: z.string(), structured: z.object({ title: z.string(), overview: z.string() }) }),
     messages: z.array(z.unknown()),
   }),
   z.object({ type: z.literal('ack'), messages: z.number().int(), samples: z.number().int() }),
+  z.object({ type: z.literal('auth_response'), success: z.boolean() }),
   z.object({ type: z.literal('error'), code: z.string(), message: z.string().optional() }),
 ]);
 export type ServerEvent = z.infer<typeof ServerEvent>;

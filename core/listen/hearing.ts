@@ -1,0 +1,157 @@
+import { createDecoder } from '../audio/codecs.ts';
+import { createGate } from '../audio/gate.ts';
+import type { GrowingUtterance } from '../audio/utterance.ts';
+import type { StreamProgress } from '../model.ts';
+import type { VadProvider } from '../plugin.ts';
+import type { Connection } from './parameters.ts';
+import { createTimeline } from './timeline.ts';
+
+/** Speech that waits for its text. */
+export interface Pending {
+  utterance: GrowingUtterance;
+  /** Sample up to which its text is stored. */
+  committed: number;
+}
+
+/** One connection's way from messages to speech: decode, place in time, gate. */
+export interface Hearing {
+  /** One binary message that is no keep-alive. Waits while too much speech is held back for a slow recogniser. */
+  take(bytes: Uint8Array): Promise<void>;
+  /** The clock of the stream moves on before the next message. */
+  gap(ms: number): void;
+  /** Ends the utterance that is still growing. */
+  flush(): Promise<void>;
+  /** This utterance's text is stored, all of it. */
+  settle(entry: Pending): void;
+  /** What may be stored as done, given what has been committed and is known to be silent. */
+  progress(): StreamProgress;
+  /** Wall clock of a sample of the stream, epoch ms. */
+  timeOf(sample: number): number;
+  readonly position: number;
+  /** Where this connection began. */
+  readonly startSample: number;
+  readonly waiting: number;
+  readonly counts: { messages: number; held: number; badFrames: number };
+  close(): void;
+}
+
+interface HearingOptions {
+  connection: Connection;
+  stored: StreamProgress & { anchorAt: number | null };
+  vad: VadProvider;
+  now(): number;
+  maxQueuedBytes: number;
+  signal: AbortSignal;
+  onUtterance(entry: Pending): void;
+  /** Nothing was heard for the conversation's timeout, in the stream's own time. */
+  onSilence(): void;
+  /** The wall-clock time of sample 0 has become known. */
+  onAnchor(at: number): Promise<void>;
+}
+
+const SAMPLES_PER_MS = 16;
+
+export async function createHearing(options: HearingOptions): Promise<Hearing> {
+  const { connection, stored, signal } = options;
+  const timeline = createTimeline(stored, connection.from);
+  const startSample = timeline.position;
+  const decoder = await createDecoder(connection.format);
+  const detector = options.vad.open();
+  const pending: Pending[] = [];
+  const counts = { messages: 0, held: 0, badFrames: 0 };
+  const timeoutSamples = connection.timeoutMs * SAMPLES_PER_MS;
+  /** Sample after which nothing was heard; null while the open conversation has heard nothing at all. */
+  let quietFrom: number | null = null;
+  let anchorAt = stored.anchorAt;
+  let roomFreed = Promise.withResolvers<void>();
+  signal.addEventListener('abort', () => roomFreed.resolve());
+
+  const gate = createGate({
+    detector,
+    windowSize: options.vad.windowSize,
+    channel: 0,
+    startSample: stored.through,
+    onUtterance(utterance) {
+      const entry = { utterance, committed: utterance.startSample };
+      pending.push(entry);
+      quietFrom = gate.position;
+      options.onUtterance(entry);
+    },
+  });
+
+  async function take(bytes: Uint8Array) {
+    counts.messages += 1;
+    if (!timeline.accept()) {
+      counts.held += 1;
+      return;
+    }
+    const { pcm, bad } = decoder.decode(bytes);
+    counts.badFrames += bad;
+    const start = timeline.place(pcm.length);
+    await pinAnchor(start + pcm.length);
+    if (connection.customStt) skipTo(timeline.position);
+    else await listen(start, pcm);
+    await room();
+  }
+
+  async function pinAnchor(endSample: number) {
+    if (anchorAt !== null) return;
+    anchorAt = connection.recordedAt ?? options.now() - Math.round(endSample / SAMPLES_PER_MS);
+    await options.onAnchor(anchorAt);
+  }
+
+  /** What lies below the gate's position was heard by an earlier connection already. */
+  async function listen(start: number, pcm: Int16Array) {
+    skipTo(start);
+    noticeSilence();
+    const known = gate.position - start;
+    if (known >= pcm.length) return;
+    await gate.push(pcm.subarray(known));
+    if (gate.speaking) quietFrom = gate.position;
+    noticeSilence();
+  }
+
+  function skipTo(sample: number) {
+    if (sample > gate.position) gate.gap(sample - gate.position);
+  }
+
+  function noticeSilence() {
+    if (quietFrom === null || gate.speaking || gate.position - quietFrom < timeoutSamples) return;
+    quietFrom = null;
+    options.onSilence();
+  }
+
+  /** The first utterance may still be growing: only those behind it wait. */
+  async function room() {
+    while (!signal.aborted && pending.length > 1 && heldBytes() > options.maxQueuedBytes) {
+      roomFreed = Promise.withResolvers<void>();
+      await roomFreed.promise;
+    }
+  }
+  const heldBytes = () => pending.reduce((sum, entry) => sum + entry.utterance.bytes, 0);
+
+  return {
+    take,
+    gap: ms => timeline.gap(ms * SAMPLES_PER_MS),
+    flush: () => gate.flush(),
+    settle(entry) {
+      pending.splice(pending.indexOf(entry), 1);
+      roomFreed.resolve();
+    },
+    progress: () => timeline.progress(pending[0]?.committed ?? gate.silentThrough),
+    timeOf: sample => (anchorAt ?? options.now()) + sample / SAMPLES_PER_MS,
+    get position() {
+      return gate.position;
+    },
+    startSample,
+    get waiting() {
+      return pending.length;
+    },
+    counts,
+    close() {
+      gate.close();
+      detector.close();
+      decoder.close();
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import type { RawData, WebSocket } from 'ws';
+import { createQueue } from './queue.ts';
+
+export interface Message {
+  bytes: Buffer;
+  binary: boolean;
+}
+
+/** The messages of one socket, pulled one by one. Ends with the socket, or when told to. */
+export interface Inbox extends AsyncIterable<Message> {
+  /** Nothing more is taken in; what waits is still given. */
+  end(): void;
+  /** Ends at once and forgets what waits. */
+  clear(): void;
+}
+
+/** What one waiting message costs besides its bytes. */
+const OVERHEAD_BYTES = 128;
+
+/** While more than `maxBytes` wait, the socket is paused, so that the peer feels it through TCP. */
+export function createInbox(socket: WebSocket, maxBytes: number, onMessage: () => void): Inbox {
+  const queue = createQueue<Message>();
+  let waitingBytes = 0;
+
+  const count = (bytes: number) => {
+    waitingBytes += bytes;
+    if (waitingBytes > maxBytes) socket.pause();
+    else if (socket.isPaused && waitingBytes < maxBytes / 2) socket.resume();
+  };
+  socket.on('close', queue.end);
+  socket.on('message', (data: RawData, binary: boolean) => {
+    onMessage();
+    const bytes = toBuffer(data);
+    queue.push({ bytes, binary });
+    count(bytes.length + OVERHEAD_BYTES);
+  });
+
+  return {
+    end: queue.end,
+    clear: queue.clear,
+    async *[Symbol.asyncIterator]() {
+      for await (const message of queue) {
+        count(-message.bytes.length - OVERHEAD_BYTES);
+        yield message;
+      }
+    },
+  };
+}
+
+function toBuffer(data: RawData): Buffer {
+  if (Buffer.isBuffer(data)) return data;
+  return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data);
+}

@@ -1,0 +1,106 @@
+import type { IncomingMessage } from 'node:http';
+import type { z } from 'zod';
+import { type AudioFormat, checkFormat } from '../audio/codecs.ts';
+import { knownSource } from '../domain/sources.ts';
+import { toAppError } from '../errors.ts';
+import { CLOSE, ListenQuery } from './protocol.ts';
+
+/** What a client asked for when it connected, checked. */
+export interface Connection {
+  userId: string;
+  format: AudioFormat;
+  /** ISO 639-1, or `multi`. */
+  language: string;
+  source: string;
+  deviceId: string | null;
+  timeoutMs: number;
+  /** The client's own name of this recording; null: it cannot resume. */
+  stream: string | null;
+  from: number | null;
+  /** When the first sample was recorded, where it was earlier than now. */
+  recordedAt: number | null;
+  ack: boolean;
+  customStt: boolean;
+  sttService: string | null;
+}
+
+/** A connection that is refused after the upgrade: the WebSocket close code says why. */
+export class Refusal extends Error {
+  readonly closeCode: number;
+  constructor(closeCode: number, reason: string) {
+    super(reason);
+    this.closeCode = closeCode;
+  }
+}
+
+/**
+ * The query of an upgrade request. Throws a `Refusal`: 1003 for audio that cannot be decoded, 1008 for the rest.
+ * @param now epoch ms: a recording cannot begin in the future
+ */
+export function parseConnection(
+  request: IncomingMessage,
+  userId: string,
+  credentialId: string,
+  now: number,
+): Connection {
+  const parsed = ListenQuery.safeParse(queryOf(request));
+  if (!parsed.success) throw new Refusal(CLOSE.policy, firstProblem(parsed.error));
+  const query = parsed.data;
+  const format = audioFormat(query);
+  const source = knownSource(query.source);
+  if (query.channels === 2 && TAGGED_SOURCES.has(source))
+    throw new Refusal(
+      CLOSE.policy,
+      `channels=2 with source=${source} is not supported yet; send one channel`,
+    );
+  if (query.started_at !== undefined && query.started_at > now + CLOCK_SKEW_MS)
+    throw new Refusal(CLOSE.policy, 'started_at lies in the future');
+  return {
+    userId,
+    format,
+    language: query.language,
+    source,
+    deviceId: deviceOf(request, query) ?? credentialId,
+    timeoutMs: query.conversation_timeout * 1000,
+    stream: query.stream ?? null,
+    from: query.from ?? null,
+    recordedAt: query.started_at ?? null,
+    ack: query.ack === 'enabled',
+    customStt: query.custom_stt === 'enabled',
+    sttService: query.stt_service ?? null,
+  };
+}
+
+/** Sources whose two channels come tagged by a first byte; they need a recogniser session per channel. */
+const TAGGED_SOURCES = new Set(['phone_call', 'desktop']);
+/** Home servers and wearables disagree by some seconds. */
+const CLOCK_SKEW_MS = 60_000;
+
+/** An empty parameter counts as absent. */
+export function queryOf(request: IncomingMessage): Record<string, string> {
+  const { searchParams } = new URL(request.url ?? '/', 'http://localhost');
+  return Object.fromEntries([...searchParams].filter(([, value]) => value !== ''));
+}
+
+function audioFormat(query: ListenQuery): AudioFormat {
+  try {
+    const rate = query.sample_rate === undefined ? undefined : Number(query.sample_rate);
+    return checkFormat({ codec: query.codec, sampleRate: rate, channels: query.channels });
+  } catch (error) {
+    throw new Refusal(CLOSE.unsupportedAudio, toAppError(error).message);
+  }
+}
+
+/** The wearable or app: told in the query, in the headers of the field's apps, or unknown. */
+function deviceOf(request: IncomingMessage, query: ListenQuery): string | null {
+  if (query.client_device_id) return query.client_device_id;
+  const platform = request.headers['x-app-platform'];
+  const hash = request.headers['x-device-id-hash'];
+  if (typeof platform !== 'string' || typeof hash !== 'string') return null;
+  return `${platform}_${hash}`.slice(0, 200);
+}
+
+function firstProblem(error: z.ZodError): string {
+  const issue = error.issues[0];
+  return `${issue?.path.join('.') ?? 'query'}: ${issue?.message ?? 'invalid'}`;
+}

@@ -1,0 +1,38 @@
+/** Push becomes pull: items in order, to one consumer. Whoever pushes keeps it bounded. */
+export interface Queue<T> extends AsyncIterable<T> {
+  push(item: T): void;
+  /** No more will come; what waits is still given. */
+  end(): void;
+  /** Ends at once and forgets what waits. */
+  clear(): void;
+}
+
+export function createQueue<T>(): Queue<T> {
+  const items: T[] = [];
+  let ended = false;
+  let wake = () => {};
+  const end = () => {
+    ended = true;
+    wake();
+  };
+  return {
+    push(item) {
+      if (ended) return;
+      items.push(item);
+      wake();
+    },
+    end,
+    clear() {
+      items.length = 0;
+      end();
+    },
+    async *[Symbol.asyncIterator]() {
+      for (;;) {
+        const item = items.shift();
+        if (item !== undefined) yield item;
+        else if (ended) return;
+        else await new Promise<void>(resolve => (wake = resolve));
+      }
+    },
+  };
+}

@@ -1,0 +1,176 @@
+import { AppError, toAppError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { Clock } from '../model.ts';
+import type { SttProvider, SttSession, Transcript, Utterance } from '../plugin.ts';
+
+export interface NamedProvider {
+  name: string;
+  stt: SttProvider;
+}
+
+/** An utterance of which we are told when it has ended. */
+type EndingUtterance = Utterance & { ended: Promise<void> };
+
+/** One stream's way to text: a session with the first provider that answers, opened again when it is lost. */
+export interface Recogniser {
+  /** Resolves with the provider's name once one has really answered. */
+  open(): Promise<string>;
+  /** Final pieces only, each with the provider it came from. A lost engine is opened again and goes on where the last piece ended. */
+  transcribe(utterance: EndingUtterance): AsyncGenerator<{ piece: Transcript; provider: string }>;
+  close(): Promise<void>;
+}
+
+export interface RecogniserEvents {
+  onLost(error: AppError): void;
+  onBack(provider: string): void;
+}
+
+interface RecogniserOptions extends RecogniserEvents {
+  /** In order of preference; asked anew for every opening, as a plugin may have been started again. */
+  providers: () => NamedProvider[];
+  language: string;
+  signal: AbortSignal;
+  clock: Clock;
+  log: Log;
+}
+
+/** Openings of an engine before it counts as gone, and the pauses between them, in ms. */
+const RETRY_PAUSES_MS = [100, 500, 2000, 5000, 10_000];
+const OPEN_MS = 20_000;
+/** An utterance that has ended must yield its next piece, or its end, within this. */
+const STALL_MS = 30_000;
+
+export function createRecogniser(options: RecogniserOptions): Recogniser {
+  const { clock, log, signal } = options;
+  let current: { name: string; session: SttSession } | null = null;
+
+  async function open() {
+    const candidates = options.providers();
+    if (candidates.length === 0) throw noProvider();
+    let failure = noProvider();
+    for (const { name, stt } of candidates) {
+      signal.throwIfAborted();
+      try {
+        const session = await answered(stt.open({ language: options.language, signal }), name);
+        watch(session);
+        current = { name, session };
+        return current;
+      } catch (thrown) {
+        failure = toAppError(thrown, 'upstream_error');
+        log.warn({ provider: name, err: failure }, 'recogniser did not open');
+      }
+    }
+    throw failure;
+  }
+
+  /** A loss between utterances is noticed here, and mended by the next utterance. */
+  function watch(session: SttSession) {
+    session.failed.catch(error => {
+      if (current?.session !== session) return;
+      log.warn({ err: error }, 'recogniser lost between utterances');
+      current = null;
+    });
+  }
+
+  async function drop() {
+    const lost = current;
+    current = null;
+    await lost?.session.close().catch(() => {}); // it is lost already: nothing is left to say about it
+  }
+
+  async function* transcribe(utterance: EndingUtterance) {
+    let from = utterance.startSample;
+    let failures = 0;
+    for (;;) {
+      try {
+        const { name, session } = current ?? (await open());
+        if (failures > 0) options.onBack(name);
+        for await (const piece of finals(session, viewFrom(utterance, from), signal)) {
+          failures = 0;
+          from = piece.endSample;
+          yield { piece, provider: name };
+        }
+        return;
+      } catch (thrown) {
+        signal.throwIfAborted();
+        const error = toAppError(thrown, 'upstream_error');
+        await drop();
+        const pause = RETRY_PAUSES_MS[failures];
+        if (pause === undefined) throw error;
+        if (failures === 0) options.onLost(error);
+        failures += 1;
+        log.warn({ err: error, attempt: failures }, 'recogniser failed; opening it again');
+        await clock.sleep(pause, signal);
+      }
+    }
+  }
+
+  return { open: async () => (await open()).name, transcribe, close: drop };
+}
+
+/** An engine that neither opens nor fails has failed. */
+async function answered(opening: Promise<SttSession>, name: string): Promise<SttSession> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => late.reject(new AppError('timeout', `Recogniser ${name} did not answer within ${OPEN_MS} ms`)),
+    OPEN_MS,
+  );
+  try {
+    return await Promise.race([opening, late.promise]);
+  } catch (error) {
+    void opening.then(session => session.close()).catch(() => {}); // one that comes too late is not left open
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The final pieces of one utterance; throws `timeout` when an ended utterance brings nothing more for too long. */
+async function* finals(session: SttSession, utterance: EndingUtterance, signal: AbortSignal) {
+  const stalled = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const arm = () => {
+    clearTimeout(timer);
+    timer = setTimeout(
+      () => stalled.abort(new AppError('timeout', 'The recogniser gave no answer in time')),
+      STALL_MS,
+    );
+  };
+  const both = AbortSignal.any([signal, stalled.signal]);
+  const gone = new Promise<never>((_, reject) => {
+    both.addEventListener('abort', () => reject(both.reason), { once: true });
+  });
+  gone.catch(() => {});
+  void utterance.ended.then(arm);
+  const pieces = session.transcribe(utterance, both)[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const step = await Promise.race([pieces.next(), gone]);
+      if (step.done) return;
+      if (timer) arm();
+      if (step.value.final && step.value.text.trim()) yield step.value;
+    }
+  } finally {
+    clearTimeout(timer);
+    // Not awaited: an engine that hangs would hang us too.
+    void pieces.return?.().catch(() => {});
+  }
+}
+
+/** The rest of an utterance from a sample on, as an utterance of its own. */
+function viewFrom(utterance: EndingUtterance, from: number): EndingUtterance {
+  return {
+    ended: utterance.ended,
+    startSample: from,
+    channel: utterance.channel,
+    pcm: (start = from) => utterance.pcm(start),
+    wav: (start = from) => utterance.wav(start),
+  };
+}
+
+function noProvider(): AppError {
+  return new AppError(
+    'config_error',
+    'No speech recogniser is ready; `npx earshot serve` says how to get one',
+  );
+}

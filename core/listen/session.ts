@@ -1,0 +1,262 @@
+import type { Conversations, Piece } from '../domain/conversations.ts';
+import { outcomeOf, toAppError } from '../errors.ts';
+import type { EventBus } from '../events.ts';
+import type { Log } from '../log.ts';
+import type { Clock, StreamProgress } from '../model.ts';
+import type { VadProvider } from '../plugin.ts';
+import { createHearing, type Pending } from './hearing.ts';
+import type { Inbox } from './inbox.ts';
+import { type Connection, Refusal } from './parameters.ts';
+import { CLOSE, ClientMessage, KEEP_ALIVE_BYTES } from './protocol.ts';
+import { createQueue } from './queue.ts';
+import type { Recogniser, RecogniserEvents } from './recogniser.ts';
+import { createThread, type Send } from './thread.ts';
+
+export interface SessionDeps {
+  conversations: Conversations;
+  events: EventBus;
+  vad(): VadProvider;
+  recogniser(connection: Connection, signal: AbortSignal, events: RecogniserEvents): Recogniser;
+  clock: Clock;
+  log: Log;
+  /** Speech that may wait for the recogniser, in bytes; past it no more audio is taken in. */
+  maxQueuedBytes: number;
+}
+
+/** Progress through silence is stored at most this often: a client that asked for `ack` waits for it. */
+const PROGRESS_MS = { ack: 1000, plain: 10_000 };
+/** While speech is heard or waits, the conversation is kept alive this often, or four times a timeout. */
+const TOUCH_MS = 5000;
+
+type Task = { kind: 'utterance'; entry: Pending } | { kind: 'finish' } | { kind: 'renew' };
+
+/**
+ * One live connection from its first message to its last stored word. Two loops run side by side: messages in, text
+ * out; a queue of tasks joins them, so that a conversation ends exactly between two utterances. Resolves when the
+ * client has gone and all it said is stored; throws what ended it before, a `Refusal` where it is to see a close code.
+ * @param halt aborts at once: what is not stored yet is left to whoever resumes the stream
+ */
+export async function runSession(
+  connection: Connection,
+  inbox: Inbox,
+  send: Send,
+  deps: SessionDeps,
+  halt: AbortSignal,
+): Promise<void> {
+  const { conversations, clock, log } = deps;
+  const { userId } = connection;
+  const failed = new AbortController();
+  const signal = AbortSignal.any([halt, failed.signal]);
+
+  send({ type: 'service_status', status: 'initiating', status_text: 'Service starting' });
+  const { conversation, stream } = await conversations.connect(connection);
+  send({
+    type: 'conversation_session',
+    conversation_id: conversation.id,
+    status: conversation.status,
+    ...(connection.stream === null ? {} : { received: stream.received }),
+  });
+
+  const tasks = createQueue<Task>();
+  let ignored = 0;
+  let acknowledged = stream.received;
+  let storedAt = clock.now();
+  const hearing = await createHearing({
+    connection,
+    stored: stream,
+    vad: deps.vad(),
+    now: () => clock.now(),
+    maxQueuedBytes: deps.maxQueuedBytes,
+    signal,
+    onUtterance: entry => tasks.push({ kind: 'utterance', entry }),
+    onSilence: () => tasks.push({ kind: 'finish' }),
+    onAnchor: at => conversations.anchor(userId, stream.id, at),
+  });
+  const recogniser = deps.recogniser(connection, signal, {
+    onLost: error => send({ type: 'service_status', status: 'stt_initiating', reason: error.code }),
+    onBack: provider => send({ type: 'service_status', status: 'ready', provider }),
+  });
+  const thread = createThread({
+    conversations,
+    events: deps.events,
+    connection,
+    streamId: stream.id,
+    first: conversation,
+    firstSample: hearing.startSample,
+    timeOf: hearing.timeOf,
+    send,
+    onEnded: () => tasks.push({ kind: 'renew' }),
+  });
+  const touching = setInterval(
+    () => {
+      if (hearing.waiting > 0)
+        thread.touch().catch(error => log.warn({ err: error }, 'could not keep it alive'));
+    },
+    Math.min(connection.timeoutMs / 4, TOUCH_MS),
+  );
+
+  async function takeIn() {
+    for await (const { bytes, binary } of inbox) {
+      if (!binary) await takeText(bytes);
+      else if (bytes.length > KEEP_ALIVE_BYTES) await hearing.take(bytes);
+      await storeSilence();
+    }
+    if (signal.aborted) return;
+    await hearing.flush();
+    tasks.end();
+  }
+
+  async function takeText(bytes: Buffer) {
+    const json = parseJson(bytes);
+    const message = ClientMessage.safeParse(json);
+    if (message.success) return obey(message.data);
+    if (hasUnknownType(json)) ignored += 1;
+    else send({ type: 'error', code: 'invalid_message', message: 'This is no message of this interface' });
+  }
+
+  async function obey(message: ClientMessage) {
+    if (message.type === 'gap') return hearing.gap(message.ms);
+    if (message.type === 'finish_conversation') {
+      await hearing.flush();
+      return tasks.push({ kind: 'finish' });
+    }
+    if (connection.customStt) return storeSuggestion(message);
+    send({
+      type: 'error',
+      code: 'invalid_message',
+      message: 'suggested_transcript needs custom_stt=enabled',
+    });
+  }
+
+  /** Suggested times count from the connection's first audio sample. */
+  async function storeSuggestion(message: ClientMessage & { type: 'suggested_transcript' }) {
+    const zero = hearing.timeOf(hearing.startSample);
+    const pieces = message.segments.map(segment => ({
+      text: segment.text,
+      startAt: zero + segment.start * 1000,
+      endAt: zero + segment.end * 1000,
+      speaker: segment.speaker,
+      isUser: segment.is_user,
+      sttProvider: message.stt_provider,
+    }));
+    await store(pieces, hearing.startSample);
+  }
+
+  async function giveOut() {
+    await getReady();
+    for await (const task of tasks) {
+      if (task.kind === 'finish') await thread.finish();
+      else if (task.kind === 'renew') await thread.ensure(hearing.position);
+      else await transcribe(task.entry);
+    }
+  }
+
+  async function getReady() {
+    if (connection.customStt) return send({ type: 'service_status', status: 'ready', status_text: 'Ready' });
+    send({ type: 'service_status', status: 'stt_initiating', status_text: 'Recogniser starting' });
+    const provider = await recogniser.open().catch(sttFailed);
+    const wish = connection.sttService;
+    const fallback = wish !== null && wish !== provider ? { reason: `fallback_from_${wish}` } : {};
+    send({ type: 'service_status', status: 'ready', status_text: 'Ready', provider, ...fallback });
+  }
+
+  async function transcribe(entry: Pending) {
+    const { utterance } = entry;
+    await thread.ensure(utterance.startSample);
+    await thread.touch();
+    try {
+      for await (const { piece, provider } of recogniser.transcribe(utterance)) {
+        entry.committed = piece.endSample;
+        const startAt = hearing.timeOf(piece.startSample);
+        const endAt = hearing.timeOf(piece.endSample);
+        const speaker = piece.speaker ?? 'SPEAKER_00';
+        await store(
+          [{ text: piece.text, startAt, endAt, speaker, sttProvider: provider }],
+          utterance.startSample,
+        );
+        utterance.release(piece.endSample);
+      }
+    } catch (error) {
+      sttFailed(error);
+    }
+    hearing.settle(entry);
+    await storeProgress();
+  }
+
+  async function store(pieces: Piece[], sample: number) {
+    const progress = hearing.progress();
+    await thread.write(pieces, progress, sample);
+    tellStored(progress);
+  }
+
+  async function storeProgress() {
+    const progress = hearing.progress();
+    await conversations.advance(userId, stream.id, progress);
+    tellStored(progress);
+  }
+
+  async function storeSilence() {
+    const every = connection.ack ? PROGRESS_MS.ack : PROGRESS_MS.plain;
+    if (hearing.waiting === 0 && clock.now() - storedAt >= every) await storeProgress();
+  }
+
+  function tellStored({ received, receivedSample }: StreamProgress) {
+    storedAt = clock.now();
+    if (!connection.ack || received === acknowledged) return;
+    acknowledged = received;
+    send({ type: 'ack', messages: received, samples: receivedSample });
+  }
+
+  function sttFailed(thrown: unknown): never {
+    signal.throwIfAborted();
+    const error = toAppError(thrown, 'upstream_error');
+    log.error({ err: error }, 'no recogniser is left for this connection');
+    const { message, retryable } = error;
+    const outcome = outcomeOf(error);
+    send({
+      type: 'service_status',
+      status: 'stt_failed',
+      status_text: message,
+      outcome,
+      retryable,
+      reason: message,
+    });
+    throw new Refusal(CLOSE.failed, 'stt_failed');
+  }
+
+  signal.addEventListener('abort', () => {
+    inbox.clear();
+    tasks.clear();
+  });
+  const guard = (loop: Promise<void>) =>
+    loop.catch(error => {
+      failed.abort(error);
+      throw error;
+    });
+  const loops = await Promise.allSettled([guard(takeIn()), guard(giveOut())]);
+  clearInterval(touching);
+  thread.close();
+  hearing.close();
+  await recogniser.close();
+  log.info({ ...hearing.counts, ignored, stream: stream.id }, 'stream closed');
+  const failure = loops.find(loop => loop.status === 'rejected');
+  if (failure && !halt.aborted) throw failure.reason;
+}
+
+function parseJson(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+const KNOWN_TYPES: ReadonlySet<unknown> = new Set(
+  ClientMessage.options.map(option => option.shape.type.value),
+);
+
+/** Newer clients may say more than we know; that is no error. */
+function hasUnknownType(json: unknown): boolean {
+  if (typeof json !== 'object' || json === null || !('type' in json)) return false;
+  return typeof json.type === 'string' && !KNOWN_TYPES.has(json.type);
+}

@@ -1,0 +1,238 @@
+import type { IncomingMessage } from 'node:http';
+import type { WebSocket } from 'ws';
+import { type Credentials, type Principal, requireScope } from '../domain/credentials.ts';
+import { AppError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { Clock } from '../model.ts';
+import { createInbox } from './inbox.ts';
+import { parseConnection, queryOf, Refusal } from './parameters.ts';
+import { CLOSE } from './protocol.ts';
+import { runSession, type SessionDeps } from './session.ts';
+import type { Send } from './thread.ts';
+
+export interface ListenLimits {
+  idleMs: number;
+  heartbeatMs: number;
+  maxQueuedBytes: number;
+  maxUnsentBytes: number;
+  maxConnectionsPerUser: number;
+  maxConnections: number;
+}
+
+/** The live side of the server: who may connect, and what happens on the socket. Knows nothing of HTTP routing. */
+export interface Listen {
+  paths: readonly string[];
+  /** Throws 401, 403 or 429 before the upgrade is accepted. Null: the first message will tell who it is. */
+  authorize(request: IncomingMessage): Promise<Principal | null>;
+  /** Runs the connection to its end; never throws. */
+  accept(socket: WebSocket, request: IncomingMessage, principal: Principal | null): Promise<void>;
+  /** Closes every socket with 1012 and waits until what they said is stored, at most `deadlineMs`. */
+  stop(deadlineMs: number): Promise<void>;
+}
+
+interface ListenOptions {
+  credentials: Credentials;
+  limits: ListenLimits;
+  clock: Clock;
+  log: Log;
+  /** Everything a session needs, asked for each one: a plugin may have been started again. */
+  sessionDeps(log: Log): SessionDeps;
+}
+
+/** Browsers cannot send the header: they connect here, and their first message is the credential. */
+const WEB_PATH = '/v4/web/listen';
+const AUTH_WAIT_MS = 5000;
+/** Unanswered pings after which the peer counts as gone. */
+const MISSED_PONGS = 2;
+/** A peer that does not answer our close frame is cut off after this. */
+const CLOSE_WAIT_MS = 2000;
+
+interface Live {
+  userId: string;
+  streamKey: string | null;
+  halt: AbortController;
+  /** Takes no more messages and stores what came. */
+  drain(): void;
+  done: Promise<void>;
+}
+
+export function createListen(options: ListenOptions): Listen {
+  const { credentials, limits, clock, log } = options;
+  const live = new Set<Live>();
+  let connections = 0;
+
+  async function authorize(request: IncomingMessage) {
+    if (live.size >= limits.maxConnections)
+      throw new AppError('unavailable', 'Too many live connections on this server (listen.maxConnections)');
+    if (new URL(request.url ?? '/', 'http://localhost').pathname === WEB_PATH) return null;
+    return permitted(await credentials.authenticate(request.headers.authorization), request);
+  }
+
+  function permitted(principal: Principal, request: IncomingMessage) {
+    requireScope(principal, 'listen');
+    const { uid } = queryOf(request);
+    if (uid !== undefined && uid !== principal.user.id)
+      throw new AppError('forbidden', "uid is not this credential's user");
+    const mine = [...live].filter(entry => entry.userId === principal.user.id).length;
+    if (mine >= limits.maxConnectionsPerUser)
+      throw new AppError(
+        'rate_limited',
+        'Too many live connections of this user (listen.maxConnectionsPerUser)',
+      );
+    return principal;
+  }
+
+  async function accept(socket: WebSocket, request: IncomingMessage, principal: Principal | null) {
+    connections += 1;
+    const id = connections;
+    const socketLog = log.child({ connection: id });
+    let lastInboundAt = clock.now();
+    const inbox = createInbox(socket, limits.maxQueuedBytes, () => {
+      lastInboundAt = clock.now();
+    });
+    socket.on('error', error => socketLog.info({ err: error }, 'socket error'));
+    const stopWatching = watchPulse(socket, () => clock.now() - lastInboundAt);
+    const send = sender(socket);
+    socket.resume();
+    try {
+      const who = principal ?? (await webLogin(request, inbox, send));
+      await converse(socket, request, who, inbox, send, socketLog);
+      closeSocket(socket, CLOSE.normal, '');
+    } catch (error) {
+      refuse(socket, error, socketLog);
+    } finally {
+      stopWatching();
+    }
+  }
+
+  async function converse(
+    socket: WebSocket,
+    request: IncomingMessage,
+    { user, keyId }: Principal,
+    inbox: ReturnType<typeof createInbox>,
+    send: Send,
+    socketLog: Log,
+  ) {
+    const connection = parseConnection(request, user.id, keyId ?? 'token', clock.now());
+    const streamKey = connection.stream === null ? null : `${user.id} ${connection.stream}`;
+    const halt = new AbortController();
+    const { promise: done, resolve } = Promise.withResolvers<void>();
+    const entry: Live = {
+      userId: user.id,
+      streamKey,
+      halt,
+      drain() {
+        inbox.end();
+        closeSocket(socket, CLOSE.restarting, 'server is stopping');
+      },
+      done,
+    };
+    const replaced = [...live].filter(other => streamKey !== null && other.streamKey === streamKey);
+    live.add(entry);
+    try {
+      await Promise.all(replaced.map(takeOver));
+      await runSession(connection, inbox, send, options.sessionDeps(socketLog), halt.signal);
+    } finally {
+      live.delete(entry);
+      resolve();
+    }
+    if (halt.signal.aborted) throw new Refusal(CLOSE.goingAway, 'this stream goes on in a newer connection');
+  }
+
+  /** The newest connection of a stream has it: the older one, often dead without knowing, stops where it is stored. */
+  async function takeOver(older: Live) {
+    older.halt.abort(new Refusal(CLOSE.goingAway, 'this stream goes on in a newer connection'));
+    await older.done;
+  }
+
+  async function webLogin(request: IncomingMessage, inbox: ReturnType<typeof createInbox>, send: Send) {
+    const timer = setTimeout(() => inbox.clear(), AUTH_WAIT_MS);
+    try {
+      const first = await inbox[Symbol.asyncIterator]().next();
+      const token = first.done ? null : tokenOf(first.value.bytes);
+      if (token === null)
+        throw new AppError('unauthorized', 'The first message must be {"type":"auth","token":…}');
+      const principal = permitted(await credentials.token(token), request);
+      send({ type: 'auth_response', success: true });
+      return principal;
+    } catch (error) {
+      send({ type: 'auth_response', success: false });
+      throw new Refusal(CLOSE.policy, error instanceof AppError ? error.message : 'authentication failed');
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Sends while the peer reads; one that leaves too much unread is closed, and holds no more memory. */
+  function sender(socket: WebSocket): Send {
+    return message => {
+      if (socket.readyState !== socket.OPEN) return;
+      socket.send(JSON.stringify(message));
+      if (socket.bufferedAmount <= limits.maxUnsentBytes) return;
+      closeSocket(socket, CLOSE.policy, 'slow consumer');
+    };
+  }
+
+  /** Pings, and closes what is silent for too long. A socket that we paused ourselves cannot answer: it is left alone. */
+  function watchPulse(socket: WebSocket, idleMs: () => number) {
+    let missed = 0;
+    socket.on('pong', () => {
+      missed = 0;
+    });
+    const timer = setInterval(() => {
+      if (socket.isPaused) return;
+      if (idleMs() > limits.idleMs)
+        return closeSocket(socket, CLOSE.goingAway, `no message for ${limits.idleMs} ms`);
+      if (missed >= MISSED_PONGS) return socket.terminate();
+      missed += 1;
+      socket.ping();
+    }, limits.heartbeatMs);
+    return () => clearInterval(timer);
+  }
+
+  return {
+    paths: ['/v4/listen', WEB_PATH],
+    authorize,
+    accept,
+    async stop(deadlineMs) {
+      const all = [...live];
+      for (const entry of all) entry.drain();
+      const timer = setTimeout(() => {
+        for (const entry of all) entry.halt.abort();
+      }, deadlineMs);
+      await Promise.all(all.map(entry => entry.done));
+      clearTimeout(timer);
+    },
+  };
+}
+
+function refuse(socket: WebSocket, error: unknown, log: Log) {
+  if (error instanceof Refusal) return closeSocket(socket, error.closeCode, error.message);
+  log.error({ err: error }, 'connection failed');
+  closeSocket(socket, CLOSE.failed, 'internal error');
+}
+
+/** A close reason holds at most 123 bytes. */
+function closeSocket(socket: WebSocket, code: number, reason: string) {
+  if (socket.readyState === socket.CLOSED) return;
+  socket.resume();
+  socket.close(
+    code,
+    Buffer.from(reason)
+      .subarray(0, 120)
+      .toString('utf8')
+      .replace(/\uFFFD$/, ''),
+  );
+  setTimeout(() => socket.terminate(), CLOSE_WAIT_MS).unref();
+}
+
+function tokenOf(bytes: Buffer): string | null {
+  try {
+    const message: unknown = JSON.parse(bytes.toString('utf8'));
+    const isAuth =
+      typeof message === 'object' && message !== null && 'type' in message && message.type === 'auth';
+    return isAuth && 'token' in message && typeof message.token === 'string' ? message.token : null;
+  } catch {
+    return null;
+  }
+}

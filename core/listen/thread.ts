@@ -1,0 +1,134 @@
+import type { Conversations, Piece } from '../domain/conversations.ts';
+import { AppError } from '../errors.ts';
+import type { EventBus, Events } from '../events.ts';
+import type { Conversation, Segment, StreamProgress } from '../model.ts';
+import type { Connection } from './parameters.ts';
+import type { ServerEvent, WireSegment } from './protocol.ts';
+
+export type Send = (message: ServerEvent | WireSegment[]) => void;
+
+/** The conversations of one connection, one after the other: each write goes to the open one, or opens the next. */
+export interface Thread {
+  /** Opens a conversation if none is; its audio begins at `sample`. */
+  ensure(sample: number): Promise<Conversation>;
+  /** Stores pieces and progress in one transaction, then tells the client. `sample`: where their speech begins. */
+  write(pieces: Piece[], progress: StreamProgress, sample: number): Promise<void>;
+  /** Ends the open conversation now. */
+  finish(): Promise<void>;
+  /** Speech is being heard: the open conversation is alive. */
+  touch(): Promise<void>;
+  close(): void;
+}
+
+interface ThreadOptions {
+  conversations: Conversations;
+  events: EventBus;
+  connection: Connection;
+  streamId: string;
+  first: Conversation;
+  /** Where the stream stood when `first` was opened. */
+  firstSample: number;
+  /** Wall clock of a sample, epoch ms. */
+  timeOf(sample: number): number;
+  send: Send;
+  /** The open conversation ended with something in it: another one follows on the same socket. */
+  onEnded(): void;
+}
+
+export function createThread(options: ThreadOptions): Thread {
+  const { conversations, events, connection, streamId, send } = options;
+  const { userId } = connection;
+  let current: Conversation | null = options.first;
+  let beganAtSample = options.firstSample;
+  /** Conversations whose end this client is still to be told of. */
+  const awaited = new Set([options.first.id]);
+
+  async function ensure(sample: number) {
+    if (current) return current;
+    beganAtSample = sample;
+    current = await conversations.open({
+      userId,
+      source: connection.source,
+      deviceId: connection.deviceId,
+      language: connection.language,
+      timeoutMs: connection.timeoutMs,
+    });
+    awaited.add(current.id);
+    send({ type: 'conversation_session', conversation_id: current.id, status: current.status });
+    return current;
+  }
+
+  async function write(pieces: Piece[], progress: StreamProgress, sample: number) {
+    const { id } = await ensure(sample);
+    try {
+      const segments = await conversations.append({
+        userId,
+        conversationId: id,
+        stream: { id: streamId, progress },
+        startedAt: options.timeOf(beganAtSample),
+        pieces,
+      });
+      if (segments.length > 0) send(segments.map(toWire));
+    } catch (error) {
+      if (!(error instanceof AppError && error.code === 'conflict')) throw error;
+      // It ended while this piece was on its way: the piece opens the next one.
+      if (current?.id === id) current = null;
+      await write(pieces, progress, sample);
+    }
+  }
+
+  const onProcessing = ({ conversationId }: Events['conversation.processing'][0]) => {
+    if (!awaited.has(conversationId)) return;
+    send({ type: 'memory_processing_started', memory: memory(conversationId, '', ''), messages: [] });
+    if (current?.id !== conversationId) return;
+    current = null;
+    options.onEnded();
+  };
+  const onProcessed = ({ conversation }: Events['conversation.processed'][0]) => {
+    if (!awaited.delete(conversation.id) || conversation.status !== 'completed') return;
+    const { title, overview } = conversation.structured;
+    send({ type: 'memory_created', memory: memory(conversation.id, title, overview), messages: [] });
+  };
+  const onDropped = ({ conversationId }: Events['conversation.dropped'][0]) => {
+    awaited.delete(conversationId);
+    if (current?.id === conversationId) current = null;
+  };
+  events.on('conversation.processing', onProcessing);
+  events.on('conversation.processed', onProcessed);
+  events.on('conversation.dropped', onDropped);
+
+  return {
+    ensure,
+    write,
+    async finish() {
+      if (current) await conversations.finish(userId, current.id);
+    },
+    async touch() {
+      if (current) await conversations.touch(userId, current.id);
+    },
+    close() {
+      events.off('conversation.processing', onProcessing);
+      events.off('conversation.processed', onProcessed);
+      events.off('conversation.dropped', onDropped);
+    },
+  };
+}
+
+function memory(id: string, title: string, overview: string) {
+  return { id, structured: { title, overview } };
+}
+
+function toWire(segment: Segment): WireSegment {
+  return {
+    id: segment.id,
+    text: segment.text,
+    speaker: segment.speaker,
+    speaker_id: segment.speakerId,
+    is_user: segment.isUser,
+    person_id: segment.personId,
+    start: segment.start,
+    end: segment.end,
+    speech_profile_processed: false,
+    stt_provider: segment.sttProvider,
+  };
+}

@@ -1,0 +1,101 @@
+import { once } from 'node:events';
+import WebSocket from 'ws';
+import { ServerEvent, type WireSegment } from '../../core/listen/protocol.ts';
+
+type Event = ServerEvent | { type: 'segments'; segments: WireSegment[] };
+
+/** A client of `/v4/listen` that keeps all it is told. */
+export interface ListenClient {
+  socket: WebSocket;
+  events: Event[];
+  /** Resolves with the first event, past or to come, that fits; rejects when the socket closes before. */
+  until<T extends Event['type']>(
+    type: T,
+    fits?: (event: Event & { type: T }) => boolean,
+  ): Promise<Event & { type: T }>;
+  closed: Promise<{ code: number; reason: string }>;
+  /** All segments by id, the latest text of each. */
+  segments(): WireSegment[];
+}
+
+export async function connectListen(
+  url: string,
+  credential: string | null,
+  query: Record<string, string | number> = {},
+  path = '/v4/listen',
+): Promise<ListenClient> {
+  const address = new URL(path, url.replace(/^http/, 'ws'));
+  for (const [name, value] of Object.entries(query)) address.searchParams.set(name, String(value));
+  const headers = credential === null ? {} : { Authorization: `Bearer ${credential}` };
+  const socket = new WebSocket(address, { headers, perMessageDeflate: false });
+  const client = watch(socket);
+  await once(socket, 'open');
+  return client;
+}
+
+/** The status and JSON body with which an upgrade is refused. */
+export async function refusedListen(
+  url: string,
+  credential: string | null,
+  query: Record<string, string | number> = {},
+  path = '/v4/listen',
+): Promise<{ status: number; body: unknown; headers: NodeJS.Dict<string | string[]> }> {
+  const address = new URL(path, url.replace(/^http/, 'ws'));
+  for (const [name, value] of Object.entries(query)) address.searchParams.set(name, String(value));
+  const headers = credential === null ? {} : { Authorization: `Bearer ${credential}` };
+  const socket = new WebSocket(address, { headers });
+  socket.on('error', () => {});
+  const [, response] = await once(socket, 'unexpected-response');
+  const chunks = await response.toArray();
+  socket.terminate();
+  return {
+    status: response.statusCode,
+    body: JSON.parse(Buffer.concat(chunks).toString('utf8')),
+    headers: response.headers,
+  };
+}
+
+function watch(socket: WebSocket): ListenClient {
+  const events: Event[] = [];
+  const waiting = new Set<() => void>();
+  const closed = new Promise<{ code: number; reason: string }>(resolve => {
+    socket.on('close', (code, reason) => resolve({ code, reason: reason.toString('utf8') }));
+  });
+  socket.on('error', () => {});
+  socket.on('message', data => {
+    const json: unknown = JSON.parse(String(data));
+    events.push(Array.isArray(json) ? { type: 'segments', segments: json } : ServerEvent.parse(json));
+    for (const look of waiting) look();
+  });
+  return {
+    socket,
+    events,
+    closed,
+    until(type, fits = () => true) {
+      return new Promise((resolve, reject) => {
+        const look = () => {
+          for (const event of events) {
+            if (event.type !== type) continue;
+            const typed = event as Event & { type: typeof type };
+            if (!fits(typed)) continue;
+            waiting.delete(look);
+            resolve(typed);
+            return;
+          }
+        };
+        waiting.add(look);
+        look();
+        closed.then(({ code, reason }) =>
+          reject(new Error(`closed with ${code} ${reason} before ${type}; had ${JSON.stringify(events)}`)),
+        );
+      });
+    },
+    segments() {
+      const byId = new Map<string, WireSegment>();
+      for (const event of events) {
+        if (event.type === 'segments') for (const segment of event.segments) byId.set(segment.id, segment);
+      }
+      return [...byId.values()];
+    },
+  };
+}
