@@ -1,0 +1,89 @@
+import { AppError } from '../errors.ts';
+import { createOpusDecoder } from './opus.ts';
+import { createPcm16Decoder } from './pcm16.ts';
+
+/** How the audio of one stream is coded. */
+export interface AudioFormat {
+  codec: Codec;
+  /** In Hz. */
+  sampleRate: number;
+  channels: 1 | 2;
+}
+
+/** Client messages in, 16 kHz mono out; keeps state from message to message. */
+export interface Decoder {
+  /**
+   * Decodes one message. Never throws: what is broken becomes silence of the same length, and is counted.
+   * @returns the samples, and how many broken packets the message had
+   */
+  decode(message: Uint8Array): { pcm: Int16Array; bad: number };
+  /** Frees its memory. */
+  close(): void;
+}
+
+interface CodecKind {
+  /** Rates that it may have, in Hz: the inclusive range, or the list. */
+  rates: readonly number[] | { from: number; to: number };
+  /** What an absent rate means. */
+  defaultRate: number;
+  open(format: AudioFormat): Promise<Decoder>;
+}
+
+/** Opus decodes to any of its rates, whatever the sender's was. */
+const OPUS_RATES = [8000, 12_000, 16_000, 24_000, 48_000];
+
+/** Everything that may come in. */
+const CODECS = {
+  pcm16: { rates: { from: 8000, to: 48_000 }, defaultRate: 16_000, open: createPcm16Decoder },
+  opus: { rates: OPUS_RATES, defaultRate: 16_000, open: async () => createOpusDecoder(10) },
+  opus_fs320: { rates: OPUS_RATES, defaultRate: 16_000, open: async () => createOpusDecoder(20) },
+} as const satisfies Record<string, CodecKind>;
+export type Codec = keyof typeof CODECS;
+
+/**
+ * Checks what a client says of its audio. Throws `invalid_input` naming what is wrong and what is allowed.
+ * @param asked `sampleRate` undefined: the codec's usual one
+ */
+export function checkFormat(asked: {
+  codec: string;
+  sampleRate: number | undefined;
+  channels: number;
+}): AudioFormat {
+  const { codec, channels } = asked;
+  if (!isCodec(codec))
+    throw invalid(`Codec ${quote(codec)} is not known; use ${Object.keys(CODECS).join(', ')}`);
+  const { rates, defaultRate }: CodecKind = CODECS[codec];
+  const sampleRate = asked.sampleRate ?? defaultRate;
+  if (!allows(rates, sampleRate))
+    throw invalid(`Codec ${codec} cannot have a sample rate of ${sampleRate} Hz; use ${describe(rates)}`);
+  if (channels !== 1 && channels !== 2)
+    throw invalid(`Audio with ${channels} channels is not supported; use 1 or 2`);
+  return { codec, sampleRate, channels };
+}
+
+/** A decoder for one stream; the caller closes it. */
+export function createDecoder(format: AudioFormat): Promise<Decoder> {
+  return CODECS[format.codec].open(format);
+}
+
+function isCodec(name: string): name is Codec {
+  return Object.hasOwn(CODECS, name);
+}
+
+function allows(rates: CodecKind['rates'], rate: number): boolean {
+  if (!Number.isInteger(rate)) return false;
+  return 'from' in rates ? rate >= rates.from && rate <= rates.to : rates.includes(rate);
+}
+
+function describe(rates: CodecKind['rates']): string {
+  return 'from' in rates ? `${rates.from} to ${rates.to}` : rates.join(', ');
+}
+
+/** A name that a client sent, short enough for a message (a close reason has 123 bytes). */
+function quote(name: string): string {
+  return JSON.stringify(name.slice(0, 30));
+}
+
+function invalid(message: string): AppError {
+  return new AppError('invalid_input', message);
+}

@@ -1,0 +1,19 @@
+/** What is used of the package's WASM build, which brings no types of its own. */
+declare module '@evan/opus/wasm/index.mjs' {
+  interface Format {
+    channels: 1 | 2;
+    sample_rate: 8000 | 12000 | 16000 | 24000 | 48000;
+  }
+  export class Decoder {
+    constructor(format: Format);
+    /** 16-bit samples as bytes. Throws on a packet that is none. */
+    decode(packet: Uint8Array): Uint8Array<ArrayBuffer>;
+    /** Frees its memory. */
+    drop(): void;
+  }
+  export class Encoder {
+    constructor(format: Format & { application: 'voip' | 'audio' | 'restricted_lowdelay' });
+    encode(samples: Int16Array): Uint8Array<ArrayBuffer>;
+    drop(): void;
+  }
+}

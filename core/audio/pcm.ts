@@ -1,0 +1,124 @@
+import { AppError } from '../errors.ts';
+
+/** The one form of audio inside: signed 16-bit samples, mono, at this rate in Hz. */
+export const SAMPLE_RATE = 16_000;
+
+const WAV_HEADER_BYTES = 44;
+const PCM = 1;
+const EXTENSIBLE = 0xfffe;
+
+/** Interleaved 16-bit samples as a file has them. */
+export interface Wav {
+  sampleRate: number;
+  channels: number;
+  samples: Int16Array<ArrayBuffer>;
+}
+
+/** A WAV file of 16-bit mono samples. */
+export function encodeWav(samples: Int16Array, sampleRate = SAMPLE_RATE): Uint8Array<ArrayBuffer> {
+  const file = new Uint8Array(WAV_HEADER_BYTES + samples.byteLength);
+  const view = new DataView(file.buffer);
+  writeTag(file, 0, 'RIFF');
+  view.setUint32(4, file.length - 8, true);
+  writeTag(file, 8, 'WAVEfmt ');
+  view.setUint32(16, 16, true);
+  view.setUint16(20, PCM, true);
+  view.setUint16(22, 1, true);
+  view.setUint32(24, sampleRate, true);
+  view.setUint32(28, sampleRate * 2, true);
+  view.setUint16(32, 2, true);
+  view.setUint16(34, 16, true);
+  writeTag(file, 36, 'data');
+  view.setUint32(40, samples.byteLength, true);
+  file.set(samplesToBytes(samples), WAV_HEADER_BYTES);
+  return file;
+}
+
+/** Reads a WAV file of 16-bit PCM. Throws `invalid_input` for anything else. */
+export function parseWav(file: Uint8Array): Wav {
+  const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
+  if (readTag(file, 0) !== 'RIFF' || readTag(file, 8) !== 'WAVE') throw notWav('it has no RIFF/WAVE header');
+  let format: { sampleRate: number; channels: number } | null = null;
+  for (const chunk of chunks(file, view)) {
+    if (chunk.tag === 'fmt ') format = readFormat(view, chunk.start, chunk.length);
+    if (chunk.tag !== 'data') continue;
+    if (!format) throw notWav('its data comes before its format');
+    return { ...format, samples: bytesToSamples(file.subarray(chunk.start, chunk.start + chunk.length)) };
+  }
+  throw notWav('it has no data');
+}
+
+/** The chunks of a RIFF file, each cut to what is there: a recorder that was switched off leaves wrong lengths. */
+function* chunks(file: Uint8Array, view: DataView) {
+  let at = 12;
+  while (at + 8 <= file.length) {
+    const start = at + 8;
+    const length = view.getUint32(at + 4, true);
+    yield { tag: readTag(file, at), start, length: Math.min(length, file.length - start) };
+    at = start + length + (length % 2);
+  }
+}
+
+function readFormat(view: DataView, start: number, length: number) {
+  if (length < 16) throw notWav('its format is cut off');
+  const tag = view.getUint16(start, true);
+  // The extensible form names the real one in the first two bytes of its GUID.
+  const coding = tag === EXTENSIBLE && length >= 26 ? view.getUint16(start + 24, true) : tag;
+  const bits = view.getUint16(start + 14, true);
+  if (coding !== PCM || bits !== 16)
+    throw notWav(`it holds coding ${coding} with ${bits} bits, not 16-bit PCM`);
+  const channels = view.getUint16(start + 2, true);
+  const sampleRate = view.getUint32(start + 4, true);
+  if (channels === 0 || sampleRate === 0) throw notWav('it names no channels or no sample rate');
+  return { channels, sampleRate };
+}
+
+/** Little-endian bytes as samples; an odd last byte is left out. */
+export function bytesToSamples(bytes: Uint8Array): Int16Array<ArrayBuffer> {
+  const samples = new Int16Array(bytes.length >> 1);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let i = 0; i < samples.length; i++) samples[i] = view.getInt16(2 * i, true);
+  return samples;
+}
+
+/** Samples as little-endian bytes. */
+export function samplesToBytes(samples: Int16Array): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(samples.length * 2);
+  const view = new DataView(bytes.buffer);
+  for (let i = 0; i < samples.length; i++) view.setInt16(2 * i, samples[i] ?? 0, true);
+  return bytes;
+}
+
+/** Interleaved channels mixed to one; samples of an incomplete last frame are left out. */
+export function mixToMono(samples: Int16Array, channels: number): Int16Array {
+  if (channels === 1) return samples;
+  const mono = new Int16Array(Math.floor(samples.length / channels));
+  for (let i = 0; i < mono.length; i++) {
+    let sum = 0;
+    for (let channel = 0; channel < channels; channel++) sum += samples[i * channels + channel] ?? 0;
+    mono[i] = Math.round(sum / channels);
+  }
+  return mono;
+}
+
+export function concatSamples(parts: readonly Int16Array[]): Int16Array<ArrayBuffer> {
+  const whole = new Int16Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+function writeTag(file: Uint8Array, at: number, tag: string) {
+  for (let i = 0; i < tag.length; i++) file[at + i] = tag.charCodeAt(i);
+}
+
+function readTag(file: Uint8Array, at: number): string {
+  return String.fromCharCode(...file.subarray(at, at + 4));
+}
+
+function notWav(reason: string): AppError {
+  return new AppError('invalid_input', `This is no WAV file that can be read: ${reason}`);
+}
