@@ -150,7 +150,7 @@ export interface Job {
   key: string;
   payload: Record<string, unknown>;
   runAt: number;
-  /** Runs begun so far, this one included. */
+  /** Runs begun since the last that was no failure, this one included. */
   attempts: number;
   /** Proof that the lease is still ours; changes with every claim. */
   lease: string;

@@ -165,7 +165,8 @@ export interface IdentityProvider {
 export interface Storage extends Stores {
   /**
    * Runs `work` in one transaction. Inside, only `tx` is used and nothing but storage is awaited; a store outside
-   * `tx` used from within throws at once. Rolls back when `work` throws.
+   * `tx` used from within throws at once. Rolls back when `work` throws, and also when a store did and `work` caught
+   * that: to go on after a `conflict`, look first, or try in a transaction of its own.
    * @param name for the log: a transaction over 50 ms is logged with it
    */
   transaction<T>(name: string, work: (tx: Stores) => Promise<T>): Promise<T>;
@@ -237,12 +238,12 @@ export interface ConversationStore {
     patch: ConversationPatch,
     ifStatus?: ConversationStatus,
   ): Promise<boolean>;
-  /** With its segments; its streams lose their conversation's audio position only. */
+  /** With its segments. Its streams stay, and name a conversation that is not there. */
   remove(userId: string, id: string): Promise<boolean>;
 }
 
 export interface SegmentStore {
-  /** Inserts, or replaces by id. */
+  /** Inserts, or replaces by id, all or nothing. Rejects with `not_found` when a conversation is not there (any more). */
   upsert(segments: Segment[]): Promise<void>;
   /** Of several conversations at once, by `start`, ties by id. */
   list(userId: string, conversationIds: string[]): Promise<Segment[]>;
@@ -274,7 +275,7 @@ export interface PersonStore {
 export interface JobStore {
   /**
    * Adds a job. Where an unfinished one of this kind and key exists, that one stays and gets the earlier `runAt`
-   * of the two and the new payload.
+   * of the two and the new payload. One that is running by then runs once more afterwards: nothing asked for is lost.
    */
   enqueue(job: { kind: string; key: string; runAt: number; payload: Record<string, unknown> }): Promise<void>;
   /** Takes at most `limit` due jobs of these kinds, oldest `runAt` first, each for `leaseMs`. */
@@ -282,6 +283,7 @@ export interface JobStore {
   /** All of these resolve to false when the lease is no longer ours. */
   extend(job: Job, until: number): Promise<boolean>;
   done(job: Job): Promise<boolean>;
+  /** Sets it free for `runAt`. Without an error it was no failure, and `attempts` counts from 0 again. */
   retryAt(job: Job, runAt: number, error: string | null): Promise<boolean>;
   /** Given up: kept for people to see, never claimed again. */
   dead(job: Job, error: string): Promise<boolean>;
