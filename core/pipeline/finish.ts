@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import type { Conversations } from '../domain/conversations.ts';
+import { silenceEnd } from '../domain/lifecycle.ts';
+import type { JobHandler } from '../jobs.ts';
+import type { Log } from '../log.ts';
+import type { Conversation, Job, Segment, Structured } from '../model.ts';
+import { MAX_ATTEMPTS } from '../retry.ts';
+import { structure as countWords } from './structure.ts';
+
+const Payload = z.object({ userId: z.string(), conversationId: z.string() });
+
+/** Makes of a transcript what people read first. May fail: it is tried again. */
+export type Structure = (
+  segments: Segment[],
+  context: { language: string | null },
+) => Structured | Promise<Structured>;
+
+/**
+ * The job that follows a conversation to its end: waits for its silence, then makes its structure. Each step is one
+ * transaction that counts once, so a run that was cut off anywhere is simply run again. While the structure fails the
+ * conversation is `processing`; after the last attempt it is `failed`, and its transcript stays.
+ */
+export function createFinish({
+  conversations,
+  log,
+  structure = countWords,
+}: {
+  conversations: Conversations;
+  log: Log;
+  structure?: Structure;
+}): JobHandler {
+  async function process(job: Job, conversation: Conversation, signal: AbortSignal): Promise<void> {
+    const { userId, id, language } = conversation;
+    try {
+      const segments = await conversations.segments(userId, [id]);
+      const structured = await structure(segments, { language });
+      signal.throwIfAborted();
+      await conversations.complete(userId, id, structured);
+    } catch (error) {
+      signal.throwIfAborted(); // stopped, not failed: another run does it
+      if (job.attempts >= MAX_ATTEMPTS) await conversations.fail(userId, id);
+      throw error;
+    }
+  }
+
+  return async (job, signal) => {
+    const { userId, conversationId } = Payload.parse(job.payload);
+    await conversations.finishIfSilent(userId, conversationId);
+    const conversation = await conversations.get(userId, conversationId);
+    if (conversation?.status === 'in_progress') return { again: silenceEnd(conversation) };
+    if (conversation?.status !== 'processing') return;
+    log.debug({ conversation: conversation.id }, 'making the structure of a conversation');
+    await process(job, conversation, signal);
+  };
+}
