@@ -8,7 +8,6 @@ export interface FirstLook {
 }
 
 interface LookOptions {
-  windowSize: number;
   /** Windows that stay worth a look after one stood out. */
   holdWindows: number;
   /** How far a window must rise above the noise floor, as a ratio of energies. */

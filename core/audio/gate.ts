@@ -1,20 +1,22 @@
 import type { VadSession } from '../plugin.ts';
 import { createFirstLook, meanSquare } from './first-look.ts';
+import { createLeveller } from './leveller.ts';
 import { SAMPLE_RATE } from './pcm.ts';
 import { createSampleBuffer } from './sample-buffer.ts';
+import { isSteadyTone, STEADY_TONE_SAMPLES } from './steady-tone.ts';
 import { createUtterance, type GrowingUtterance } from './utterance.ts';
 
-/** What may be tuned. Lengths are in milliseconds. */
+/** What may be tuned. Loudness is in dB of full scale. */
 export interface GateOptions {
   /** Speech probability from which a window counts as speech while the gate is shut. */
   openAt: number;
   /** Probability from which speech goes on while the gate is open. */
   stayAt: number;
-  /** Consecutive windows of speech that open the gate. */
+  /** Consecutive windows of speech that make a beginning. */
   openWindows: number;
   /** Audio before the first window of speech that belongs to the utterance. */
   preRollMs: number;
-  /** Silence that ends an utterance, and its last part. */
+  /** Silence that ends an utterance, and is its last part. */
   hangoverMs: number;
   /** Longest utterance. */
   maxMs: number;
@@ -22,7 +24,7 @@ export interface GateOptions {
   cutWithinMs: number;
   /** Rise above the noise floor from which the detector is asked, dB. */
   lookRiseDb: number;
-  /** Loudness (mean square) below which it is never asked, dB of full scale. */
+  /** Mean loudness below which it is never asked. */
   lookLeastDb: number;
   /** How long it is asked on after such a rise. */
   lookHoldMs: number;
@@ -30,6 +32,12 @@ export interface GateOptions {
   lookFloorMs: number;
   /** Audio before the rise that the detector hears first, to find its feet. */
   leadInMs: number;
+  /** What the detector hears is brought up to this peak … */
+  levelPeakDb: number;
+  /** … by at most this, dB … */
+  levelGainDb: number;
+  /** … and a loud moment counts for this long. */
+  levelMemoryMs: number;
 }
 
 export const GATE_DEFAULTS: Readonly<GateOptions> = {
@@ -45,6 +53,9 @@ export const GATE_DEFAULTS: Readonly<GateOptions> = {
   lookHoldMs: 1000,
   lookFloorMs: 10_000,
   leadInMs: 200,
+  levelPeakDb: -6,
+  levelGainDb: 30,
+  levelMemoryMs: 1000,
 };
 
 /** Finds the utterances in one stream of 16 kHz mono audio. Calls must not overlap. */
@@ -56,28 +67,23 @@ export interface Gate {
   push(samples: Int16Array): Promise<void>;
   /** Moves time on without audio: ends the open utterance, and what comes next does not follow on. */
   gap(samples: number): void;
-  /** Ends the open utterance here, with all audio there is; what is undecided counts as silence. */
+  /** Ends the open utterance here, with all audio there is. */
   flush(): Promise<void>;
   /** Position after the last sample pushed. */
   readonly position: number;
   /**
    * Everything before this position is known silence, or was handed out in an utterance. While silent it stays behind
-   * `position` by the pre-roll and by what is undecided, as those may still become part of an utterance. Never falls.
+   * `position` by the pre-roll and by what is undecided (0.3 to 0.8 s), as both may yet become part of an utterance.
+   * Never falls.
    */
   readonly silentThrough: number;
   /** Whether an utterance is open. */
   readonly speaking: boolean;
-  /** Ends the open utterance and the detector. */
+  /** Ends the open utterance, and closes the detector. */
   close(): void;
 }
 
-/** Windows judged with one call of the detector, at most; a message of a second is two calls. */
-const BATCH_WINDOWS = 16;
-/** The quietest stretch of this length is where a longest utterance is cut, and the step of the search. */
-const CUT_MS = 100;
-const CUT_STEP_MS = 10;
-
-export function createGate(setup: {
+interface GateSetup {
   detector: VadSession;
   /** Samples that one probability of the detector stands for. */
   windowSize: number;
@@ -88,7 +94,17 @@ export function createGate(setup: {
   onUtterance: (utterance: GrowingUtterance) => void;
   /** Speech was heard up to this position. */
   onSpeech?: (sample: number) => void;
-}): Gate {
+}
+
+/** Windows judged with one call of the detector, at most: half a second. */
+const BATCH_WINDOWS = 16;
+/** A beginning that may yet turn out to be a mere tone is kept for this long. */
+const UNDECIDED = 2 * STEADY_TONE_SAMPLES;
+/** The quietest stretch of this length is where a longest utterance is cut, and the step of the search. */
+const CUT_MS = 100;
+const CUT_STEP_MS = 10;
+
+export function createGate(setup: GateSetup): Gate {
   const { detector, windowSize, channel, onUtterance, onSpeech } = setup;
   const options = { ...GATE_DEFAULTS, ...setup.options };
   const preRoll = toSamples(options.preRollMs);
@@ -97,93 +113,121 @@ export function createGate(setup: {
   const freeLength = toSamples(options.maxMs - options.cutWithinMs);
   const leadIn = toWindows(options.leadInMs) * windowSize;
   const look = createFirstLook({
-    windowSize,
     holdWindows: toWindows(options.lookHoldMs),
     rise: 10 ** (options.lookRiseDb / 10),
-    leastEnergy: 32768 ** 2 * 10 ** (options.lookLeastDb / 10),
+    leastEnergy: fromDb(options.lookLeastDb) ** 2,
     floorWindows: toWindows(options.lookFloorMs),
   });
 
   let audio = createSampleBuffer(setup.startSample);
+  let levelled = openLeveller(setup.startSample);
   /** Windows before this are judged. */
   let judged = setup.startSample;
   /** Nothing before this may become part of an utterance any more. */
-  let closedThrough = setup.startSample;
-  /** Consecutive windows of speech while shut. */
-  let run = 0;
-  let lastSpeech = 0;
-  let utterance: GrowingUtterance | null = null;
+  let settled = setup.startSample;
+  /** End of the last window that is worth asking the detector about. */
+  let noticed = setup.startSample;
   /** Whether the detector heard the window before `judged`. */
   let listening = false;
+  /** Consecutive windows of speech while shut. */
+  let run = 0;
+  /** Where speech seems to have begun. */
+  let beginning: number | null = null;
+  let lastSpeech = setup.startSample;
+  let utterance: GrowingUtterance | null = null;
 
   function toWindows(ms: number) {
     return Math.ceil(toSamples(ms) / windowSize);
   }
 
+  function openLeveller(startSample: number) {
+    return createLeveller({
+      startSample,
+      peak: fromDb(options.levelPeakDb),
+      maxGain: 10 ** (options.levelGainDb / 20),
+      memoryWindows: toWindows(options.levelMemoryMs),
+    });
+  }
+
+  // ── what the detector hears ───────────────────────────────────────────────────────────────────────────────────
+
   async function judgeBatch(windows: number) {
     const to = judged + windows * windowSize;
-    const probabilities = await judge(to);
-    let heard = false;
+    prepare(to);
+    const probabilities = await ask(to);
+    const spokenBefore = lastSpeech;
     for (let i = 0; i < windows; i++) {
-      const probability = probabilities?.[i] ?? 0;
       judged += windowSize;
-      heard = (utterance ? speak(probability) : wait(probability)) || heard;
+      if (utterance) goOn(probabilities?.[i] ?? 0);
+      else wait(probabilities?.[i] ?? 0);
     }
-    if (heard) onSpeech?.(lastSpeech);
+    if (lastSpeech > spokenBefore) onSpeech?.(lastSpeech);
     forget();
   }
 
-  /** The probabilities of the windows up to `to`; null when none is worth asking for. */
-  async function judge(to: number): Promise<Float32Array | null> {
-    // The look must see every window, so that it knows the floor.
-    let worthIt = utterance !== null;
-    for (let at = judged; at < to; at += windowSize)
-      worthIt = look.worthIt(audio.slice(at, at + windowSize)) || worthIt;
-    if (!worthIt) {
-      listening = false;
-      return null;
+  /** Each window is looked at and levelled once, also when the detector is not asked or fails. */
+  function prepare(to: number) {
+    while (levelled.end < to) {
+      const window = audio.slice(levelled.end, levelled.end + windowSize);
+      levelled.add(window);
+      if (look.worthIt(window)) noticed = levelled.end;
     }
-    const before = listening ? 0 : Math.min(leadIn, floorTo(judged - audio.start, windowSize));
-    if (!listening) detector.reset();
+  }
+
+  /** The probabilities of the windows up to `to`; null when none is worth asking for. */
+  async function ask(to: number): Promise<Float32Array | null> {
+    const wasListening = listening;
     listening = false; // so that a failure makes it begin afresh
-    const probabilities = await detector.probabilities(audio.slice(judged - before, to));
+    if (!utterance && beginning === null && noticed <= judged) return null;
+    const before = wasListening ? 0 : Math.min(leadIn, floorTo(judged - audio.start, windowSize));
+    if (!wasListening) detector.reset();
+    const probabilities = await detector.probabilities(levelled.slice(judged - before, to));
     listening = true;
     return probabilities.subarray(before / windowSize);
   }
 
-  /** One window while shut. Returns whether speech is on. */
-  function wait(probability: number): boolean {
+  // ── one window ────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** While shut. */
+  function wait(probability: number) {
     run = probability >= options.openAt ? run + 1 : 0;
-    if (run < options.openWindows) return false;
-    const start = Math.max(judged - run * windowSize - preRoll, closedThrough, audio.start);
-    lastSpeech = judged;
-    open(start);
-    handOut();
-    return true;
+    if (run >= options.openWindows) beginning ??= judged - run * windowSize;
+    if (beginning === null) return;
+    beginning = Math.max(beginning, judged - UNDECIDED);
+    if (judged - beginning < STEADY_TONE_SAMPLES) return;
+    if (!isSteadyTone(audio.slice(judged - STEADY_TONE_SAMPLES, judged))) begin(beginning);
+    else if (run === 0) beginning = null;
   }
 
-  /** One window while open. Returns whether it is speech. */
-  function speak(probability: number): boolean {
-    const speech = probability >= options.stayAt;
-    if (speech) lastSpeech = judged;
+  /** While open. */
+  function goOn(probability: number) {
+    if (probability >= options.stayAt) lastSpeech = judged;
     handOut();
     if (judged - lastSpeech >= hangover) finish(judged);
-    return speech;
   }
 
-  function open(start: number) {
+  // ── the utterance ─────────────────────────────────────────────────────────────────────────────────────────────
+
+  function begin(firstSpeech: number) {
+    lastSpeech = judged;
+    open(Math.max(firstSpeech - preRoll, settled, audio.start));
+    handOut();
+  }
+
+  function open(startSample: number) {
     run = 0;
-    utterance = createUtterance({ startSample: start, channel });
+    beginning = null;
+    utterance = createUtterance({ startSample, channel });
     onUtterance(utterance);
   }
 
   /** Hands out what is judged, but for the part in which an utterance that gets too long may yet be cut. */
   function handOut() {
     if (!utterance) return;
-    const { startSample } = utterance;
-    give(Math.min(judged, startSample + freeLength));
-    if (judged + windowSize <= startSample + maxLength) return;
-    const cut = quietestPoint(audio.slice(startSample + freeLength, judged)) + startSample + freeLength;
+    const free = utterance.startSample + freeLength;
+    give(Math.min(judged, free));
+    if (judged + windowSize <= utterance.startSample + maxLength) return;
+    const cut = free + quietestPoint(audio.slice(free, judged));
     finish(cut);
     if (cut >= lastSpeech) return; // nothing but silence is left
     open(cut);
@@ -199,27 +243,35 @@ export function createGate(setup: {
     give(at);
     utterance.end();
     utterance = null;
-    closedThrough = at;
+    settled = at;
+  }
+
+  // ── what is behind ────────────────────────────────────────────────────────────────────────────────────────────
+
+  function silentThrough(): number {
+    if (utterance) return utterance.endSample;
+    const mayBegin = beginning ?? judged - run * windowSize;
+    return Math.max(settled, mayBegin - preRoll);
   }
 
   /** Drops the audio that neither an utterance nor the detector can want again. */
   function forget() {
-    audio.release(Math.min(silentThrough(), judged - leadIn));
+    audio.release(Math.min(silentThrough(), judged - Math.max(leadIn, STEADY_TONE_SAMPLES)));
+    levelled.release(judged - leadIn);
   }
 
-  function silentThrough(): number {
-    if (utterance) return utterance.endSample;
-    return Math.max(closedThrough, judged - run * windowSize - preRoll);
-  }
-
-  /** Closes what is open and begins anew at `position`. */
+  /** Closes what is open, and begins anew at `position`. */
   function restart(position: number) {
+    if (beginning !== null) begin(beginning);
     finish(audio.end);
+    audio = createSampleBuffer(position);
+    levelled = openLeveller(position);
+    judged = position;
+    settled = position;
+    noticed = position;
     listening = false;
     run = 0;
-    audio = createSampleBuffer(position);
-    judged = position;
-    closedThrough = position;
+    beginning = null;
   }
 
   return {
@@ -262,6 +314,11 @@ function quietestPoint(samples: Int16Array): number {
     if (energy <= best.energy) best = { energy, at };
   }
   return best.at + (length >> 1);
+}
+
+/** Sample value of a loudness. */
+function fromDb(db: number): number {
+  return 32768 * 10 ** (db / 20);
 }
 
 function toSamples(ms: number): number {
