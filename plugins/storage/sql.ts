@@ -22,7 +22,7 @@ export default {
         .describe('The SQLite file, relative to the data directory'),
     }),
   async setup({ options, dataDir, onStop, ...context }) {
-    const dialect = await openSqlite(resolve(dataDir, options.file), context);
+    const dialect = openSqlite(resolve(dataDir, options.file), context);
     onStop(() => dialect.close());
     return { storage: await createStorage(dialect, context) };
   },

@@ -34,8 +34,13 @@ export interface OpenStorage {
 /** The storage of the file, as it is: not migrated. */
 export async function openStorage(file: string, changes: Partial<StorageContext> = {}): Promise<OpenStorage> {
   const context = storageContext(changes);
-  const dialect = await openSqlite(file, context);
-  return { storage: await createStorage(dialect, context), close: () => dialect.close() };
+  const dialect = openSqlite(file, context);
+  try {
+    return { storage: await createStorage(dialect, context), close: () => dialect.close() };
+  } catch (error) {
+    await dialect.close();
+    throw error;
+  }
 }
 
 /** A migrated storage on a new file; `close` removes it. */

@@ -54,7 +54,10 @@ export function createMigrator(
     const [from, to] = [names.length, migrations.length];
     if (from === to) return { from, to, backup: null };
     const backup = (await hasData(writer)) ? await backUp(from) : null;
-    await writer.migrate.latest({ tableName: TABLE, migrationSource: sourceOf(migrations) });
+    // in one transaction with knex's own tables: a second process waits, and a killed one leaves no lock behind
+    await writer.transaction(db =>
+      db.migrate.latest({ tableName: TABLE, migrationSource: sourceOf(migrations) }),
+    );
     log.info({ from, to, ...(backup && { backup }) }, 'database schema is up to date');
     return { from, to, backup };
   }

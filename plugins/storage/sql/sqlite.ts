@@ -17,6 +17,7 @@ export type SqliteContext = Pick<PluginContext<never>, 'log' | 'clock' | 'error'
 interface Connection {
   inTransaction: boolean;
   pragma(source: string): unknown;
+  close(): void;
 }
 interface BetterSqliteClient extends Knex.Client {
   _query(connection: Connection, statement: object): Promise<unknown>;
@@ -29,12 +30,11 @@ type BetterSqliteClientClass = Pick<typeof Knex.Client, keyof typeof Knex.Client
 const require = createRequire(import.meta.url);
 const BetterSqlite: BetterSqliteClientClass = require('knex/lib/dialects/better-sqlite3/index.js');
 
-/** Opens, or makes, the database at `file`. Rejects with `config_error` or `unavailable`, naming the file. */
-export async function openSqlite(
-  file: string,
-  context: SqliteContext,
-  busyMs: number = DEFAULT_BUSY_MS,
-): Promise<Dialect> {
+/**
+ * The database at `file`, made when it is not there; connected to at its first use.
+ * @throws AppError `config_error`, naming the file, when it can be neither opened nor made
+ */
+export function openSqlite(file: string, context: SqliteContext, busyMs: number = DEFAULT_BUSY_MS): Dialect {
   createPrivate(file, context);
   const client = patientClient(context.clock, busyMs);
   const writer = connect(client, file, context, [
@@ -43,7 +43,7 @@ export async function openSqlite(
     'foreign_keys = on',
   ]);
   const reader = connect(client, file, context, ['query_only = on']);
-  const dialect: Dialect = {
+  return {
     place: `database ${file}`,
     writer,
     reader,
@@ -54,13 +54,6 @@ export async function openSqlite(
       await writer.destroy();
     },
   };
-  try {
-    for (const connection of [writer, reader]) await connection.raw('select count(*) from sqlite_master');
-    return dialect;
-  } catch (error) {
-    await dialect.close();
-    throw error;
-  }
 }
 
 /** Conversations are private: nobody else on the machine may read the file. SQLite gives its log the same mode. */
@@ -103,6 +96,7 @@ function connect(
           connection.pragma('busy_timeout = 0'); // the client waits instead, without holding the thread
           done(null, connection);
         } catch (error) {
+          connection.close();
           done(error, connection);
         }
       },

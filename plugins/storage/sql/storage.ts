@@ -10,7 +10,10 @@ import { streamStore } from './streams.ts';
 
 export type StorageContext = Pick<PluginContext<never>, 'log' | 'clock' | 'error'>;
 
-/** The Storage on an open database. Rejects with `config_error` when a newer version has written it. */
+/**
+ * The Storage on a database. Rejects with `config_error` when the database is damaged, or a newer version has written
+ * it; closing it is up to who opened it.
+ */
 export async function createStorage(
   dialect: Dialect,
   context: StorageContext,

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import type { Storage } from '../../core/plugin.ts';
+import type { StorageCheck } from './storage.ts';
+import { apiKey, conversation, idsOf, person, segment, stream, user } from './storage-rows.ts';
+
+/** Anna has one of everything; Ben has nothing. */
+async function annaAndBen({ users, conversations, segments, streams, keys, people }: Storage) {
+  for (const id of ['anna', 'ben']) await users.insert(user(id));
+  const talk = conversation('c1', 'anna');
+  await conversations.insert(talk);
+  await segments.upsert([segment('s1', talk)]);
+  await streams.insert(stream('t1', talk, { clientStream: 'walk' }));
+  await keys.insert(apiKey('k1', 'anna'));
+  await people.insert(person('p1', 'anna'));
+  return talk;
+}
+
+/** Another user's row is a row that is not there. */
+export const ownershipChecks: StorageCheck[] = [
+  {
+    title: "another user's rows are not found",
+    async run({ storage }) {
+      const { conversations, segments, streams, keys, people } = storage;
+      await annaAndBen(storage);
+      assert.equal(await conversations.get('ben', 'c1'), null);
+      assert.deepEqual(await conversations.list('ben', { limit: 10, offset: 0 }), []);
+      assert.equal(await conversations.findOpen('ben', 'omi', null), null);
+      assert.deepEqual(await segments.list('ben', ['c1']), []);
+      assert.equal(await segments.last('ben', 'c1'), null);
+      assert.equal(await segments.count('ben', 'c1'), 0);
+      assert.equal(await streams.get('ben', 't1'), null);
+      assert.equal(await streams.byClientStream('ben', 'walk', 0), null);
+      assert.deepEqual(await keys.list('ben'), []);
+      assert.deepEqual(await people.list('ben'), []);
+    },
+  },
+  {
+    title: "another user's rows are not changed or removed",
+    async run({ storage }) {
+      const { conversations, segments, streams, keys } = storage;
+      const talk = await annaAndBen(storage);
+      const further = { through: 5, received: 5, receivedSample: 5 };
+      assert.equal(await conversations.update('ben', 'c1', { starred: true }), false);
+      assert.equal(await conversations.update('ben', 'c1', { starred: true }, 'in_progress'), false);
+      assert.equal(await conversations.remove('ben', 'c1'), false);
+      assert.equal(await streams.advance('ben', 't1', further), false);
+      await streams.update('ben', 't1', { anchorAt: 1 });
+      assert.equal(await keys.remove('ben', 'k1'), false);
+      assert.deepEqual(await conversations.get('anna', 'c1'), talk);
+      assert.deepEqual(await segments.list('anna', ['c1']), [segment('s1', talk)]);
+      assert.deepEqual(await streams.get('anna', 't1'), stream('t1', talk, { clientStream: 'walk' }));
+      assert.deepEqual(idsOf(await keys.list('anna')), ['k1']);
+    },
+  },
+  {
+    title: "a row with the id of another user's row does not touch it",
+    async run({ storage }) {
+      const { conversations, segments, streams } = storage;
+      const annas = await annaAndBen(storage);
+      const bens = conversation('c1', 'ben', { language: 'de' });
+      await conversations.insert(bens);
+      await segments.upsert([segment('s1', bens, { text: 'mine' })]);
+      await streams.insert(stream('t1', bens, { clientStream: 'walk' }));
+      assert.deepEqual(await conversations.get('anna', 'c1'), annas);
+      assert.deepEqual(await conversations.get('ben', 'c1'), bens);
+      assert.deepEqual(await segments.list('anna', ['c1']), [segment('s1', annas)]);
+      assert.equal(await conversations.remove('ben', 'c1'), true);
+      assert.equal(await segments.count('anna', 'c1'), 1);
+    },
+  },
+  {
+    title: "a segment cannot be put into another user's conversation",
+    async run({ storage }) {
+      const talk = await annaAndBen(storage);
+      const intruder = segment('s2', talk, { userId: 'ben' });
+      await assert.rejects(storage.segments.upsert([intruder]), { code: 'not_found' });
+      assert.equal(await storage.segments.count('anna', 'c1'), 1);
+    },
+  },
+];

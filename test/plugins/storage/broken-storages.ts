@@ -1,0 +1,106 @@
+import type { Storage } from '../../../core/plugin.ts';
+
+/** Storages with one fault each, and the check that has to notice it. */
+export interface BrokenStorage {
+  fault: string;
+  caughtBy: string;
+  breakIt(storage: Storage): Storage;
+}
+
+export const brokenStorages: readonly BrokenStorage[] = [
+  {
+    fault: 'conversations are found whoever asks',
+    caughtBy: "another user's rows are not found",
+    breakIt: storage => {
+      const get: Storage['conversations']['get'] = (_userId, id) => storage.conversations.get('anna', id);
+      return { ...storage, conversations: { ...storage.conversations, get } };
+    },
+  },
+  {
+    fault: 'conversations are removed whoever asks',
+    caughtBy: "another user's rows are not changed or removed",
+    breakIt: storage => {
+      const remove: Storage['conversations']['remove'] = (_userId, id) =>
+        storage.conversations.remove('anna', id);
+      return { ...storage, conversations: { ...storage.conversations, remove } };
+    },
+  },
+  {
+    fault: 'a segment is owned by whoever wrote its id first',
+    caughtBy: "a row with the id of another user's row does not touch it",
+    breakIt: storage => {
+      const upsert: Storage['segments']['upsert'] = segments =>
+        storage.segments.upsert(segments.map(segment => ({ ...segment, userId: 'anna' })));
+      return { ...storage, segments: { ...storage.segments, upsert } };
+    },
+  },
+  {
+    fault: 'a segment that is there already is not replaced',
+    caughtBy: 'segments are inserted, or replaced by id',
+    breakIt: storage => {
+      const upsert: Storage['segments']['upsert'] = async segments => {
+        for (const segment of segments) {
+          const present = await storage.segments.list(segment.userId, [segment.conversationId]);
+          if (!present.some(({ id }) => id === segment.id)) await storage.segments.upsert([segment]);
+        }
+      };
+      return { ...storage, segments: { ...storage.segments, upsert } };
+    },
+  },
+  {
+    fault: 'conversations come oldest first',
+    caughtBy: 'conversations are listed newest first, ties by id, in pages',
+    breakIt: storage => {
+      const list: Storage['conversations']['list'] = async (userId, filter) =>
+        (await storage.conversations.list(userId, filter)).reverse();
+      return { ...storage, conversations: { ...storage.conversations, list } };
+    },
+  },
+  {
+    fault: 'a status is changed without a look at the one before',
+    caughtBy: 'of racers that change a status, one wins',
+    breakIt: storage => {
+      const update: Storage['conversations']['update'] = (userId, id, patch) =>
+        storage.conversations.update(userId, id, patch);
+      return { ...storage, conversations: { ...storage.conversations, update } };
+    },
+  },
+  {
+    fault: 'state is written over any version',
+    caughtBy: 'state is written only over the version that the writer knows',
+    breakIt: storage => {
+      const compareAndSet: Storage['pluginState']['compareAndSet'] = async (plugin, key, _version, value) => {
+        const current = await storage.pluginState.get(plugin, key);
+        return await storage.pluginState.compareAndSet(plugin, key, current?.version ?? 0, value);
+      };
+      return { ...storage, pluginState: { ...storage.pluginState, compareAndSet } };
+    },
+  },
+  {
+    fault: 'a claimed job stays free for others',
+    caughtBy: 'two claimers never get the same job',
+    breakIt: storage => {
+      const claim: Storage['jobs']['claim'] = async (kinds, now, leaseMs, limit) => {
+        const claimed = await storage.jobs.claim(kinds, now, leaseMs, limit);
+        for (const job of claimed) await storage.jobs.retryAt(job, now, null);
+        return claimed;
+      };
+      return { ...storage, jobs: { ...storage.jobs, claim } };
+    },
+  },
+  {
+    fault: 'a lease never runs out',
+    caughtBy:
+      'the job of a claimer that died comes back when its lease has run out, and the dead hand has no say',
+    breakIt: storage => {
+      const claim: Storage['jobs']['claim'] = (kinds, now, _leaseMs, limit) =>
+        storage.jobs.claim(kinds, now, Number.MAX_SAFE_INTEGER - now, limit);
+      return { ...storage, jobs: { ...storage.jobs, claim } };
+    },
+  },
+  {
+    fault: 'a transaction is only a way of speaking',
+    caughtBy: 'a transaction whose work throws leaves nothing, and its error comes out as it was',
+    breakIt: storage => ({ ...storage, transaction: (_name, work) => work(storage) }),
+  },
+];

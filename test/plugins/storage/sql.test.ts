@@ -1,0 +1,392 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import test, { type ExecutionContext } from 'ava';
+import { pino } from 'pino';
+import { z } from 'zod';
+import type { AppError } from '../../../core/errors.ts';
+import type { PluginContext, Storage } from '../../../core/plugin.ts';
+import { MIGRATIONS, type Migration } from '../../../plugins/storage/sql/migrations.ts';
+import { openSqlite } from '../../../plugins/storage/sql/sqlite.ts';
+import { createStorage, type StorageContext } from '../../../plugins/storage/sql/storage.ts';
+import sql from '../../../plugins/storage/sql.ts';
+import { type StorageSubject, storageChecks, storageConformance } from '../../conformance/storage.ts';
+import { conversation, idsOf, job, segment, user } from '../../conformance/storage-rows.ts';
+import { openStorage, storageContext, temporaryStorage } from '../../helpers/storage.ts';
+import { brokenStorages } from './broken-storages.ts';
+
+async function openSubject(): Promise<StorageSubject> {
+  const { storage, file, close } = await temporaryStorage();
+  const others: (() => Promise<void>)[] = [];
+  return {
+    storage,
+    async another() {
+      const other = await openStorage(file);
+      others.push(other.close);
+      return other.storage;
+    },
+    async close() {
+      for (const closeOther of others) await closeOther();
+      await close();
+    },
+  };
+}
+
+storageConformance(test, 'sqlite', openSubject);
+
+for (const { fault, caughtBy, breakIt } of brokenStorages) {
+  test(`the suite notices when ${fault}`, async t => {
+    const check = storageChecks.find(({ title }) => title === caughtBy);
+    if (!check) return t.fail(`no such check: ${caughtBy}`);
+    const subject = await openSubject();
+    t.teardown(subject.close);
+    const another = async () => breakIt(await subject.another());
+    await t.throwsAsync(check.run({ storage: breakIt(subject.storage), another, close: subject.close }), {
+      code: 'ERR_ASSERTION',
+    });
+  });
+}
+
+// ── the file ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+async function directoryFor(t: ExecutionContext): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'earshot-sql-'));
+  t.teardown(() => rm(directory, { recursive: true }));
+  return directory;
+}
+
+interface Opening extends Partial<StorageContext> {
+  migrations?: readonly Migration[];
+  busyMs?: number;
+}
+
+/** Closed with the test, unless it was before. */
+async function open(t: ExecutionContext, file: string, { migrations, busyMs, ...changes }: Opening = {}) {
+  const context = storageContext(changes);
+  const dialect = openSqlite(file, context, busyMs);
+  let closed: Promise<void> | undefined;
+  const close = () => {
+    closed ??= dialect.close();
+    return closed;
+  };
+  t.teardown(close);
+  return { storage: await createStorage(dialect, context, migrations), dialect, close };
+}
+
+async function modeOf(path: string): Promise<string> {
+  return ((await stat(path)).mode & 0o777).toString(8);
+}
+
+test('the plugin opens earshot.db in its data directory, and closes it', async t => {
+  const dataDir = await directoryFor(t);
+  const undo: (() => void | Promise<void>)[] = [];
+  const context = {
+    ...storageContext(),
+    options: sql.options(z).parse({}),
+    dataDir,
+    onStop: (step: () => void | Promise<void>) => undo.push(step),
+  } as unknown as PluginContext<z.infer<ReturnType<typeof sql.options>>>; // a storage plugin has no more than these
+  const { storage } = await sql.setup(context);
+  t.deepEqual(await storage.migrate(), { from: 0, to: MIGRATIONS.length, backup: null });
+  await storage.users.insert(user('anna'));
+  t.true((await readdir(dataDir)).includes('earshot.db'));
+  for (const step of undo.reverse()) await step();
+  await t.throwsAsync(storage.users.list());
+  t.deepEqual(await readdir(dataDir), ['earshot.db'], 'the write-ahead log is folded in');
+});
+
+test('nobody else may read the database, its log or its backups', async t => {
+  const file = join(await directoryFor(t), 'data', 'earshot.db');
+  const first = await open(t, file);
+  await first.storage.migrate();
+  await first.storage.users.insert(user('anna'));
+  t.is(await modeOf(file), '600');
+  t.is(await modeOf(`${file}-wal`), '600');
+  await first.close();
+  const second = await open(t, file, { migrations: [...MIGRATIONS, noteMigration] });
+  const { backup } = await second.storage.migrate();
+  t.is(await modeOf(backup ?? ''), '600');
+});
+
+test('what is asked for is in force: write-ahead log, full sync, foreign keys', async t => {
+  const { dialect } = await open(t, join(await directoryFor(t), 'earshot.db'));
+  const pragma = async (name: string) => Object.values((await dialect.writer.raw(`pragma ${name}`))[0])[0];
+  t.is(await pragma('journal_mode'), 'wal');
+  t.is(await pragma('synchronous'), 2);
+  t.is(await pragma('foreign_keys'), 1);
+  await t.throwsAsync(async () => await dialect.reader.raw('create table t (x)'), {
+    code: 'SQLITE_READONLY',
+  });
+});
+
+test('a file that is no database is refused by name', async t => {
+  const file = join(await directoryFor(t), 'earshot.db');
+  await writeFile(file, 'not a database, but long enough to be looked at '.repeat(200));
+  const refusal = await t.throwsAsync<AppError>(open(t, file), { code: 'config_error' });
+  t.true(refusal?.message.includes(file));
+  t.true((await readFile(file, 'utf8')).startsWith('not a database'), 'and left as it is');
+});
+
+test('a page that was overwritten is reported by the name of the file', async t => {
+  const { storage, file, close } = await temporaryStorage();
+  t.teardown(close);
+  await storage.users.insert(user('anna'));
+  const talk = conversation('c1', 'anna');
+  await storage.conversations.insert(talk);
+  await storage.segments.upsert(Array.from({ length: 500 }, (_, n) => segment(`s${n}`, talk, { start: n })));
+  const copy = join(await directoryFor(t), 'copy.db');
+  const source = await open(t, file);
+  await source.dialect.writer.raw('vacuum into ?', [copy]);
+  const bytes = await readFile(copy);
+  await writeFile(copy, bytes.fill(0xff, 4096 * 2)); // the schema stays readable, tables do not
+  const damaged = await open(t, copy).catch((error: AppError) => error);
+  const failure =
+    'code' in damaged
+      ? damaged
+      : await t.throwsAsync<AppError>(damaged.storage.segments.list('anna', ['c1']));
+  t.is(failure?.code, 'config_error');
+  t.true(failure?.message.includes(copy));
+});
+
+test('a place that cannot be written is refused by name', async t => {
+  const directory = await directoryFor(t);
+  await writeFile(join(directory, 'taken'), '');
+  const file = join(directory, 'taken', 'earshot.db');
+  const refusal = await t.throwsAsync<AppError>(open(t, file), { code: 'config_error' });
+  t.true(refusal?.message.includes(file));
+});
+
+test('a database that was never set up says so', async t => {
+  const { storage } = await open(t, join(await directoryFor(t), 'earshot.db'));
+  const refusal = await t.throwsAsync<AppError>(storage.users.list(), { code: 'unavailable' });
+  t.regex(refusal?.message ?? '', /has not been set up/);
+});
+
+// ── migrations ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+const noteMigration: Migration = {
+  name: '9001-notes',
+  async up(db) {
+    await db.schema.createTable('notes', table => {
+      table.text('text');
+    });
+  },
+};
+const brokenMigration: Migration = {
+  name: '9002-broken',
+  async up(db) {
+    await db.schema.createTable('half', table => {
+      table.text('text');
+    });
+    await db.raw('this is not SQL');
+  },
+};
+
+test('a migration backs up what is there first, and the backup opens', async t => {
+  const file = join(await directoryFor(t), 'earshot.db');
+  const before = await open(t, file);
+  await before.storage.migrate();
+  await before.storage.users.insert(user('anna'));
+  await before.close();
+
+  const after = await open(t, file, { migrations: [...MIGRATIONS, noteMigration] });
+  const { from, to, backup } = await after.storage.migrate();
+  t.deepEqual([from, to], [MIGRATIONS.length, MIGRATIONS.length + 1]);
+  t.deepEqual(idsOf(await after.storage.users.list()), ['anna']);
+  t.true(await after.dialect.reader.schema.hasTable('notes'));
+
+  const old = await open(t, backup ?? '');
+  t.deepEqual(idsOf(await old.storage.users.list()), ['anna']);
+  t.false(await old.dialect.reader.schema.hasTable('notes'));
+});
+
+test('nothing is backed up where there is no data or nothing to do', async t => {
+  const directory = await directoryFor(t);
+  const empty = await open(t, join(directory, 'earshot.db'));
+  await empty.storage.migrate();
+  t.is((await empty.storage.migrate()).backup, null);
+  const further = await open(t, join(directory, 'earshot.db'), {
+    migrations: [...MIGRATIONS, noteMigration],
+  });
+  t.is((await further.storage.migrate()).backup, null);
+  t.false((await readdir(directory)).includes('backups'));
+});
+
+test('the latest three backups are kept', async t => {
+  const directory = await directoryFor(t);
+  const file = join(directory, 'earshot.db');
+  const migrations = [...MIGRATIONS];
+  let now = Date.UTC(2026, 0, 1);
+  const clock = { ...storageContext().clock, now: () => now };
+  const first = await open(t, file, { clock });
+  await first.storage.migrate();
+  await first.storage.users.insert(user('anna'));
+  const backups: (string | null)[] = [];
+  for (const number of [1, 2, 3, 4, 5]) {
+    migrations.push({ name: `900${number}-step`, up: async () => {} });
+    const step = await open(t, file, { migrations, clock });
+    backups.push((await step.storage.migrate()).backup);
+    await step.close();
+    now += 1000;
+  }
+  const kept = (await readdir(join(directory, 'backups'))).map(name => join(directory, 'backups', name));
+  t.deepEqual(kept.sort(), backups.slice(-3));
+});
+
+test('a migration that fails leaves the database as it was, ready for the next try', async t => {
+  const file = join(await directoryFor(t), 'earshot.db');
+  const sound = await open(t, file);
+  await sound.storage.migrate();
+  await sound.storage.users.insert(user('anna'));
+  await sound.close();
+  const failing = await open(t, file, { migrations: [...MIGRATIONS, noteMigration, brokenMigration] });
+  await t.throwsAsync(failing.storage.migrate(), { message: /this is not SQL/ });
+  t.false(await failing.dialect.reader.schema.hasTable('notes'));
+  t.false(await failing.dialect.reader.schema.hasTable('half'));
+  await failing.close();
+  const repaired = await open(t, file, { migrations: [...MIGRATIONS, noteMigration] });
+  t.is((await repaired.storage.migrate()).to, MIGRATIONS.length + 1);
+  t.deepEqual(idsOf(await repaired.storage.users.list()), ['anna']);
+});
+
+test('two processes that migrate at the same time do it once', async t => {
+  const file = join(await directoryFor(t), 'earshot.db');
+  const both = await Promise.all([open(t, file), open(t, file)]);
+  await t.notThrowsAsync(Promise.all(both.map(({ storage }) => storage.migrate())));
+  await both[0].storage.users.insert(user('anna'));
+  t.deepEqual(idsOf(await both[1].storage.users.list()), ['anna']);
+});
+
+test('a database of a newer version is refused, and not touched', async t => {
+  const file = join(await directoryFor(t), 'earshot.db');
+  const newer = await open(t, file, { migrations: [...MIGRATIONS, noteMigration] });
+  await newer.storage.migrate();
+  await newer.close();
+  const before = await readFile(file);
+  const refusal = await t.throwsAsync<AppError>(open(t, file), { code: 'config_error' });
+  t.true(refusal?.message.includes(file));
+  t.regex(refusal?.message ?? '', /newer Earshot .*9001-notes.*Update/);
+  t.deepEqual(await readFile(file), before);
+});
+
+// ── processes and locks ─────────────────────────────────────────────────────────────────────────────────────────
+
+test('a process killed in a transaction loses that transaction and nothing else', async t => {
+  const { storage, file, close } = await temporaryStorage();
+  t.teardown(close);
+  const script = join(import.meta.dirname, 'interrupted-writer.ts');
+  const writer = spawn(process.execPath, [script, file], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const exited = once(writer, 'exit');
+  const [said] = await once(writer.stdout, 'data');
+  t.is(String(said), 'writing\n');
+  t.deepEqual(idsOf(await storage.users.list()), ['committed']);
+  writer.kill('SIGKILL');
+  await exited;
+  await storage.users.insert(user('after'));
+  t.deepEqual(idsOf(await storage.users.list()).sort(), ['after', 'committed']);
+});
+
+/** Holds the write lock of the file until `release`. */
+async function holdLock(storage: Storage): Promise<{ release(): Promise<void> }> {
+  const held = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const lock = storage.transaction('lock', async () => {
+    held.resolve();
+    await released.promise;
+  });
+  await held.promise;
+  return {
+    async release() {
+      released.resolve();
+      await lock;
+    },
+  };
+}
+
+test("a writer waits for another process's lock, and the event loop goes on meanwhile", async t => {
+  const { storage, file, close } = await temporaryStorage();
+  t.teardown(close);
+  const waiting = await open(t, file);
+  const lock = await holdLock(storage);
+  let written = false;
+  const write = waiting.storage.transaction('waits', async tx => {
+    await tx.users.insert(user('anna'));
+    written = true;
+  });
+  t.deepEqual(await waiting.storage.users.list(), []);
+  t.false(written);
+  await lock.release();
+  await write;
+  t.deepEqual(idsOf(await storage.users.list()), ['anna']);
+});
+
+test('a lock that is not given up in time is reported as unavailable', async t => {
+  const { storage, file, close } = await temporaryStorage();
+  t.teardown(close);
+  const waiting = await open(t, file, { busyMs: 30 });
+  const lock = await holdLock(storage);
+  const refusals = [
+    () => waiting.storage.users.insert(user('anna')),
+    () => waiting.storage.transaction('waits', tx => tx.users.insert(user('anna'))),
+    () => waiting.storage.jobs.claim(['finish'], 1, 1, 1),
+  ];
+  for (const refused of refusals) {
+    const refusal = await t.throwsAsync<AppError>(refused, { code: 'unavailable' });
+    t.true(refusal?.message.includes(file));
+  }
+  await lock.release();
+  await t.notThrowsAsync(waiting.storage.users.insert(user('anna')));
+});
+
+test('transactions run one after the other, in the order in which they were asked for', async t => {
+  const { storage, close } = await temporaryStorage();
+  t.teardown(close);
+  const order: number[] = [];
+  const count = async (number: number) =>
+    await storage.transaction(`number ${number}`, async tx => {
+      const seen = await tx.pluginState.get('test', 'count');
+      await tx.jobs.enqueue(job('between', number));
+      await tx.pluginState.compareAndSet('test', 'count', seen?.version ?? 0, number);
+      order.push(number);
+    });
+  const numbers = Array.from({ length: 20 }, (_, index) => index);
+  await Promise.all(numbers.map(count));
+  t.deepEqual(order, numbers);
+  t.deepEqual(await storage.pluginState.get('test', 'count'), { value: 19, version: 20 });
+});
+
+test('a transaction that takes long is logged with its name, a short one is not', async t => {
+  const lines: string[] = [];
+  const sink = new Writable({
+    write(chunk, _encoding, done) {
+      lines.push(String(chunk));
+      done();
+    },
+  });
+  let now = 0;
+  const clock = { ...storageContext().clock, now: () => now };
+  const { storage, close } = await temporaryStorage({ clock, log: pino({ level: 'warn' }, sink) });
+  t.teardown(close);
+  await storage.transaction('brief', async () => {
+    now += 50;
+  });
+  await storage.transaction('endless', async () => {
+    now += 51;
+  });
+  t.deepEqual(
+    lines.map(line => JSON.parse(line)).map(({ transaction, ms, msg }) => [transaction, ms, msg]),
+    [['endless', 51, 'slow transaction']],
+  );
+});
+
+test('an error of the database does not repeat what was to be stored', async t => {
+  const { storage, close } = await temporaryStorage();
+  t.teardown(close);
+  await storage.users.insert(user('anna'));
+  const secret = segment('s1', conversation('none', 'anna'), { text: 'nobody may read this' });
+  const failure = await t.throwsAsync<AppError>(storage.segments.upsert([secret]));
+  t.false(`${failure?.message} ${failure?.cause}`.includes(secret.text));
+});
