@@ -45,10 +45,13 @@ export function tell(layers: readonly Layer[], problem: Problem, prefix: readonl
   return `${place === null ? '' : `${place}: `}${[...prefix, ...problem.path].join('.')} ${problem.message}`;
 }
 
+export function valueAt(values: unknown, path: readonly string[]): unknown {
+  return path.reduce((value, name) => (isRecord(value) ? value[name] : undefined), values);
+}
+
 /** One section of a layer, as a layer. */
 export function section(layer: Layer, path: readonly string[]): Layer {
-  let values: unknown = layer.values;
-  for (const name of path) values = isRecord(values) ? values[name] : undefined;
+  const values = valueAt(layer.values, path);
   return { values: isRecord(values) ? values : {}, where: rest => layer.where([...path, ...rest]) };
 }
 

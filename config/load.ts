@@ -9,11 +9,16 @@ import {
   type Layer,
   merge,
   readEnvironment,
-  section,
   tell,
+  valueAt,
   withSecrets,
 } from './layers.ts';
-import { readPluginOptions, readPluginSwitches, withVariablesOnly } from './plugin-settings.ts';
+import {
+  type PluginOptions,
+  readPluginOptions,
+  readPluginSwitches,
+  withVariablesOnly,
+} from './plugin-settings.ts';
 import { ConfigError, check, isRecord } from './problems.ts';
 import { type Config, ConfigSchema } from './schema.ts';
 import { readYamlFile } from './yaml-file.ts';
@@ -48,7 +53,7 @@ export interface LoadedConfig {
    * The options of one plugin from its section and its variables, parsed by its schema.
    * @throws {ConfigError} that lists everything wrong with them
    */
-  pluginOptions(name: string, schema: z.core.$ZodType): unknown;
+  pluginOptions(name: string, schema: z.core.$ZodType): PluginOptions;
   /** An error about one key that says where it was set. */
   problem(path: readonly string[], message: string): ConfigError;
   /** The whole configuration as YAML, secrets and the plugins' values left out. */
@@ -158,8 +163,7 @@ function absoluteUse(use: string, dir: string): string {
 }
 
 function isSetIn(layer: Layer, path: string[]): boolean {
-  const name = path.at(-1) ?? '';
-  const value = section(layer, path.slice(0, -1)).values[name];
+  const value = valueAt(layer.values, path);
   return value !== undefined && value !== null;
 }
 

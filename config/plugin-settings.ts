@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { keysOf } from './keys.ts';
 import {
   EMPTY,
   ENVIRONMENT_PREFIX,
@@ -7,6 +8,7 @@ import {
   readEnvironment,
   section,
   tell,
+  valueAt,
   variablesOf,
   withSecrets,
 } from './layers.ts';
@@ -49,11 +51,17 @@ export function withVariablesOnly(plugins: Config['plugins'], env: NodeJS.Proces
   return { ...Object.fromEntries(names.map(name => [name, {}])), ...plugins };
 }
 
+/** A plugin's options, parsed, and those of them that may not be shown. */
+export interface PluginOptions {
+  values: unknown;
+  secrets: { key: string; text: string }[];
+}
+
 export function readPluginOptions(
   name: string,
   schema: z.core.$ZodType,
   from: { layers: readonly Layer[]; env: NodeJS.ProcessEnv; dir: string; cwd: string },
-): unknown {
+): PluginOptions {
   const problems: string[] = [];
   const path = ['plugins', name];
   const prefix = `${PLUGIN_PREFIX}${name.replaceAll('-', '_').toUpperCase()}__`;
@@ -70,9 +78,15 @@ export function readPluginOptions(
     variables,
     overrides,
   ];
-  const { use: _, ...values } = merge(layers);
-  const { data, problems: wrong } = check(schema, values);
+  const { use: _, ...merged } = merge(layers);
+  const { data, problems: wrong } = check(schema, merged);
   problems.push(...wrong.map(problem => tell(layers, problem, path)));
   if (problems.length > 0) throw new ConfigError(problems);
-  return data;
+  const secrets = keysOf(schema)
+    .filter(key => key.secret)
+    .map(({ path }) => ({ key: path.at(-1) ?? '', text: valueAt(merged, path) }));
+  return {
+    values: data,
+    secrets: secrets.flatMap(({ key, text }) => (typeof text === 'string' ? [{ key, text }] : [])),
+  };
 }

@@ -27,6 +27,11 @@ export const ConfigSchema = z.strictObject({
     .max(100)
     .default('owner')
     .describe('Name of the account made on the first start'),
+  storage: z
+    .string()
+    .min(1)
+    .default('sql')
+    .describe('Storage backend: sql (SQLite), or the name of a plugin of your own'),
   stt: z
     .array(z.string())
     .default(['sherpa-onnx', 'pocketsphinx'])

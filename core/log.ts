@@ -1,27 +1,60 @@
-import { type Logger, pino, stdTimeFunctions } from 'pino';
+import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 import pretty from 'pino-pretty';
 
 export type Log = Logger;
 
 /** What may never be printed, wherever it stands in a logged object. */
-const REDACT = ['key', 'token', 'secret', 'password', 'authorization', 'apiKey'].flatMap(name => [
-  name,
-  `*.${name}`,
-  `*.*.${name}`,
-]);
+const REDACT = redactionOf(['key', 'token', 'secret', 'password', 'authorization', 'apiKey']);
+const CENSOR = '[redacted]';
+/** Shorter texts would blot out words of their own. */
+const MIN_SECRET_CHARACTERS = 6;
+
+function redactionOf(names: readonly string[]): string[] {
+  return names.map(name => `["${name}"]`).flatMap(name => [name, `*${name}`, `*.*${name}`]);
+}
+
+/** Texts that no line of this process may show, as they stand in JSON. */
+const secrets = new Set<string>();
+
+function conceal(line: string): string {
+  let clean = line;
+  for (const secret of secrets) clean = clean.replaceAll(secret, CENSOR);
+  return clean;
+}
+
+/**
+ * A child logger for a part that was given secrets: neither fields of these names nor these texts are printed, the
+ * texts not even inside a message or an error, and by no logger of this process.
+ */
+export function createLogWithSecrets(
+  log: Log,
+  bindings: Record<string, unknown>,
+  hidden: readonly { key: string; text: string }[],
+): Log {
+  for (const { text } of hidden) {
+    if (text.length >= MIN_SECRET_CHARACTERS) secrets.add(JSON.stringify(text).slice(1, -1));
+  }
+  const paths = [...REDACT, ...redactionOf(hidden.map(({ key }) => key))];
+  return log.child(bindings, { redact: { paths, censor: CENSOR } });
+}
 
 /**
  * The process's logger, to standard error: standard output belongs to commands that print an answer.
  * @param format `pretty` for people, `json` (one object per line) for log collectors
+ * @param json where lines of `json` go instead
  */
-export function createLog(options: { level: string; format: 'pretty' | 'json' }): Log {
+export function createLog(
+  options: { level: string; format: 'pretty' | 'json' },
+  json: DestinationStream = process.stderr,
+): Log {
   const settings = {
     level: options.level,
-    redact: { paths: REDACT, censor: '[redacted]' },
+    redact: { paths: REDACT, censor: CENSOR },
+    hooks: { streamWrite: conceal },
     timestamp: stdTimeFunctions.isoTime,
     base: null,
   };
-  if (options.format === 'json') return pino(settings, process.stderr);
+  if (options.format === 'json') return pino(settings, json);
   return pino(
     settings,
     pretty({

@@ -215,7 +215,9 @@ test("a plugin's options come from its section and its variables, and defaults a
 
   const { config, pluginOptions } = loadConfig({ cwd, env });
 
-  t.deepEqual(pluginOptions('acme-stt', AcmeOptions), {
+  const { values, secrets } = pluginOptions('acme-stt', AcmeOptions);
+  t.deepEqual(secrets, [{ key: 'apiKey', text: 'from-file' }]);
+  t.deepEqual(values, {
     apiKey: 'from-file',
     retries: 1,
     verbose: true,

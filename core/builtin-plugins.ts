@@ -1,0 +1,24 @@
+import { extname } from 'node:path';
+
+const EXTENSION = extname(import.meta.filename); // .ts in a checkout, .js when published
+
+const MODULES = {
+  sql: 'storage/sql',
+  silero: 'vad/silero',
+  'sherpa-onnx': 'stt/sherpa-onnx',
+  pocketsphinx: 'stt/pocketsphinx',
+  local: 'identity/local',
+} as const;
+
+/** The plugins that come with Earshot: name → module. They are loaded as anyone else's are. */
+export const BUILTIN_PLUGINS: Readonly<Record<string, URL>> = Object.fromEntries(
+  Object.entries(MODULES).map(([name, path]) => [
+    name,
+    new URL(`../plugins/${path}${EXTENSION}`, import.meta.url),
+  ]),
+);
+
+/** Those of them that recognise speech: large, and idle unless the configuration lists them. */
+export const BUILTIN_RECOGNISERS: readonly string[] = Object.entries(MODULES).flatMap(([name, path]) =>
+  path.startsWith('stt/') ? [name] : [],
+);

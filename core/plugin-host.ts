@@ -1,0 +1,252 @@
+import { chmod, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ConfigError, type LoadedConfig } from '../config/load.ts';
+import { AppError, type ErrorCode, toAppError } from './errors.ts';
+import { createLogWithSecrets, type Log } from './log.ts';
+import type { Clock } from './model.ts';
+import type { Capabilities, PluginState, Storage, Stores } from './plugin.ts';
+import { createPluginKeeper, type PluginKeeper } from './plugin-keeper.ts';
+import { type LifeLimits, type PluginLife, startPlugin, within } from './plugin-life.ts';
+import {
+  CAPABILITIES,
+  importPlugin,
+  type LoadedPlugin,
+  optionsSchema,
+  STORE_NAMES,
+} from './plugin-loader.ts';
+import { type KnownPlugin, knownPlugins } from './plugin-selection.ts';
+import { createPluginState } from './plugin-state.ts';
+
+type Capability = keyof Capabilities;
+type Given<C extends Capability> = NonNullable<Capabilities[C]>;
+
+/** Loads plugins, watches over them, and hands out what they can do. */
+export interface PluginHost {
+  /**
+   * Loads the storage plugin, before all others. What it resolves to stays valid when the plugin is started again.
+   * @throws {AppError | ConfigError} that names the plugin; nothing of it is left open
+   */
+  loadStorage(name: string): Promise<Storage>;
+  /**
+   * Loads all others side by side, but for the built-in ones named in `skip`.
+   * @throws {AppError | ConfigError} when one that the configuration selected is broken; all are undone by then
+   */
+  loadAll(options?: { skip?: readonly string[] }): Promise<void>;
+  /**
+   * What works at this moment: those of `names`, in that order; without names every one, third parties' first. Ask
+   * at each use and keep nothing: a plugin that was started again answers anew.
+   */
+  list<C extends Capability>(capability: C, names?: readonly string[]): { name: string; value: Given<C> }[];
+  /** The first of `list`, or of this plugin. @throws {AppError} `unavailable`, or why it is degraded */
+  get<C extends Capability>(capability: C, name?: string): Given<C>;
+  /** Every known plugin, third parties' first. */
+  status(): PluginStatus[];
+  /** Undoes everything, storage last. Never rejects. */
+  stop(): Promise<void>;
+}
+
+export interface PluginStatus {
+  name: string;
+  /** For people; its name until it was loaded. */
+  title: string;
+  /** `off`: switched off, or not asked for. */
+  state: 'off' | 'starting' | 'ready' | 'degraded';
+  /** Why it is degraded. */
+  reason: { code: ErrorCode; message: string } | null;
+  capabilities: Capability[];
+  builtin: boolean;
+}
+
+export interface PluginHostOptions {
+  /** The module of each built-in plugin. */
+  builtin: Readonly<Record<string, URL | string>>;
+  config: LoadedConfig;
+  log: Log;
+  clock: Clock;
+  /** Storage lives right in it; every other plugin has a directory below `plugins/`. */
+  dataDir: string;
+  /**
+   * Configuration keys whose values name plugins: `{ stt: config.stt }`. A plugin that someone named there, rather
+   * than the default, stops the start when it is broken.
+   */
+  wanted?: Readonly<Record<string, readonly string[]>>;
+  fetch?: typeof fetch;
+  /** Milliseconds: 10,000 to import the module, 10,000 for `setup`, 5,000 for each undo. */
+  limits?: Partial<LifeLimits & { importMs: number }>;
+}
+
+interface Entry extends KnownPlugin {
+  keeper: PluginKeeper;
+  plugin: LoadedPlugin | null;
+}
+
+/** @throws {ConfigError} when the configuration names a plugin that is not there */
+export function createPluginHost(options: PluginHostOptions): PluginHost {
+  const { clock, config, dataDir, log } = options;
+  const limits = { importMs: 10_000, setupMs: 10_000, undoMs: 5000, ...options.limits };
+  const entries: Entry[] = knownPlugins(options).map(createEntry);
+  let storageEntry: Entry | null = null;
+  let stopped: Promise<void> | null = null;
+
+  function createEntry(known: KnownPlugin): Entry {
+    const keeper = createPluginKeeper({
+      begin: signal => begin(entry, signal),
+      clock,
+      log: log.child({ plugin: known.name }),
+    });
+    const entry: Entry = { ...known, keeper, plugin: null };
+    return entry;
+  }
+
+  async function begin(entry: Entry, signal: AbortSignal): Promise<PluginLife> {
+    entry.plugin ??= await within(limits.importMs, 'its module did not load', importPlugin(entry), signal);
+    const { plugin } = entry;
+    const { values, secrets } = config.pluginOptions(entry.name, optionsSchema(plugin));
+    const context = {
+      options: values,
+      log: createLogWithSecrets(log, { plugin: entry.name }, secrets),
+      clock,
+      ...(await surroundings(entry)),
+    };
+    const life = await startPlugin(plugin, context, { fetch: options.fetch ?? fetch, signal, limits });
+    const isStorage = life.capabilities.storage !== undefined;
+    if (isStorage === (entry === storageEntry)) return life;
+    await life.stop();
+    throw new AppError('internal', isStorage ? 'storage loads before all others' : 'it gives no storage');
+  }
+
+  /** Storage is the ground that the others stand on: it has the data directory itself, and no state. */
+  async function surroundings(entry: Entry): Promise<{ dataDir: string; state: PluginState }> {
+    if (entry === storageEntry) {
+      return {
+        dataDir: await makeDirectory(dataDir),
+        state: createPluginState(entry.name, () => refuseState(entry.name)),
+      };
+    }
+    return {
+      dataDir: await makePrivateDirectory(join(dataDir, 'plugins', entry.name)),
+      state: createPluginState(entry.name, () => get('storage').pluginState),
+    };
+  }
+
+  /** Resolves to a failure that stops the start; any other leaves the plugin degraded and the house lit. */
+  async function load(entry: Entry): Promise<Error | null> {
+    try {
+      await entry.keeper.start();
+      return null;
+    } catch (thrown) {
+      if (thrown instanceof ConfigError) return thrown;
+      const error = toAppError(thrown);
+      if (stopped || isFatal(entry, error)) return doesNotStart(entry, error);
+      log.warn({ plugin: entry.name, err: error }, 'plugin is degraded');
+      entry.keeper.persist();
+      return null;
+    }
+  }
+
+  /** A plugin that says `config_error` is sound, and lacks something. Without storage there is no house. */
+  function isFatal(entry: Entry, error: AppError): boolean {
+    if (entry === storageEntry) return true;
+    return entry.selected && error.code !== 'config_error';
+  }
+
+  async function loadStorage(name: string): Promise<Storage> {
+    const entry = entries.find(candidate => candidate.name === name);
+    if (!entry) throw new AppError('config_error', `There is no plugin ${name} for storage`);
+    if (entry.off) throw config.problem(['plugins', name], 'cannot be false: it is the storage');
+    storageEntry = entry;
+    const failure = await load(entry);
+    if (failure) throw failure;
+    return stableStorage(() => get('storage'));
+  }
+
+  async function loadAll({ skip = [] }: { skip?: readonly string[] } = {}): Promise<void> {
+    const chosen = entries.filter(
+      entry => entry !== storageEntry && !entry.off && !(entry.builtin && skip.includes(entry.name)),
+    );
+    const failures = (await Promise.all(chosen.map(load))).filter(failure => failure !== null);
+    if (failures.length === 0) return;
+    await stop();
+    throw failures.length === 1
+      ? failures[0]
+      : new AppError('config_error', failures.map(({ message }) => message).join('\n'));
+  }
+
+  function list<C extends Capability>(capability: C, names?: readonly string[]) {
+    const asked = names ? names.flatMap(name => entries.filter(entry => entry.name === name)) : entries;
+    return asked.flatMap(({ name, keeper }): { name: string; value: Given<C> }[] => {
+      const value = keeper.capabilities()?.[capability];
+      return value ? [{ name, value }] : [];
+    });
+  }
+
+  function get<C extends Capability>(capability: C, name?: string): Given<C> {
+    const [first] = list(capability, name === undefined ? undefined : [name]);
+    if (first) return first.value;
+    const degraded = status().filter(
+      ({ reason, ...plugin }) => reason && (name ?? plugin.name) === plugin.name,
+    );
+    const reasons = degraded.map(plugin => `; ${plugin.name} is degraded: ${plugin.reason?.message}`);
+    const lack = name === undefined ? `No plugin gives ${capability}` : `${name} gives no ${capability}`;
+    const own = name === undefined ? undefined : degraded[0]?.reason?.code;
+    const code = own === undefined || own === 'internal' ? 'unavailable' : own;
+    throw new AppError(code, `${lack} now${reasons.join('')}`);
+  }
+
+  function status(): PluginStatus[] {
+    return entries.map(({ name, builtin, plugin, keeper }) => {
+      const { state, error } = keeper.state();
+      const given = keeper.capabilities() ?? {};
+      return {
+        name,
+        title: plugin?.title ?? name,
+        state,
+        reason: error && { code: error.code, message: error.message },
+        capabilities: CAPABILITIES.filter(capability => given[capability] !== undefined),
+        builtin,
+      };
+    });
+  }
+
+  function stop(): Promise<void> {
+    stopped ??= stopEntries();
+    return stopped;
+  }
+
+  async function stopEntries(): Promise<void> {
+    await Promise.all(entries.map(entry => (entry === storageEntry ? undefined : entry.keeper.stop())));
+    await storageEntry?.keeper.stop();
+  }
+
+  return { loadStorage, loadAll, list, get, status, stop };
+}
+
+/** The same storage across restarts of its plugin: each use finds the one that runs. */
+function stableStorage(current: () => Storage): Storage {
+  const stable = {
+    transaction: <T>(name: string, work: (tx: Stores) => Promise<T>) => current().transaction(name, work),
+    migrate: () => current().migrate(),
+  };
+  const stores = STORE_NAMES.map(name => [name, { get: () => current()[name], enumerable: true }]);
+  return Object.defineProperties(stable, Object.fromEntries(stores)) as Storage; // every store, by name
+}
+
+function refuseState(name: string): never {
+  throw new AppError('config_error', `${name} has no state: storage plugins load before it`);
+}
+
+function doesNotStart({ name }: KnownPlugin, cause: AppError): AppError {
+  return new AppError('config_error', `Plugin ${name} does not start: ${cause.message}`, { cause });
+}
+
+async function makeDirectory(path: string): Promise<string> {
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  return path;
+}
+
+/** Private also where it was made by another hand. */
+async function makePrivateDirectory(path: string): Promise<string> {
+  await makeDirectory(path);
+  await chmod(path, 0o700);
+  return path;
+}

@@ -1,0 +1,113 @@
+import { AppError, toAppError } from './errors.ts';
+import type { Log } from './log.ts';
+import type { Capabilities, PluginContext } from './plugin.ts';
+import { checkCapabilities, type LoadedPlugin } from './plugin-loader.ts';
+
+/** One run of a plugin, from its `setup` to its last undo. */
+export interface PluginLife {
+  capabilities: Capabilities;
+  /** Resolves with what the plugin reported through `fail`. Pending for ever when it never does. */
+  failed: Promise<AppError>;
+  /** Aborts the plugin's signal, then undoes. Never rejects; a second call waits for the first. */
+  stop(): Promise<void>;
+}
+
+export interface LifeLimits {
+  setupMs: number;
+  undoMs: number;
+}
+
+/** What a run adds to the things that stay the same for a plugin. */
+export type LastingContext = Omit<PluginContext<unknown>, 'signal' | 'fetch' | 'onStop' | 'error' | 'fail'>;
+
+/**
+ * Runs a plugin's `setup`. When it throws, takes too long, reports a failure, answers nonsense or `signal` is
+ * aborted, all that it opened is undone before this rejects.
+ */
+export async function startPlugin(
+  plugin: LoadedPlugin,
+  lasting: LastingContext,
+  options: { fetch: typeof fetch; signal: AbortSignal; limits: LifeLimits },
+): Promise<PluginLife> {
+  const { limits, signal } = options;
+  const stopper = new AbortController();
+  const failure = Promise.withResolvers<AppError>();
+  const undo = createUndoStack(lasting.log, limits.undoMs);
+  let stopping: Promise<void> | null = null;
+
+  const stop = () => {
+    if (!stopping) {
+      stopper.abort(new AppError('unavailable', `Plugin ${plugin.name} is being stopped`));
+      stopping = undo.unwind();
+    }
+    return stopping;
+  };
+  const context: PluginContext<unknown> = {
+    ...lasting,
+    signal: stopper.signal,
+    fetch: (input, init) => {
+      const own = init?.signal ?? (input instanceof Request ? input.signal : stopper.signal);
+      return options.fetch(input, { ...init, signal: AbortSignal.any([stopper.signal, own]) });
+    },
+    onStop: undo.push,
+    error: (code, message, details) => new AppError(code, message, details),
+    fail: error => failure.resolve(toAppError(error)),
+  };
+
+  try {
+    signal.throwIfAborted();
+    const setup = Promise.resolve(context).then(ready => plugin.setup(ready));
+    const died = failure.promise.then(error => Promise.reject(error));
+    const answer = await within(limits.setupMs, `setup did not finish`, Promise.race([setup, died]), signal);
+    return { capabilities: checkCapabilities(answer), failed: failure.promise, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+type Undo = () => void | Promise<void>;
+
+/** What is pushed is undone newest first; what is pushed after that, by a setup that came too late, at once. */
+function createUndoStack(log: Log, undoMs: number) {
+  const stack: Undo[] = [];
+  let unwinding = false;
+
+  async function run(undo: Undo): Promise<void> {
+    try {
+      await within(undoMs, 'an undo of onStop did not finish', Promise.resolve().then(undo));
+    } catch (error) {
+      log.warn({ err: error }, 'plugin could not undo all that it did');
+    }
+  }
+  async function unwind(): Promise<void> {
+    unwinding = true;
+    for (let undo = stack.pop(); undo; undo = stack.pop()) await run(undo);
+  }
+  function push(undo: Undo): void {
+    if (typeof undo !== 'function') throw new TypeError('onStop takes a function');
+    if (unwinding) void run(undo);
+    else stack.push(undo);
+  }
+  return { push, unwind };
+}
+
+/** Rejects with `timeout`, or with the signal's reason, when `work` does not settle before. */
+export async function within<T>(
+  ms: number,
+  complaint: string,
+  work: Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
+  const cut = Promise.withResolvers<never>();
+  const timer = setTimeout(() => cut.reject(new AppError('timeout', `${complaint} within ${ms} ms`)), ms);
+  const abort = () => cut.reject(signal?.reason);
+  signal?.addEventListener('abort', abort, { once: true });
+  if (signal?.aborted) abort();
+  try {
+    return await Promise.race([work, cut.promise]);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
+  }
+}
