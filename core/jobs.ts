@@ -26,7 +26,7 @@ export interface Jobs {
   stop(): Promise<void>;
 }
 
-export interface JobLimits {
+interface JobLimits {
   /** A job whose process died is free again after this; it is renewed at a third. */
   leaseMs: number;
   /** Jobs that run at the same time. */

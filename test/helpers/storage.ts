@@ -9,7 +9,7 @@ import type { Storage } from '../../core/plugin.ts';
 import { openSqlite } from '../../plugins/storage/sql/sqlite.ts';
 import { createStorage, type StorageContext } from '../../plugins/storage/sql/storage.ts';
 
-export const realClock: Clock = {
+const realClock: Clock = {
   now: () => Date.now(),
   async sleep(ms, signal) {
     await sleep(ms, undefined, { signal });

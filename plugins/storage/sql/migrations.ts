@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { PluginContext } from '../../../core/plugin.ts';
 import type { Dialect } from './dialect.ts';
-import * as first from './migrations/0001-first.ts';
+import { up as first } from './migrations/0001-first.ts';
 
 /** One step of the schema. It runs in a transaction with all others that are due, and is never undone. */
 export interface Migration {
@@ -10,7 +10,7 @@ export interface Migration {
 }
 
 /** In order. Only ever append: databases remember these names. */
-export const MIGRATIONS: readonly Migration[] = [{ name: '0001-first', ...first }];
+export const MIGRATIONS: readonly Migration[] = [{ name: '0001-first', up: first }];
 
 type Context = Pick<PluginContext<never>, 'log' | 'clock' | 'error'>;
 

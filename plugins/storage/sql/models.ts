@@ -5,7 +5,7 @@ import type { ApiKey, Conversation, Person, Segment, Stream, User } from '../../
  * The tables as objection models: the one place that maps rows to what core knows. Columns are the properties in
  * snake case, instants are epoch milliseconds, JSON is text.
  */
-export type RowClass<Row extends object> = Pick<typeof Model, keyof typeof Model> & (new () => Model & Row);
+type RowClass<Row extends object> = Pick<typeof Model, keyof typeof Model> & (new () => Model & Row);
 
 interface Shape {
   name: string;

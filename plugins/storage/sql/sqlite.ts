@@ -1,8 +1,8 @@
 import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import knex, { type Knex } from 'knex';
-import type { Clock } from '../../../core/model.ts';
 import type { PluginContext } from '../../../core/plugin.ts';
 import type { Dialect, Fault } from './dialect.ts';
 import { backUp } from './sqlite-backup.ts';
@@ -11,7 +11,7 @@ import { backUp } from './sqlite-backup.ts';
 const DEFAULT_BUSY_MS = 5000;
 const BUSY_PAUSE_MS = 10;
 
-export type SqliteContext = Pick<PluginContext<never>, 'log' | 'clock' | 'error'>;
+export type SqliteContext = Pick<PluginContext<never>, 'log' | 'error'>;
 
 /** The part of better-sqlite3's connection that is used here. */
 interface Connection {
@@ -19,8 +19,12 @@ interface Connection {
   pragma(source: string): unknown;
   close(): void;
 }
+interface Statement {
+  sql: string;
+}
 interface BetterSqliteClient extends Knex.Client {
-  _query(connection: Connection, statement: object): Promise<unknown>;
+  _driver(): unknown;
+  _query(connection: Connection, statement: Statement): Promise<unknown>;
 }
 type BetterSqliteClientClass = Pick<typeof Knex.Client, keyof typeof Knex.Client> &
   (new (
@@ -36,7 +40,7 @@ const BetterSqlite: BetterSqliteClientClass = require('knex/lib/dialects/better-
  */
 export function openSqlite(file: string, context: SqliteContext, busyMs: number = DEFAULT_BUSY_MS): Dialect {
   createPrivate(file, context);
-  const client = patientClient(context.clock, busyMs);
+  const client = patientClient(busyMs);
   const writer = connect(client, file, context, [
     'journal_mode = wal',
     'synchronous = full',
@@ -108,25 +112,35 @@ function connect(
  * knex's client with two differences: a transaction takes the write lock when it begins (one that has read before it
  * wants to write would be refused, not made to wait), and waiting for another process leaves the event loop free.
  */
-function patientClient(clock: Clock, busyMs: number): BetterSqliteClientClass {
+function patientClient(busyMs: number): BetterSqliteClientClass {
   return class extends BetterSqlite {
-    override async _query(connection: Connection, statement: object): Promise<unknown> {
-      const giveUpAt = clock.now() + busyMs;
-      for (;;) {
+    override _driver(): unknown {
+      return require('better-sqlite3'); // ours, wherever knex would look for one
+    }
+
+    override async _query(connection: Connection, statement: Statement): Promise<unknown> {
+      for (let waitedMs = 0; ; waitedMs += BUSY_PAUSE_MS) {
         try {
           return await super._query(connection, statement);
         } catch (error) {
-          if (fault(error) !== 'busy' || clock.now() >= giveUpAt) throw error;
+          if (fault(error) !== 'busy' || waitedMs >= busyMs) {
+            if (statement.sql === 'COMMIT;') await this.leaveTransaction(connection);
+            throw error;
+          }
         }
-        await clock.sleep(BUSY_PAUSE_MS);
+        await sleep(BUSY_PAUSE_MS);
       }
+    }
+
+    /** After a COMMIT that failed; or the next write would join what could not be committed. */
+    async leaveTransaction(connection: Connection): Promise<void> {
+      if (connection.inTransaction) await super._query(connection, { sql: 'ROLLBACK;' });
     }
 
     override transaction(container: unknown, config: unknown, outer: unknown): Knex.Transaction {
       const transaction = super.transaction(container, config, outer);
       return Object.assign(transaction, {
-        async begin(this: BeginnableTransaction, connection: Connection) {
-          if (connection.inTransaction) await this.query(connection, 'ROLLBACK;'); // left by a failed COMMIT
+        begin(this: BeginnableTransaction, connection: Connection) {
           return this.query(connection, 'BEGIN IMMEDIATE;');
         },
       });

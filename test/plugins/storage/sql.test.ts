@@ -10,6 +10,7 @@ import { z } from 'zod';
 import type { AppError } from '../../../core/errors.ts';
 import type { PluginContext, Storage } from '../../../core/plugin.ts';
 import { MIGRATIONS, type Migration } from '../../../plugins/storage/sql/migrations.ts';
+import { Segments } from '../../../plugins/storage/sql/models.ts';
 import { openSqlite } from '../../../plugins/storage/sql/sqlite.ts';
 import { createStorage, type StorageContext } from '../../../plugins/storage/sql/storage.ts';
 import sql from '../../../plugins/storage/sql.ts';
@@ -287,6 +288,22 @@ test('a process killed in a transaction loses that transaction and nothing else'
   await exited;
   await storage.users.insert(user('after'));
   t.deepEqual(idsOf(await storage.users.list()).sort(), ['after', 'committed']);
+});
+
+test('a transaction that cannot be committed is rolled back, and the next write is not part of it', async t => {
+  const { storage, dialect, close } = await open(t, join(await directoryFor(t), 'earshot.db'));
+  await storage.migrate();
+  const orphan = segment('s1', conversation('none', 'nobody'));
+  const doomed = dialect.writer.transaction(async db => {
+    await db.raw('pragma defer_foreign_keys = on'); // so that COMMIT itself is what fails
+    await db('segments').insert(Segments.fromJson(orphan).$toDatabaseJson());
+  });
+  await t.throwsAsync(doomed, { code: 'SQLITE_CONSTRAINT_FOREIGNKEY' });
+  await storage.users.insert(user('anna'));
+  await close();
+  const again = await open(t, dialect.place.replace('database ', ''));
+  t.deepEqual(idsOf(await again.storage.users.list()), ['anna']);
+  t.is(await again.storage.segments.count('nobody', 'none'), 0);
 });
 
 /** Holds the write lock of the file until `release`. */
