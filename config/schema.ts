@@ -10,7 +10,13 @@ const MiB = 1024 * 1024;
 export const ConfigSchema = z.strictObject({
   host: z.string().min(1).default('127.0.0.1').describe('Address to listen on; 0.0.0.0 for every interface'),
   port: z.number().int().min(0).max(65535).default(8420).describe('TCP port; 0 takes any free one'),
-  dataDir: z.string().min(1).default('./data').describe('Where the database, keys and models live'),
+  dataDir: z
+    .string()
+    .min(1)
+    .default('./data')
+    .describe(
+      'Where the database, keys and models live; relative to the directory that Earshot is started in',
+    ),
   log: z
     .strictObject({
       level: z

@@ -19,7 +19,7 @@ async function main(): Promise<number> {
     log.fatal({ err: error }, 'unhandled rejection');
     process.exit(1);
   });
-  const app = await createApp({ loaded, log });
+  const app = await createApp({ loaded, log, serving: true });
   const stopped = stopRequest();
   try {
     const { url } = await app.start();

@@ -150,7 +150,6 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
     counts,
     close() {
       gate.close();
-      detector.close();
       decoder.close();
     },
   };

@@ -1,12 +1,8 @@
 import { AppError, toAppError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../model.ts';
-import type { SttProvider, SttSession, Transcript, Utterance } from '../plugin.ts';
-
-export interface NamedProvider {
-  name: string;
-  stt: SttProvider;
-}
+import type { SttSession, Transcript, Utterance } from '../plugin.ts';
+import { chooseProviders, type NamedProvider } from './providers.ts';
 
 /** An utterance of which we are told when it has ended. */
 type EndingUtterance = Utterance & { ended: Promise<void> };
@@ -29,6 +25,8 @@ interface RecogniserOptions extends RecogniserEvents {
   /** In order of preference; asked anew for every opening, as a plugin may have been started again. */
   providers: () => NamedProvider[];
   language: string;
+  /** The provider that the client would like. */
+  wish: string | null;
   signal: AbortSignal;
   clock: Clock;
   log: Log;
@@ -45,10 +43,8 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
   let current: { name: string; session: SttSession } | null = null;
 
   async function open() {
-    const candidates = options.providers();
-    if (candidates.length === 0) throw noProvider();
-    let failure = noProvider();
-    for (const { name, stt } of candidates) {
+    let failure: AppError | undefined;
+    for (const { name, stt } of chooseProviders(options.providers(), options)) {
       signal.throwIfAborted();
       try {
         const session = await answered(stt.open({ language: options.language, signal }), name);
@@ -166,11 +162,4 @@ function viewFrom(utterance: EndingUtterance, from: number): EndingUtterance {
     pcm: (start = from) => utterance.pcm(start),
     wav: (start = from) => utterance.wav(start),
   };
-}
-
-function noProvider(): AppError {
-  return new AppError(
-    'config_error',
-    'No speech recogniser is ready; `npx earshot serve` says how to get one',
-  );
 }

@@ -209,6 +209,7 @@ export async function runSession(
 
   function sttFailed(thrown: unknown): never {
     signal.throwIfAborted();
+    if (thrown instanceof Refusal) throw thrown;
     const error = toAppError(thrown, 'upstream_error');
     log.error({ err: error }, 'no recogniser is left for this connection');
     const { message, retryable } = error;

@@ -1,0 +1,303 @@
+import 'reflect-metadata';
+import { readdir } from 'node:fs/promises';
+import { extname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type InjectionToken, instanceCachingFactory, container as root } from 'tsyringe';
+import type { LoadedConfig } from '../config/load.ts';
+import {
+  type Commands,
+  callControl,
+  controlPath,
+  createCommands,
+  RECOGNITION,
+  type Readiness,
+  type Status,
+  serveControl,
+} from './control.ts';
+
+import { type Conversations, createConversations } from './domain/conversations.ts';
+import { type Credentials, createCredentials } from './domain/credentials.ts';
+import { createKeys, type Keys } from './domain/keys.ts';
+import { FINISH_JOB } from './domain/lifecycle.ts';
+import { createUsers, type Users } from './domain/users.ts';
+import { AppError } from './errors.ts';
+import { createEvents, type EventBus } from './events.ts';
+import { createServer, type HttpServer } from './http/server.ts';
+import { createJobs, type Jobs } from './jobs.ts';
+import { createRecogniser } from './listen/recogniser.ts';
+import { createListen, type Listen } from './listen/socket.ts';
+import type { Log } from './log.ts';
+import type { Clock } from './model.ts';
+import { createFinish } from './pipeline/finish.ts';
+import type { Storage } from './plugin.ts';
+import { createPluginHost, type PluginHost } from './plugin-host.ts';
+import { version } from './version.ts';
+
+/** The built-in plugins; emitted code has another ending. */
+const BUILTIN = Object.fromEntries(
+  [
+    ['sql', 'storage/sql'],
+    ['silero', 'vad/silero'],
+    ['local', 'identity/local'],
+    ['sherpa-onnx', 'stt/sherpa-onnx'],
+    ['pocketsphinx', 'stt/pocketsphinx'],
+  ].map(([name, path]) => [
+    name,
+    new URL(`../plugins/${path}${extname(import.meta.filename)}`, import.meta.url),
+  ]),
+);
+
+/** Every service of the house. Plugins' capabilities are asked of the host at each use: one may have been started again. */
+const token = <T>(name: string) => Symbol(name) as InjectionToken<T>;
+const TOKENS = {
+  storage: token<Storage>('storage'),
+  events: token<EventBus>('events'),
+  jobs: token<Jobs>('jobs'),
+  users: token<Users>('users'),
+  keys: token<Keys>('keys'),
+  credentials: token<Credentials>('credentials'),
+  conversations: token<Conversations>('conversations'),
+  listen: token<Listen>('listen'),
+  server: token<HttpServer>('server'),
+  commands: token<Commands>('commands'),
+};
+
+export interface App {
+  /** Loads every plugin, makes the first account, listens. Rejects with what a person can act on. */
+  start(): Promise<{ url: string; host: string; port: number }>;
+  /** Sockets first, storage last; what was said is stored. Never rejects. */
+  stop(): Promise<void>;
+  commands: Commands;
+  status(): Promise<Status>;
+}
+
+interface AppOptions {
+  loaded: LoadedConfig;
+  log: Log;
+  clock?: Clock;
+  /** To serve, or (the default) just for commands: then no recogniser and no detector is loaded. */
+  serving?: boolean;
+}
+
+/** Live connections may take this long to store what they heard, in ms. */
+const DRAIN_MS = 8000;
+
+/**
+ * The composition root: storage is open and of this version when it resolves.
+ * Rejects with `conflict` when it is to serve a data directory that another server serves.
+ */
+export async function createApp({
+  loaded,
+  log,
+  clock = systemClock,
+  serving = false,
+}: AppOptions): Promise<App> {
+  const { config } = loaded;
+  const control = controlPath(config.dataDir);
+  const recognisers = ['sherpa-onnx', 'pocketsphinx'];
+  const host = createPluginHost({
+    builtin: BUILTIN,
+    config: loaded,
+    log,
+    clock,
+    dataDir: config.dataDir,
+    wanted: { stt: config.stt },
+  });
+  const container = root.createChildContainer();
+  /** Last opened, first closed. */
+  const closers: (() => Promise<void>)[] = [() => host.stop()];
+  let url: string | null = null;
+  let ready = false;
+
+  async function stop() {
+    ready = false;
+    for (const close of closers.splice(0).reverse())
+      await close().catch(error => log.error({ err: error }, 'could not close'));
+  }
+
+  async function open() {
+    const storage = await host.loadStorage(config.storage);
+    const { from, to, backup } = await storage.migrate();
+    if (from !== to) log.info({ from, to, backup }, 'database brought up to date');
+    provide(storage);
+    if (!serving) await host.loadAll({ skip: [...recognisers, 'silero'] });
+  }
+
+  function provide(storage: Storage) {
+    const identity = () => host.get('identity');
+    const get = <T>(wanted: InjectionToken<T>) => container.resolve(wanted);
+    const single = <T>(offered: InjectionToken<T>, make: () => T) =>
+      container.register(offered, { useFactory: instanceCachingFactory(make) });
+    const store = { storage, clock };
+
+    single(TOKENS.events, createEvents);
+    single(TOKENS.jobs, () => createJobs({ ...store, log: log.child({ part: 'jobs' }) }));
+    single(TOKENS.users, () => createUsers({ ...store, identity }));
+    single(TOKENS.keys, () => createKeys(store));
+    single(TOKENS.credentials, () =>
+      createCredentials({ storage, users: get(TOKENS.users), keys: get(TOKENS.keys), identity }),
+    );
+    single(TOKENS.conversations, () =>
+      createConversations({
+        ...store,
+        events: get(TOKENS.events),
+        jobs: { poke: () => get(TOKENS.jobs).poke() },
+      }),
+    );
+    single(TOKENS.listen, () =>
+      makeListen(get(TOKENS.credentials), get(TOKENS.conversations), get(TOKENS.events)),
+    );
+    single(TOKENS.server, () =>
+      createServer({
+        log: log.child({ part: 'http' }),
+        clock,
+        credentials: get(TOKENS.credentials),
+        conversations: get(TOKENS.conversations),
+        listen: get(TOKENS.listen),
+        config,
+        health: () => ready,
+      }),
+    );
+    single(TOKENS.commands, () =>
+      createCommands({ users: get(TOKENS.users), keys: get(TOKENS.keys), status }),
+    );
+  }
+
+  function makeListen(credentials: Credentials, conversations: Conversations, events: EventBus): Listen {
+    return createListen({
+      credentials,
+      limits: config.listen,
+      clock,
+      log: log.child({ part: 'listen' }),
+      sessionDeps: sessionLog => ({
+        conversations,
+        events,
+        clock,
+        log: sessionLog,
+        vad: () => host.get('vad'),
+        maxQueuedBytes: config.listen.maxQueuedBytes,
+        recogniser: (connection, signal, told) =>
+          createRecogniser({
+            providers: () => host.list('stt', config.stt).map(({ name, value }) => ({ name, stt: value })),
+            language: connection.language,
+            wish: connection.sttService,
+            signal,
+            clock,
+            log: sessionLog,
+            ...told,
+          }),
+      }),
+    });
+  }
+
+  async function start() {
+    await host.loadAll({ skip: recognisers.filter(name => !config.stt.includes(name)) });
+    const created = await container.resolve(TOKENS.users).ensureFirst(config.account);
+    if (created) log.info({ name: created.name }, 'first account made');
+    const answering = await serveControl(control, container.resolve(TOKENS.commands), log);
+    closers.push(() => answering.close());
+    const jobs = container.resolve(TOKENS.jobs);
+    jobs.handle(
+      FINISH_JOB,
+      createFinish({
+        conversations: container.resolve(TOKENS.conversations),
+        log: log.child({ part: 'finish' }),
+      }),
+    );
+    jobs.start();
+    closers.push(() => jobs.stop());
+    const server = container.resolve(TOKENS.server);
+    const address = await server.listen(config.host, config.port);
+    closers.push(() => server.close());
+    closers.push(() => container.resolve(TOKENS.listen).stop(DRAIN_MS));
+    url = `http://${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`;
+    ready = true;
+    return { url, ...address };
+  }
+
+  async function status(): Promise<Status> {
+    const users = await container.resolve(TOKENS.users).list();
+    return {
+      version,
+      url,
+      dataDir: config.dataDir,
+      configFile: loaded.file,
+      ready: [recognition(host, config.stt), LANGUAGE_MODEL, await bluetooth()],
+      users: users.map(user => user.name),
+    };
+  }
+
+  try {
+    if (serving && (await isServed(control)))
+      throw new AppError(
+        'conflict',
+        `Earshot is already running on ${config.dataDir}; stop it, or set EARSHOT_DATA_DIR`,
+      );
+    await open();
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { start, stop, status, commands: container.resolve(TOKENS.commands) };
+}
+
+const systemClock: Clock = {
+  now: () => Date.now(),
+  sleep: (ms, signal) => sleep(ms, undefined, signal ? { signal } : {}),
+};
+
+/** Does another server answer on this data directory? */
+async function isServed(control: string): Promise<boolean> {
+  return (await callControl(control, 'status', {})) !== 'absent';
+}
+
+function recognition(host: PluginHost, wanted: readonly string[]): Readiness {
+  const [serving] = host.list('stt', wanted);
+  const states = host.status().filter(plugin => wanted.includes(plugin.name));
+  const detail = (name: string) => states.find(plugin => plugin.name === name);
+  if (serving)
+    return {
+      part: RECOGNITION,
+      name: serving.name,
+      ok: true,
+      detail: detail(serving.name)?.title ?? '',
+      cure: null,
+    };
+  const reasons = states.map(({ name, reason }) => `${name}: ${reason?.message ?? 'not loaded'}`);
+  return {
+    part: RECOGNITION,
+    name: wanted.join(', ') || 'none chosen',
+    ok: false,
+    detail: `nothing is transcribed. ${reasons.join('. ')}`,
+    cure: 'sudo apt-get install -y libpocketsphinx3 pocketsphinx-en-us',
+  };
+}
+
+const LANGUAGE_MODEL: Readiness = {
+  part: 'language model',
+  name: 'none',
+  ok: false,
+  detail: 'titles and overviews are made by plain rules',
+  cure: null,
+};
+
+/** The bridge uses the adapter; here it is only looked for. */
+async function bluetooth(): Promise<Readiness> {
+  const adapters = await readdir('/sys/class/bluetooth').catch(() => []);
+  const part = 'Bluetooth';
+  if (adapters.length > 0)
+    return {
+      part,
+      name: adapters.join(', '),
+      ok: true,
+      detail: 'pair a wearable with: npx earshot bridge',
+      cure: null,
+    };
+  return {
+    part,
+    name: 'no adapter',
+    ok: false,
+    detail: 'plug one in, or try without a wearable',
+    cure: 'npx earshot bridge --simulate bridge/simulator/recording.wav',
+  };
+}

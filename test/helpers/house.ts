@@ -1,0 +1,53 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ExecutionContext } from 'ava';
+import { loadConfig, type Overrides } from '../../config/load.ts';
+import { type App, createApp } from '../../core/app.ts';
+import { createLog } from '../../core/log.ts';
+
+/** A whole server on a free port, with a real database in a directory of its own, and one account. */
+export interface House {
+  app: App;
+  url: string;
+  dataDir: string;
+  userId: string;
+  /** With the scopes `listen` and `conversations:read`. */
+  key: string;
+  /** A request with the key; the parsed body. */
+  get(path: string): Promise<{ status: number; body: unknown }>;
+  stop(): Promise<void>;
+}
+
+/** The recogniser of tests: see `fixtures/plugins/counting-stt.ts`. */
+export function countingStt(options: Record<string, unknown> = {}) {
+  const use = join(import.meta.dirname, '../fixtures/plugins/counting-stt.ts');
+  return { stt: ['counting'], plugins: { counting: { use, ...options } } };
+}
+
+export async function openHouse(t: ExecutionContext, overrides: Overrides = {}): Promise<House> {
+  const dataDir = overrides.dataDir ?? (await mkdtemp(join(tmpdir(), 'earshot-')));
+  const loaded = loadConfig({ env: {}, cwd: dataDir, overrides: { host: '127.0.0.1', port: 0, ...overrides, dataDir } });
+  const app = await createApp({ loaded, log: createLog({ level: 'silent', format: 'json' }), serving: true });
+  const stop = async () => {
+    await app.stop();
+    if (!overrides.dataDir) await rm(dataDir, { recursive: true, force: true });
+  };
+  t.teardown(stop);
+  const { url } = await app.start();
+  const [owner] = await app.commands['user.list']({});
+  if (!owner) throw new Error('there is no first account');
+  const { key } = await app.commands.key({ user: owner.name, scopes: ['listen', 'conversations:read'] });
+  return {
+    app,
+    url,
+    dataDir,
+    userId: owner.id,
+    key,
+    stop,
+    async get(path) {
+      const response = await fetch(new URL(path, url), { headers: { Authorization: `Bearer ${key}` } });
+      return { status: response.status, body: await response.json() };
+    },
+  };
+}
