@@ -8,6 +8,8 @@ export interface Driver {
   name: string;
   /** For people. */
   title: string;
+  /** What core is told the audio comes from; absent: `name`. Core stores a source that it does not know as `unknown`. */
+  source?: string;
   /** How a scan recognises it: any of these. `confirm`: a characteristic that must exist after connecting. */
   match: {
     serviceUuids?: string[];
@@ -24,8 +26,8 @@ export interface Driver {
   };
   /** Standard battery service, where the device has it. */
   battery?: { service: string; characteristic: string };
-  /** One per connection. */
-  createDecoder(format: WireFormat): PacketDecoder;
+  /** One per connection; `mtu`: the ATT MTU of that connection. */
+  createDecoder(format: WireFormat, link: { mtu: number }): PacketDecoder;
 }
 
 /** What `/v4/listen` is told about the audio. */

@@ -1,0 +1,228 @@
+import { Console } from 'node:console';
+import { mkdir } from 'node:fs/promises';
+import { isAbsolute, join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+import { type Logger, pino, stdTimeFunctions } from 'pino';
+import pretty from 'pino-pretty';
+import { z } from 'zod';
+import { environment, loadConfig } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+import { type Clock, createClock } from './clock.ts';
+import { type DeviceLimits, startDevices } from './devices.ts';
+import type { Driver } from './driver.ts';
+import omi from './drivers/omi.ts';
+import type { OnEvent } from './events.ts';
+import { fixedKey, keyFromCore } from './key.ts';
+import { createRadio, type RadioLimits } from './radio.ts';
+import type { CodecId } from './simulator/frames.ts';
+import { openSpool } from './spool.ts';
+import { startUplink, type Uplink, type UplinkLimits } from './uplink.ts';
+
+export interface BridgeOptions {
+  config: Config;
+  log: Logger;
+  clock: Clock;
+  /** Play a recording from a simulated pendant over a virtual adapter, instead of using real ones. */
+  simulate?: { audio: string; codecId?: CodecId; speed?: number; loop?: boolean; name?: string };
+  onEvent?: OnEvent;
+  /** Against which paths of drivers are resolved; default: the working directory. */
+  configDir?: string;
+  limits?: {
+    radio?: Partial<RadioLimits>;
+    devices?: Partial<DeviceLimits>;
+    uplink?: Partial<UplinkLimits>;
+    countsMs?: number;
+  };
+}
+
+export interface Bridge {
+  /** Ends every connection in good order; what core has not confirmed stays on disk. */
+  stop(): Promise<void>;
+}
+
+const BUILT_IN: Driver[] = [omi];
+const COUNTS_EVERY_MS = 60_000;
+
+/**
+ * Starts the bridge: wearables on one side, core on the other, the spool in between.
+ * @throws Error when a driver or the recording of the simulation cannot be loaded
+ */
+export async function startBridge(options: BridgeOptions): Promise<Bridge> {
+  const { config, log, clock, simulate, onEvent = () => {}, limits = {} } = options;
+  const drivers = [
+    ...(await loadDrivers(config.bridge.drivers, options.configDir ?? process.cwd())),
+    ...BUILT_IN,
+  ];
+  const simulator =
+    simulate && (await (await import('./simulator/simulator.ts')).createSimulator(simulate, clock));
+  const dataDir = resolve(config.dataDir);
+  await mkdir(join(dataDir, 'bridge'), { recursive: true, mode: 0o700 });
+  const spool = await openSpool({
+    dir: join(dataDir, 'bridge', 'spool'),
+    maxBytes: config.bridge.spoolBytes,
+    clock,
+    log,
+  });
+
+  const uplinks = new Map<string, Uplink>();
+  const keys = config.bridge.key
+    ? fixedKey(config.bridge.key)
+    : keyFromCore({ dataDir, account: config.account, clock, log });
+  const uplinkOptions = {
+    spool,
+    core: config.bridge.core ?? localCore(config),
+    keys,
+    conversationTimeoutS: config.bridge.conversationTimeoutS,
+    clock,
+    log,
+    onEvent,
+    ...(limits.uplink ? { limits: limits.uplink } : {}),
+  };
+  const carry = (clientDeviceId: string) => {
+    if (!uplinks.has(clientDeviceId))
+      uplinks.set(clientDeviceId, startUplink({ clientDeviceId, ...uplinkOptions }));
+  };
+  for (const clientDeviceId of spool.devices()) carry(clientDeviceId);
+
+  const radio = createRadio({
+    log,
+    clock,
+    ...(simulator ? { load: simulator.load } : {}),
+    ...(limits.radio ? { limits: limits.radio } : {}),
+  });
+  const watching = tellStates(radio.states(), log, onEvent);
+  const devices = startDevices({
+    radio,
+    drivers,
+    only: config.bridge.devices,
+    begin(info) {
+      carry(info.clientDeviceId);
+      return spool.begin(info);
+    },
+    clock,
+    log,
+    onEvent,
+    ...(limits.devices ? { limits: limits.devices } : {}),
+  });
+  const tellCounts = () =>
+    onEvent({ event: 'counts', spool: { ...spool.counts }, devices: devices.counts() });
+  const timer = setInterval(tellCounts, limits.countsMs ?? COUNTS_EVERY_MS);
+
+  return {
+    async stop() {
+      clearInterval(timer);
+      await devices.stop();
+      simulator?.stop();
+      await Promise.all([...uplinks.values()].map(uplink => uplink.stop()));
+      tellCounts();
+      await spool.close();
+      await watching;
+    },
+  };
+}
+
+async function tellStates(
+  states: AsyncIterable<{ name: string; hint: string }>,
+  log: Logger,
+  onEvent: OnEvent,
+): Promise<void> {
+  for await (const { name, hint } of states) {
+    if (hint) log.warn({ radio: name }, hint);
+    else log.info({ radio: name }, 'Bluetooth');
+    onEvent({ event: 'radio', state: name, hint });
+  }
+}
+
+/** Core on this machine, by the configuration that it shares with us. */
+function localCore({ host, port }: Config): string {
+  if (port === 0)
+    throw new Error('port is 0, so core listens on a port that nobody knows beforehand; set bridge.core');
+  const reachable = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
+  return `ws://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+}
+
+/** The outer shape; what is inside a decoder shows when it runs. */
+const AnyDriver = z.object({
+  name: z.string().min(1),
+  title: z.string(),
+  match: z.object({ confirm: z.object({ service: z.string(), characteristic: z.string() }) }),
+  audio: z.object({ service: z.string(), characteristic: z.string(), minMtu: z.number() }),
+  createDecoder: z.custom<Driver['createDecoder']>(
+    value => typeof value === 'function',
+    'must be a function',
+  ),
+});
+
+async function loadDrivers(paths: string[], dir: string): Promise<Driver[]> {
+  return Promise.all(
+    paths.map(async path => {
+      const file = isAbsolute(path) ? path : join(dir, path);
+      const module: { default?: unknown } = await import(pathToFileURL(file).href).catch((error: unknown) => {
+        throw new Error(
+          `bridge.drivers: ${path} does not load: ${error instanceof Error ? error.message : error}`,
+        );
+      });
+      const checked = AnyDriver.safeParse(module.default);
+      if (checked.success) return module.default as Driver; // as far as it can be checked
+      const issue = checked.error.issues[0];
+      throw new Error(
+        `bridge.drivers: ${path} is not a driver: default export, ${issue?.path.join('.')}: ${issue?.message}`,
+      );
+    }),
+  );
+}
+
+// ── run by itself ───────────────────────────────────────────────────────────────────────────────────────────────
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      simulate: { type: 'string' },
+      json: { type: 'boolean', default: false },
+      loop: { type: 'boolean', default: false },
+      config: { type: 'string' },
+    },
+  });
+  globalThis.console = new Console(process.stderr, process.stderr); // Bluetooth libraries print; stdout is for events
+  const { config, dir } = loadConfig({ env: environment, file: values.config });
+  const log = createLog(config.log);
+  const bridge = await startBridge({
+    config,
+    log,
+    clock: createClock(Date.now),
+    ...(values.simulate ? { simulate: { audio: values.simulate, loop: values.loop } } : {}),
+    configDir: dir,
+    onEvent: event => {
+      if (values.json) process.stdout.write(`${JSON.stringify(event)}\n`);
+      else log.debug(event, 'event');
+    },
+  });
+  const stop = (name: NodeJS.Signals) => {
+    log.info({ signal: name }, 'stopping');
+    void bridge.stop().finally(() => process.exit(0));
+  };
+  process.once('SIGINT', stop);
+  process.once('SIGTERM', stop);
+}
+
+function createLog({ level, format }: Config['log']): Logger {
+  const settings = { level, timestamp: stdTimeFunctions.isoTime, base: null };
+  if (format === 'json') return pino(settings, process.stderr);
+  return pino(
+    settings,
+    pretty({
+      destination: process.stderr,
+      sync: true,
+      colorize: process.stderr.isTTY === true,
+      translateTime: 'HH:MM:ss.l',
+    }),
+  );
+}
+
+if (import.meta.main) {
+  main().catch((error: unknown) => {
+    process.stderr.write(`earshot bridge: ${error instanceof Error ? error.message : error}\n`);
+    process.exit(1);
+  });
+}

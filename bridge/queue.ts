@@ -1,0 +1,44 @@
+/** Push on one side, `for await` on the other. Holds at most `limit` items: past it the oldest goes. */
+export interface Queue<T> extends AsyncIterable<T> {
+  push(item: T): void;
+  /** What waits is still given, then the iteration ends. */
+  end(): void;
+  /** Items that had to go. */
+  readonly dropped: number;
+}
+
+/** For one reader. */
+export function createQueue<T>(limit: number): Queue<T> {
+  const items: T[] = [];
+  let ended = false;
+  let dropped = 0;
+  let wake = () => {};
+
+  return {
+    push(item) {
+      if (ended) return;
+      items.push(item);
+      if (items.length > limit) {
+        items.shift();
+        dropped += 1;
+      }
+      wake();
+    },
+    end() {
+      ended = true;
+      wake();
+    },
+    get dropped() {
+      return dropped;
+    },
+    async *[Symbol.asyncIterator]() {
+      for (;;) {
+        while (items.length > 0) yield items.shift() as T; // not empty, so there is one
+        if (ended) return;
+        await new Promise<void>(resolve => {
+          wake = resolve;
+        });
+      }
+    },
+  };
+}

@@ -1,0 +1,272 @@
+import { randomUUID } from 'node:crypto';
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Clock } from './clock.ts';
+import { createSegments, recoverSegments, type Segment } from './segments.ts';
+import type { SpoolRecord } from './spool-file.ts';
+
+const RecordingInfo = z.object({
+  /** One per wearable, for ever. */
+  clientDeviceId: z.string().min(1),
+  /** For people. */
+  deviceName: z.string(),
+  /** As core knows the kind of device. */
+  source: z.string().min(1),
+  codec: z.string().min(1),
+  /** Hz. */
+  sampleRate: z.number().int().positive(),
+  frameMs: z.number().positive(),
+  /** UTC epoch ms of the first message. */
+  startedAtMs: z.number().int().nonnegative(),
+});
+export type RecordingInfo = z.infer<typeof RecordingInfo>;
+
+/** `stream`: what core knows it by; `base`: number of the stream's first message within the recording. */
+const Meta = RecordingInfo.extend({
+  stream: z.uuid(),
+  base: z.number().int().nonnegative(),
+  /** When that message was recorded, in ms since the recording began. */
+  baseAtMs: z.number().int().nonnegative(),
+});
+type Meta = z.infer<typeof Meta>;
+
+/** What a recording needs of the spool that it is part of. */
+export interface Store {
+  segmentBytes: number;
+  clock: Clock;
+  grew(bytes: number): void;
+  /** Drops the oldest of all; false when there is nothing. */
+  makeRoom(): boolean;
+  lost(messages: number, ms: number, why: string): void;
+  damaged(stretches: number, file: string): void;
+  changed(clientDeviceId: string): void;
+  gone(recording: Recording): void;
+}
+
+/** Messages from one connection of one wearable, on disk. Numbers count from 0. */
+export interface Recording {
+  readonly info: RecordingInfo;
+  /** Under which core counts it; changes when audio in the middle is gone, since core's count has no holes. */
+  readonly stream: string;
+  /** Number of the stream's first message. */
+  readonly base: number;
+  /** UTC epoch ms of the stream's first message. */
+  readonly streamStartedAtMs: number;
+  /** First message that is still here. */
+  readonly first: number;
+  /** One past the last message. */
+  readonly next: number;
+  /** No message will follow. */
+  readonly ended: boolean;
+  /** Never throws; what cannot be stored is counted, and core is told of it as a loss. @param gapMs of a loss just before */
+  append(bytes: Uint8Array, gapMs: number): void;
+  /** Up to `limit` messages from number `from` on; empty: none yet. Null: that one is lost, see `skip`. */
+  read(from: number, limit: number): SpoolRecord[] | null;
+  /** Begins a new stream at the first message from number `from` on that is still here. */
+  skip(from: number): void;
+  /** Messages below this number have been sent, though perhaps not arrived. */
+  sent(below: number): void;
+  /** Core has all messages below this number: they go. An ended recording without any left goes as a whole. */
+  cut(below: number): void;
+  end(): void;
+  /** Drops its oldest file; false when it has none. */
+  dropOldest(): boolean;
+  /** What was appended is forced onto the disk, without waiting for that. */
+  sync(): void;
+  remove(): void;
+  close(): void;
+}
+
+const META = 'meta.json';
+
+/** Begins one in `dir`, which is there and empty. Throws when that cannot be written to. */
+export function createRecording(dir: string, info: RecordingInfo, store: Store): Recording {
+  const meta = { ...info, stream: randomUUID(), base: 0, baseAtMs: 0 };
+  writeMeta(dir, meta);
+  return open(dir, meta, [], store);
+}
+
+/** What an earlier process left; null when it cannot be made sense of. Nothing can be added to it. */
+export async function recoverRecording(dir: string, store: Store): Promise<Recording | null> {
+  const meta = await readMeta(dir);
+  if (!meta) return null;
+  const segments = await recoverSegments(dir, store.damaged);
+  const recording = open(dir, meta, segments, store);
+  store.grew(segments.reduce((sum, { bytes }) => sum + bytes, 0));
+  recording.end();
+  return recording;
+}
+
+function open(dir: string, startMeta: Meta, found: Segment[], store: Store): Recording {
+  const segments = createSegments(dir, found, store.segmentBytes);
+  let meta = startMeta;
+  let next = Math.max(found.at(-1)?.next ?? 0, meta.base);
+  let sentBelow = 0;
+  let heldBelow = meta.base;
+  let ended = false;
+  let removed = false;
+  let pendingGapMs = 0;
+
+  const age = () => Math.max(0, Math.round(store.clock.now() - meta.startedAtMs));
+
+  function append(bytes: Uint8Array, gapMs: number): void {
+    if (ended) return;
+    const gap = Math.round(gapMs + pendingGapMs);
+    const record = { number: next, gapMs: gap, atMs: age(), bytes: Buffer.from(bytes) };
+    const failure = tryAppend(record);
+    if (failure !== null && (!store.makeRoom() || tryAppend(record) !== null)) {
+      pendingGapMs += gapMs + meta.frameMs;
+      store.lost(1, meta.frameMs, `it cannot be written to disk (${failure})`);
+      return;
+    }
+    pendingGapMs = 0;
+    store.changed(meta.clientDeviceId);
+  }
+
+  /** Null: done. Else why not. */
+  function tryAppend(record: SpoolRecord): string | null {
+    try {
+      const bytes = segments.append(record);
+      next = record.number + 1;
+      store.grew(bytes);
+      return null;
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  function read(from: number, limit: number): SpoolRecord[] | null {
+    if (from >= next) return [];
+    const run = segments.from(from, limit);
+    if (run[0]?.number !== from) return null;
+    const hole = run.findIndex(({ number }, i) => number !== from + i);
+    return hole < 0 ? run : run.slice(0, hole);
+  }
+
+  function skip(from: number): void {
+    const record = segments.from(from, 1)[0];
+    const to = record?.number ?? next;
+    loseUpTo(to, from, 'it was damaged, or dropped before core had it');
+    beginStream(to, record?.atMs ?? age());
+    removeWhere(segment => segment.next <= to);
+    if (ended && to >= next) remove();
+  }
+
+  function loseUpTo(to: number, from: number, why: string): void {
+    const lost = to - Math.max(from, heldBelow);
+    if (lost > 0) store.lost(lost, lost * meta.frameMs, why);
+  }
+
+  function beginStream(base: number, baseAtMs: number): void {
+    meta = { ...meta, stream: randomUUID(), base, baseAtMs };
+    heldBelow = base;
+    sentBelow = base;
+    try {
+      writeMeta(dir, meta);
+    } catch {
+      // A full disk: if the bridge is killed now, core's answer shows the difference, and the stream begins anew then.
+    }
+  }
+
+  function removeWhere(which: (segment: Segment) => boolean): void {
+    for (const segment of segments.list.filter(which)) {
+      segments.remove(segment);
+      store.grew(-segment.bytes);
+    }
+  }
+
+  function dropOldest(): boolean {
+    const [oldest, after] = segments.list;
+    if (!oldest) return false;
+    const from = Math.max(oldest.first, sentBelow);
+    if (oldest.next > Math.max(from, heldBelow)) {
+      loseUpTo(oldest.next, from, 'the spool is full, so the oldest was dropped');
+      // Written down before the file goes: a crash in between must not make core's count and ours differ.
+      beginStream(oldest.next, after?.firstAtMs ?? age());
+    }
+    removeWhere(segment => segment === oldest);
+    if (ended && segments.list.length === 0) remove();
+    return true;
+  }
+
+  function cut(below: number): void {
+    heldBelow = Math.max(heldBelow, Math.min(below, next));
+    // The growing file stays, or a recording that is sent as fast as it comes would be a new file several times a second.
+    removeWhere(segment => segment.next <= heldBelow && !segments.isGrowing(segment));
+    if (ended && heldBelow >= next) remove();
+  }
+
+  function remove(): void {
+    if (removed) return;
+    removed = true;
+    ended = true;
+    removeWhere(() => true);
+    rmSync(dir, { recursive: true, force: true });
+    store.gone(recording);
+    store.changed(meta.clientDeviceId);
+  }
+
+  const recording: Recording = {
+    info: startMeta,
+    get stream() {
+      return meta.stream;
+    },
+    get base() {
+      return meta.base;
+    },
+    get streamStartedAtMs() {
+      return meta.startedAtMs + meta.baseAtMs;
+    },
+    get first() {
+      return segments.list[0]?.first ?? next;
+    },
+    get next() {
+      return next;
+    },
+    get ended() {
+      return ended;
+    },
+    append,
+    read,
+    skip,
+    sent(below) {
+      sentBelow = below;
+    },
+    cut,
+    end() {
+      if (ended) return;
+      ended = true;
+      segments.roll();
+      if (heldBelow >= next) remove();
+      else store.changed(meta.clientDeviceId);
+    },
+    dropOldest,
+    sync: segments.sync,
+    remove,
+    close: segments.roll,
+  };
+  return recording;
+}
+
+async function readMeta(dir: string): Promise<Meta | null> {
+  try {
+    return Meta.parse(JSON.parse(await readFile(join(dir, META), 'utf8')));
+  } catch {
+    return null;
+  }
+}
+
+/** All or nothing, also in a crash. */
+function writeMeta(dir: string, meta: Meta): void {
+  const path = join(dir, META);
+  const fd = openSync(`${path}.new`, 'w', 0o600);
+  try {
+    writeSync(fd, JSON.stringify(meta));
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  renameSync(`${path}.new`, path);
+}

@@ -1,0 +1,224 @@
+import { plainUuid } from '../uuid.ts';
+
+export type Property = 'read' | 'write' | 'notify';
+
+export interface CharacteristicSpec {
+  uuid: string;
+  properties: Property[];
+  /** What a read answers. */
+  value?: () => Uint8Array;
+}
+
+export interface ServiceSpec {
+  uuid: string;
+  characteristics: CharacteristicSpec[];
+}
+
+/** How a device misbehaves; by UUID of the characteristic. Writes of its CCCD count as the characteristic. */
+export interface AttFaults {
+  /** Reads and subscriptions are answered with this ATT error code. */
+  errors: Map<string, number>;
+  /** Reads and subscriptions are not answered at all. */
+  silent: Set<string>;
+}
+
+/** The attributes of one device, as a server of the Attribute Protocol (Bluetooth Core, Vol 3 Part F). */
+export interface GattServer {
+  /** One request in, its answer out; null where there is none. */
+  handle(pdu: Buffer): Buffer | null;
+  /** The notification to send, cut to the MTU; null while nobody is subscribed. */
+  notification(uuid: string, bytes: Uint8Array): Buffer | null;
+  /** A new connection: nothing subscribed, the smallest MTU. */
+  reset(): void;
+  /** Agreed with the client; 23 before it asked. */
+  readonly mtu: number;
+}
+
+const ERROR = {
+  invalidHandle: 0x01,
+  readNotPermitted: 0x02,
+  writeNotPermitted: 0x03,
+  notSupported: 0x06,
+  invalidOffset: 0x07,
+  notFound: 0x0a,
+} as const;
+const PROPERTY_BITS: Record<Property, number> = { read: 0x02, write: 0x08, notify: 0x10 };
+const TYPE = { service: '2800', characteristic: '2803', cccd: '2902' } as const;
+const SMALLEST_MTU = 23;
+
+interface Attribute {
+  handle: number;
+  type: string;
+  value(): Buffer;
+  /** Last handle of the service that begins here. */
+  endHandle?: number;
+  /** The characteristic that this is the value, or the CCCD, of. */
+  owner?: CharacteristicSpec;
+}
+
+/**
+ * @param maxMtu largest ATT MTU that the device agrees to
+ * @param onSubscription a CCCD was written
+ */
+export function createGattServer(
+  services: ServiceSpec[],
+  {
+    maxMtu,
+    faults,
+    onSubscription,
+  }: {
+    maxMtu: number;
+    faults: AttFaults;
+    onSubscription: (uuid: string, subscribed: boolean) => void;
+  },
+): GattServer {
+  const attributes = layOut(services, owner => (subscribed.has(plainUuid(owner.uuid)) ? 1 : 0));
+  const subscribed = new Set<string>();
+  let mtu = SMALLEST_MTU;
+
+  const inRange = (pdu: Buffer) =>
+    attributes.filter(({ handle }) => handle >= pdu.readUInt16LE(1) && handle <= pdu.readUInt16LE(3));
+  const refuse = (pdu: Buffer, code: number, handle = 0) =>
+    Buffer.from([0x01, pdu[0] ?? 0, handle & 0xff, handle >> 8, code]);
+
+  /** Null: no fault. Otherwise the answer, which may be none. */
+  function fault(pdu: Buffer, { owner, handle }: Attribute): { answer: Buffer | null } | null {
+    if (!owner) return null;
+    const uuid = plainUuid(owner.uuid);
+    if (faults.silent.has(uuid)) return { answer: null };
+    const code = faults.errors.get(uuid);
+    return code === undefined ? null : { answer: refuse(pdu, code, handle) };
+  }
+
+  function exchangeMtu(pdu: Buffer): Buffer {
+    mtu = Math.max(SMALLEST_MTU, Math.min(maxMtu, pdu.readUInt16LE(1)));
+    return Buffer.from([0x03, maxMtu & 0xff, maxMtu >> 8]);
+  }
+
+  /** Read By Type and Read By Group Type: entries of equal length that fit the MTU. */
+  function readByType(pdu: Buffer): Buffer {
+    const type = pdu.readUInt16LE(5).toString(16);
+    const entries = inRange(pdu)
+      .filter(attribute => attribute.type === type)
+      .map(({ handle, endHandle, value }) => {
+        const handles = endHandle === undefined ? [handle] : [handle, endHandle];
+        return Buffer.concat([...handles.map(uint16), value()]).subarray(0, mtu - 2);
+      });
+    const length = entries[0]?.length;
+    if (length === undefined) return refuse(pdu, ERROR.notFound, pdu.readUInt16LE(1));
+    const same = entries.findIndex(entry => entry.length !== length);
+    const fitting = entries
+      .slice(0, same < 0 ? entries.length : same)
+      .slice(0, Math.floor((mtu - 2) / length));
+    return Buffer.concat([Buffer.from([(pdu[0] ?? 0) + 1, length]), ...fitting]);
+  }
+
+  function findInformation(pdu: Buffer): Buffer {
+    const found = inRange(pdu);
+    const size = found[0] && uuidBytes(found[0].type).length;
+    if (!size) return refuse(pdu, ERROR.notFound, pdu.readUInt16LE(1));
+    const entries = found
+      .filter(({ type }) => uuidBytes(type).length === size)
+      .slice(0, Math.floor((mtu - 2) / (2 + size)))
+      .map(({ handle, type }) => Buffer.concat([uint16(handle), uuidBytes(type)]));
+    return Buffer.concat([Buffer.from([0x05, size === 2 ? 1 : 2]), ...entries]);
+  }
+
+  function read(pdu: Buffer): Buffer | null {
+    const handle = pdu.readUInt16LE(1);
+    const attribute = attributes[handle - 1];
+    if (!attribute) return refuse(pdu, ERROR.invalidHandle, handle);
+    const broken = fault(pdu, attribute);
+    if (broken) return broken.answer;
+    if (attribute.owner && attribute.type !== TYPE.cccd && !attribute.owner.properties.includes('read'))
+      return refuse(pdu, ERROR.readNotPermitted, handle);
+    const offset = pdu[0] === 0x0c ? pdu.readUInt16LE(3) : 0;
+    const value = attribute.value();
+    if (offset > value.length) return refuse(pdu, ERROR.invalidOffset, handle);
+    return Buffer.concat([Buffer.from([(pdu[0] ?? 0) + 1]), value.subarray(offset, offset + mtu - 1)]);
+  }
+
+  function write(pdu: Buffer): Buffer | null {
+    const handle = pdu.readUInt16LE(1);
+    const attribute = attributes[handle - 1];
+    if (!attribute) return refuse(pdu, ERROR.invalidHandle, handle);
+    const broken = fault(pdu, attribute);
+    if (broken) return broken.answer;
+    if (attribute.type !== TYPE.cccd || !attribute.owner) return refuse(pdu, ERROR.writeNotPermitted, handle);
+    const uuid = plainUuid(attribute.owner.uuid);
+    const on = ((pdu[3] ?? 0) & 1) === 1;
+    if (on) subscribed.add(uuid);
+    else subscribed.delete(uuid);
+    setImmediate(onSubscription, uuid, on);
+    return Buffer.from([0x13]);
+  }
+
+  const OPERATIONS: Record<number, (pdu: Buffer) => Buffer | null> = {
+    2: exchangeMtu,
+    4: findInformation,
+    8: readByType,
+    10: read,
+    12: read,
+    16: readByType,
+    18: write,
+    30: () => null, // confirmation of an indication
+  };
+
+  return {
+    handle(pdu) {
+      const opcode = pdu[0] ?? 0;
+      const isCommand = (opcode & 0x40) !== 0;
+      const operation = OPERATIONS[opcode];
+      if (operation) return operation(pdu);
+      return isCommand ? null : refuse(pdu, ERROR.notSupported);
+    },
+    notification(uuid, bytes) {
+      const plain = plainUuid(uuid);
+      const value = attributes.find(({ type, owner }) => owner && type === plain);
+      if (!value || !subscribed.has(plain)) return null;
+      return Buffer.concat([Buffer.from([0x1b]), uint16(value.handle), bytes]).subarray(0, mtu);
+    },
+    reset() {
+      subscribed.clear();
+      mtu = SMALLEST_MTU;
+    },
+    get mtu() {
+      return mtu;
+    },
+  };
+}
+
+/** Handles are numbered from 1 in order of declaration: service, then for each characteristic declaration, value, CCCD. */
+function layOut(services: ServiceSpec[], cccd: (owner: CharacteristicSpec) => number): Attribute[] {
+  const attributes: Attribute[] = [];
+  const add = (attribute: Omit<Attribute, 'handle'>): Attribute => {
+    const placed = { ...attribute, handle: attributes.length + 1 };
+    attributes.push(placed);
+    return placed;
+  };
+  for (const service of services) {
+    const head = add({ type: TYPE.service, value: () => uuidBytes(service.uuid) });
+    for (const owner of service.characteristics) addCharacteristic(owner);
+    head.endHandle = attributes.length;
+  }
+  return attributes;
+
+  function addCharacteristic(owner: CharacteristicSpec): void {
+    const bits = owner.properties.reduce((sum, property) => sum | PROPERTY_BITS[property], 0);
+    const valueHandle = attributes.length + 2;
+    const declaration = Buffer.concat([Buffer.from([bits]), uint16(valueHandle), uuidBytes(owner.uuid)]);
+    add({ type: TYPE.characteristic, value: () => declaration });
+    add({ type: plainUuid(owner.uuid), owner, value: () => Buffer.from(owner.value?.() ?? []) });
+    if (owner.properties.includes('notify'))
+      add({ type: TYPE.cccd, owner, value: () => uint16(cccd(owner)) });
+  }
+}
+
+function uint16(value: number): Buffer {
+  return Buffer.from([value & 0xff, value >> 8]);
+}
+
+/** Little-endian, 2 or 16 bytes. */
+export function uuidBytes(uuid: string): Buffer {
+  return Buffer.from(plainUuid(uuid), 'hex').reverse();
+}

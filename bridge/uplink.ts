@@ -1,0 +1,208 @@
+import type { Logger } from 'pino';
+import { type Backoff, createBackoff } from './backoff.ts';
+import type { Clock } from './clock.ts';
+import type { BridgeEvent, OnEvent } from './events.ts';
+import type { KeySource } from './key.ts';
+import type { Recording } from './recording.ts';
+import type { Spool } from './spool.ts';
+import { type Ending, runSession, type SessionLimits } from './uplink-session.ts';
+
+export interface UplinkLimits extends SessionLimits {
+  /** The first wait after a lost connection; doubles. */
+  firstRetryMs: number;
+  maxRetryMs: number;
+  /** After a refusal that time alone does not cure. */
+  slowRetryMs: number;
+  /** Before core is asked whether it has got all of an ended recording. */
+  confirmMs: number;
+}
+
+const LIMITS: UplinkLimits = {
+  helloMs: 10_000,
+  keepAliveMs: 30_000,
+  pingMs: 15_000,
+  finalAckMs: 5000,
+  maxBufferedBytes: 256 * 1024,
+  firstRetryMs: 500,
+  maxRetryMs: 60_000,
+  slowRetryMs: 120_000,
+  confirmMs: 10_000,
+};
+
+/** What an ending means: whether time alone cures it, and what to say. */
+interface Meaning {
+  retry: 'soon' | 'slow';
+  say: string;
+}
+
+const CLOSES: Readonly<Record<number, Meaning>> = {
+  1000: { retry: 'soon', say: 'core closed the connection' },
+  1001: { retry: 'soon', say: 'core is going away' },
+  1003: { retry: 'slow', say: 'core does not take this kind of audio; is it older than the bridge?' },
+  1006: { retry: 'soon', say: 'core cannot be reached' },
+  1008: { retry: 'slow', say: 'core refuses these parameters' },
+  1009: { retry: 'slow', say: 'core finds a message too long' },
+  1011: { retry: 'soon', say: 'core failed' },
+  1012: { retry: 'soon', say: 'core is restarting' },
+  1013: { retry: 'soon', say: 'core asks to come again later' },
+};
+const OTHER_CLOSE: Meaning = { retry: 'soon', say: 'core closed the connection' };
+
+const REFUSALS: Readonly<Record<number, Meaning>> = {
+  401: {
+    retry: 'slow',
+    say: 'core does not know the API key of the bridge; make one with "earshot key --scopes listen" and set bridge.key',
+  },
+  403: {
+    retry: 'slow',
+    say: 'the API key of the bridge may not send audio; make one with "earshot key --scopes listen" and set bridge.key',
+  },
+  404: { retry: 'slow', say: 'there is no /v4/listen at this address; check bridge.core' },
+};
+const OTHER_REFUSAL: Meaning = { retry: 'soon', say: 'core refuses connections for now' };
+
+/** Carries what the spool holds of one wearable to core: one recording after the other, oldest first. */
+export interface Uplink {
+  /** Sends what is there, then closes; what is not confirmed stays in the spool. */
+  stop(): Promise<void>;
+}
+
+export function startUplink({
+  clientDeviceId,
+  spool,
+  core,
+  keys,
+  conversationTimeoutS,
+  clock,
+  log,
+  onEvent,
+  limits: given = {},
+}: {
+  clientDeviceId: string;
+  spool: Spool;
+  /** `ws://host:port` */
+  core: string;
+  keys: KeySource;
+  conversationTimeoutS: number;
+  clock: Clock;
+  log: Logger;
+  onEvent: OnEvent;
+  limits?: Partial<UplinkLimits>;
+}): Uplink {
+  const limits = { ...LIMITS, ...given };
+  const stopping = new AbortController();
+  const backoff = createBackoff({ firstMs: limits.firstRetryMs, maxMs: limits.maxRetryMs });
+  /** Ended recordings that were sent as a whole: when to ask for what is not confirmed, and how long to wait then. */
+  const unconfirmed = new Map<Recording, { askAtMs: number; backoff: Backoff }>();
+  let told = '';
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      const recording = pick();
+      if (recording) await carry(recording);
+      else await somethingNew();
+    }
+  }
+
+  function pick(): Recording | undefined {
+    return spool
+      .recordings(clientDeviceId)
+      .find(
+        recording =>
+          recording.next > recording.first && (unconfirmed.get(recording)?.askAtMs ?? 0) <= clock.now(),
+      );
+  }
+
+  /** Until the spool has something new, or it is time to ask for confirmations. */
+  async function somethingNew(): Promise<void> {
+    const times = [...unconfirmed.values()].map(({ askAtMs }) => askAtMs - clock.now());
+    const waiting = new AbortController();
+    const unwatch = spool.watch(clientDeviceId, () => {
+      if (pick()) waiting.abort();
+    });
+    const signal = AbortSignal.any([waiting.signal, stopping.signal]);
+    await clock.sleep(Math.max(0, Math.min(...times, limits.maxRetryMs)), signal).catch(() => {});
+    unwatch();
+  }
+
+  async function carry(recording: Recording): Promise<void> {
+    const device = recording.info.deviceName;
+    const key = await keys.get(stopping.signal).catch(() => null);
+    if (key === null) return; // only when stopped
+    const ending = await runSession(
+      {
+        core,
+        key,
+        recording,
+        conversationTimeoutS,
+        clock,
+        limits,
+        signal: stopping.signal,
+        events: {
+          onHello(received) {
+            told = '';
+            log.info({ device, stream: recording.stream, received }, 'connected to core');
+            onEvent({ event: 'connected', device, stream: recording.stream, received });
+          },
+          onSegments: segments => onEvent({ event: 'segments', device, segments }),
+          onMessage: ({ type, ...rest }) => onEvent({ event: type, device, ...rest } as BridgeEvent), // as the type says
+        },
+      },
+      listener => spool.watch(clientDeviceId, listener),
+    );
+    await conclude(recording, ending);
+  }
+
+  async function conclude(recording: Recording, ending: Ending): Promise<void> {
+    const device = recording.info.deviceName;
+    if (ending.kind === 'restart') return;
+    if (ending.kind === 'sent') {
+      backoff.reset();
+      onEvent({ event: 'disconnected', device, code: 1000, reason: 'all sent', retryInMs: 0 });
+      return askLater(recording);
+    }
+    if (ending.kind === 'closed' && ending.confirmed) backoff.reset();
+    const { retry, say } = meaningOf(ending);
+    const waitMs = Math.max(retry === 'slow' ? limits.slowRetryMs : backoff.next(), askedFor(ending));
+    if (ending.kind === 'refused' && ending.status === 401) keys.refused();
+    const code = ending.kind === 'closed' ? ending.code : ending.status;
+    const reason = ending.kind === 'closed' && ending.reason ? `${say} (${ending.reason})` : say;
+    tell(retry, { device, core, code, retryInMs: waitMs }, reason);
+    onEvent({ event: 'disconnected', device, code, reason, retryInMs: waitMs });
+    await clock.sleep(waitMs, stopping.signal).catch(() => {});
+  }
+
+  /** Once for each new reason; the same one again is not news. */
+  function tell(retry: Meaning['retry'], fields: object, reason: string): void {
+    if (stopping.signal.aborted) return;
+    const level = told === reason ? 'debug' : retry === 'slow' ? 'error' : 'warn';
+    told = reason;
+    log[level](fields, `${reason}; audio is kept on disk meanwhile`);
+  }
+
+  function askLater(recording: Recording): void {
+    const done = !spool.recordings(clientDeviceId).includes(recording);
+    if (done) return void unconfirmed.delete(recording);
+    const waits =
+      unconfirmed.get(recording)?.backoff ??
+      createBackoff({ firstMs: limits.confirmMs, maxMs: limits.slowRetryMs });
+    unconfirmed.set(recording, { askAtMs: clock.now() + waits.next(), backoff: waits });
+  }
+
+  const running = run();
+  return {
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+function meaningOf(ending: Extract<Ending, { kind: 'refused' | 'closed' }>): Meaning {
+  if (ending.kind === 'closed') return CLOSES[ending.code] ?? OTHER_CLOSE;
+  return REFUSALS[ending.status] ?? OTHER_REFUSAL;
+}
+
+function askedFor(ending: Ending): number {
+  return ending.kind === 'refused' ? (ending.retryAfterMs ?? 0) : 0;
+}
