@@ -32,9 +32,13 @@ export interface OpenStorage {
 }
 
 /** The storage of the file, as it is: not migrated. */
-export async function openStorage(file: string, changes: Partial<StorageContext> = {}): Promise<OpenStorage> {
+export async function openStorage(
+  file: string,
+  changes: Partial<StorageContext> = {},
+  busyMs?: number,
+): Promise<OpenStorage> {
   const context = storageContext(changes);
-  const dialect = openSqlite(file, context);
+  const dialect = openSqlite(file, context, busyMs);
   try {
     return { storage: await createStorage(dialect, context), close: () => dialect.close() };
   } catch (error) {
