@@ -18,31 +18,34 @@ interface LookOptions {
   floorWindows: number;
 }
 
-export function createFirstLook(options: LookOptions): FirstLook {
-  const { leastEnergy, rise } = options;
-  const whole = createFloor(options.floorWindows);
-  // Differences of neighbours: without the low end, speech stands out from rumble and hum.
-  const bright = createFloor(options.floorWindows);
+/**
+ * Distances, in samples, of the differences that are watched: energy around 2 kHz, where vowels are, and around 8 kHz,
+ * where hissing sounds are. Both leave out the low end, where the loudness of rumble and wind is never steady.
+ */
+const DISTANCES = [4, 1];
+
+export function createFirstLook({ holdWindows, rise, leastEnergy, floorWindows }: LookOptions): FirstLook {
+  const bands = DISTANCES.map(distance => ({ distance, floor: createFloor(floorWindows) }));
   let hold = 0;
 
   function standsOut(window: Int16Array): boolean {
-    const energy = meanSquare(window);
-    const brightness = meanSquareOfDifferences(window);
-    // Both floors must see every window.
-    const louder = energy > whole.add(energy) * rise;
-    const brighter = brightness > bright.add(brightness) * rise;
-    return energy > leastEnergy && (louder || brighter);
+    // Every floor must see every window.
+    const rises = bands.map(({ distance, floor }) => {
+      const energy = meanSquareOfDifferences(window, distance);
+      return energy > floor.add(energy) * rise;
+    });
+    return rises.includes(true) && meanSquare(window) > leastEnergy;
   }
 
   return {
     worthIt(window) {
-      hold = standsOut(window) ? options.holdWindows : Math.max(0, hold - 1);
+      hold = standsOut(window) ? holdWindows : Math.max(0, hold - 1);
       return hold > 0;
     },
   };
 }
 
-/** Least energy of the last windows: of the ones before this, so that the first one always stands out. */
+/** Least energy of the last windows: of those before the one added, so that the first one always stands out. */
 function createFloor(windows: number) {
   const PARTS = 4;
   const partLength = Math.ceil(windows / PARTS);
@@ -50,7 +53,7 @@ function createFloor(windows: number) {
   let inPart = 0;
 
   return {
-    /** Adds a window's energy and returns the floor before it; 0 while there is no history. */
+    /** Adds a window's energy, and returns the floor before it; 0 while there is no history. */
     add(energy: number): number {
       const floor = leasts.length === 0 ? 0 : Math.min(...leasts);
       if (inPart === 0) leasts = [...leasts.slice(1 - PARTS), energy];
@@ -64,18 +67,13 @@ function createFloor(windows: number) {
 /** Mean of the squared samples from `from` to `to`. */
 export function meanSquare(samples: Int16Array, from = 0, to = samples.length): number {
   let sum = 0;
-  for (let i = from; i < to; i++) {
-    const sample = samples[i] ?? 0;
-    sum += sample * sample;
-  }
+  for (let i = from; i < to; i++) sum += (samples[i] ?? 0) ** 2;
   return sum / (to - from);
 }
 
-function meanSquareOfDifferences(samples: Int16Array): number {
+function meanSquareOfDifferences(samples: Int16Array, distance: number): number {
   let sum = 0;
-  for (let i = 1; i < samples.length; i++) {
-    const difference = (samples[i] ?? 0) - (samples[i - 1] ?? 0);
-    sum += difference * difference;
-  }
-  return sum / (samples.length - 1);
+  for (let i = distance; i < samples.length; i++)
+    sum += ((samples[i] ?? 0) - (samples[i - distance] ?? 0)) ** 2;
+  return sum / (samples.length - distance);
 }

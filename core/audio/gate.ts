@@ -195,8 +195,14 @@ export function createGate(setup: GateSetup): Gate {
     if (beginning === null) return;
     beginning = Math.max(beginning, judged - UNDECIDED);
     if (judged - beginning < STEADY_TONE_SAMPLES) return;
-    if (!isSteadyTone(audio.slice(judged - STEADY_TONE_SAMPLES, judged))) begin(beginning);
+    if (!isTone()) begin(beginning);
     else if (run === 0) beginning = null;
+  }
+
+  /** Whether what is judged ends in a tone, as far as there is enough of it to tell. */
+  function isTone(): boolean {
+    const from = judged - STEADY_TONE_SAMPLES;
+    return from >= audio.start && isSteadyTone(audio.slice(from, judged));
   }
 
   /** While open. */
@@ -262,7 +268,7 @@ export function createGate(setup: GateSetup): Gate {
 
   /** Closes what is open, and begins anew at `position`. */
   function restart(position: number) {
-    if (beginning !== null) begin(beginning);
+    if (beginning !== null && !isTone()) begin(beginning);
     finish(audio.end);
     audio = createSampleBuffer(position);
     levelled = openLeveller(position);

@@ -6,8 +6,8 @@ const LEAST_LAG = toSamples(64);
 /** Wide enough for one period of 50 Hz: some lag in it is a whole number of periods. */
 const MOST_LAG = LEAST_LAG + toSamples(20);
 const STEP = toSamples(32);
-/** Likeness (normalised correlation) from which two stretches are the same tone. Speech changes: it stays below 0.9. */
-const SAME = 0.9;
+/** Likeness (normalised correlation) from which two stretches count as the same tone. Speech keeps it for moments only. */
+const SAME = 0.8;
 
 /** Audio that is needed to tell. */
 export const STEADY_TONE_SAMPLES = LENGTH + MOST_LAG + 2 * STEP;
@@ -18,28 +18,24 @@ export const STEADY_TONE_SAMPLES = LENGTH + MOST_LAG + 2 * STEP;
  */
 export function isSteadyTone(samples: Int16Array): boolean {
   const ends = [samples.length, samples.length - STEP, samples.length - 2 * STEP];
-  return ends.filter(end => likeness(samples, end) >= SAME).length >= 2;
+  return ends.filter(end => isLikeBefore(samples, end)).length >= 2;
 }
 
-/** How much the stretch up to `end` is like an earlier one, -1 to 1, at the lag where it is most alike. */
-function likeness(samples: Int16Array, end: number): number {
-  let best = -1;
-  for (let lag = LEAST_LAG; lag <= MOST_LAG; lag++) best = Math.max(best, correlation(samples, end, lag));
-  return best;
-}
-
-function correlation(samples: Int16Array, end: number, lag: number): number {
-  let product = 0;
-  let now = 0;
-  let before = 0;
-  for (let i = end - LENGTH; i < end; i++) {
-    const a = samples[i] ?? 0;
-    const b = samples[i - lag] ?? 0;
-    product += a * b;
-    now += a * a;
-    before += b * b;
+/** Whether the stretch up to `end` is like an earlier one, at any of the lags. */
+function isLikeBefore(samples: Int16Array, end: number): boolean {
+  const energy = product(samples, end, 0);
+  for (let lag = LEAST_LAG; lag <= MOST_LAG; lag++) {
+    const likeness = product(samples, end, lag) / Math.sqrt(energy * product(samples, end - lag, 0));
+    if (likeness >= SAME) return true; // false for silence, which is like nothing
   }
-  return now * before === 0 ? 0 : product / Math.sqrt(now * before);
+  return false;
+}
+
+/** The stretch up to `end` times the one `lag` samples earlier, summed. */
+function product(samples: Int16Array, end: number, lag: number): number {
+  let sum = 0;
+  for (let i = end - LENGTH; i < end; i++) sum += (samples[i] ?? 0) * (samples[i - lag] ?? 0);
+  return sum;
 }
 
 function toSamples(ms: number): number {
