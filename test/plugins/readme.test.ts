@@ -1,0 +1,84 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import { loadConfig } from '../../config/load.ts';
+import { BUILTIN_PLUGINS } from '../../core/builtin-plugins.ts';
+import { createLog } from '../../core/log.ts';
+import { createPluginHost, type PluginHost } from '../../core/plugin-host.ts';
+import { sttChecks } from '../conformance/stt.ts';
+import { fixture } from './stt/context.ts';
+
+const README = readFileSync(new URL('../../plugins/README.md', import.meta.url), 'utf8');
+const RECORDINGS = await Promise.all(['tomorrow', 'garden'].map(fixture));
+
+/** The first block of this language, as a reader copies it. */
+function block(language: string): string {
+  const [, code] = new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``).exec(README) ?? [];
+  if (code === undefined) throw new Error(`the manual has no ${language} block`);
+  return code;
+}
+
+/** Acme's own server: it knows our recordings, and hears them anywhere in a WAV file. */
+async function acmeServer(t: ExecutionContext): Promise<string> {
+  const known = RECORDINGS.map(({ samples, text }) => ({
+    text,
+    bytes: Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength),
+  }));
+  const server = createServer(async (request, response) => {
+    const wav = await buffer(request);
+    const text = known
+      .filter(({ bytes }) => wav.includes(bytes))
+      .map(recording => recording.text)
+      .join(' ');
+    response.statusCode = request.headers.authorization === 'Bearer the-key' ? 200 : 401;
+    response.end(JSON.stringify({ text }));
+  });
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** The manual's first plugin, with the manual's configuration, under the host. */
+async function loadExample(t: ExecutionContext, env: NodeJS.ProcessEnv = {}): Promise<PluginHost> {
+  const dir = mkdtempSync(join(tmpdir(), 'earshot-manual-'));
+  writeFileSync(join(dir, 'acme-stt.mjs'), block('js'));
+  writeFileSync(join(dir, 'earshot.yaml'), block('yaml'));
+  const url = await acmeServer(t);
+  const config = loadConfig({ cwd: dir, env: { EARSHOT_PLUGINS__ACME_STT__URL: url, ...env } });
+  const host = createPluginHost({
+    builtin: BUILTIN_PLUGINS,
+    config,
+    log: createLog({ level: 'silent', format: 'json' }),
+    clock: { now: () => Date.now(), sleep: (ms, signal) => sleep(ms, undefined, signal ? { signal } : {}) },
+    dataDir: config.config.dataDir,
+    wanted: { stt: config.config.stt },
+  });
+  t.teardown(() => host.stop());
+  await host.loadAll({ skip: Object.keys(BUILTIN_PLUGINS) });
+  return host;
+}
+
+/** Its engine is another machine's: it cannot die under a session. */
+const checks = sttChecks.filter(({ title }) => !title.includes('engine dies'));
+
+for (const check of checks) {
+  test(`the manual's first plugin ${check.title}`, async t => {
+    const host = await loadExample(t);
+    const speech = RECORDINGS.map(recording => ({ ...recording, wordErrors: 0 }));
+    await t.notThrowsAsync(check.run({ provider: host.get('stt', 'acme-stt'), language: 'en', speech }));
+  });
+}
+
+test("the manual's first plugin says config_error when its key is refused", async t => {
+  const host = await loadExample(t, { EARSHOT_PLUGINS__ACME_STT__API_KEY: 'another-key' });
+  const { signal } = new AbortController();
+  await t.throwsAsync(host.get('stt').open({ language: 'en', signal }), {
+    code: 'config_error',
+    message: /apiKey/,
+  });
+});
