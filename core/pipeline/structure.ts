@@ -27,6 +27,8 @@ const UNTITLED = 'Untitled conversation';
 interface Sentence {
   text: string;
   words: string[];
+  /** Those of its words that say what it is about, each once. */
+  telling: string[];
   /** How much it tells of the whole. */
   weight: number;
 }
@@ -37,7 +39,7 @@ export function structure(
   { language }: { language: string | null },
 ): Structured {
   const english = language === null || language === 'multi' || language.toLowerCase().startsWith('en');
-  const sentences = weighed(sample(segments).flatMap(text => split(text)));
+  const sentences = weighed(sample(segments).flatMap(split));
   const category = categorise(sentences.flatMap(sentence => sentence.words));
   return {
     title: titleOf(sentences, english),
@@ -70,7 +72,7 @@ function split(text: string): Sentence[] {
   return text
     .split(/(?<=[.!?…]["'”’)]?)\s+|(?<=[。！？])/u)
     .flatMap(sentence => (/[.!?…。！？,;:]/u.test(sentence) ? [sentence] : clauses(sentence)))
-    .map(sentence => ({ text: sentence.trim(), words: wordsOf(sentence), weight: 0 }))
+    .map(toSentence)
     .filter(sentence => sentence.words.length > 0);
 }
 
@@ -91,21 +93,26 @@ function wordsOf(text: string): string[] {
   return text.toLowerCase().match(WORD) ?? [];
 }
 
-/** A sentence tells much when its words come often in the whole, and more so near the beginning. */
+function toSentence(text: string): Sentence {
+  const words = wordsOf(text);
+  const telling = words.filter(word => word.length > 2 && !STOP_WORDS.has(word));
+  return { text: text.trim(), words, telling: [...new Set(telling)], weight: 0 };
+}
+
+/** A sentence tells much when its words come in several sentences, but not in all; and more so near the beginning. */
 function weighed(sentences: Sentence[]): Sentence[] {
   const counts = new Map<string, number>();
-  for (const word of sentences.flatMap(sentence => sentence.words.filter(tells)))
+  for (const word of sentences.flatMap(sentence => sentence.telling))
     counts.set(word, (counts.get(word) ?? 0) + 1);
+  const worth = (word: string) => {
+    const count = counts.get(word) ?? 0;
+    return Math.log2(1 + count) * Math.log2(1 + sentences.length / count);
+  };
   return sentences.map((sentence, index) => {
-    const telling = [...new Set(sentence.words.filter(tells))];
-    const sum = telling.reduce((total, word) => total + Math.log2(1 + (counts.get(word) ?? 0)), 0);
+    const sum = sentence.telling.reduce((total, word) => total + worth(word), 0);
     const first = 1 + 0.5 / (1 + index);
     return { ...sentence, weight: (sum / Math.sqrt(sentence.words.length + MIN_CLAUSE_WORDS)) * first };
   });
-}
-
-function tells(word: string): boolean {
-  return word.length > 2 && !STOP_WORDS.has(word);
 }
 
 function titleOf(sentences: Sentence[], english: boolean): string {
@@ -161,9 +168,12 @@ function withoutLooseEnd(text: string): string {
 }
 
 function titleCased(text: string): string {
-  return text
-    .split(' ')
-    .map((word, index) => (index > 0 && TITLE_SMALL_WORDS.has(word) ? word : capitalised(word)))
+  const words = text.split(' ');
+  return words
+    .map((word, index) => {
+      const inside = index > 0 && index < words.length - 1;
+      return inside && TITLE_SMALL_WORDS.has(word) ? word : capitalised(word);
+    })
     .join(' ');
 }
 
@@ -173,19 +183,34 @@ function capitalised(text: string): string {
 
 /** The most telling sentences in the order they were said; of a short transcript all of it. */
 function overviewOf(sentences: Sentence[], english: boolean): string {
-  const chosen = new Set<Sentence>();
-  let chars = 0;
-  for (const sentence of sentences.toSorted((a, b) => b.weight - a.weight)) {
-    const length = sentence.text.length + 2;
-    if (chosen.size === MAX_OVERVIEW_SENTENCES || chars + length > MAX_OVERVIEW_CHARS) break;
-    chosen.add(sentence);
-    chars += length;
+  const chosen = fits(sentences) ? new Set(sentences) : mostTelling(sentences);
+  if (chosen.size === 0) {
+    const best = heaviest(sentences);
+    return best ? asSentence(`${cut(best.text, MAX_OVERVIEW_CHARS - 2)} …`, english) : '';
   }
-  const whole = sentences.reduce((sum, sentence) => sum + sentence.text.length + 2, 0) <= MAX_OVERVIEW_CHARS;
-  const told = sentences.filter(sentence => whole || chosen.has(sentence));
-  if (told.length > 0) return told.map(({ text }) => asSentence(text, english)).join(' ');
-  const best = heaviest(sentences);
-  return best ? asSentence(`${cut(best.text, MAX_OVERVIEW_CHARS)} …`, english) : '';
+  return sentences
+    .filter(sentence => chosen.has(sentence))
+    .map(({ text }) => asSentence(text, english))
+    .join(' ');
+}
+
+function fits(sentences: Iterable<Sentence>): boolean {
+  let chars = 0;
+  for (const { text } of sentences) chars += text.length + 2;
+  return chars <= MAX_OVERVIEW_CHARS;
+}
+
+/** None that only repeats what a heavier one says. */
+function mostTelling(sentences: Sentence[]): Set<Sentence> {
+  const chosen = new Set<Sentence>();
+  const told = new Set<string>();
+  for (const sentence of sentences.toSorted((a, b) => b.weight - a.weight)) {
+    if (chosen.size > 0 && sentence.telling.every(word => told.has(word))) continue;
+    if (chosen.size === MAX_OVERVIEW_SENTENCES || !fits([...chosen, sentence])) break;
+    chosen.add(sentence);
+    for (const word of sentence.telling) told.add(word);
+  }
+  return chosen;
 }
 
 function asSentence(text: string, english: boolean): string {

@@ -13,7 +13,7 @@ export const STOP_WORDS = words(`
   under until up us very want was way we well were what when where which while who why will with would yes you your
 `);
 
-/** Small words that a title writes in lower case, except at its start. */
+/** Small words that a title writes in lower case, except at its start and end. */
 export const TITLE_SMALL_WORDS = words(
   'a an and as at but by for from in into nor of off on onto or over per so than the to up via with',
 );

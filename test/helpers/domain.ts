@@ -1,0 +1,150 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ExecutionContext } from 'ava';
+import { pino } from 'pino';
+import { createConversations } from '../../core/domain/conversations.ts';
+import { createCredentials } from '../../core/domain/credentials.ts';
+import { createKeys } from '../../core/domain/keys.ts';
+import { createUsers } from '../../core/domain/users.ts';
+import { AppError } from '../../core/errors.ts';
+import { createEvents, type EventBus, type Events } from '../../core/events.ts';
+import type { Clock, Segment } from '../../core/model.ts';
+import type { IdentityProvider } from '../../core/plugin.ts';
+import local from '../../plugins/identity/local.ts';
+import { manualClock } from './manual-clock.ts';
+import { temporaryStorage } from './storage.ts';
+
+export type Domain = Awaited<ReturnType<typeof openDomain>>;
+
+/**
+ * The domain on a real database and a real identity provider, with a clock that the test moves. Everything is removed
+ * when the test ends.
+ */
+export async function openDomain(t: ExecutionContext) {
+  const clock = manualClock();
+  const { storage, close } = await temporaryStorage({ clock });
+  t.teardown(close);
+  const provider = await localIdentity(clock, await temporaryDirectory(t));
+  const identity = () => provider;
+  const users = createUsers({ storage, clock, identity });
+  const keys = createKeys({ storage, clock });
+  const credentials = createCredentials({ users, keys, storage, identity });
+  const events = createEvents();
+  const jobs = {
+    pokes: 0,
+    poke() {
+      jobs.pokes += 1;
+    },
+  };
+  const conversations = createConversations({ storage, clock, events, jobs });
+  const told = recorded(events);
+  const { log, logged } = recordedLog();
+  return {
+    clock,
+    storage,
+    identity,
+    users,
+    keys,
+    credentials,
+    events,
+    jobs,
+    conversations,
+    /** Every event so far, by name. */
+    told,
+    log,
+    /** Every line that was logged. */
+    logged,
+  };
+}
+
+export async function temporaryDirectory(t: ExecutionContext): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'earshot-'));
+  t.teardown(() => rm(directory, { recursive: true }));
+  return directory;
+}
+
+/** The identity plugin as the host would set it up. */
+export async function localIdentity(clock: Clock, dataDir: string): Promise<Required<IdentityProvider>> {
+  const { identity } = await local.setup({
+    options: undefined as never, // it has none
+    log: pino({ level: 'silent' }),
+    clock,
+    signal: new AbortController().signal,
+    dataDir,
+    state: {
+      get: async () => null,
+      compareAndSet: async () => false,
+      list: async () => [],
+      delete: async () => {},
+    },
+    fetch,
+    onStop: () => {},
+    error: (code, message, options) => new AppError(code, message, options),
+    fail: () => {},
+  });
+  return identity;
+}
+
+/** A conversation in which these texts were said, 10 s apart, and whose pipeline is done. */
+export async function completedConversation(
+  { conversations, clock }: Pick<Domain, 'conversations' | 'clock'>,
+  userId: string,
+  texts: string[] = ['hello'],
+  { title = 'Title', category = 'other', source = 'omi' } = {},
+): Promise<{ id: string; segments: Segment[] }> {
+  const startedAt = clock.now();
+  const { id } = await conversations.open({
+    userId,
+    source,
+    deviceId: null,
+    language: 'en',
+    timeoutMs: 120_000,
+  });
+  const pieces = texts.map((text, index) => ({
+    text,
+    startAt: startedAt + index * 10_000,
+    endAt: startedAt + index * 10_000 + 2000,
+    speaker: 'SPEAKER_00',
+    sttProvider: 'test',
+  }));
+  const segments = await conversations.append({
+    userId,
+    conversationId: id,
+    stream: null,
+    startedAt,
+    pieces,
+  });
+  await conversations.finish(userId, id);
+  await conversations.complete(userId, id, {
+    title,
+    overview: 'Overview.',
+    category,
+    emoji: '🧠',
+    actionItems: [],
+    events: [],
+  });
+  return { id, segments };
+}
+
+type Told = { [Name in keyof Events]: Events[Name][0][] };
+
+function recorded(events: EventBus): Told {
+  const told: Told = {
+    segments: [],
+    'conversation.processing': [],
+    'conversation.processed': [],
+    'conversation.dropped': [],
+  };
+  events.on('segments', event => told.segments.push(event));
+  events.on('conversation.processing', event => told['conversation.processing'].push(event));
+  events.on('conversation.processed', event => told['conversation.processed'].push(event));
+  events.on('conversation.dropped', event => told['conversation.dropped'].push(event));
+  return told;
+}
+
+function recordedLog() {
+  const logged: { level: number; msg: string; [key: string]: unknown }[] = [];
+  const log = pino({ level: 'trace' }, { write: (line: string) => logged.push(JSON.parse(line)) });
+  return { log, logged };
+}
