@@ -152,7 +152,10 @@ export function createPluginHost(options: PluginHostOptions): PluginHost {
 
   async function loadStorage(name: string): Promise<Storage> {
     const entry = entries.find(candidate => candidate.name === name);
-    if (!entry) throw new AppError('config_error', `There is no plugin ${name} for storage`);
+    if (!entry) {
+      const known = entries.map(candidate => candidate.name).join(', ');
+      throw config.problem(['storage'], `names no plugin: "${name}"; known: ${known}`);
+    }
     if (entry.off) throw config.problem(['plugins', name], 'cannot be false: it is the storage');
     storageEntry = entry;
     const failure = await load(entry);

@@ -30,7 +30,7 @@ export function knownPlugins({ builtin, config, wanted = {} }: Selection): Known
 
   const foreign = Object.entries(sections).flatMap(([name, section]): KnownPlugin[] => {
     const use = section === false ? undefined : section.use;
-    if (name in builtin) return refuseClash(config, name, use);
+    if (Object.hasOwn(builtin, name)) return refuseClash(config, name, use);
     if (section === false) return [];
     if (typeof use !== 'string' || use === '') throw unknownPlugin(config, name, Object.keys(builtin));
     return [{ name, module: use, dir: config.dir, builtin: false, selected: true, off: false }];
