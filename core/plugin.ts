@@ -42,17 +42,20 @@ export interface PluginContext<Options> {
   clock: Clock;
   /** Aborted when the plugin is to stop, also while `setup` still runs. */
   signal: AbortSignal;
-  /** A directory of its own, created, mode 0700. */
+  /** A directory of its own, created, mode 0700. A storage plugin gets the data directory itself. */
   dataDir: string;
-  /** Small durable values of its own, in the database. Not there for storage plugins, which load before it. */
+  /** Small durable values of its own, in the database. Rejects for storage plugins, which load before it. */
   state: PluginState;
-  /** For addresses that the operator configured. */
+  /** For addresses that the operator configured. Aborted when the plugin stops. */
   fetch: typeof fetch;
   /** Undone newest first when the plugin stops or its setup fails; each has 5 seconds. */
   onStop(undo: () => void | Promise<void>): void;
   /** Makes the error that core understands. */
   error(code: ErrorCode, message: string, options?: { cause?: unknown; retryAfter?: number }): AppError;
-  /** Reports a death after setup: the plugin is shown as degraded and started again with backoff. */
+  /**
+   * Reports a death: the plugin is shown as degraded, undone, and started again with growing pauses, unless the
+   * error's code is one that trying again cannot help.
+   */
   fail(error: Error): void;
 }
 
