@@ -31,6 +31,8 @@ export interface Hearing {
   /** Where this connection began. */
   readonly startSample: number;
   readonly waiting: number;
+  /** Whether speech waits, or audio came since the last call without a whole silence in it: the conversation lives. */
+  isAlive(): boolean;
   readonly counts: { messages: number; held: number; badFrames: number };
   close(): void;
 }
@@ -60,8 +62,11 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
   const pending: Pending[] = [];
   const counts = { messages: 0, held: 0, badFrames: 0 };
   const timeoutSamples = connection.timeoutMs * SAMPLES_PER_MS;
-  /** Sample after which nothing was heard; null while the open conversation has heard nothing at all. */
-  let quietFrom: number | null = null;
+  /** Sample after which nothing was heard; null once the conversation ended by that, until speech begins the next. */
+  let quietFrom: number | null = stored.through;
+  /** Audio came since the last look, or is being judged. */
+  let audioCame = false;
+  let judging = false;
   let anchorAt = stored.anchorAt;
   let roomFreed = Promise.withResolvers<void>();
   signal.addEventListener('abort', () => roomFreed.resolve());
@@ -81,6 +86,7 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
 
   async function take(bytes: Uint8Array) {
     counts.messages += 1;
+    audioCame = true;
     if (!timeline.accept()) {
       counts.held += 1;
       return;
@@ -89,8 +95,10 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
     counts.badFrames += bad;
     const start = timeline.place(pcm.length);
     await pinAnchor(start + pcm.length);
+    judging = true;
     if (connection.customStt) skipTo(timeline.position);
     else await listen(start, pcm);
+    judging = false;
     await room();
   }
 
@@ -146,6 +154,11 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
     startSample,
     get waiting() {
       return pending.length;
+    },
+    isAlive() {
+      const alive = pending.length > 0 || ((audioCame || judging) && quietFrom !== null);
+      audioCame = false;
+      return alive;
     },
     counts,
     close() {

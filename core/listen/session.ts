@@ -25,7 +25,10 @@ export interface SessionDeps {
 
 /** Progress through silence is stored at most this often: a client that asked for `ack` waits for it. */
 const PROGRESS_MS = { ack: 1000, plain: 10_000 };
-/** While speech is heard or waits, the conversation is kept alive this often, or four times a timeout. */
+/**
+ * While audio comes, silence is counted in the stream's own time: the conversation's wall clock is set back this often,
+ * or four times a timeout.
+ */
 const TOUCH_MS = 5000;
 
 type Task = { kind: 'utterance'; entry: Pending } | { kind: 'finish' } | { kind: 'renew' };

@@ -25,15 +25,26 @@ export function countingStt(options: Record<string, unknown> = {}) {
   return { stt: ['counting'], plugins: { counting: { use, ...options } } };
 }
 
+/** One that ends with its test. */
 export async function openHouse(t: ExecutionContext, overrides: Overrides = {}): Promise<House> {
+  const house = await buildHouse(overrides);
+  t.teardown(house.stop);
+  return house;
+}
+
+/** Its directory goes when it stops, unless the caller brought one. */
+export async function buildHouse(overrides: Overrides = {}): Promise<House> {
   const dataDir = overrides.dataDir ?? (await mkdtemp(join(tmpdir(), 'earshot-')));
-  const loaded = loadConfig({ env: {}, cwd: dataDir, overrides: { host: '127.0.0.1', port: 0, ...overrides, dataDir } });
+  const loaded = loadConfig({
+    env: {},
+    cwd: dataDir,
+    overrides: { host: '127.0.0.1', port: 0, ...overrides, dataDir },
+  });
   const app = await createApp({ loaded, log: createLog({ level: 'silent', format: 'json' }), serving: true });
   const stop = async () => {
     await app.stop();
     if (!overrides.dataDir) await rm(dataDir, { recursive: true, force: true });
   };
-  t.teardown(stop);
   const { url } = await app.start();
   const [owner] = await app.commands['user.list']({});
   if (!owner) throw new Error('there is no first account');

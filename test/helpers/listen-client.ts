@@ -23,11 +23,12 @@ export async function connectListen(
   credential: string | null,
   query: Record<string, string | number> = {},
   path = '/v4/listen',
+  options: WebSocket.ClientOptions = {},
 ): Promise<ListenClient> {
   const address = new URL(path, url.replace(/^http/, 'ws'));
   for (const [name, value] of Object.entries(query)) address.searchParams.set(name, String(value));
   const headers = credential === null ? {} : { Authorization: `Bearer ${credential}` };
-  const socket = new WebSocket(address, { headers, perMessageDeflate: false });
+  const socket = new WebSocket(address, { headers, perMessageDeflate: false, ...options });
   const client = watch(socket);
   await once(socket, 'open');
   return client;
