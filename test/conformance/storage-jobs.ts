@@ -93,6 +93,7 @@ export const jobChecks: StorageCheck[] = [
       await jobs.enqueue(job('k', 10));
       const dead = await claimOne((await another()).jobs, 10, 100);
       assert.equal(await jobs.nextRunAt(['finish']), 110);
+      await jobs.enqueue(job('k', 20));
       assert.deepEqual(await jobs.claim(['finish'], 109, 100, 1), []);
       const alive = await claimOne(jobs, 110, 100);
       assert.equal(alive.attempts, 2);
@@ -102,6 +103,7 @@ export const jobChecks: StorageCheck[] = [
       assert.equal(await jobs.dead(dead, 'no'), false);
       assert.equal(await jobs.done(dead), false);
       assert.equal(await jobs.done(alive), true);
+      assert.equal(await jobs.nextRunAt(['finish']), null, 'what was asked for meanwhile is done with it');
     },
   },
   {

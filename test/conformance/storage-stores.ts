@@ -228,14 +228,17 @@ export const storeChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'a segment of a conversation that is not there is refused, and all that came with it',
+    title: 'a segment of a conversation that is not there is refused, with all the many that came along',
     async run({ storage: { users, conversations, segments } }) {
       await users.insert(user('anna'));
       const talk = conversation('c1', 'anna');
       await conversations.insert(talk);
-      const homeless = segment('s2', conversation('c2', 'anna'));
-      await assert.rejects(segments.upsert([segment('s1', talk), homeless]), { code: 'not_found' });
+      const many = Array.from({ length: 1200 }, (_, index) => segment(`s${index}`, talk));
+      const homeless = segment('homeless', conversation('c2', 'anna'));
+      await assert.rejects(segments.upsert([...many, homeless]), { code: 'not_found' });
       assert.equal(await segments.count('anna', 'c1'), 0);
+      await segments.upsert(many);
+      assert.equal(await segments.count('anna', 'c1'), 1200);
     },
   },
   {

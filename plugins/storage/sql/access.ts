@@ -36,7 +36,6 @@ export function createAccess(
 ): {
   outside: Access;
   transaction: TransactionRunner;
-  translate: (verb: string, thrown: unknown) => unknown;
 } {
   const current = new AsyncLocalStorage<Running>();
 
@@ -64,10 +63,14 @@ export function createAccess(
       case 'orphan':
         return error('not_found', `${verb}: what it belongs to is not there`, { cause });
       case 'busy':
-        return error('unavailable', `The ${place} is in use by another process; try again`, {
-          cause,
-          retryAfter: 1,
-        });
+        return error(
+          'unavailable',
+          `The ${place} is busy: another process, or a transaction that does not end, holds it`,
+          {
+            cause,
+            retryAfter: 1,
+          },
+        );
       case 'full':
         return error('unavailable', `No space left for the ${place}`, { cause });
       case 'damaged':
@@ -78,6 +81,8 @@ export function createAccess(
         );
       case 'no_schema':
         return error('unavailable', `The ${place} has not been set up yet: start the server once`, { cause });
+      case 'other':
+        return error('internal', `The ${place} failed at ${verb}: ${reasonOf(cause)}`, { cause });
       case null:
         return cause;
     }
@@ -149,5 +154,11 @@ export function createAccess(
     if (ms > SLOW_TRANSACTION_MS) log.warn({ transaction: name, ms }, 'slow transaction');
   }
 
-  return { outside, transaction, translate };
+  return { outside, transaction };
+}
+
+/** The database's own words: knex puts the whole statement before them. */
+function reasonOf(cause: unknown): string {
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return message.split(' - ').pop() ?? message;
 }

@@ -72,14 +72,20 @@ function filtered(query: ConversationQuery, filter: ConversationFilter): Convers
   return query;
 }
 
-export function segmentStore({ read, write }: Access): SegmentStore {
+/** SQLite takes at most 500 of them. */
+const ROWS_A_STATEMENT = 250;
+
+export function segmentStore({ read, atomic }: Access): SegmentStore {
   return {
     async upsert(segments) {
       if (segments.length === 0) return;
-      // in one statement, so that it is all or nothing also outside a transaction
-      await write('segments.upsert', db =>
-        db(Segments.tableName).insert(segmentRows(segments)).onConflict(['user_id', 'id']).merge(),
-      );
+      const rows = segmentRows(segments);
+      await atomic('segments.upsert', async db => {
+        for (let first = 0; first < rows.length; first += ROWS_A_STATEMENT) {
+          const some = rows.slice(first, first + ROWS_A_STATEMENT);
+          await db(Segments.tableName).insert(some).onConflict(['user_id', 'id']).merge();
+        }
+      });
     },
     list: (userId, conversationIds) =>
       read('segments.list', db =>

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 
-/** What a driver's error means to us; null for one that means nothing in particular. */
-export type Fault = 'duplicate' | 'orphan' | 'busy' | 'damaged' | 'full' | 'no_schema' | null;
+/** What a driver's error means to us; null for an error that is none of the driver's. */
+export type Fault = 'duplicate' | 'orphan' | 'busy' | 'damaged' | 'full' | 'no_schema' | 'other' | null;
 
 /**
  * All that differs from one database to another. Everything else in this folder is written once, in SQL that SQLite

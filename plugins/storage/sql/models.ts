@@ -23,6 +23,7 @@ function table<Row extends object>({ name, id, json = [], booleans = [], derived
     static override tableName = name;
     static override idColumn = id;
     static override jsonAttributes = json;
+    static override useLimitInFirst = true; // or `first` reads every row and drops the rest
     static override columnNameMappers = snakeCaseMappers();
 
     override $parseDatabaseJson(columns: Pojo): Pojo {

@@ -169,5 +169,6 @@ function fault(thrown: unknown): Fault {
   if (!('code' in thrown) || typeof thrown.code !== 'string') return null;
   const { code, message } = thrown;
   if (code === 'SQLITE_ERROR' && message.includes('no such table')) return 'no_schema';
-  return FAULTS.find(([prefix]) => code.startsWith(prefix))?.[1] ?? null;
+  if (!code.startsWith('SQLITE_')) return null;
+  return FAULTS.find(([prefix]) => code.startsWith(prefix))?.[1] ?? 'other';
 }
