@@ -86,7 +86,7 @@ function remedy(thrown: unknown): string {
   if (code === 'ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING') {
     return 'a package must hold JavaScript: Node strips types outside of node_modules only';
   }
-  return message;
+  return thrown instanceof SyntaxError ? `${message} (running it with node shows the line)` : message;
 }
 
 function broken(source: PluginSource, reason: string, cause?: unknown): AppError {
