@@ -8,7 +8,7 @@ import { MAX_ATTEMPTS, retryDelayMs } from './retry.ts';
  * What became of a run: nothing more to do, run again at an instant (which is no failure), or results to store: they
  * are committed in one transaction with the end of the job, so both are true or neither.
  */
-export type JobResult = void | { again: number } | { commit: (tx: Stores) => Promise<void> };
+type JobResult = void | { again: number } | { commit: (tx: Stores) => Promise<void> };
 
 /**
  * Does one job. A throw is a failure: the job is tried again with growing waits, and given up after the last.
