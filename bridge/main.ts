@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { type Logger, pino, stdTimeFunctions } from 'pino';
 import pretty from 'pino-pretty';
 import { z } from 'zod';
-import { environment, loadConfig } from '../config/load.ts';
+import { environment, type LoadedConfig, loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { type Clock, createClock } from './clock.ts';
 import { type DeviceLimits, startDevices } from './devices.ts';
@@ -175,35 +175,52 @@ async function loadDrivers(paths: string[], dir: string): Promise<Driver[]> {
 
 // ── run by itself ───────────────────────────────────────────────────────────────────────────────────────────────
 
-async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      simulate: { type: 'string' },
-      json: { type: 'boolean', default: false },
-      loop: { type: 'boolean', default: false },
-      config: { type: 'string' },
-    },
-  });
+/**
+ * Runs the bridge until a signal, or the end of a parent that started us with a channel. Its caller exits then:
+ * Bluetooth libraries never let go of the process.
+ * @param options `simulate`: a WAV file; `loop`: again and again; `json`: events on standard output, one a line
+ */
+export async function runBridge(
+  { config, dir }: Pick<LoadedConfig, 'config' | 'dir'>,
+  options: { simulate?: string | undefined; loop?: boolean | undefined; json?: boolean | undefined },
+): Promise<void> {
+  const { simulate, loop = false, json } = options;
+  const stopped = stopRequest();
   globalThis.console = new Console(process.stderr, process.stderr); // Bluetooth libraries print; stdout is for events
-  const { config, dir } = loadConfig({ env: environment, file: values.config });
   const log = createLog(config.log);
   const bridge = await startBridge({
     config,
     log,
     clock: createClock(Date.now),
-    ...(values.simulate ? { simulate: { audio: values.simulate, loop: values.loop } } : {}),
+    ...(simulate ? { simulate: { audio: simulate, loop } } : {}),
     configDir: dir,
     onEvent: event => {
-      if (values.json) process.stdout.write(`${JSON.stringify(event)}\n`);
+      if (json) process.stdout.write(`${JSON.stringify(event)}\n`);
       else log.debug(event, 'event');
     },
   });
-  const stop = (name: NodeJS.Signals) => {
-    log.info({ signal: name }, 'stopping');
-    void bridge.stop().finally(() => process.exit(0));
-  };
-  process.once('SIGINT', stop);
-  process.once('SIGTERM', stop);
+  log.info({ reason: await stopped }, 'stopping');
+  await bridge.stop();
+}
+
+/** Resolves with what asked. */
+function stopRequest(): Promise<string> {
+  return new Promise(resolve => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, resolve);
+    process.on('disconnect', () => resolve('parent gone'));
+  });
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      simulate: { type: 'string' },
+      json: { type: 'boolean' },
+      loop: { type: 'boolean' },
+      config: { type: 'string' },
+    },
+  });
+  await runBridge(loadConfig({ env: environment, file: values.config }), values);
 }
 
 function createLog({ level, format }: Config['log']): Logger {
@@ -221,8 +238,11 @@ function createLog({ level, format }: Config['log']): Logger {
 }
 
 if (import.meta.main) {
-  main().catch((error: unknown) => {
-    process.stderr.write(`earshot bridge: ${error instanceof Error ? error.message : error}\n`);
-    process.exit(1);
-  });
+  main().then(
+    () => process.exit(0),
+    (error: unknown) => {
+      process.stderr.write(`error: ${error instanceof Error ? error.message : error}\n`);
+      process.exit(1);
+    },
+  );
 }

@@ -5,7 +5,7 @@ export function renderStatus(status: Status): string {
   const account = status.users[0];
   const blocks = [
     [headline(status)],
-    status.ready.flatMap(renderPart),
+    status.url ? status.ready.flatMap(renderPart) : [], // nothing is loaded while it does not run
     account ? signIn(account) : ['No account yet:    npx earshot user add <name>'],
     [
       `Data:              ${status.dataDir}`,

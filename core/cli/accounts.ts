@@ -1,0 +1,78 @@
+import type { Command } from 'commander';
+import { perform, print, settingsOf } from './house.ts';
+
+interface Output {
+  json?: boolean;
+}
+
+/** `user add`, `user list`, `token`, `key`: accounts and their credentials. */
+export function addAccountCommands(program: Command): void {
+  const user = program
+    .command('user')
+    .description('accounts of this server')
+    .addHelpText('after', '\nExample: earshot user add ada');
+  addUserAdd(user);
+  addUserList(user);
+  addToken(program);
+  addKey(program);
+}
+
+function addUserAdd(user: Command): void {
+  user
+    .command('add <name>')
+    .description('add an account')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot user add ada')
+    .action(async (name: string, { json }: Output, command: Command) => {
+      const added = await perform(settingsOf(command), 'user.add', { name });
+      print(json, added, `Added ${added.name} (${added.id}).`);
+    });
+}
+
+function addUserList(user: Command): void {
+  user
+    .command('list')
+    .description('list the accounts, oldest first')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot user list --json')
+    .action(async ({ json }: Output, command: Command) => {
+      const users = await perform(settingsOf(command), 'user.list', {});
+      const lines = users.map(({ id, name, createdAt }) => `${id}  ${createdAt}  ${name}`);
+      print(json, { users }, lines.join('\n') || 'There is no account yet: earshot user add <name>');
+    });
+}
+
+function addToken(program: Command): void {
+  program
+    .command('token <user>')
+    .description('print a new ID token: everything its owner may do, for one who signs in')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot token ada')
+    .action(async (user: string, { json }: Output, command: Command) => {
+      const answer = await perform(settingsOf(command), 'token', { user });
+      print(json, answer, answer.token);
+    });
+}
+
+function addKey(program: Command): void {
+  program
+    .command('key <user>')
+    .description('make an API key and print it: it is shown this once, and lasts until it is revoked')
+    .requiredOption('--scopes <list>', 'what it may do: listen, conversations:read, … by commas', byCommas)
+    .option('--name <name>', 'what it is for, in lists of keys')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot key ada --scopes listen --name pendant')
+    .action(async (user: string, options: KeyOptions, command: Command) => {
+      const { json, scopes, name } = options;
+      const answer = await perform(settingsOf(command), 'key', { user, scopes, name });
+      print(json, answer, answer.key);
+    });
+}
+interface KeyOptions extends Output {
+  scopes: string[];
+  name?: string;
+}
+
+function byCommas(text: string): string[] {
+  return text.split(',');
+}

@@ -1,0 +1,31 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { settingsOf } from './house.ts';
+
+export interface DemoOptions {
+  audio?: string;
+  limit: number;
+  exit?: boolean;
+  json?: boolean;
+}
+
+/** `demo`: the whole way from a simulated wearable to a finished conversation, on a server of its own. */
+export function addDemo(program: Command): void {
+  program
+    .command('demo')
+    .description('show the whole way from a simulated wearable to a finished conversation')
+    .option('--audio <file>', 'what is said: a 16-bit WAV file (default: a recording that comes along)')
+    .option('--exit', 'end after the first finished conversation')
+    .option('--limit <s>', 'seconds that it may take beyond the recording itself', seconds, 90)
+    .option('--json', 'one JSON object per event, the conversation as GET answers it last')
+    .addHelpText('after', '\nExample: earshot demo --exit')
+    .action(async (options: DemoOptions, command: Command) => {
+      const { demo } = await import('./demo-performance.ts'); // loads codecs and more
+      await demo(options, settingsOf(command));
+    });
+}
+
+function seconds(text: string): number {
+  const number = Number(text);
+  if (number > 0 && Number.isFinite(number)) return number;
+  throw new InvalidArgumentError('It must be a number of seconds above 0.');
+}

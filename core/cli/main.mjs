@@ -1,0 +1,74 @@
+#!/usr/bin/env node
+// The `earshot` command. Plain JavaScript for any Node from 18 on: it runs itself again under the Node that the
+// project brings along, and there hands over to program.ts (program.js where the sources were emitted).
+import { spawn } from 'node:child_process';
+import { existsSync, realpathSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const NEEDED_MAJOR = 24;
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+
+function main() {
+  dieWithParent();
+  const node = projectNode();
+  if (node && node !== realpathSync(process.execPath)) return runUnder(node);
+  if (Number.parseInt(process.versions.node, 10) >= NEEDED_MAJOR) return runProgram();
+  process.stderr.write(
+    `error: this is Node ${process.version}, Earshot needs ${NEEDED_MAJOR}; npm install brings it\n`,
+  );
+  process.exit(1);
+}
+
+/** The executable of the npm package `node`, beside us or in the project that we are installed in; null without. */
+function projectNode() {
+  try {
+    const home = dirname(createRequire(import.meta.url).resolve('node/package.json'));
+    const file = join(home, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
+    return existsSync(file) ? realpathSync(file) : null;
+  } catch {
+    return null;
+  }
+}
+
+function runUnder(node) {
+  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+    // The channel tells the child that we are gone, whatever ended us.
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+  });
+  for (const signal of SIGNALS) {
+    process.on(signal, () => {
+      // A terminal sends Ctrl-C to the child as well; a second one would mean "at once".
+      if (signal === 'SIGINT' && process.stdin.isTTY) return;
+      child.kill(signal);
+    });
+  }
+  child.on('error', error => {
+    process.stderr.write(`error: cannot run ${node} (${error.message}); npm install repairs it\n`);
+    process.exit(1);
+  });
+  child.on('exit', (code, signal) => {
+    if (!signal) process.exit(code ?? 1);
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  });
+}
+
+async function runProgram() {
+  process.stdout.on('error', error => process.exit(error.code === 'EPIPE' ? 0 : 1));
+  const program = ['program.ts', 'program.js']
+    .map(name => new URL(name, import.meta.url))
+    .find(url => existsSync(url));
+  const { run } = await import(program.href);
+  process.exit(await run(process.argv.slice(2)));
+}
+
+/** Started with a channel: its end is the end of whoever started us. */
+function dieWithParent() {
+  if (!process.channel) return;
+  process.on('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+  process.channel.unref();
+}
+
+main();

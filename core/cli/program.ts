@@ -1,0 +1,69 @@
+import { Command, CommanderError } from 'commander';
+import { ConfigError } from '../../config/load.ts';
+import { version } from '../version.ts';
+import { addAccountCommands } from './accounts.ts';
+import { addBridge } from './bridge.ts';
+import { addDemo } from './demo.ts';
+import { addServe } from './serve.ts';
+import { addStatus } from './status.ts';
+import { addStream } from './stream.ts';
+
+const EXIT = { done: 0, failure: 1, usage: 2 };
+
+/**
+ * The command line: does what `argv` says and resolves to the exit status. An error is one line on standard error.
+ * @param argv without the executable and the script
+ */
+export async function run(argv: string[]): Promise<number> {
+  const program = createProgram();
+  try {
+    if (argv.length === 0) program.outputHelp();
+    else await program.parseAsync(argv, { from: 'user' });
+    return EXIT.done;
+  } catch (error) {
+    if (error instanceof CommanderError) return judgeUsage(error);
+    complain(messageOf(error));
+    return EXIT.failure;
+  }
+}
+
+function createProgram(): Command {
+  const program = new Command('earshot')
+    .description('A self-hosted platform for AI wearables.')
+    .version(version)
+    .option('--config <file>', 'configuration file (default: earshot.yaml, where there is one)')
+    .option('--data-dir <dir>', 'where the database, keys and models live')
+    .configureOutput({
+      outputError: text => complain(text.replace(/^error: /, '')),
+      writeErr() {}, // would be the whole help, where a command is missing
+    })
+    .exitOverride()
+    .addHelpText('after', '\nExample: earshot serve');
+  addServe(program);
+  addBridge(program);
+  addDemo(program);
+  addStream(program);
+  addAccountCommands(program);
+  addStatus(program);
+  return program;
+}
+
+/** Commander has said what is wrong, but for a missing command: there it would have printed the help. */
+function judgeUsage({ code, exitCode }: CommanderError): number {
+  if (exitCode === 0) return EXIT.done;
+  if (code === 'commander.help') complain('a command is missing; --help lists them');
+  return EXIT.usage;
+}
+
+function complain(text: string): void {
+  process.stderr.write(`error: ${oneLine(text)}\n`);
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof ConfigError) return error.problems.join('; ');
+  return error instanceof Error ? error.message : String(error);
+}
+
+function oneLine(text: string): string {
+  return text.trim().replace(/\s*\n\s*/g, ' ');
+}

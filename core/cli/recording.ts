@@ -1,0 +1,74 @@
+import { readFile } from 'node:fs/promises';
+import { Encoder } from '@evan/opus/wasm/index.mjs';
+import type { Codec } from '../audio/codecs.ts';
+import { mixToMono, parseWav, samplesToBytes, type Wav } from '../audio/pcm.ts';
+import { AppError } from '../errors.ts';
+
+/** One binary message of `/v4/listen`. */
+export interface Packet {
+  bytes: Uint8Array;
+  /** Of audio in it. */
+  ms: number;
+}
+
+const PCM_PACKET_MS = 100;
+
+/** How each codec's messages are made. */
+const PACKERS: Record<Codec, (samples: Int16Array, sampleRate: number) => Generator<Packet>> = {
+  pcm16: packPcm16,
+  opus: (samples, sampleRate) => packOpus(samples, sampleRate, 10),
+  opus_fs320: (samples, sampleRate) => packOpus(samples, sampleRate, 20),
+};
+
+/** Reads a WAV file of 16-bit PCM. Its errors name the file. */
+export async function readRecording(file: string): Promise<Wav> {
+  const bytes = await readFile(file).catch(error => {
+    const reason = error.code === 'ENOENT' ? 'there is no such file' : error.message;
+    throw new AppError('not_found', `${file}: ${reason}`, { cause: error });
+  });
+  try {
+    return parseWav(bytes);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    throw new AppError(error.code, `${file}: ${error.message}`, { cause: error });
+  }
+}
+
+/** The recording as messages of this codec: mono, at its own sample rate, which `checkFormat` has to allow. */
+export function packetsOf(wav: Wav, codec: Codec): Generator<Packet> {
+  return PACKERS[codec](mixToMono(wav.samples, wav.channels), wav.sampleRate);
+}
+
+function* packPcm16(samples: Int16Array, sampleRate: number): Generator<Packet> {
+  const size = Math.round((sampleRate * PCM_PACKET_MS) / 1000);
+  for (let at = 0; at < samples.length; at += size) {
+    const chunk = samples.subarray(at, at + size);
+    yield { bytes: samplesToBytes(chunk), ms: (chunk.length * 1000) / sampleRate };
+  }
+}
+
+/** The last packet is filled up with silence. */
+function* packOpus(samples: Int16Array, sampleRate: number, packetMs: number): Generator<Packet> {
+  const encoder = new Encoder({ channels: 1, sample_rate: opusRate(sampleRate), application: 'voip' });
+  const frame = new Int16Array((sampleRate * packetMs) / 1000);
+  try {
+    for (let at = 0; at < samples.length; at += frame.length) {
+      frame.fill(0);
+      frame.set(samples.subarray(at, at + frame.length));
+      yield { bytes: encoder.encode(frame), ms: packetMs };
+    }
+  } finally {
+    encoder.drop();
+  }
+}
+
+const OPUS_RATES = [8000, 12000, 16000, 24000, 48000] as const;
+
+function opusRate(sampleRate: number) {
+  const rate = OPUS_RATES.find(known => known === sampleRate);
+  if (rate) return rate;
+  throw new AppError(
+    'unsupported_media',
+    `Opus cannot carry ${sampleRate} Hz, only ${OPUS_RATES.join(', ')}`,
+  );
+}

@@ -1,0 +1,16 @@
+import type { Command } from 'commander';
+import { renderStatus } from '../status.ts';
+import { perform, print, settingsOf } from './house.ts';
+
+/** `status`: what works, and the cure for what does not. */
+export function addStatus(program: Command): void {
+  program
+    .command('status')
+    .description('tell where the server listens, what is ready, and what makes the rest ready')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot status')
+    .action(async ({ json }: { json?: boolean }, command: Command) => {
+      const status = await perform(settingsOf(command), 'status', {});
+      print(json, status, renderStatus(status).trimEnd());
+    });
+}

@@ -1,0 +1,51 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Codec } from '../audio/codecs.ts';
+import { print, settingsOf } from './house.ts';
+
+export interface StreamOptions {
+  url?: string;
+  key?: string;
+  user?: string;
+  codec: Codec;
+  speed: number;
+  language: string;
+  conversationTimeout: number;
+  finish?: boolean;
+  json?: boolean;
+}
+
+const CODECS: Codec[] = ['pcm16', 'opus', 'opus_fs320'];
+
+/** `stream`: a recording goes to the server as if a device sent it. */
+export function addStream(program: Command): void {
+  program
+    .command('stream <file>')
+    .description('send a WAV file to the server as a device would, and show what becomes of it')
+    .option('--speed <n>', 'times real time', positive, 1)
+    .addOption(new Option('--codec <codec>', 'how to send it').choices(CODECS).default('pcm16'))
+    .option('--language <code>', 'language spoken, or multi', 'en')
+    .option('--conversation-timeout <s>', 'seconds of silence that end the conversation', timeout, 5)
+    .option('--finish', 'end the conversation with the file, without waiting for silence')
+    .option('--user <name>', 'whose conversation it is (default: the configured account)')
+    .option('--key <key>', 'an API key with scope listen, instead of --user')
+    .option('--url <url>', 'a server elsewhere, ws://host:port; needs --key')
+    .option('--json', 'answer as one JSON object, at the end')
+    .addHelpText('after', '\nExample: earshot stream recording.wav --speed 4 --finish')
+    .action(async (file: string, options: StreamOptions, command: Command) => {
+      const { stream, summary } = await import('./recording-sender.ts'); // loads codecs and more
+      const outcome = await stream(file, options, settingsOf(command));
+      print(options.json, outcome, summary(outcome));
+    });
+}
+
+function positive(text: string): number {
+  const number = Number(text);
+  if (number > 0 && Number.isFinite(number)) return number;
+  throw new InvalidArgumentError('It must be a number above 0.');
+}
+
+function timeout(text: string): number {
+  const seconds = Number(text);
+  if (Number.isInteger(seconds) && seconds >= 2 && seconds <= 14400) return seconds;
+  throw new InvalidArgumentError('It must be a whole number of seconds, 2 to 14400.');
+}

@@ -1,0 +1,40 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { LoadedConfig } from '../config/load.ts';
+import { createApp } from './app.ts';
+import type { Log } from './log.ts';
+import { renderStatus } from './status.ts';
+
+/** A stop that takes longer is cut off. */
+const STOP_MS = 10_000;
+
+/**
+ * Runs the server until it is told to stop: by a signal, or by the end of the parent that started it with an IPC
+ * channel, which is sent `{ event: 'listening', url }`. Resolves to whether it stopped in time; its caller exits then.
+ */
+export async function serve(loaded: LoadedConfig, log: Log): Promise<boolean> {
+  const stopped = stopRequest();
+  const app = await createApp({ loaded, log, serving: true });
+  try {
+    const { url } = await app.start();
+    process.send?.({ event: 'listening', url });
+    process.stderr.write(`${renderStatus(await app.status())}\n`);
+    log.info({ reason: await stopped }, 'stopping');
+  } catch (error) {
+    await stopInTime(app);
+    throw error;
+  }
+  return stopInTime(app);
+}
+
+async function stopInTime(app: { stop(): Promise<void> }): Promise<boolean> {
+  const late = sleep(STOP_MS, false);
+  return Promise.race([app.stop().then(() => true), late]);
+}
+
+/** Resolves with what asked. */
+function stopRequest(): Promise<string> {
+  return new Promise(resolve => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, resolve);
+    process.on('disconnect', () => resolve('parent gone'));
+  });
+}
