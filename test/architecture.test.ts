@@ -1,0 +1,271 @@
+import { readFileSync } from 'node:fs';
+import { glob } from 'node:fs/promises';
+import { isBuiltin } from 'node:module';
+import { matchesGlob, posix } from 'node:path';
+import test from 'ava';
+
+/** Who may import whom. The first row that matches a file is its rule; a file without a row breaks the test. */
+interface Rule {
+  from: string[];
+  /** Files of the project, beside those of its own row. */
+  may?: string[];
+  /** Files of which it may import types, no more. */
+  types?: string[];
+  /** Packages and built-in modules, where not all are allowed. */
+  packages?: string[];
+  /** Nothing of it is left when types are stripped. */
+  typesOnly?: true;
+}
+
+const CONTRACTS = ['core/model.ts', 'core/plugin.ts', 'bridge/driver.ts'];
+const COMMON = ['core/{errors,log,events,jobs,retry}.ts'];
+const CONTROL = ['core/{control,status,unix-socket,version}.ts'];
+const CONFIG = ['config/{load,schema}.ts'];
+
+/** Folders of plugins: one does not reach into another. */
+const PLUGIN_KINDS = [
+  ...['stt', 'vad', 'storage', 'vectors', 'embedder', 'llm', 'translator'],
+  ...['speakers', 'identity', 'notify', 'webhook', 'page'],
+];
+
+const RULES: Rule[] = [
+  { from: CONTRACTS, types: ['core/**'], packages: ['zod'], typesOnly: true },
+  { from: COMMON, types: CONTRACTS },
+  { from: CONTROL, may: COMMON, types: CONTRACTS },
+  {
+    from: ['core/audio/**'],
+    may: COMMON,
+    types: CONTRACTS,
+    packages: ['@evan/opus/**', '@echogarden/speex-resampler-wasm/**'],
+  },
+  { from: ['core/listen/protocol.ts'], packages: ['zod'] },
+  { from: ['core/domain/**'], may: COMMON, types: CONTRACTS },
+  {
+    from: ['core/listen/**'],
+    may: ['core/{domain,audio}/**', 'core/listen/protocol.ts', ...COMMON],
+    types: CONTRACTS,
+  },
+  { from: ['core/pipeline/**'], may: ['core/domain/**', ...COMMON], types: CONTRACTS },
+  { from: ['core/delivery/**'], may: ['core/domain/**', ...COMMON], types: CONTRACTS },
+  {
+    from: ['core/http/**'],
+    may: ['core/{domain,delivery,listen,pipeline}/**', ...COMMON],
+    types: ['config/schema.ts', ...CONTRACTS],
+  },
+  { from: ['core/{plugin-*,builtin-plugins}.ts'], may: [...COMMON, ...CONFIG], types: CONTRACTS },
+  { from: ['core/{app,tokens}.ts'], may: ['core/**', ...CONFIG] },
+  { from: ['core/{main,serve}.ts'], may: ['core/app.ts', ...COMMON, ...CONTROL, ...CONFIG] },
+  {
+    from: ['core/cli/**'],
+    may: [
+      'core/{app,serve}.ts',
+      'core/audio/*.ts',
+      'core/listen/protocol.ts',
+      'bridge/main.ts',
+      'config/load.ts',
+      ...COMMON,
+      ...CONTROL,
+    ],
+    types: CONTRACTS,
+  },
+  ...PLUGIN_KINDS.map(kind => ({ from: [`plugins/${kind}/**`], types: ['core/**'] })),
+  {
+    from: ['bridge/**'],
+    may: ['core/listen/protocol.ts', ...CONFIG],
+  },
+  { from: ['config/**'] },
+];
+
+/** What has one owner: the word, as it stands in code outside of comments and strings. */
+const OWNED_WORDS: { what: string; pattern: RegExp; among?: string; owners: string[] }[] = [
+  { what: 'process.env', pattern: /\bprocess\s*\.\s*env\b/, owners: ['config/load.ts', 'config/setup.mjs'] },
+  {
+    what: 'process.exit',
+    pattern: /\bprocess\s*\.\s*exit\s*\(/,
+    owners: [
+      'core/main.ts',
+      'bridge/main.ts',
+      'core/cli/main.mjs',
+      'config/setup.mjs',
+      'plugins/stt/engine/serve.ts', // a recogniser's own process
+    ],
+  },
+  { what: 'Date.now', pattern: /\bDate\s*\.\s*now\b/, owners: ['core/app.ts', 'bridge/main.ts'] },
+  {
+    what: 'fetch',
+    pattern: /(?<![.\w])fetch\s*\(/,
+    among: 'core/**',
+    owners: ['core/delivery/outbound.ts', 'core/cli/**'],
+  },
+];
+
+/** Packages with one owner. */
+const OWNED_PACKAGES: { pattern: RegExp; owners: string[] }[] = [
+  { pattern: /^(koa|koa-.*|@koa\/.*)$/, owners: ['core/http/**'] },
+  { pattern: /^(knex|objection|better-sqlite3)(\/.*)?$/, owners: ['plugins/storage/**'] },
+  { pattern: /(noble|bluetooth-hci-socket)/, owners: ['bridge/radio.ts'] },
+  { pattern: /^(tsyringe|reflect-metadata)$/, owners: ['core/app.ts'] },
+  { pattern: /^(node:)?process$/, owners: [] }, // it would hide process.env and process.exit
+];
+
+type Sources = ReadonlyMap<string, string>;
+
+/** Everything in these sources that the tables above forbid, one line each. */
+function violations(sources: Sources): string[] {
+  return [...sources].flatMap(([file, source]) => {
+    const rule = RULES.find(({ from }) => matches(file, from));
+    if (!rule) return [`${file} has no rule`];
+    const code = withoutComments(source);
+    return [
+      ...importsOf(code).flatMap(entry => judgeImport(file, rule, entry)),
+      ...judgeWords(file, withoutStrings(code)),
+      ...(rule.typesOnly && !isTypesOnly(source) ? [`${file} holds more than types`] : []),
+    ];
+  });
+}
+
+interface Import {
+  target: string;
+  isType: boolean;
+}
+
+function judgeImport(file: string, rule: Rule, { target, isType }: Import): string[] {
+  if (!target.startsWith('.')) return judgePackage(file, rule, target, isType);
+  const imported = posix.join(posix.dirname(file), target);
+  const isAllowed =
+    matches(imported, [...rule.from, ...(rule.may ?? [])]) || (isType && matches(imported, rule.types ?? []));
+  return isAllowed ? [] : [`${file} imports ${imported}`];
+}
+
+function judgePackage(file: string, rule: Rule, name: string, isType: boolean): string[] {
+  const owned = OWNED_PACKAGES.find(({ pattern }) => pattern.test(name));
+  if (owned && !matches(file, owned.owners)) return [`${file} imports ${name}`];
+  if (isType || !rule.packages || matches(name, rule.packages)) return [];
+  return [`${file} imports ${isBuiltin(name) ? 'the built-in ' : ''}${name}`];
+}
+
+function judgeWords(file: string, code: string): string[] {
+  return OWNED_WORDS.filter(
+    ({ pattern, among, owners }) =>
+      pattern.test(code) && !matches(file, owners) && (!among || matches(file, [among])),
+  ).map(({ what }) => `${file} uses ${what}`);
+}
+
+function matches(file: string, globs: readonly string[]): boolean {
+  return globs.some(pattern => matchesGlob(file, pattern));
+}
+
+const STRING = /'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\[\s\S]|[^`\\])*`/;
+const COMMENT_OR_STRING = new RegExp(`\\/\\*[\\s\\S]*?\\*\\/|\\/\\/[^\\n]*|${STRING.source}`, 'g');
+
+function withoutComments(source: string): string {
+  return source.replace(COMMENT_OR_STRING, found => (found.startsWith('/') ? ' ' : found));
+}
+
+function withoutStrings(code: string): string {
+  // What stands inside ${…} of a template is code, and stays.
+  return code.replace(new RegExp(STRING.source, 'g'), text =>
+    text.startsWith('`') ? [...text.matchAll(/\$\{([^}]*)\}/g)].map(([, inner]) => inner).join(' ') : "''",
+  );
+}
+
+/** Static and dynamic imports, re-exports, and `require`, of literal names. */
+function importsOf(code: string): Import[] {
+  const statics = code.matchAll(/^\s*(import|export)\b([^;'"`]*?)\bfrom\s*['"]([^'"]+)['"]/gm);
+  const others = code.matchAll(/\bimport\s*['"]([^'"]+)['"]|\b(?:import|require)\s*\(\s*['"]([^'"]+)['"]/g);
+  return [
+    ...[...statics].map(([, , clause = '', target = '']) => ({ target, isType: isTypeClause(clause) })),
+    ...[...others].map(([, bare, called]) => ({ target: bare ?? called ?? '', isType: false })),
+  ];
+}
+
+function isTypeClause(clause: string): boolean {
+  if (/^\s*type\b/.test(clause)) return true;
+  const names = /^\s*\{([^}]*)\}\s*$/
+    .exec(clause)?.[1]
+    ?.split(',')
+    .map(name => name.trim());
+  return names?.filter(Boolean).every(name => name.startsWith('type ')) ?? false;
+}
+
+/** The sources are formatted: what begins in the first column is a statement. */
+function isTypesOnly(source: string): boolean {
+  const statements = withoutComments(source).match(/^\w.*$/gm) ?? [];
+  return statements.every(line => /^(import type|export type|export interface|type|interface)\b/.test(line));
+}
+
+const ROOT = new URL('..', import.meta.url).pathname;
+
+async function realSources(): Promise<Sources> {
+  const sources = new Map<string, string>();
+  for await (const file of glob('{core,plugins,bridge,config}/**/*.{ts,mjs}', { cwd: ROOT })) {
+    if (!file.endsWith('.d.ts')) sources.set(file, readFileSync(`${ROOT}/${file}`, 'utf8'));
+  }
+  return sources;
+}
+
+test('every source file imports only what its place allows, and owners own alone', async t => {
+  const sources = await realSources();
+  t.true(sources.size > 50);
+  t.true(sources.has('core/main.ts') && sources.has('bridge/main.ts'));
+  t.deepEqual(violations(sources), []);
+});
+
+test('the rules catch offenders', t => {
+  const offenders = {
+    'core/model.ts': 'export const answer = 42;',
+    'core/plugin.ts': "import { z } from 'zod';\nexport type A = z.infer<typeof z>;\nz.string();",
+    'core/audio/pcm.ts':
+      "import { readFile } from 'node:fs/promises';\nimport { users } from '../domain/users.ts';",
+    'core/domain/users.ts': "export * from '../listen/session.ts';\nconst now = Date.now();",
+    'core/listen/session.ts': "const server = await import('../http/server.ts');",
+    'core/listen/protocol.ts': "import { Codec } from '../audio/codecs.ts';",
+    'core/pipeline/finish.ts':
+      "import {\n  type A,\n  send,\n} from '../delivery/outbound.ts';\nawait fetch('http://x');",
+    'core/http/server.ts': "import { createApp } from '../app.ts';",
+    'core/cli/serve.ts': "import { createUsers } from '../domain/users.ts';",
+    'core/loose.ts': '',
+    'core/jobs.ts': "import Koa from 'koa';\nif (process.env.X) process.exit(1);",
+    'plugins/stt/acme.ts':
+      "import { AppError } from '../../core/errors.ts';\nimport knex from 'knex';\nimport { hash } from '../identity/local.ts';",
+    'bridge/uplink.ts':
+      "import { connect } from '../core/listen/session.ts';\nrequire('@abandonware/noble');",
+    'config/load.ts': "import { env } from 'node:process';\nimport { container } from 'tsyringe';",
+  };
+  t.deepEqual(violations(new Map(Object.entries(offenders))), [
+    'core/model.ts holds more than types',
+    'core/plugin.ts holds more than types',
+    'core/audio/pcm.ts imports the built-in node:fs/promises',
+    'core/audio/pcm.ts imports core/domain/users.ts',
+    'core/domain/users.ts imports core/listen/session.ts',
+    'core/domain/users.ts uses Date.now',
+    'core/listen/session.ts imports core/http/server.ts',
+    'core/listen/protocol.ts imports core/audio/codecs.ts',
+    'core/pipeline/finish.ts imports core/delivery/outbound.ts',
+    'core/pipeline/finish.ts uses fetch',
+    'core/http/server.ts imports core/app.ts',
+    'core/cli/serve.ts imports core/domain/users.ts',
+    'core/loose.ts has no rule',
+    'core/jobs.ts imports koa',
+    'core/jobs.ts uses process.env',
+    'core/jobs.ts uses process.exit',
+    'plugins/stt/acme.ts imports core/errors.ts',
+    'plugins/stt/acme.ts imports knex',
+    'plugins/stt/acme.ts imports plugins/identity/local.ts',
+    'bridge/uplink.ts imports core/listen/session.ts',
+    'bridge/uplink.ts imports @abandonware/noble',
+    'config/load.ts imports node:process',
+    'config/load.ts imports tsyringe',
+  ]);
+});
+
+test('the rules leave comments, strings and types alone', t => {
+  const innocent = {
+    'core/plugin.ts':
+      "/** Uses `process.env`. */\nimport type { User } from './model.ts';\nexport interface A { user: User }",
+    'core/jobs.ts': "// process.exit(1)\nconst text = 'Date.now() and process.env'; /* fetch() */",
+    'plugins/stt/acme.ts':
+      "import type { Plugin } from '../../core/plugin.ts';\nimport { type Log } from '../../core/log.ts';",
+  };
+  t.deepEqual(violations(new Map(Object.entries(innocent))), []);
+});
