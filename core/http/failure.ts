@@ -1,0 +1,69 @@
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { AppError, type Issue } from '../errors.ts';
+
+/** On every answer: it is data of one person, for programs. */
+export const SECURITY_HEADERS = {
+  'Cache-Control': 'no-store',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+} as const;
+
+/** How a failure is answered: before an upgrade as well as to a request. */
+export interface Failure {
+  status: number;
+  headers: Record<string, string>;
+  body: { detail: string | Issue[] };
+}
+
+/** The answer to whatever was thrown. What may not be shown is a plain 500. */
+export function toFailure(thrown: unknown): Failure {
+  if (thrown instanceof AppError && thrown.expose) {
+    return { status: thrown.status, headers: headersOf(thrown), body: { detail: detailOf(thrown) } };
+  }
+  const status = statusOfKoa(thrown);
+  if (status !== null) return plainFailure(status);
+  return { status: 500, headers: {}, body: { detail: 'Internal server error' } };
+}
+
+/** A status that says it all. */
+export function plainFailure(status: number): Failure {
+  return { status, headers: {}, body: { detail: STATUS_CODES[status] ?? 'Error' } };
+}
+
+function detailOf(error: AppError): string | Issue[] {
+  if (error.code !== 'invalid_request') return error.message;
+  return error.issues ?? [{ loc: ['body'], msg: error.message, type: 'value_error' }];
+}
+
+function headersOf({ status, retryAfter }: AppError): Record<string, string> {
+  return {
+    ...(status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {}),
+    ...(retryAfter === undefined ? {} : { 'Retry-After': String(Math.ceil(retryAfter)) }),
+  };
+}
+
+/** Koa and its router throw errors of their own for what a client did wrong. */
+function statusOfKoa(thrown: unknown): number | null {
+  if (!(thrown instanceof Error) || !('expose' in thrown) || thrown.expose !== true) return null;
+  return 'status' in thrown && typeof thrown.status === 'number' ? thrown.status : null;
+}
+
+/** Not HTTP, or so slow that it may be an attack: there is no request that could be answered, only a socket. */
+export function refuseGarbage(error: Error & { code?: string }, socket: Socket): void {
+  if (!socket.writable) return void socket.destroy();
+  const status = GARBAGE_STATUS[error.code ?? ''] ?? 400;
+  const { body } = plainFailure(status);
+  const json = JSON.stringify(body);
+  socket.end(
+    `HTTP/1.1 ${status} ${body.detail}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(json)}\r\n\r\n${json}`,
+  );
+}
+const GARBAGE_STATUS: Readonly<Record<string, number>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+  HPE_HEADER_OVERFLOW: 431,
+};

@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import { CATEGORY_EMOJI, isCategory } from '../../domain/categories.ts';
+import type { Conversations } from '../../domain/conversations.ts';
+import { AppError } from '../../errors.ts';
+import type { Conversation, Segment, User } from '../../model.ts';
+import { ConversationJson, conversationJson } from '../conversation-json.ts';
+import { boolean, instant, integer, listOf } from '../query.ts';
+import { type Route, route } from '../route.ts';
+
+const DEFAULT_LIMIT = 25;
+const MAX_LIMIT = 100;
+/** A transcript can be hundreds of kilobytes. */
+const MAX_LIMIT_WITH_TRANSCRIPT = 25;
+
+const ListQuery = z.object({
+  start_date: instant('start'),
+  end_date: instant('end'),
+  categories: listOf(isCategory, Object.keys(CATEGORY_EMOJI)),
+  limit: integer({ from: 1, to: MAX_LIMIT, absent: DEFAULT_LIMIT }),
+  offset: integer({ from: 0, absent: 0 }),
+  include_transcript: boolean(),
+  folder_id: z.string().trim().min(1, 'String should have at least 1 character').optional(),
+  starred: boolean(),
+});
+
+/** Reading conversations. */
+export function conversationRoutes(conversations: Conversations): Route[] {
+  /** Of several conversations at once: their segments, and what to call the speakers. */
+  async function transcriptsOf(user: User, ids: string[]) {
+    const [segments, speakerName] = await Promise.all([
+      conversations.segments(user.id, ids),
+      conversations.speakerNames(user),
+    ]);
+    const byConversation = Map.groupBy(segments, segment => segment.conversationId);
+    return (id: string) => ({ segments: byConversation.get(id) ?? ([] as Segment[]), speakerName });
+  }
+
+  async function present(user: User, found: Conversation[], withTranscript: boolean) {
+    if (!withTranscript) return found.map(conversation => conversationJson(conversation));
+    const transcriptOf = await transcriptsOf(
+      user,
+      found.map(conversation => conversation.id),
+    );
+    return found.map(conversation => conversationJson(conversation, transcriptOf(conversation.id)));
+  }
+
+  return [
+    route({
+      method: 'get',
+      path: '/v1/dev/user/conversations',
+      summary: 'List conversations that are completed, newest first',
+      scope: 'conversations:read',
+      params: z.object({}),
+      query: ListQuery,
+      response: z.array(ConversationJson),
+      async handle({ principal: { user }, query }) {
+        const withTranscript = query.include_transcript ?? false;
+        const found = await conversations.list(user.id, {
+          statuses: ['completed'],
+          discarded: false,
+          locked: false,
+          limit: withTranscript ? Math.min(query.limit, MAX_LIMIT_WITH_TRANSCRIPT) : query.limit,
+          offset: query.offset,
+          ...(query.starred === undefined ? {} : { starred: query.starred }),
+          ...(query.categories === undefined ? {} : { categories: query.categories }),
+          ...(query.folder_id === undefined ? {} : { folderId: query.folder_id }),
+          ...(query.start_date === undefined ? {} : { createdFrom: query.start_date }),
+          ...(query.end_date === undefined ? {} : { createdTo: query.end_date }),
+        });
+        return present(user, found, withTranscript);
+      },
+    }),
+    route({
+      method: 'get',
+      path: '/v1/dev/user/conversations/{conversation_id}',
+      summary: 'Get one conversation, whatever its status',
+      scope: 'conversations:read',
+      params: z.object({ conversation_id: z.string() }),
+      query: z.object({ include_transcript: boolean() }),
+      response: ConversationJson,
+      async handle({ principal: { user }, params, query }) {
+        const found = await conversations.get(user.id, params.conversation_id);
+        const [json] =
+          found && !found.locked ? await present(user, [found], query.include_transcript ?? false) : [];
+        if (!json) throw new AppError('not_found', 'Conversation not found');
+        return json;
+      },
+    }),
+  ];
+}

@@ -1,0 +1,182 @@
+import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
+import Router from '@koa/router';
+import Koa, { type Context, type Middleware, type Next } from 'koa';
+import websockify from 'koa-websocket';
+import type { Config } from '../../config/schema.ts';
+import type { Conversations } from '../domain/conversations.ts';
+import type { Credentials } from '../domain/credentials.ts';
+import { AppError } from '../errors.ts';
+import { MAX_MESSAGE_BYTES } from '../listen/protocol.ts';
+import type { Listen } from '../listen/socket.ts';
+import type { Log } from '../log.ts';
+import type { Clock } from '../model.ts';
+import { permitted } from './auth.ts';
+import { type Failure, plainFailure, refuseGarbage, SECURITY_HEADERS, toFailure } from './failure.ts';
+import { cannotListen } from './port.ts';
+import type { Route } from './route.ts';
+import { conversationRoutes } from './routes/conversations.ts';
+import { healthRoute } from './routes/health.ts';
+import { createUpgrade, pathOf } from './upgrade.ts';
+
+const MAX_BODY_BYTES = 1024 * 1024;
+const HEADERS_MS = 10_000;
+const REQUEST_MS = 60_000;
+/** Connections beside the live ones. */
+const PLAIN_CONNECTIONS = 1000;
+
+/** What `close` grants to requests and sockets that are still open. */
+const CLOSE_MS = 5000;
+
+interface ServerOptions {
+  log: Log;
+  clock: Clock;
+  credentials: Pick<Credentials, 'authenticate'>;
+  conversations: Conversations;
+  /** The live side. A socket is paused when handed over; `accept` resumes it once it listens. */
+  listen: Pick<Listen, 'paths' | 'authorize' | 'accept'>;
+  config: Pick<Config, 'listen'>;
+  /** Is everything up? */
+  health(): boolean;
+}
+
+export interface HttpServer {
+  /** Resolves to where it really listens. Rejects with `config_error`, and the way out, when it cannot. */
+  listen(host: string, port: number): Promise<{ host: string; port: number }>;
+  /** Takes no more connections, lets running requests end, and cuts off what is left after 5 s. */
+  close(): Promise<void>;
+}
+
+/** Everything that is reached over HTTP, on one port. Every failure leaves through one door, as `{detail}`. */
+export function createServer(options: ServerOptions): HttpServer {
+  const { log, clock, listen: live, config } = options;
+  const failureOf = failuresInto(log);
+  const upgrade = createUpgrade({ listen: live, clock, log, failureOf });
+  let closing = false;
+
+  const koa = new Koa();
+  koa.on('error', error => log.debug({ err: error }, 'connection lost while answering'));
+  koa.use(decorate(() => closing));
+  koa.use(answerFailures(failureOf));
+  koa.use(refuseLargeBodies);
+  koa.use(nameStatus);
+  const router = routerOf(conversationRoutes(options.conversations), options.credentials);
+  router.get('/healthz', healthRoute(options.health));
+  koa.use(router.routes());
+  koa.use(router.allowedMethods());
+
+  const http = createHttpServer(
+    {
+      headersTimeout: HEADERS_MS,
+      requestTimeout: REQUEST_MS,
+      connectionsCheckingInterval: HEADERS_MS / 2,
+      // A client that offers HTTP/2 by the way is answered as if it had not.
+      shouldUpgradeCallback: request => request.headers.upgrade?.toLowerCase() === 'websocket',
+    },
+    koa.callback(),
+  );
+  http.maxConnections = config.listen.maxConnections + PLAIN_CONNECTIONS;
+  http.on('clientError', refuseGarbage);
+
+  koa.listen = http.listen.bind(http); // koa-websocket attaches itself to what this starts
+  const app = websockify(koa, {
+    perMessageDeflate: false,
+    maxPayload: MAX_MESSAGE_BYTES,
+    verifyClient: upgrade.verifyClient,
+  });
+  app.ws.use(({ websocket, req }) => upgrade.accept(websocket, req));
+
+  function listen(host: string, port: number): Promise<{ host: string; port: number }> {
+    return new Promise((resolve, reject) => {
+      http.once('error', error => reject(cannotListen(error, host, port)));
+      app.listen(port, host, () => {
+        const address = http.address();
+        if (address && typeof address === 'object') resolve({ host: address.address, port: address.port });
+      });
+      // It repeats the server's errors, and one that nobody hears would end the process.
+      app.ws.server?.on('error', error => {
+        if (http.listening) log.error({ err: error }, 'the HTTP server reports an error');
+      });
+    });
+  }
+
+  async function close(): Promise<void> {
+    if (!http.listening) return;
+    closing = true;
+    const closed = new Promise<void>(resolve => http.close(() => resolve()));
+    app.ws.server?.close();
+    const done = new AbortController();
+    const patience = clock.sleep(CLOSE_MS, done.signal).then(cutOff, () => {});
+    await closed;
+    done.abort();
+    await patience;
+  }
+
+  function cutOff(): void {
+    for (const socket of app.ws.server?.clients ?? []) socket.terminate();
+    http.closeAllConnections();
+  }
+
+  return { listen, close };
+}
+
+function routerOf(routes: Route[], credentials: ServerOptions['credentials']): Router {
+  const router = new Router();
+  for (const route of routes) {
+    router[route.method](route.path.replace(/\{(\w+)\}/g, ':$1'), async context => {
+      const principal = await permitted(credentials, context.req, route.scope);
+      const params: unknown = context.params;
+      const query = Object.fromEntries(new URLSearchParams(context.querystring)); // the last of several counts
+      context.body = await route.run({ principal, params, query });
+    });
+  }
+  return router;
+}
+
+/** What is the server's fault is logged with its cause; the answer does not tell it. */
+function failuresInto(log: Log) {
+  return (thrown: unknown, request: IncomingMessage): Failure => {
+    const failure = toFailure(thrown);
+    const where = { err: thrown, method: request.method, path: pathOf(request) };
+    if (failure.status === 500) log.error(where, 'request failed');
+    else if (failure.status > 500) log.warn(where, 'request could not be served');
+    return failure;
+  };
+}
+
+function answerFailures(failureOf: ReturnType<typeof failuresInto>): Middleware {
+  return async (context, next) => {
+    try {
+      await next();
+    } catch (thrown) {
+      const { status, headers, body } = failureOf(thrown, context.req);
+      context.status = status;
+      context.set(headers);
+      context.body = body;
+    }
+  };
+}
+
+function decorate(isClosing: () => boolean): Middleware {
+  return async (context, next) => {
+    context.set(SECURITY_HEADERS);
+    await next();
+    if (isClosing()) context.set('Connection', 'close');
+  };
+}
+
+async function refuseLargeBodies(context: Context, next: Next): Promise<void> {
+  if ((context.request.length ?? 0) > MAX_BODY_BYTES) {
+    context.set('Connection', 'close'); // instead of reading all of it first
+    throw new AppError('too_large', `A request body may have ${MAX_BODY_BYTES} bytes at most`);
+  }
+  await next();
+}
+
+/** A status that Koa or its router set without a word. */
+async function nameStatus(context: Context, next: Next): Promise<void> {
+  await next();
+  if (context.status < 400 || context.body != null) return;
+  const { status, body } = plainFailure(context.status);
+  context.status = status;
+  context.body = body;
+}

@@ -1,0 +1,73 @@
+import type { IncomingMessage } from 'node:http';
+import type { WebSocket } from 'ws';
+import { AppError } from '../errors.ts';
+import { CLOSE } from '../listen/protocol.ts';
+import type { Listen } from '../listen/socket.ts';
+import type { Log } from '../log.ts';
+import type { Clock } from '../model.ts';
+import { type Failure, SECURITY_HEADERS } from './failure.ts';
+
+/** Until it is either accepted or refused. */
+const AUTHORIZE_MS = 10_000;
+
+type Answer = (accepted: boolean, status?: number, body?: string, headers?: Record<string, string>) => void;
+
+/** The way from a request to a live connection: the one place where it can be refused with a status and a reason. */
+export function createUpgrade(options: {
+  listen: Pick<Listen, 'paths' | 'authorize' | 'accept'>;
+  clock: Clock;
+  log: Log;
+  failureOf(thrown: unknown, request: IncomingMessage): Failure;
+}) {
+  const { listen, clock, log } = options;
+  const grants = new WeakMap<IncomingMessage, Awaited<ReturnType<Listen['authorize']>>>();
+
+  async function authorize(request: IncomingMessage): Promise<void> {
+    if (!listen.paths.includes(pathOf(request))) throw new AppError('not_found', 'Not Found');
+    grants.set(request, await inTime(listen.authorize(request)));
+  }
+
+  async function inTime<T>(answer: Promise<T>): Promise<T> {
+    const answered = new AbortController();
+    const late = clock.sleep(AUTHORIZE_MS, answered.signal).then(() => {
+      throw new AppError('unavailable', 'Checking the credential took too long; try again');
+    });
+    try {
+      return await Promise.race([answer, late]);
+    } finally {
+      late.catch(() => {}); // nobody waits for it any more
+      answered.abort();
+    }
+  }
+
+  function refuse(request: IncomingMessage, thrown: unknown, answer: Answer): void {
+    const { status, headers, body } = options.failureOf(thrown, request);
+    const json = { ...SECURITY_HEADERS, 'Content-Type': 'application/json; charset=utf-8', ...headers };
+    answer(false, status, JSON.stringify(body), json);
+  }
+
+  return {
+    verifyClient({ req }: { req: IncomingMessage }, answer: Answer): void {
+      authorize(req).then(
+        () => answer(true),
+        thrown => refuse(req, thrown, answer),
+      );
+    },
+
+    /** What comes before anyone listens would be lost: the socket is paused until then. */
+    async accept(socket: WebSocket, request: IncomingMessage): Promise<void> {
+      socket.pause();
+      try {
+        await listen.accept(socket, request, grants.get(request) ?? null);
+      } catch (error) {
+        log.error({ err: error }, 'a live connection failed');
+        socket.resume(); // or the answer to our close would not be read
+        socket.close(CLOSE.failed);
+      }
+    },
+  };
+}
+
+export function pathOf(request: IncomingMessage): string {
+  return request.url?.split('?', 1)[0] ?? '/';
+}
