@@ -1,10 +1,13 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { z } from 'zod';
+import { type Key, keysOf } from '../../config/keys.ts';
 import { ConfigError, loadConfig } from '../../config/load.ts';
 import { ConfigSchema } from '../../config/schema.ts';
+import { BUILTIN_PLUGINS } from '../../core/builtin-plugins.ts';
+import type { Plugin } from '../../core/plugin.ts';
 
 /** A working directory of its own, with an earshot.yaml when there is text for one. */
 function workingDirectory(yaml?: string): string {
@@ -227,6 +230,10 @@ test("a plugin's options come from its section and its variables, and defaults a
   });
   t.deepEqual(config.plugins.lonely, {}, 'a plugin that only the environment knows has a section');
   t.is(config.plugins.quiet, false);
+
+  const overrides = { plugins: { 'acme-stt': { retries: 9, verbose: false } } };
+  const told = loadConfig({ cwd, env, overrides }).pluginOptions('acme-stt', AcmeOptions).values;
+  t.like(told, { retries: 9, verbose: false, mode: 'auto' }, 'a program has the last word');
 });
 
 test("what is wrong with a plugin's options is told by key and place, a typo too", t => {
@@ -251,3 +258,69 @@ test('a problem that the program finds is told with the place of its key', t => 
   const { problem } = load('stt:\n  - acme\n');
   t.is(problem(['stt', '0'], 'is not here').problems[0], 'earshot.yaml:2: stt.0 is not here');
 });
+
+// ── example.yaml ────────────────────────────────────────────────────────────────────────────────────────────────
+
+const EXAMPLE = readFileSync(new URL('../../config/example.yaml', import.meta.url), 'utf8');
+/** As a reader uncomments it: a # right before a key goes, with prose after it stays. */
+const UNCOMMENTED = EXAMPLE.replace(/^( *)#(?! |$)/gm, '$1');
+
+/** The comment right above a key's line, as one line. */
+function commentAbove(key: string, indent: number): string[] {
+  const lines = EXAMPLE.split('\n');
+  const line = new RegExp(`^ {${indent}}#${key}:`);
+  return lines.flatMap((text, at) => {
+    if (!line.test(text)) return [];
+    const prose = lines.slice(0, at).reverse();
+    const end = prose.findIndex(candidate => !/^ *# /.test(candidate));
+    return [
+      prose
+        .slice(0, end)
+        .reverse()
+        .map(part => part.trim().slice(2))
+        .join(' '),
+    ];
+  });
+}
+
+function explains(t: ExecutionContext, { path, schema }: Key) {
+  const description = z.globalRegistry.get(schema as z.ZodType)?.description ?? 'described';
+  const comments = commentAbove(path.at(-1) ?? '', (path.length - 1) * 2);
+  t.true(
+    comments.some(comment => comment.startsWith(description)),
+    `${path.join('.')}: ${description}`,
+  );
+}
+
+test('the example says nothing as it is, and uncommented it is valid and holds the defaults', t => {
+  t.deepEqual(load(EXAMPLE).config.listen, ConfigSchema.parse({}).listen);
+  t.false(load(EXAMPLE).isSet('port'));
+
+  const cwd = workingDirectory(UNCOMMENTED.replace(/^ *apiKeyFile.*$/m, ''));
+  const { config } = loadConfig({ cwd, env: {} });
+  const { core, key, ...bridge } = config.bridge;
+  t.truthy(core && key);
+  const defaults = ConfigSchema.parse({});
+  t.deepEqual({ ...config, bridge, plugins: {} }, { ...defaults, dataDir: join(cwd, 'data'), plugins: {} });
+});
+
+test('the example shows every key of the schema with its description', t => {
+  const { isSet } = load(UNCOMMENTED);
+  for (const key of keysOf(ConfigSchema)) {
+    t.true(isSet(key.path.join('.')), key.path.join('.'));
+    if (key.path[0] !== 'plugins') explains(t, key);
+  }
+});
+
+for (const [name, module] of Object.entries(BUILTIN_PLUGINS)) {
+  test(`the example shows every option of ${name}, and only those`, async t => {
+    const { default: plugin }: { default: Plugin<unknown> } = await import(module.href);
+    const schema = plugin.options?.(z) ?? z.strictObject({});
+    const { isSet, pluginOptions } = load(UNCOMMENTED);
+    for (const key of keysOf(schema)) {
+      t.true(isSet(['plugins', name, ...key.path].join('.')), key.path.join('.'));
+      explains(t, { ...key, path: ['plugins', name, ...key.path] });
+    }
+    t.notThrows(() => pluginOptions(name, schema));
+  });
+}
