@@ -18,7 +18,7 @@ export const BUILTIN_PLUGINS: Readonly<Record<string, URL>> = Object.fromEntries
   ]),
 );
 
-/** Those of them that recognise speech: large, and idle unless the configuration lists them. */
-export const BUILTIN_RECOGNISERS: readonly string[] = Object.entries(MODULES).flatMap(([name, path]) =>
-  path.startsWith('stt/') ? [name] : [],
+/** Those that the configuration chooses by name, in `storage` and `stt`; left out, they are not to be loaded. */
+export const BUILTIN_CHOICES: readonly string[] = Object.entries(MODULES).flatMap(([name, path]) =>
+  /^(storage|stt)\//.test(path) ? [name] : [],
 );
