@@ -1,0 +1,127 @@
+import { readFile } from 'node:fs/promises';
+import test from 'ava';
+import { samplesToBytes } from '../../core/audio/pcm.ts';
+import { type CoreProcess, coreProcess } from '../helpers/core-process.ts';
+import { countingStt } from '../helpers/house.ts';
+import { connectListen, type ListenClient } from '../helpers/listen-client.ts';
+import { join, silence, speech } from '../helpers/sound.ts';
+
+const CHUNK_SAMPLES = 1600;
+const QUERY = { codec: 'pcm16', sample_rate: 16000, conversation_timeout: 3, client_device_id: 'pendant' };
+
+interface Stored {
+  id: string;
+  status: string;
+  transcript_segments: { id: string; text: string; start: number; end: number }[];
+}
+
+/** Utterances with pauses long enough that each is a segment of its own. */
+const UTTERANCES = 6;
+const TALK = join(...Array.from({ length: UTTERANCES }, () => [speech('budget'), silence(4)]).flat());
+
+function send(client: ListenClient, samples: Int16Array): void {
+  for (let at = 0; at < samples.length; at += CHUNK_SAMPLES)
+    client.socket.send(samplesToBytes(samples.subarray(at, at + CHUNK_SAMPLES)));
+}
+
+/** All conversations once the server, by itself, has finished them. */
+async function finished(core: CoreProcess): Promise<Stored[]> {
+  for (;;) {
+    const list = (await core.get('/v1/dev/user/conversations?include_transcript=true')) as Stored[];
+    if (list.length > 0) return list;
+    await new Promise(resolve => setTimeout(resolve, 100));
+  }
+}
+
+/** Segments after which the kill comes. */
+const MOMENTS = [1, 4];
+
+for (const segments of MOMENTS) {
+  test(`killed after ${segments} segments, core has each of them once, and ends the conversation by itself`, async t => {
+    const core = await coreProcess(t, countingStt());
+    const client = await connectListen(core.url, core.key, { ...QUERY, conversation_timeout: 5 });
+    send(client, TALK);
+    await client.until('segments', () => client.segments().length >= segments);
+    await core.kill();
+    await client.closed;
+    const received = client.segments();
+
+    await core.start();
+    const conversations = await finished(core);
+    t.is(conversations.length, 1);
+    t.is(conversations[0]?.status, 'completed');
+    const stored = conversations[0]?.transcript_segments ?? [];
+    t.is(new Set(stored.map(({ id }) => id)).size, stored.length, 'no segment is there twice');
+    for (const { id, text, start, end } of received)
+      t.like(
+        stored.find(segment => segment.id === id),
+        { text, start, end },
+        `segment at ${start} s`,
+      );
+  });
+}
+
+test('a client that resumes after the kill loses nothing and doubles nothing', async t => {
+  const core = await coreProcess(t, countingStt());
+  const query = { ...QUERY, conversation_timeout: 600, stream: 'talk', from: 0 };
+  const first = await connectListen(core.url, core.key, query);
+  send(first, TALK);
+  await first.until('segments', () => first.segments().length >= 3);
+  await core.kill();
+  await first.closed;
+
+  await core.start();
+  const second = await connectListen(core.url, core.key, query);
+  send(second, TALK);
+  second.socket.send(JSON.stringify({ type: 'finish_conversation' }));
+  await second.until('memory_created');
+  second.socket.close();
+
+  const control = await connectListen(core.url, core.key, {
+    ...query,
+    stream: 'control',
+    client_device_id: 'control',
+  });
+  send(control, TALK);
+  control.socket.send(JSON.stringify({ type: 'finish_conversation' }));
+  const undisturbed = await control.until('memory_created');
+  control.socket.close();
+
+  const list = (await core.get('/v1/dev/user/conversations?include_transcript=true')) as Stored[];
+  const expected = list.find(({ id }) => id === undisturbed.memory.id)?.transcript_segments ?? [];
+  const resumed = list.find(({ id }) => id !== undisturbed.memory.id)?.transcript_segments ?? [];
+  t.is(expected.length, UTTERANCES);
+  t.is(resumed.length, expected.length);
+  for (const [i, segment] of expected.entries()) {
+    t.true(Math.abs((resumed[i]?.start ?? 0) - segment.start) <= 0.1, `start of segment ${i}`);
+    t.true(Math.abs((resumed[i]?.end ?? 0) - segment.end) <= 0.1, `end of segment ${i}`);
+  }
+});
+
+test('a client that reads nothing is closed, costs little memory, and the others get what is theirs', async t => {
+  const core = await coreProcess(t, { ...countingStt(), listen: { maxUnsentBytes: 256 * 1024 } });
+  const rss = async () => {
+    const status = await readFile(`/proc/${core.process().pid}/status`, 'utf8');
+    return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
+  };
+  const listener = await connectListen(core.url, core.key, { ...QUERY, conversation_timeout: 600 });
+  send(listener, join(speech('budget'), silence(1)));
+  await listener.until('segments');
+  const before = await rss();
+
+  const stalled = await connectListen(core.url, core.key, { ...QUERY, client_device_id: 'stalled' });
+  await stalled.until('service_status', event => event.status === 'ready');
+  stalled.socket.pause();
+  // Each of these is answered with an error frame, which the client leaves unread: 200,000 of them are some 20 MB.
+  const junk = 'x'.repeat(20);
+  for (let i = 0; i < 200_000; i++) stalled.socket.send(junk);
+  const heard = listener.segments().length;
+  send(listener, join(silence(3), speech('health'), silence(1)));
+  await listener.until('segments', () => listener.segments().length > heard);
+  const grown = (await rss()) - before;
+  t.true(grown < 64, `${Math.round(grown)} MB more`);
+  stalled.socket.resume();
+  const { code } = await stalled.closed;
+  t.true(code === 1008 || code === 1006, `closed with ${code}`);
+  listener.socket.close();
+});

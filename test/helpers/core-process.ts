@@ -1,0 +1,84 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ExecutionContext } from 'ava';
+import { stringify } from 'yaml';
+import { callControl, controlPath } from '../../core/control.ts';
+
+const MAIN = join(import.meta.dirname, '../../core/main.ts');
+
+/** Core as a process of its own, which can be killed and started again on the same data and port. */
+export interface CoreProcess {
+  url: string;
+  dataDir: string;
+  key: string;
+  process(): ChildProcess;
+  /** SIGKILL: nothing is told, nothing is flushed. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  get(path: string): Promise<unknown>;
+}
+
+export async function coreProcess(
+  t: ExecutionContext,
+  config: Record<string, unknown>,
+): Promise<CoreProcess> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'earshot-core-'));
+  const file = join(dataDir, 'earshot.yaml');
+  const port = await freePort();
+  await writeFile(file, stringify({ ...config, port, dataDir, log: { level: 'warn', format: 'json' } }));
+  let child: ChildProcess | null = null;
+
+  async function start() {
+    child = spawn(process.execPath, [MAIN], {
+      env: { PATH: process.env.PATH, EARSHOT_CONFIG: file },
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    });
+    const failed = once(child, 'exit').then(([code]) => Promise.reject(new Error(`core ended with ${code}`)));
+    await Promise.race([once(child, 'message'), failed]);
+    failed.catch(() => {});
+  }
+  async function kill() {
+    const ended = child && child.exitCode === null && child.signalCode === null ? once(child, 'exit') : null;
+    child?.kill('SIGKILL');
+    await ended;
+  }
+  t.teardown(async () => {
+    await kill();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  await start();
+  const made = await callControl(controlPath(dataDir), 'key', {
+    user: 'owner',
+    scopes: ['listen', 'conversations:read'],
+  });
+  if (made === 'absent') throw new Error('core does not answer on its control socket');
+  const { key } = made;
+  const url = `http://127.0.0.1:${port}`;
+  return {
+    url,
+    dataDir,
+    key,
+    process: () => child as ChildProcess,
+    kill,
+    start,
+    async get(path) {
+      const response = await fetch(new URL(path, url), { headers: { Authorization: `Bearer ${key}` } });
+      return response.json();
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
