@@ -1,10 +1,12 @@
 import { guard } from './guard.ts';
-import type { Noble, Peripheral } from './noble.ts';
+import type { ConnectParameters, Noble, Peripheral } from './noble.ts';
 
 /** One loaded Bluetooth library with its adapter open. */
 export interface Adapter {
   /** Idempotent. Rejects when the adapter does not obey in time. */
   setScanning(on: boolean, limitMs: number): Promise<void>;
+  /** Settles as the library does, which may be never: guard it, and `cancel` when it takes too long. */
+  connect(peripheral: Peripheral): Promise<void>;
   /** Takes a connection attempt back; a link that comes about all the same is closed at once. */
   cancel(peripheral: Peripheral): void;
   /** Lets go of everything that would keep the process alive. */
@@ -19,6 +21,8 @@ export interface AdapterEvents {
   onScanStop(): void;
 }
 
+/** 15 to 30 ms, no skipped events, link lost after 4 s. The libraries' own default is 0.42 s. */
+const CONNECT: ConnectParameters = { minInterval: 12, maxInterval: 24, latency: 0, timeout: 400 };
 const NEVER = new Promise<string>(() => {});
 /** Before scanning that ended by itself is begun again. */
 const SCAN_PAUSE_MS = 1000;
@@ -28,12 +32,19 @@ export function openAdapter(noble: Noble, { onState, onSighting, onScanStop }: A
   const before = processListeners();
   let scanning = false;
   let disposed = false;
+  /** Who waits for a link that comes about after its attempt was taken back. */
+  const strays = new WeakMap<Peripheral, (error: unknown) => void>();
   let last: Promise<void> = Promise.resolve();
 
-  void noble.state; // opens it now, where an error can still be caught
+  try {
+    void noble.state; // opens it now, where an error can still be caught
+  } catch (error) {
+    removeListeners(listenersSince(before)); // they would fail when the process ends
+    throw error;
+  }
   const added = listenersSince(before);
   // The library ends the process on SIGINT when it was the last to listen; that is for the main file to decide.
-  for (const listener of added.SIGINT) process.removeListener('SIGINT', listener);
+  removeListeners({ SIGINT: added.SIGINT, exit: [] });
 
   noble.on('stateChange', onState);
   noble.on('discover', onSighting);
@@ -69,12 +80,22 @@ export function openAdapter(noble: Noble, { onState, onSighting, onScanStop }: A
       last = next.catch(ignore);
       return next;
     },
+    connect(peripheral) {
+      const unwanted = strays.get(peripheral);
+      if (unwanted) peripheral.removeListener('connect', unwanted);
+      if (peripheral.state === 'connected') peripheral.state = 'disconnected'; // left over; nobody holds a link to it
+      return new Promise((resolve, reject) => {
+        peripheral.connect(CONNECT, error => (error ? reject(asError(error)) : resolve()));
+      });
+    },
     cancel(peripheral) {
       if (peripheral.state !== 'connecting') return;
       peripheral.cancelConnect();
-      peripheral.once('connect', (error: unknown) => {
+      const unwanted = (error: unknown) => {
         if (!error) peripheral.disconnect();
-      });
+      };
+      strays.set(peripheral, unwanted);
+      peripheral.once('connect', unwanted);
     },
     dispose() {
       disposed = true;
@@ -86,26 +107,39 @@ export function openAdapter(noble: Noble, { onState, onSighting, onScanStop }: A
         hci.pollIsDevUp = ignore; // its timer sets itself again for ever; this is the only way to end it
         hci._socket?.stop?.();
       }
-      for (const listener of added.exit) process.removeListener('exit', listener);
+      removeListeners(added);
     },
   };
 }
 
 type Listener = (...args: unknown[]) => void;
+interface ProcessListeners {
+  SIGINT: Listener[];
+  exit: Listener[];
+}
 
-function processListeners(): { SIGINT: Listener[]; exit: Listener[] } {
+function processListeners(): ProcessListeners {
   return {
     SIGINT: process.listeners('SIGINT') as Listener[],
     exit: process.listeners('exit') as Listener[],
   };
 }
 
-function listenersSince(before: ReturnType<typeof processListeners>): ReturnType<typeof processListeners> {
+function listenersSince(before: ProcessListeners): ProcessListeners {
   const now = processListeners();
   return {
     SIGINT: now.SIGINT.filter(listener => !before.SIGINT.includes(listener)),
     exit: now.exit.filter(listener => !before.exit.includes(listener)),
   };
+}
+
+function removeListeners({ SIGINT, exit }: ProcessListeners): void {
+  for (const listener of SIGINT) process.removeListener('SIGINT', listener);
+  for (const listener of exit) process.removeListener('exit', listener);
+}
+
+function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
 function ignore(): void {}

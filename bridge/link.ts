@@ -31,14 +31,11 @@ export interface LinkLimits {
 const REQUESTED_MTU = 256;
 const SMALLEST_MTU = 23;
 
-/**
- * Puts guards around a connected peripheral.
- * @param lost resolves when the adapter is gone, and with it every link
- */
+/** Puts guards around a connected peripheral. `lose`: the adapter is gone, and the link with it. */
 export function createLink(
   peripheral: Peripheral,
-  { limits, lost }: { limits: LinkLimits; lost: Promise<string> },
-): Link {
+  limits: LinkLimits,
+): { link: Link; lose(reason: string): void } {
   const closing = Promise.withResolvers<string>();
   const closed = closing.promise;
   const found = new Map<string, Promise<Map<string, Characteristic>>>();
@@ -47,8 +44,9 @@ export function createLink(
 
   const onDisconnect = (reason: unknown) => closing.resolve(`disconnected${describe(reason)}`);
   peripheral.once('disconnect', onDisconnect);
-  lost.then(closing.resolve);
-  closed.then(() => {
+  let isOpen = true;
+  void closed.then(() => {
+    isOpen = false;
     peripheral.removeListener('disconnect', onDisconnect);
     for (const remove of listeners) remove();
   });
@@ -99,6 +97,7 @@ export function createLink(
   }
 
   async function disconnect(): Promise<void> {
+    if (!isOpen) return;
     const timer = setTimeout(() => closing.resolve('disconnected'), limits.disconnectMs);
     if (peripheral.state === 'connected') peripheral.disconnect();
     else closing.resolve('disconnected');
@@ -107,7 +106,7 @@ export function createLink(
     peripheral.state = 'disconnected'; // else the library refuses the next connection
   }
 
-  return {
+  const link: Link = {
     id: peripheral.id,
     name: peripheral.advertisement.localName ?? peripheral.address,
     get mtu() {
@@ -134,6 +133,7 @@ export function createLink(
     closed,
     disconnect,
   };
+  return { link, lose: closing.resolve };
 }
 
 function byUuid<T extends { uuid: string }>(items: T[]): Map<string, T> {

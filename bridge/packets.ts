@@ -77,7 +77,7 @@ export function createAssembler({ parse, atOnce, maxFrameBytes }: AssemblerOptio
     else if (step > 1) drop();
     const isFirst = last === null;
     if (!isFirst) position += isLegacyFragment || step >= IDS / 2 ? 1 : Math.max(1, step);
-    last = { id, bytes: bytes.slice() };
+    last = { id, bytes: new Uint8Array(bytes) };
     return true;
   }
 
@@ -106,7 +106,12 @@ export function createAssembler({ parse, atOnce, maxFrameBytes }: AssemblerOptio
       broken = true;
       return;
     }
-    const next = { pieces: [payload.slice()], bytes: payload.length, nextFragment: 1, start: position };
+    const next = {
+      pieces: [new Uint8Array(payload)],
+      bytes: payload.length,
+      nextFragment: 1,
+      start: position,
+    };
     if (holds) {
       partial = next;
       return;
@@ -133,7 +138,7 @@ export function createAssembler({ parse, atOnce, maxFrameBytes }: AssemblerOptio
       drop();
       return;
     }
-    partial.pieces.push(payload.slice());
+    partial.pieces.push(new Uint8Array(payload));
     partial.bytes += payload.length;
     partial.nextFragment += 1;
   }

@@ -2,17 +2,11 @@ import { createRequire } from 'node:module';
 import type { Logger } from 'pino';
 import { type Adapter, openAdapter } from './adapter.ts';
 import type { Clock } from './clock.ts';
-import { guard, TimeLimitError } from './guard.ts';
+import { guard, LinkLostError, TimeLimitError } from './guard.ts';
 import { createLink, type Link, type LinkLimits } from './link.ts';
-import type { ConnectParameters, Noble, Peripheral } from './noble.ts';
+import type { Noble, Peripheral } from './noble.ts';
 import { createQueue, type Queue } from './queue.ts';
-
-/** Whether there is a usable adapter; anything but `ready` comes with the way out, in words. */
-export interface RadioState {
-  name: 'starting' | 'ready' | 'off' | 'unauthorized' | 'unsupported' | 'closed';
-  /** For people; empty where there is nothing to do. */
-  hint: string;
-}
+import { type RadioState, stateFromFailure, stateFromLibrary, stateOf } from './radio-state.ts';
 
 export interface Advertisement {
   id: string;
@@ -47,11 +41,9 @@ export interface RadioLimits extends LinkLimits {
 
 const LIMITS: RadioLimits = { attMs: 5000, disconnectMs: 3000, connectMs: 15_000, rescanMs: 30_000 };
 
-/** 15 to 30 ms, no skipped events, link lost after 4 s. The libraries' own default is 0.42 s. */
-const CONNECT: ConnectParameters = { minInterval: 12, maxInterval: 24, latency: 0, timeout: 400 };
-
 const MAX_WAITING_SIGHTINGS = 256;
 const MAX_CONNECT_TIMEOUTS = 3;
+const SETTLE_MS = 1500;
 
 /** Loads a library; throws when there is none that works here. */
 export type LoadNoble = (log: Logger) => Noble;
@@ -109,27 +101,6 @@ function firstThatLoads(way: 'native' | 'hci', log: Logger, libraries: readonly 
   throw new Error(failures.join('; '));
 }
 
-const NO_SOCKETS =
-  'this system has no Bluetooth sockets (a container or a kernel without AF_BLUETOOTH); run the bridge on the host, or in a container with --network host --cap-add NET_RAW --cap-add NET_ADMIN';
-
-const HINTS: Readonly<Record<RadioState['name'], string>> = {
-  starting: '',
-  ready: '',
-  closed: '',
-  off: 'the Bluetooth adapter is off; switch it on: sudo hciconfig hci0 up (or: bluetoothctl power on)',
-  unauthorized: `this process may not use the Bluetooth adapter; allow it once: sudo setcap cap_net_raw,cap_net_admin+eip ${process.execPath}`,
-  unsupported:
-    'no Bluetooth Low Energy adapter was found; plug one in (version 4.2 or newer), or in a container use --network host --cap-add NET_RAW --cap-add NET_ADMIN; then start the bridge again',
-};
-
-/** What the libraries' own state names mean. */
-const STATES: Readonly<Record<string, RadioState['name']>> = {
-  poweredOn: 'ready',
-  poweredOff: 'off',
-  unauthorized: 'unauthorized',
-  unsupported: 'unsupported',
-};
-
 export function createRadio({
   log,
   clock,
@@ -145,31 +116,35 @@ export function createRadio({
   const watchers = new Set<Queue<RadioState>>();
   const scans = new Set<Queue<Advertisement>>();
   const peripherals = new Map<string, Peripheral>();
-  const links = new Set<Link>();
-  let state: RadioState = { name: 'starting', hint: '' };
+  /** Open links, with how to tell one that it is gone. */
+  const links = new Map<Link, (reason: string) => void>();
+  let state = stateOf('starting');
   let adapter: Adapter | null = null;
-  let lost = Promise.withResolvers<string>();
   let turn: Promise<unknown> = Promise.resolve();
-  let connecting = false;
+  /** The attempt under way, and how to tell it that the adapter is gone. */
+  let connecting: { lose(reason: string): void } | null = null;
+  let offTimer: NodeJS.Timeout | null = null;
   let lastSightingAt = 0;
   let failures = 0;
 
-  function become(name: RadioState['name'], hint = HINTS[name]): void {
-    if (state.name === 'closed' || (state.name === name && state.hint === hint)) return;
+  function become(next: RadioState): void {
+    if (offTimer) clearTimeout(offTimer);
+    offTimer = null;
+    if (state.name === 'closed' || (state.name === next.name && state.hint === next.hint)) return;
     const was = state.name;
-    state = { name, hint };
+    state = next;
     if (was === 'ready')
-      lose(name === 'off' ? 'the Bluetooth adapter was switched off' : 'the radio is gone');
+      lose(next.name === 'off' ? 'the Bluetooth adapter was switched off' : 'the radio was closed');
     for (const watcher of watchers) watcher.push(state);
-    if (name === 'ready') void updateScan();
+    if (next.name === 'ready') void updateScan();
   }
 
   /** Not every library says so itself when the adapter goes: all links are over, and all that it knew of devices. */
   function lose(reason: string): void {
-    lost.resolve(reason);
-    lost = Promise.withResolvers();
-    peripherals.clear();
+    connecting?.lose(reason);
+    for (const tell of links.values()) tell(reason);
     links.clear();
+    peripherals.clear();
   }
 
   // ── the library ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -178,27 +153,25 @@ export function createRadio({
     try {
       adapter = openAdapter(load(log), { onState, onSighting, onScanStop });
     } catch (error) {
-      const reason = firstLine(error);
-      become(
-        'unsupported',
-        /EAFNOSUPPORT|family not supported/i.test(reason) ? NO_SOCKETS : `${HINTS.unsupported} (${reason})`,
-      );
+      become(stateFromFailure(firstLine(error)));
     }
   }
 
-  function onState(raw: string): void {
-    const name = STATES[raw];
-    if (!name) return;
-    const isBack = name === 'ready' && state.name === 'off';
+  function onState(word: string): void {
+    const next = stateFromLibrary(word);
+    if (!next) return;
     // The library still holds what was before, among it calls that never end: a fresh one knows nothing of that.
-    if (isBack) reopen();
-    else become(name);
+    if (next.name === 'ready' && state.name === 'off') reopen();
+    // At the start "off" may only mean that the library has not found out yet why it cannot use the adapter.
+    else if (next.name === 'off' && state.name === 'starting')
+      offTimer = setTimeout(() => become(next), SETTLE_MS).unref();
+    else become(next);
   }
 
   function reopen(): void {
     adapter?.dispose();
     adapter = null;
-    become('starting');
+    become(stateOf('starting'));
     open();
   }
 
@@ -245,27 +218,36 @@ export function createRadio({
   async function connectNow(id: string, signal: AbortSignal): Promise<Link> {
     signal.throwIfAborted();
     const peripheral = peripherals.get(id);
-    if (!peripheral || state.name !== 'ready') throw new Error(`the device ${id} is not in sight`);
-    const gone = lost.promise;
-    connecting = true;
+    const through = adapter;
+    if (!peripheral || !through || state.name !== 'ready')
+      throw new Error(`the device ${id} is not in sight`);
+    const lost = Promise.withResolvers<string>();
+    const mine = { lose: lost.resolve };
+    connecting = mine;
     try {
       await updateScan(); // many adapters cannot scan and connect at once
-      await guard('connecting', request(peripheral, signal), { limitMs: limits.connectMs, lost: gone });
-      const link = createLink(peripheral, { limits, lost: gone });
-      links.add(link);
+      await guard('connecting', request(through, peripheral, signal), {
+        limitMs: limits.connectMs,
+        lost: lost.promise,
+      });
       failures = 0;
-      void link.closed.then(() => links.delete(link));
-      return link;
+      return keep(createLink(peripheral, limits));
     } catch (error) {
-      if (gone === lost.promise) adapter?.cancel(peripheral);
       if (error instanceof TimeLimitError) failures += 1;
+      if (!(error instanceof LinkLostError)) through.cancel(peripheral);
       throw error;
     } finally {
-      connecting = false;
+      connecting = null;
       lastSightingAt = clock.now();
       if (failures >= MAX_CONNECT_TIMEOUTS && links.size === 0) renew();
       else void updateScan();
     }
+  }
+
+  function keep({ link, lose }: ReturnType<typeof createLink>): Link {
+    links.set(link, lose);
+    void link.closed.then(() => links.delete(link));
+    return link;
   }
 
   /** Connection requests that all time out may mean that one of them hangs in the library. */
@@ -275,15 +257,13 @@ export function createRadio({
     reopen();
   }
 
-  function request(peripheral: Peripheral, signal: AbortSignal): Promise<void> {
-    if (peripheral.state === 'connected') peripheral.state = 'disconnected'; // left over; we hold no link to it
-    return new Promise((resolve, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-      peripheral.connect(CONNECT, error => {
-        if (error) reject(error instanceof Error ? error : new Error(String(error)));
-        else resolve();
-      });
-    });
+  function request(through: Adapter, peripheral: Peripheral, signal: AbortSignal): Promise<void> {
+    const { promise: aborted, reject } = Promise.withResolvers<never>();
+    const onAbort = () => reject(signal.reason);
+    signal.addEventListener('abort', onAbort);
+    return Promise.race([through.connect(peripheral), aborted]).finally(() =>
+      signal.removeEventListener('abort', onAbort),
+    );
   }
 
   open();
@@ -323,12 +303,13 @@ export function createRadio({
       return mine;
     },
     async close() {
+      if (state.name === 'closed') return;
       clearInterval(watchdog);
       for (const scan of scans) scan.end();
       scans.clear();
       await updateScan();
-      await Promise.all([...links].map(link => link.disconnect()));
-      become('closed');
+      await Promise.all([...links.keys()].map(link => link.disconnect()));
+      become(stateOf('closed'));
       adapter?.dispose();
       for (const watcher of watchers) watcher.end();
     },

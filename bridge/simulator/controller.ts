@@ -37,10 +37,19 @@ export interface Controller {
   setUp(up: boolean): void;
   isUp(): boolean;
   /** HCI commands seen so far, oldest first. */
-  readonly commands: readonly { opcode: number; parameters: Buffer }[];
+  readonly commands: readonly Command[];
+  /** Calls `seen` for every command, before it is carried out; one at a time, the last given. */
+  watch(seen: (command: Command) => void): void;
   isScanning(): boolean;
-  /** Connection requests that are not over. */
+  /** Resolves when it scans. */
+  scanning(): Promise<void>;
+  /** Is a connection request under way? */
   isConnecting(): boolean;
+}
+
+export interface Command {
+  opcode: number;
+  parameters: Buffer;
 }
 
 export interface ControllerOptions {
@@ -67,7 +76,9 @@ export function createController({ fault, advertisingMs = 20 }: ControllerOption
   const sockets = new Set<VirtualSocket>();
   const devices = new Set<AirDevice>();
   const connections = new Map<number, Connection>();
-  const commands: { opcode: number; parameters: Buffer }[] = [];
+  const commands: Command[] = [];
+  let watcher: (command: Command) => void = () => {};
+  let scanStarted = Promise.withResolvers<void>();
   let up = true;
   let nextHandle = 0x40;
   let pending: { address: Buffer; type: number } | null = null;
@@ -190,6 +201,8 @@ export function createController({ fault, advertisingMs = 20 }: ControllerOption
     if (scanTimer) clearInterval(scanTimer);
     scanTimer = null;
     if (!on) return;
+    scanStarted.resolve();
+    scanStarted = Promise.withResolvers();
     scanTimer = setInterval(report, advertisingMs);
     scanTimer.unref();
     report();
@@ -277,6 +290,8 @@ export function createController({ fault, advertisingMs = 20 }: ControllerOption
     const opcode = packet.readUInt16LE(1);
     const parameters = Buffer.from(packet.subarray(4, 4 + (packet[3] ?? 0)));
     commands.push({ opcode, parameters });
+    watcher({ opcode, parameters });
+    if (!up) return; // as of now
     const run = COMMANDS[opcode];
     if (run) run(opcode, parameters);
     else complete(opcode, [STATUS.unknownCommand]);
@@ -296,7 +311,11 @@ export function createController({ fault, advertisingMs = 20 }: ControllerOption
     },
     isUp: () => up,
     commands,
+    watch(seen) {
+      watcher = seen;
+    },
     isScanning: () => scanTimer !== null,
+    scanning: () => (scanTimer === null ? scanStarted.promise : Promise.resolve()),
     isConnecting: () => pending !== null,
   };
 }

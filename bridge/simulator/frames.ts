@@ -1,4 +1,4 @@
-import { Encoder } from '@evan/opus';
+import { Encoder } from '@evan/opus/wasm/index.mjs';
 
 /** The codecs that the simulated pendant speaks, by the id that it reports. */
 export const CODECS = {

@@ -1,0 +1,52 @@
+/** Whether there is a usable adapter; anything but `ready` comes with the way out, in words. */
+export interface RadioState {
+  name: 'starting' | 'ready' | 'off' | 'unauthorized' | 'unsupported' | 'closed';
+  /** For people; empty where there is nothing to do. */
+  hint: string;
+}
+
+const NO_SOCKETS =
+  'this system has no Bluetooth sockets (a container, or a kernel without AF_BLUETOOTH); run the bridge on the host, or in a container with --network host --cap-add NET_RAW --cap-add NET_ADMIN';
+const NO_ADAPTER =
+  'no Bluetooth Low Energy adapter was found; plug one in (version 4.2 or newer), or in a container use --network host --cap-add NET_RAW --cap-add NET_ADMIN; then start the bridge again';
+const NO_LIBRARY =
+  'no Bluetooth library loads here; run npm ci with the Node that runs the bridge, and without --ignore-scripts';
+
+const HINTS: Readonly<Record<RadioState['name'], string>> = {
+  starting: '',
+  ready: '',
+  closed: '',
+  off: 'the Bluetooth adapter is off; switch it on: bluetoothctl power on (or: sudo hciconfig hci0 up)',
+  unauthorized: `this process may not use the Bluetooth adapter; allow it once: sudo setcap cap_net_raw,cap_net_admin+eip ${process.execPath}`,
+  unsupported: NO_ADAPTER,
+};
+
+/** The libraries' own words. */
+const NAMES: Readonly<Record<string, RadioState['name']>> = {
+  poweredOn: 'ready',
+  poweredOff: 'off',
+  unauthorized: 'unauthorized',
+  unsupported: 'unsupported',
+};
+
+export function stateOf(name: RadioState['name']): RadioState {
+  return { name, hint: HINTS[name] };
+}
+
+/** Null: a word that changes nothing. */
+export function stateFromLibrary(word: string): RadioState | null {
+  const name = NAMES[word];
+  return name ? stateOf(name) : null;
+}
+
+/** What it means that a library does not load, or does not open the adapter. Its reasons go on the end. */
+const FAILURES: readonly { pattern: RegExp; hint: string }[] = [
+  { pattern: /EAFNOSUPPORT|family not supported/i, hint: NO_SOCKETS },
+  { pattern: /ENODEV|no such device/i, hint: NO_ADAPTER },
+  { pattern: /EPERM|not permitted/i, hint: HINTS.unauthorized },
+];
+
+export function stateFromFailure(reason: string): RadioState {
+  const hint = FAILURES.find(({ pattern }) => pattern.test(reason))?.hint ?? NO_LIBRARY;
+  return { name: hint === HINTS.unauthorized ? 'unauthorized' : 'unsupported', hint: `${hint} (${reason})` };
+}

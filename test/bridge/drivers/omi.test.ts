@@ -1,0 +1,228 @@
+import test from 'ava';
+import type { WireFormat } from '../../../bridge/driver.ts';
+import omi from '../../../bridge/drivers/omi.ts';
+
+const OPUS_20MS: WireFormat = { codec: 'opus_fs320', sampleRate: 16000, frameMs: 20 };
+const PCM: WireFormat = { codec: 'pcm16', sampleRate: 16000, frameMs: 10 };
+const WIDE = 256;
+const NARROW = 100;
+
+/** Packets are written as: number (2 bytes, little-endian), fragment, payload. */
+interface Case {
+  title: string;
+  format?: WireFormat;
+  mtu?: number;
+  packets: string[];
+  /** Frames as they come out; `n×` in front: n frames were lost before. */
+  frames: string[];
+  /** Frames that come only at the end. */
+  flushed?: string[];
+  counts: Partial<Record<'lost' | 'duplicates' | 'malformed' | 'resets', number>>;
+}
+
+const CASES: Case[] = [
+  {
+    title: 'frames that fit a notification come out at once',
+    packets: ['0000 00 b8aa', '0100 00 b8bb', '0200 00 b8cc'],
+    frames: ['b8aa', 'b8bb', 'b8cc'],
+    counts: {},
+  },
+  {
+    title: 'the counter goes on from 65535 to 0 without a loss',
+    packets: ['feff 00 b801', 'ffff 00 b802', '0000 00 b803', '0100 00 b804'],
+    frames: ['b801', 'b802', 'b803', 'b804'],
+    counts: {},
+  },
+  {
+    title: 'a loss across 65535 is counted modulo 65536',
+    packets: ['fdff 00 b801', '0200 00 b802'],
+    frames: ['b801', '4×b802'],
+    counts: { lost: 4 },
+  },
+  {
+    title: 'lost notifications are told before the next frame',
+    packets: ['0a00 00 b801', '0d00 00 b802', '0e00 00 b803'],
+    frames: ['b801', '2×b802', 'b803'],
+    counts: { lost: 2 },
+  },
+  {
+    title: 'a notification that comes twice counts once',
+    packets: ['0500 00 b801', '0500 00 b801', '0600 00 b802'],
+    frames: ['b801', 'b802'],
+    counts: { duplicates: 1 },
+  },
+  {
+    title: 'a counter that jumps back means a restarted device, not a loss',
+    packets: ['1027 00 b801', '0000 00 b802', '0100 00 b803'],
+    frames: ['b801', 'b802', 'b803'],
+    counts: { resets: 1 },
+  },
+  {
+    title: 'the same number with another content is a restart too',
+    packets: ['0500 00 b801', '0500 00 b802', '0600 00 b803'],
+    frames: ['b801', 'b802', 'b803'],
+    counts: { resets: 1 },
+  },
+  {
+    title: 'the largest gap that is no restart is 32766 frames',
+    packets: ['0000 00 b801', 'ff7f 00 b802', 'ffff 00 b803'],
+    frames: ['b801', '32766×b802', 'b803'],
+    counts: { lost: 32766, resets: 1 },
+  },
+  {
+    title: 'too short and empty notifications are malformed, and their frames lost',
+    packets: ['0000 00 b801', '01', '', '0100', '0100 00', '0200 00 b802'],
+    frames: ['b801', '1×b802'],
+    counts: { malformed: 4, lost: 1 },
+  },
+  {
+    title: 'joining in the middle of a frame loses nothing that was promised',
+    mtu: NARROW,
+    packets: ['0700 01 aaaa', '0800 00 b801', '0900 00 b802'],
+    frames: ['b801'],
+    flushed: ['b802'],
+    counts: {},
+  },
+  {
+    title: 'fragments become one frame when the next one begins',
+    mtu: NARROW,
+    packets: ['0000 00 b801', '0100 01 02', '0200 02 03', '0300 00 b811', '0400 01 12'],
+    frames: ['b8010203'],
+    flushed: ['b81112'],
+    counts: {},
+  },
+  {
+    title: 'the loss of a fragment takes its frame along',
+    mtu: NARROW,
+    packets: ['0000 00 b801', '0100 01 02', '0200 00 b811', '0400 00 b821', '0500 01 22', '0600 00 b831'],
+    frames: ['b80102', '1×b82122'],
+    flushed: ['b831'],
+    counts: { lost: 1 },
+  },
+  {
+    title: 'lost fragments of several frames are told as frames',
+    format: PCM,
+    // Two packets a frame: Z Z | A - | - B | C C
+    packets: ['0000 00 0101', '0100 01 0202', '0200 00 0303', '0500 01 0606', '0600 00 0707', '0700 01 0808'],
+    frames: ['01010202'],
+    flushed: ['2×07070808'],
+    counts: { lost: 2 },
+  },
+  {
+    title: 'a fragment out of turn spoils its frame alone',
+    mtu: NARROW,
+    packets: ['0000 00 b801', '0100 02 02', '0200 00 b811', '0300 00 b821'],
+    frames: ['b811'],
+    flushed: ['b821'],
+    counts: { malformed: 1 },
+  },
+  {
+    title: 'a device that fragments in spite of a large MTU costs one frame, then its frames are waited for',
+    packets: ['0000 00 b801', '0100 01 02', '0200 00 b811', '0300 01 12', '0400 00 b821'],
+    frames: ['b801', 'b81112'],
+    flushed: ['b821'],
+    counts: { malformed: 1 },
+  },
+  {
+    title: 'old firmware that keeps the number for all fragments of a frame is understood',
+    mtu: NARROW,
+    packets: ['0000 00 b801', '0000 01 02', '0100 00 b811', '0100 01 12', '0200 00 b821'],
+    frames: ['b80102', 'b81112'],
+    flushed: ['b821'],
+    counts: {},
+  },
+  {
+    title: 'PCM frames are waited for however large the MTU is',
+    format: PCM,
+    packets: ['0000 00 0101', '0100 01 0202', '0200 00 0303'],
+    frames: ['01010202'],
+    flushed: ['0303'],
+    counts: {},
+  },
+];
+
+for (const { title, format = OPUS_20MS, mtu = WIDE, packets, frames, flushed = [], counts } of CASES) {
+  test(title, t => {
+    const decoder = omi.createDecoder(format, { mtu });
+    const out = packets.flatMap(packet => show(decoder.push(hex(packet))));
+    t.deepEqual(out, frames);
+    t.deepEqual(show(decoder.flush()), flushed);
+    const none = { lost: 0, duplicates: 0, malformed: 0, resets: 0 };
+    t.deepEqual(
+      { ...decoder.counts },
+      { ...none, ...counts, packets: packets.length, frames: frames.length + flushed.length },
+    );
+  });
+}
+
+test('frames do not share memory with the notification they came in', t => {
+  const packet = hex('0000 00 b8aa');
+  const [frame] = omi.createDecoder(OPUS_20MS, { mtu: WIDE }).push(packet).frames;
+  packet.fill(0);
+  t.is(Buffer.from(frame?.bytes ?? []).toString('hex'), 'b8aa');
+});
+
+test('a frame that grows without end is given up', t => {
+  const decoder = omi.createDecoder(PCM, { mtu: WIDE });
+  for (let i = 0; i < 200; i += 1) decoder.push(Buffer.from([i & 0xff, i >> 8, i, ...Buffer.alloc(200, 1)]));
+  t.is(decoder.counts.malformed, 1);
+  t.deepEqual(decoder.flush().frames, []);
+});
+
+test('100,000 random notifications never throw, and never make a frame out of nothing', t => {
+  let seed = 42;
+  const random = (below: number) => {
+    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+    return Math.floor((seed / 2 ** 32) * below);
+  };
+  const STEPS = [0, 1, 1, 1, 1, 1, 2, undefined];
+  for (const [format, mtu] of [
+    [OPUS_20MS, WIDE],
+    [OPUS_20MS, NARROW],
+    [PCM, WIDE],
+  ] as const) {
+    const decoder = omi.createDecoder(format, { mtu });
+    let id = 0;
+    let bytesIn = 0;
+    let bytesOut = 0;
+    for (let i = 0; i < 100_000; i += 1) {
+      // Mostly in order, so that runs, gaps, repetitions and restarts all happen.
+      id = (id + (STEPS[random(STEPS.length)] ?? random(0x10000))) & 0xffff;
+      const packet = Buffer.from([
+        id & 0xff,
+        id >> 8,
+        random(3) === 0 ? random(4) : 0,
+        ...Buffer.alloc(random(3), 7),
+      ]);
+      if (random(20) === 0) packet.fill(random(256));
+      bytesIn += packet.length;
+      for (const { bytes, lostBefore } of decoder.push(packet.subarray(0, random(9))).frames) {
+        bytesOut += bytes.length;
+        if (bytes.length === 0 || lostBefore < 0 || !Number.isInteger(lostBefore)) t.fail();
+      }
+    }
+    const { packets, frames, lost, malformed, duplicates, resets } = decoder.counts;
+    t.is(packets, 100_000);
+    t.true(frames > 1000 && malformed > 1000 && duplicates > 1000 && resets > 1000 && lost > 1000);
+    t.true(bytesOut <= bytesIn);
+  }
+});
+
+test('the formats are those of the firmware, and no others', t => {
+  t.deepEqual(omi.audio.codec.values, {
+    0: { codec: 'pcm16', sampleRate: 16000, frameMs: 10 },
+    1: { codec: 'pcm16', sampleRate: 8000, frameMs: 10 },
+    20: { codec: 'opus', sampleRate: 16000, frameMs: 10 },
+    21: { codec: 'opus_fs320', sampleRate: 16000, frameMs: 20 },
+  });
+});
+
+function hex(text: string): Buffer {
+  return Buffer.from(text.replaceAll(' ', ''), 'hex');
+}
+
+function show({ frames }: { frames: { bytes: Uint8Array; lostBefore: number }[] }): string[] {
+  return frames.map(
+    ({ bytes, lostBefore }) => `${lostBefore ? `${lostBefore}×` : ''}${Buffer.from(bytes).toString('hex')}`,
+  );
+}
