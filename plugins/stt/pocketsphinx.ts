@@ -42,13 +42,13 @@ export default {
         name: 'pocketsphinx',
         entry: new URL(`./engine/pocketsphinx-main${extname(import.meta.filename)}`, import.meta.url),
         options: context.options,
-        loadMs: 8000,
+        loadMs: 60_000,
         silentMs: 20_000,
         remedy: REMEDY,
       },
       context,
     );
-    await engine.ready();
+    await engine.started();
     return { stt: { sampleRate: 16000, languages: ['en'], model: 'en-us', open: engine.open } };
   },
 } satisfies Plugin<Options>;

@@ -49,12 +49,16 @@ export function startChild(settings: ChildSettings, context: Context): Child {
   const output = keepTail(process, line => log.debug({ line }, `${settings.name}: output`));
   let nextCall = 0;
   let heard = true;
+  let loaded = false;
   // Whoever is interested attaches a handler; a process that dies unobserved must not end core.
   ready.promise.catch(() => undefined);
 
   process.on('message', (message: FromChild) => receive(message));
   process.on('error', cause => end(lost('could not be started', cause)));
-  process.on('exit', (code, signal) => end(lost(`ended with ${signal ?? `code ${code}`}`)));
+  process.on('exit', (code, signal) => {
+    const when = loaded ? '' : ' while it loaded the model';
+    end(lost(`ended with ${signal ?? `code ${code}`}${when}`));
+  });
   send({ type: 'load', options: settings.options });
   watch().catch(() => undefined);
 
@@ -62,9 +66,14 @@ export function startChild(settings: ChildSettings, context: Context): Child {
 
   function receive(message: FromChild): void {
     heard = true;
-    if (message.type === 'ready') ready.resolve();
+    if (message.type === 'ready') open();
     else if (message.type === 'refused') end(refused(message.message));
     else if (message.type !== 'pong') calls.get(message.call)?.receive(message);
+  }
+
+  function open(): void {
+    loaded = true;
+    ready.resolve();
   }
 
   function begin(utterance: Utterance): Call {
@@ -85,10 +94,8 @@ export function startChild(settings: ChildSettings, context: Context): Child {
 
   /** First the deadline of loading, then a ping whenever it was quiet. */
   async function watch(): Promise<void> {
-    const loaded = ready.promise.then(() => true);
-    if (!(await Promise.race([loaded, clock.sleep(settings.loadMs, gone.signal)]))) {
-      return stuck(`did not load its model within ${settings.loadMs} ms`);
-    }
+    await Promise.race([ready.promise, clock.sleep(settings.loadMs, gone.signal)]);
+    if (!loaded) return stuck(`did not load its model within ${settings.loadMs} ms`);
     while (heard) {
       heard = false;
       send({ type: 'ping' });

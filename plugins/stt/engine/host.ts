@@ -8,6 +8,8 @@ import { type Child, type ChildSettings, startChild } from './child.ts';
 const CRASH_WINDOW_MS = 60_000;
 const FIRST_PAUSE_MS = 100;
 const DEFAULT_MAX_CRASHES = 5;
+/** Of the ten seconds that a plugin's setup has. */
+const SETUP_MS = 8000;
 
 export interface EngineSettings extends ChildSettings {
   /** Crashes within a minute after which it is given up. */
@@ -17,8 +19,11 @@ export interface EngineSettings extends ChildSettings {
 type Context = Pick<PluginContext<never>, 'clock' | 'error' | 'fail' | 'log' | 'onStop'>;
 
 export interface Engine {
-  /** Resolves when the engine has loaded; rejects with `config_error`, `timeout` or `upstream_error`. */
-  ready(): Promise<void>;
+  /**
+   * Resolves when the engine has loaded, or after 8 s: a large model goes on loading then, and sessions wait for it.
+   * Rejects with `config_error`, `timeout` or `upstream_error`.
+   */
+  started(): Promise<void>;
   /** A session has nothing to keep between utterances, so it outlives the process. */
   open: SttProvider['open'];
 }
@@ -30,9 +35,15 @@ export function startEngine(settings: EngineSettings, context: Context): Engine 
   const dead = quiet(Promise.withResolvers<never>());
   let current = quiet(Promise.withResolvers<Child>());
   let child = startChild(settings, context);
+  let settingUp = true;
   const supervising = supervise();
   context.onStop(stop);
-  return { open, ready: async () => void (await current.promise) };
+  return { open, started };
+
+  async function started(): Promise<void> {
+    await Promise.race([current.promise, clock.sleep(SETUP_MS, stopping.signal)]);
+    settingUp = false;
+  }
 
   async function supervise(): Promise<void> {
     let crashes: number[] = [];
@@ -67,10 +78,10 @@ export function startEngine(settings: EngineSettings, context: Context): Engine 
   }
 
   function giveUp(reason: Error): void {
-    log.error({ err: reason }, `${settings.name}: given up`);
     current.reject(reason);
     dead.reject(reason);
-    context.fail(reason);
+    // While setting up, the setup itself rejects.
+    if (!settingUp) context.fail(reason);
   }
 
   async function stop(): Promise<void> {

@@ -1,4 +1,7 @@
-/** The recogniser's process: reads messages, keeps the engine busy, and ends when its parent is gone. */
+/**
+ * The recogniser's process: reads messages and keeps the engine busy. Nothing but the channel to its parent keeps it
+ * alive, so it ends when that one is gone.
+ */
 import type { FromChild, Piece, ToChild } from './messages.ts';
 
 /** A loaded engine. Its calls block; that is why it lives in a process of its own. */
@@ -34,7 +37,6 @@ export function serve(load: (options: unknown) => Recogniser): void {
 
   // Ctrl-C and a stopping service manager signal the whole group; the parent decides when this process may go.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
-  process.on('disconnect', () => process.exit());
   process.on('message', (message: ToChild) => receive(message));
 
   function receive(message: ToChild): void {

@@ -1,0 +1,146 @@
+import { mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { MODEL_KINDS, readCatalogue } from '../../../plugins/stt/engine/sherpa-model.ts';
+import sherpaOnnx from '../../../plugins/stt/sherpa-onnx.ts';
+import { growingUtterance, sttChecks } from '../../conformance/stt.ts';
+import { crash, run } from './context.ts';
+import { writeToneModel } from './tone-model.ts';
+
+const SAMPLE_RATE = 16_000;
+
+/** The tiny model in a directory of its own, and the options that load it. */
+async function toneModel(t: ExecutionContext) {
+  const directory = await mkdtemp(join(tmpdir(), 'earshot-tones-'));
+  t.teardown(() => rm(directory, { recursive: true }));
+  const files = await writeToneModel(directory);
+  const own = {
+    kind: 'zipformer2-ctc',
+    languages: ['en'],
+    files: { model: 'tones.onnx', tokens: 'tokens.txt' },
+    sha256: { model: files['tones.onnx']?.sha256, tokens: files['tokens.txt']?.sha256 },
+  };
+  return { directory, own };
+}
+
+/** 300 ms of a chord for each word, 400 ms of silence around it. */
+function sounds(text: string): Int16Array {
+  const parts = text
+    .split(' ')
+    .map(word => chord(word === 'low' ? [250, 400, 550, 700] : [5000, 5700, 6400, 7100]));
+  const samples = new Int16Array(parts.length * 0.7 * SAMPLE_RATE + 0.4 * SAMPLE_RATE);
+  for (const [index, part] of parts.entries()) samples.set(part, (0.4 + 0.7 * index) * SAMPLE_RATE);
+  return samples;
+}
+
+function chord(frequencies: number[]): Int16Array {
+  return Int16Array.from({ length: 0.3 * SAMPLE_RATE }, (_, index) => {
+    const time = index / SAMPLE_RATE;
+    const fade = Math.min(1, time / 0.02, (0.3 - time) / 0.02);
+    return frequencies.reduce((sum, hz) => sum + 3000 * fade * Math.sin(2 * Math.PI * hz * time), 0);
+  });
+}
+
+for (const check of sttChecks) {
+  test(`sherpa-onnx ${check.title}`, async t => {
+    const running = await run(sherpaOnnx, await toneModel(t));
+    t.teardown(running.stop);
+    const texts = ['low high low', 'high high low low high'];
+    await t.notThrowsAsync(
+      check.run({
+        provider: running.stt,
+        language: 'en',
+        speech: texts.map(text => ({ text, samples: sounds(text), wordErrors: 0 })),
+        crash: () => crash(running),
+      }),
+    );
+  });
+}
+
+test('sherpa-onnx answers before a long utterance has ended, and says where each piece lies', async t => {
+  const running = await run(sherpaOnnx, await toneModel(t));
+  t.teardown(running.stop);
+  const session = await running.stt.open({ language: 'en', signal: new AbortController().signal });
+  const growing = growingUtterance(1_000_000);
+  const pieces = session.transcribe(growing.utterance, new AbortController().signal)[Symbol.asyncIterator]();
+  growing.push(sounds('low high'));
+  growing.push(new Int16Array(2 * SAMPLE_RATE));
+  // Words begin at 0.4 and 1.1 s; the second one begins no earlier than what it is heard in, 40 ms long.
+  const first = await pieces.next();
+  t.like(first.value, { text: 'low high', final: true });
+  checkSample(t, first.value?.startSample, 1_000_000 + 0.4 * SAMPLE_RATE);
+  checkSample(t, first.value?.endSample, 1_000_000 + 1.1 * SAMPLE_RATE + 0.16 * SAMPLE_RATE);
+  growing.push(sounds('high'));
+  growing.end();
+  const second = await pieces.next();
+  t.like(second.value, { text: 'high', final: true });
+  checkSample(t, second.value?.startSample, 1_000_000 + (1.8 + 2 + 0.4) * SAMPLE_RATE);
+  t.true((await pieces.next()).done);
+});
+
+/** Within two of the model's answers, which come every 40 ms. */
+function checkSample(t: ExecutionContext, found: number | undefined, expected: number): void {
+  t.true(Math.abs((found ?? 0) - expected) <= 0.08 * SAMPLE_RATE, `${found} is not about ${expected}`);
+}
+
+test('sherpa-onnx refuses a model with a missing file, and says which and how to get it', async t => {
+  const directory = await mkdtemp(join(tmpdir(), 'earshot-models-'));
+  t.teardown(() => rm(directory, { recursive: true }));
+  const error = await t.throwsAsync(run(sherpaOnnx, { directory }), { code: 'config_error' });
+  t.regex(
+    error?.message ?? '',
+    /encoder-.*\.onnx is missing; .*node config\/setup\.mjs --fetch sherpa-onnx-/,
+  );
+  t.true(error?.message.endsWith(`--into ${directory}`));
+});
+
+test('sherpa-onnx refuses a file that is not the one it should be', async t => {
+  const { directory, own } = await toneModel(t);
+  const path = join(directory, 'tones.onnx');
+  const bytes = await readFile(path);
+  bytes[1000] = (bytes[1000] ?? 0) ^ 1;
+  await writeFile(path, bytes);
+  const error = await t.throwsAsync(run(sherpaOnnx, { directory, own }), { code: 'config_error' });
+  t.true(error?.message.includes(`${path} has the SHA-256`));
+  t.true(error?.message.includes(String(own.sha256.model)));
+});
+
+test('sherpa-onnx refuses a file of the catalogue that has the wrong size', async t => {
+  const directory = await mkdtemp(join(tmpdir(), 'earshot-models-'));
+  t.teardown(() => rm(directory, { recursive: true }));
+  await writeFile(join(directory, 'encoder-epoch-99-avg-1-chunk-16-left-128.int8.onnx'), 'half of it');
+  await t.throwsAsync(run(sherpaOnnx, { directory }), {
+    code: 'config_error',
+    message: /has 10 bytes instead of 71083163/,
+  });
+});
+
+test('sherpa-onnx refuses a model that it does not know, and names those that it does', async t => {
+  await t.throwsAsync(run(sherpaOnnx, { model: 'babel' }), {
+    code: 'config_error',
+    message: /no model babel; known are sherpa-onnx-streaming-zipformer-en-2023-06-26, /,
+  });
+});
+
+test('a broken model that nobody checked ends its own process and not ours', async t => {
+  const { directory, own } = await toneModel(t);
+  await truncate(join(directory, 'tones.onnx'), 1200);
+  await t.throwsAsync(run(sherpaOnnx, { directory, own: { ...own, sha256: 'unchecked' } }), {
+    code: 'upstream_error',
+    message: /its process ended with .* while it loaded the model/,
+  });
+});
+
+test('every model of the catalogue is complete', async t => {
+  const catalogue = await readCatalogue();
+  t.true(Object.hasOwn(catalogue.models, catalogue.default));
+  for (const [name, model] of Object.entries(catalogue.models)) {
+    t.deepEqual(Object.keys(model.files), [...MODEL_KINDS[model.kind]], name);
+    for (const file of Object.values(model.files)) {
+      t.regex(file.sha256 ?? '', /^[0-9a-f]{64}$/);
+      t.true(Number.isSafeInteger(file.size));
+      t.true(new URL(file.url ?? '').pathname.endsWith(`/${file.name}`));
+    }
+  }
+});

@@ -1,0 +1,151 @@
+/**
+ * A real, tiny speech model in ONNX for sherpa-onnx's streaming zipformer2 CTC recogniser: it hears deep tones as the
+ * word "low" and high ones as "high". A linear layer over the 80 mel bands is all of it; the tensors that a real
+ * encoder keeps between chunks are passed on untouched.
+ */
+import { createHash } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+const BANDS = 80;
+const TOKENS = ['<blk>', '▁low', '▁high'];
+/** Frames of 10 ms that one run reads, and moves on by; one output for every fourth. */
+const FRAMES = 45;
+const SHIFT = 32;
+const OUTPUTS = SHIFT / 4;
+
+const FLOAT = 1;
+const INT64 = 7;
+
+/** The states of one encoder layer with every dimension at its smallest, the embedding's, and the count of frames. */
+const STATES: { name: string; type: number; shape: number[] }[] = [
+  { name: 'cached_key_0', type: FLOAT, shape: [1, 1, 1] },
+  { name: 'cached_nonlin_attn_0', type: FLOAT, shape: [1, 1, 1, 3] },
+  { name: 'cached_val1_0', type: FLOAT, shape: [1, 1, 1] },
+  { name: 'cached_val2_0', type: FLOAT, shape: [1, 1, 1] },
+  { name: 'cached_conv1_0', type: FLOAT, shape: [1, 4, 1] },
+  { name: 'cached_conv2_0', type: FLOAT, shape: [1, 4, 1] },
+  { name: 'embed_states', type: FLOAT, shape: [1, 128, 3, 19] },
+  { name: 'processed_lens', type: INT64, shape: [1] },
+];
+
+const METADATA = {
+  model_type: 'zipformer2',
+  encoder_dims: '4',
+  query_head_dims: '1',
+  value_head_dims: '1',
+  num_heads: '1',
+  num_encoder_layers: '1',
+  cnn_module_kernels: '3',
+  left_context_len: '1',
+  T: String(FRAMES),
+  decode_chunk_len: String(SHIFT),
+};
+
+/** Writes the model's files into `directory`, and answers what they must be. */
+export async function writeToneModel(directory: string) {
+  const contents = {
+    'tones.onnx': model(),
+    'tokens.txt': Buffer.from(TOKENS.map((token, id) => `${token} ${id}\n`).join('')),
+  };
+  for (const [name, bytes] of Object.entries(contents)) await writeFile(join(directory, name), bytes);
+  return Object.fromEntries(
+    Object.entries(contents).map(([name, bytes]) => [
+      name,
+      { size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') },
+    ]),
+  );
+}
+
+function model(): Buffer {
+  return message(
+    integer(1, 8), // IR version
+    nested(7, graph()),
+    nested(8, text(1, ''), integer(2, 13)), // operators
+    ...Object.entries(METADATA).map(([key, value]) => nested(14, text(1, key), text(2, value))),
+  );
+}
+
+function graph(): Buffer {
+  const kept = STATES.map(({ name, type, shape }) => value({ name, type, shape }));
+  const passedOn = STATES.map(({ name, type, shape }) => value({ name: `new_${name}`, type, shape }));
+  return message(
+    node('Slice', ['x', 'starts', 'ends', 'axes', 'steps'], 'every_fourth'),
+    node('MatMul', ['every_fourth', 'weight'], 'scores'),
+    node('Add', ['scores', 'bias'], 'log_probs'),
+    ...STATES.map(({ name }) => node('Identity', [name], `new_${name}`)),
+    text(2, 'tones'),
+    tensor('starts', INT64, [1], int64s([0])),
+    tensor('ends', INT64, [1], int64s([SHIFT])),
+    tensor('axes', INT64, [1], int64s([1])),
+    tensor('steps', INT64, [1], int64s([4])),
+    tensor('weight', FLOAT, [BANDS, TOKENS.length], floats(weights())),
+    tensor('bias', FLOAT, [TOKENS.length], floats([0, 8, 8])),
+    nested(11, value({ name: 'x', type: FLOAT, shape: [1, FRAMES, BANDS] })),
+    ...kept.map(each => nested(11, each)),
+    nested(12, value({ name: 'log_probs', type: FLOAT, shape: [1, OUTPUTS, TOKENS.length] })),
+    ...passedOn.map(each => nested(12, each)),
+  );
+}
+
+/** Silence is about -16 in each band; a tone is heard where its bands stand out by more than the bias allows. */
+function weights(): number[] {
+  return Array.from({ length: BANDS }, (_, band) => [
+    0,
+    band < BANDS / 4 ? 0.05 : 0,
+    band >= (BANDS * 3) / 4 ? 0.05 : 0,
+  ]).flat();
+}
+
+function node(operator: string, inputs: string[], output: string): Buffer {
+  return nested(1, ...inputs.map(name => text(1, name)), text(2, output), text(4, operator));
+}
+
+function tensor(name: string, type: number, shape: number[], raw: Buffer): Buffer {
+  return nested(5, ...shape.map(size => integer(1, size)), integer(2, type), text(8, name), bytes(9, raw));
+}
+
+function value({ name, type, shape }: { name: string; type: number; shape: number[] }): Buffer {
+  const dimensions = shape.map(size => nested(1, integer(1, size)));
+  return message(text(1, name), nested(2, nested(1, integer(1, type), nested(2, ...dimensions))));
+}
+
+function floats(values: number[]): Buffer {
+  return Buffer.from(Float32Array.from(values).buffer);
+}
+
+function int64s(values: number[]): Buffer {
+  return Buffer.from(BigInt64Array.from(values, BigInt).buffer);
+}
+
+// Protocol buffers: a field is its number and kind, then a number, or a length and that many bytes.
+
+function message(...fields: Buffer[]): Buffer {
+  return Buffer.concat(fields);
+}
+
+function nested(field: number, ...fields: Buffer[]): Buffer {
+  return bytes(field, message(...fields));
+}
+
+function text(field: number, content: string): Buffer {
+  return bytes(field, Buffer.from(content));
+}
+
+function bytes(field: number, content: Buffer): Buffer {
+  return Buffer.concat([variable(field * 8 + 2), variable(content.length), content]);
+}
+
+function integer(field: number, content: number): Buffer {
+  return Buffer.concat([variable(field * 8), variable(content)]);
+}
+
+function variable(content: number): Buffer {
+  const out: number[] = [];
+  let rest = content;
+  while (rest > 127) {
+    out.push((rest & 127) | 128);
+    rest >>>= 7;
+  }
+  return Buffer.from([...out, rest]);
+}
