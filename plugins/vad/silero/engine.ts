@@ -1,86 +1,84 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { Answer, Ask, StreamState } from './model.ts';
+import type { StreamState } from './network.ts';
+import type { Tensors } from './onnx.ts';
+import type { Answer, Question } from './worker.ts';
 
-/** The model in its thread, started when it is first asked and again after it was stopped. */
+/** The network in a thread of its own. */
 export interface Engine {
-  /** Judges whole windows; rejects when the thread is lost or too much is waiting. */
-  judge(samples: Int16Array, state: StreamState): Promise<Omit<Answer, 'call'>>;
-  /** Ends the thread; the next question starts it again. Waiting ones reject. */
+  /** Judges whole windows. Takes `state` away and gives the next one back. Rejects when the thread is lost or overloaded. */
+  judge(
+    samples: Int16Array,
+    state: StreamState,
+  ): Promise<{ probabilities: Float32Array; state: StreamState }>;
+  /** Ends the thread; what waits is rejected. */
   stop(): Promise<void>;
-  readonly busy: boolean;
 }
 
 interface EngineOptions {
-  model: Uint8Array;
+  tensors: Tensors;
   /** Samples that may wait for an answer; past it a question is refused. */
   maxWaitingSamples: number;
-  /** The thread died by itself. */
+  /** The thread ended by itself. */
   onDeath: (error: Error) => void;
 }
 
 const ENTRY = new URL(`./worker${extname(import.meta.filename)}`, import.meta.url);
 
-export function createEngine({ model, maxWaitingSamples, onDeath }: EngineOptions): Engine {
+export function createEngine({ tensors, maxWaitingSamples, onDeath }: EngineOptions): Engine {
+  const worker = new Worker(ENTRY, { workerData: tensors });
   const waiting = new Map<
     number,
     { samples: number; resolve(answer: Answer): void; reject(error: Error): void }
   >();
-  let worker: Worker | null = null;
-  let calls = 0;
   let waitingSamples = 0;
+  let questions = 0;
+  let lost: Error | null = null;
 
-  function settle(call: number) {
-    const question = waiting.get(call);
+  worker.unref();
+  worker.on('message', (answer: Answer) => settle(answer.id)?.resolve(answer));
+  worker.on('error', die);
+  worker.on('exit', code => die(new Error(`The speech detector's thread ended with code ${code}`)));
+
+  function die(error: Error) {
+    if (lost) return;
+    lose(error);
+    onDeath(error);
+  }
+
+  function lose(error: Error) {
+    lost = error;
+    for (const id of [...waiting.keys()]) settle(id)?.reject(error);
+  }
+
+  function settle(id: number) {
+    const question = waiting.get(id);
     if (!question) return undefined;
-    waiting.delete(call);
+    waiting.delete(id);
     waitingSamples -= question.samples;
-    if (waiting.size === 0) worker?.unref();
+    if (waiting.size === 0) worker.unref();
     return question;
   }
 
-  function rejectAll(error: Error) {
-    for (const call of [...waiting.keys()]) settle(call)?.reject(error);
-  }
-
-  function start(): Worker {
-    const thread = new Worker(ENTRY, { workerData: model });
-    const died = (error: Error) => {
-      if (worker !== thread) return;
-      worker = null;
-      rejectAll(error);
-      onDeath(error);
-    };
-    thread.on('message', (answer: Answer) => settle(answer.call)?.resolve(answer));
-    thread.on('error', died);
-    thread.on('exit', code => died(new Error(`The speech detector's thread ended with code ${code}`)));
-    return thread;
-  }
-
   return {
-    judge(samples, state) {
+    async judge(samples, state) {
+      if (lost) throw lost;
       if (waitingSamples + samples.length > maxWaitingSamples)
-        return Promise.reject(
-          new Error('The speech detector has more to do than it can; there are too many streams'),
-        );
-      worker ??= start();
-      const call = calls++;
-      const ask: Ask = { call, samples: samples.slice(), state };
-      worker.postMessage(ask, [ask.samples.buffer, state.memory.buffer, state.context.buffer]);
-      worker.ref(); // a question that waits holds the process, an idle thread does not
+        throw new Error('The speech detector has more streams than it can keep up with');
+      const question: Question = { id: questions++, samples: samples.slice(), state };
+      worker.postMessage(question, [
+        question.samples.buffer,
+        ...Object.values(state).map(part => part.buffer),
+      ]);
+      worker.ref(); // what waits for an answer holds the process; an idle thread does not
       waitingSamples += samples.length;
       return new Promise((resolve, reject) =>
-        waiting.set(call, { samples: samples.length, resolve, reject }),
+        waiting.set(question.id, { samples: samples.length, resolve, reject }),
       );
     },
     async stop() {
-      const thread = worker;
-      worker = null;
-      rejectAll(new Error('The speech detector was stopped'));
-      await thread?.terminate();
-    },
-    get busy() {
-      return waiting.size > 0;
+      if (!lost) lose(new Error('The speech detector was stopped'));
+      await worker.terminate();
     },
   };
 }

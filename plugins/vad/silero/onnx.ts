@@ -1,0 +1,83 @@
+/**
+ * The constant tensors of an ONNX file, by the name of what they are: enough to read the weights of a model whose
+ * structure is known. An ONNX file is a protocol buffer; the numbers below are its field numbers.
+ */
+export type Tensors = Map<string, Float32Array<ArrayBuffer>>;
+
+const MODEL = { graph: 7 };
+const GRAPH = { node: 1 };
+const NODE = { output: 2, attribute: 5 };
+const ATTRIBUTE = { tensor: 5, graph: 6 };
+const TENSOR = { dataType: 2, rawData: 9 };
+const FLOAT = 1;
+
+/** Throws a `RangeError` or `TypeError` where the bytes are no such file. */
+export function readTensors(model: Uint8Array): Tensors {
+  const tensors: Tensors = new Map();
+  for (const graph of parts(model, MODEL.graph)) collect(graph, tensors);
+  return tensors;
+}
+
+/** Branches of the model are graphs within nodes. */
+function collect(graph: Uint8Array, tensors: Tensors) {
+  for (const node of parts(graph, GRAPH.node)) {
+    const [name] = parts(node, NODE.output);
+    for (const attribute of parts(node, NODE.attribute)) {
+      for (const inner of parts(attribute, ATTRIBUTE.graph)) collect(inner, tensors);
+      for (const tensor of parts(attribute, ATTRIBUTE.tensor)) {
+        const values = floats(tensor);
+        if (name && values) tensors.set(new TextDecoder().decode(name), values);
+      }
+    }
+  }
+}
+
+function floats(tensor: Uint8Array): Float32Array<ArrayBuffer> | null {
+  const isFloat = [...fields(tensor)].some(
+    field => field.number === TENSOR.dataType && field.value === FLOAT,
+  );
+  const [raw] = parts(tensor, TENSOR.rawData);
+  return isFloat && raw ? new Float32Array(new Uint8Array(raw).buffer) : null;
+}
+
+/** The values of one field that are bytes. */
+function parts(message: Uint8Array, number: number): Uint8Array[] {
+  return [...fields(message)].flatMap(field => (field.number === number && field.bytes ? [field.bytes] : []));
+}
+
+interface Field {
+  number: number;
+  value: number;
+  bytes?: Uint8Array;
+}
+
+function* fields(message: Uint8Array): Generator<Field> {
+  let at = 0;
+
+  function varint(): number {
+    let value = 0;
+    for (let scale = 1; ; scale *= 128) {
+      const byte = message[at++];
+      if (byte === undefined) throw new RangeError('The file is cut off');
+      value += (byte & 127) * scale;
+      if (byte < 128) return value;
+    }
+  }
+
+  function take(length: number): Uint8Array {
+    at += length;
+    if (at > message.length) throw new RangeError('The file is cut off');
+    return message.subarray(at - length, at);
+  }
+
+  while (at < message.length) {
+    const key = varint();
+    const number = Math.floor(key / 8);
+    const wireType = key % 8;
+    if (wireType === 0) yield { number, value: varint() };
+    else if (wireType === 1) yield { number, value: 0, bytes: take(8) };
+    else if (wireType === 2) yield { number, value: 0, bytes: take(varint()) };
+    else if (wireType === 5) yield { number, value: 0, bytes: take(4) };
+    else throw new TypeError('The file is no protocol buffer');
+  }
+}
