@@ -172,7 +172,24 @@ test('What is no HTTP is answered in the same form, and a client that only offer
   t.regex(await raw(port, `GET /healthz HTTP/1.1\r\nHost: x\r\n${upgrade}\r\n`), /^HTTP\/1\.1 200 OK/);
 });
 
-test('Messages sent before the live side listens are not lost, and come uncompressed in order', async t => {
+test('A message that comes with the upgrade, before the live side listens, is not lost', async t => {
+  const { port } = await start(t);
+  const socket = connect(port, '127.0.0.1');
+  const upgrade = 'Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n';
+  const head = `GET /v4/listen HTTP/1.1\r\nHost: x\r\n${upgrade}Sec-WebSocket-Key: ${'A'.repeat(22)}==\r\n\r\n`;
+  const frame = Buffer.from([0x82, 0x83, 0, 0, 0, 0, 7, 7, 7]); // binary, masked, 3 bytes
+  socket.write(Buffer.concat([Buffer.from(head), frame]));
+  const answer = Buffer.from([0x81, 1, '3'.charCodeAt(0)]);
+  let received = Buffer.alloc(0);
+  for await (const chunk of socket) {
+    received = Buffer.concat([received, chunk]);
+    if (received.includes(answer)) break;
+  }
+  t.regex(received.toString('latin1'), /^HTTP\/1\.1 101 /);
+  t.true(received.includes(answer));
+});
+
+test('Messages come in order, and nobody has to compress', async t => {
   const { url } = await start(t);
   const socket = new WebSocket(`${url.replace('http', 'ws')}/v4/listen?x=1`, { perMessageDeflate: true });
   const answers: string[] = [];

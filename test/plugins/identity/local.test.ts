@@ -71,6 +71,7 @@ test('No other token passes: not unsigned, not another key, issuer, audience or 
     'x.y.z',
     `${part({ alg: 'none' })}.${part(claims)}.`,
     await new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(Buffer.alloc(32, 1)),
+    await new SignJWT(claims).setProtectedHeader({ alg: 'Ed25519' }).sign(key),
     await sign({}, foreignKey),
     await sign({ iss: 'https://elsewhere' }),
     await sign({ aud: 'another' }),
