@@ -1,9 +1,9 @@
 import 'reflect-metadata';
 import { readdir } from 'node:fs/promises';
-import { extname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type InjectionToken, instanceCachingFactory, container as root } from 'tsyringe';
 import type { LoadedConfig } from '../config/load.ts';
+import { BUILTIN_CHOICES, BUILTIN_PLUGINS } from './builtin-plugins.ts';
 import {
   type Commands,
   callControl,
@@ -14,7 +14,6 @@ import {
   type Status,
   serveControl,
 } from './control.ts';
-
 import { type Conversations, createConversations } from './domain/conversations.ts';
 import { type Credentials, createCredentials } from './domain/credentials.ts';
 import { createKeys, type Keys } from './domain/keys.ts';
@@ -32,20 +31,6 @@ import { createFinish } from './pipeline/finish.ts';
 import type { Storage } from './plugin.ts';
 import { createPluginHost, type PluginHost } from './plugin-host.ts';
 import { version } from './version.ts';
-
-/** The built-in plugins; emitted code has another ending. */
-const BUILTIN = Object.fromEntries(
-  [
-    ['sql', 'storage/sql'],
-    ['silero', 'vad/silero'],
-    ['local', 'identity/local'],
-    ['sherpa-onnx', 'stt/sherpa-onnx'],
-    ['pocketsphinx', 'stt/pocketsphinx'],
-  ].map(([name, path]) => [
-    name,
-    new URL(`../plugins/${path}${extname(import.meta.filename)}`, import.meta.url),
-  ]),
-);
 
 /** Every service of the house. Plugins' capabilities are asked of the host at each use: one may have been started again. */
 const token = <T>(name: string) => Symbol(name) as InjectionToken<T>;
@@ -94,9 +79,8 @@ export async function createApp({
 }: AppOptions): Promise<App> {
   const { config } = loaded;
   const control = controlPath(config.dataDir);
-  const recognisers = ['sherpa-onnx', 'pocketsphinx'];
   const host = createPluginHost({
-    builtin: BUILTIN,
+    builtin: BUILTIN_PLUGINS,
     config: loaded,
     log,
     clock,
@@ -117,10 +101,9 @@ export async function createApp({
 
   async function open() {
     const storage = await host.loadStorage(config.storage);
-    const { from, to, backup } = await storage.migrate();
-    if (from !== to) log.info({ from, to, backup }, 'database brought up to date');
+    await storage.migrate();
     provide(storage);
-    if (!serving) await host.loadAll({ skip: [...recognisers, 'silero'] });
+    if (!serving) await host.loadAll({ skip: [...BUILTIN_CHOICES, 'silero'] });
   }
 
   function provide(storage: Storage) {
@@ -191,9 +174,9 @@ export async function createApp({
   }
 
   async function start() {
-    await host.loadAll({ skip: recognisers.filter(name => !config.stt.includes(name)) });
+    await host.loadAll({ skip: BUILTIN_CHOICES.filter(name => !config.stt.includes(name)) });
     const created = await container.resolve(TOKENS.users).ensureFirst(config.account);
-    if (created) log.info({ name: created.name }, 'first account made');
+    if (created) log.info({ account: created.name }, 'first account made');
     const answering = await serveControl(control, container.resolve(TOKENS.commands), log);
     closers.push(() => answering.close());
     const jobs = container.resolve(TOKENS.jobs);

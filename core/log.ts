@@ -1,5 +1,6 @@
-import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
+import { type DestinationStream, type Logger, pino, stdSerializers, stdTimeFunctions } from 'pino';
 import pretty from 'pino-pretty';
+import { AppError } from './errors.ts';
 
 export type Log = Logger;
 
@@ -38,6 +39,13 @@ export function createLogWithSecrets(
   return log.child(bindings, { redact: { paths, censor: CENSOR } });
 }
 
+/** A failure that its message explains needs no stack; any other is a fault of ours, or of a plugin. */
+function describeError(error: Error) {
+  if (!(error instanceof AppError) || error.code === 'internal') return stdSerializers.err(error);
+  const { code, message, cause } = error;
+  return { code, message, ...(cause instanceof Error ? { cause: cause.message } : {}) };
+}
+
 /**
  * The process's logger, to standard error: standard output belongs to commands that print an answer.
  * @param format `pretty` for people, `json` (one object per line) for log collectors
@@ -52,6 +60,7 @@ export function createLog(
     redact: { paths: REDACT, censor: CENSOR },
     hooks: { streamWrite: conceal },
     timestamp: stdTimeFunctions.isoTime,
+    serializers: { err: describeError },
     base: null,
   };
   if (options.format === 'json') return pino(settings, json);
@@ -60,6 +69,7 @@ export function createLog(
     pretty({
       destination: process.stderr,
       sync: true,
+      singleLine: true,
       colorize: process.stderr.isTTY === true,
       ignore: 'pid,hostname',
       translateTime: 'HH:MM:ss.l',
