@@ -205,7 +205,7 @@ export async function createApp({
       url,
       dataDir: config.dataDir,
       configFile: loaded.file,
-      ready: [recognition(host, config.stt), LANGUAGE_MODEL, await bluetooth()],
+      ready: [...recognition(host, config.stt), LANGUAGE_MODEL, await bluetooth()],
       users: users.map(user => user.name),
     };
   }
@@ -234,27 +234,24 @@ async function isServed(control: string): Promise<boolean> {
   return (await callControl(control, 'status', {})) !== 'absent';
 }
 
-function recognition(host: PluginHost, wanted: readonly string[]): Readiness {
-  const [serving] = host.list('stt', wanted);
-  const states = host.status().filter(plugin => wanted.includes(plugin.name));
-  const detail = (name: string) => states.find(plugin => plugin.name === name);
-  if (serving)
-    return {
-      part: RECOGNITION,
-      name: serving.name,
-      ok: true,
-      detail: detail(serving.name)?.title ?? '',
-      cure: null,
-    };
-  const reasons = states.map(({ name, reason }) => `${name}: ${reason?.message ?? 'not loaded'}`);
-  return {
-    part: RECOGNITION,
-    name: wanted.join(', ') || 'none chosen',
-    ok: false,
-    detail: `nothing is transcribed. ${reasons.join('. ')}`,
-    cure: 'sudo apt-get install -y libpocketsphinx3 pocketsphinx-en-us',
-  };
+/** One line for each recogniser that was chosen. Why one is not ready, and the way out, is in its own words. */
+function recognition(host: PluginHost, wanted: readonly string[]): Readiness[] {
+  if (wanted.length === 0) return [{ ...NOT_CHOSEN, part: RECOGNITION }];
+  const states = host.status();
+  return wanted.map(name => {
+    const plugin = states.find(state => state.name === name);
+    const ok = plugin?.state === 'ready';
+    const detail = (ok ? plugin.title : plugin?.reason?.message) ?? 'not loaded';
+    return { part: RECOGNITION, name, ok, detail, cure: null };
+  });
 }
+
+const NOT_CHOSEN = {
+  name: 'none',
+  ok: false,
+  detail: 'nothing is transcribed; name recognisers in the configuration (stt)',
+  cure: null,
+};
 
 const LANGUAGE_MODEL: Readiness = {
   part: 'language model',
