@@ -191,8 +191,10 @@ export async function createApp({
     closers.push(() => jobs.stop());
     const server = container.resolve(TOKENS.server);
     const address = await server.listen(config.host, config.port);
-    closers.push(() => server.close());
-    closers.push(() => container.resolve(TOKENS.listen).stop(DRAIN_MS));
+    // Side by side: nobody connects any more while those who are connected are let go.
+    closers.push(async () => {
+      await Promise.all([server.close(), container.resolve(TOKENS.listen).stop(DRAIN_MS)]);
+    });
     url = `http://${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`;
     ready = true;
     return { url, ...address };
