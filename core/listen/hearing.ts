@@ -19,6 +19,8 @@ export interface Hearing {
   take(bytes: Uint8Array): Promise<void>;
   /** The clock of the stream moves on before the next message. */
   gap(ms: number): void;
+  /** The first sample was, or would have been, at this instant (epoch ms), unless audio has told already. */
+  begin(at: number): Promise<void>;
   /** Ends the utterance that is still growing. */
   flush(): Promise<void>;
   /** This utterance's text is stored, all of it. */
@@ -94,7 +96,7 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
     const { pcm, bad } = decoder.decode(bytes);
     counts.badFrames += bad;
     const start = timeline.place(pcm.length);
-    await pinAnchor(start + pcm.length);
+    await begin(connection.recordedAt ?? options.now() - Math.round((start + pcm.length) / SAMPLES_PER_MS));
     judging = true;
     if (connection.customStt) skipTo(timeline.position);
     else await listen(start, pcm);
@@ -102,10 +104,10 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
     await room();
   }
 
-  async function pinAnchor(endSample: number) {
+  async function begin(at: number) {
     if (anchorAt !== null) return;
-    anchorAt = connection.recordedAt ?? options.now() - Math.round(endSample / SAMPLES_PER_MS);
-    await options.onAnchor(anchorAt);
+    anchorAt = at;
+    await options.onAnchor(at);
   }
 
   /** What lies below the gate's position was heard by an earlier connection already. */
@@ -141,6 +143,7 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
   return {
     take,
     gap: ms => timeline.gap(ms * SAMPLES_PER_MS),
+    begin,
     flush: () => gate.flush(),
     settle(entry) {
       pending.splice(pending.indexOf(entry), 1);

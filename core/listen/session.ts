@@ -64,6 +64,7 @@ export async function runSession(
   let ignored = 0;
   let acknowledged = stream.received;
   let storedAt = clock.now();
+  let readyAt = clock.now();
   const hearing = await createHearing({
     connection,
     stored: stream,
@@ -131,8 +132,9 @@ export async function runSession(
     });
   }
 
-  /** Suggested times count from the connection's first audio sample. */
+  /** Suggested times count from the connection's first audio sample, or without audio from `ready`. */
   async function storeSuggestion(message: ClientMessage & { type: 'suggested_transcript' }) {
+    await hearing.begin(readyAt);
     const zero = hearing.timeOf(hearing.startSample);
     const pieces = message.segments.map(segment => ({
       text: segment.text,
@@ -155,6 +157,7 @@ export async function runSession(
   }
 
   async function getReady() {
+    readyAt = clock.now();
     if (connection.customStt) return send({ type: 'service_status', status: 'ready', status_text: 'Ready' });
     send({ type: 'service_status', status: 'stt_initiating', status_text: 'Recogniser starting' });
     const provider = await recogniser.open().catch(sttFailed);
