@@ -41,7 +41,7 @@ export function createConversations({
   storage: Storage;
   clock: Clock;
   events: EventBus;
-  /** Says that a job is due now. */
+  /** Says that there is a job that was not there, or is due earlier than it was. */
   jobs: { poke(): void };
 }) {
   /**
@@ -54,6 +54,7 @@ export function createConversations({
       openIn(tx, request, now),
     );
     announce(end);
+    jobs.poke();
     return conversation;
   }
 
@@ -69,6 +70,7 @@ export function createConversations({
       return { opened, stream: await openStream(tx, known, request, opened.conversation.id, now) };
     });
     announce(opened.end);
+    jobs.poke();
     return { conversation: opened.conversation, stream };
   }
 

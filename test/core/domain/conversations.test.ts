@@ -69,6 +69,12 @@ test('Connections that come at the same moment share one conversation', async t 
   t.is(new Set(opened.map(({ id }) => id)).size, 1);
 });
 
+test('Opening a conversation wakes the runner of the job that will end it', async t => {
+  const { conversations, request, jobs } = await start(t);
+  await conversations.open(request);
+  t.is(jobs.pokes, 1);
+});
+
 test('A reconnect after the timeout ends the old conversation and begins another', async t => {
   const { conversations, clock, request, told, user, jobs } = await start(t);
   const old = await conversations.open(request);
@@ -86,7 +92,7 @@ test('A reconnect after the timeout ends the old conversation and begins another
   t.not(fresh.id, old.id);
   t.is((await conversations.get(user.id, old.id))?.status, 'processing');
   t.deepEqual(told['conversation.processing'], [{ userId: user.id, conversationId: old.id }]);
-  t.is(jobs.pokes, 1);
+  t.is(jobs.pokes, 3); // each opening has a job of its own, and the end of the old one
 });
 
 test('A stream that is named again goes on where it stood, in the conversation it was in while that is open', async t => {
@@ -342,11 +348,12 @@ test('Ending a conversation happens once, makes its job due now, and wakes the r
     pieces: [said(clock.now(), 'x', 0, 1)],
   });
   t.deepEqual(await finishJobs(domain), []);
+  const pokes = jobs.pokes;
   const ended = await Promise.all([conversations.finish(user.id, id), conversations.finish(user.id, id)]);
 
   t.deepEqual(ended.sort(), [false, true]);
   t.deepEqual(told['conversation.processing'], [{ userId: user.id, conversationId: id }]);
-  t.is(jobs.pokes, 1);
+  t.is(jobs.pokes, pokes + 1);
   const due = await finishJobs(domain);
   t.deepEqual(
     due.map(({ key, payload }) => ({ key, payload })),
