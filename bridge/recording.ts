@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { KEEP_ALIVE_BYTES } from '../core/listen/protocol.ts';
 import type { Clock } from './clock.ts';
-import { createSegments, recoverSegments, type Segment } from './segments.ts';
+import { createSegments, discard, recoverSegments, type Segment } from './segments.ts';
 import type { SpoolRecord } from './spool-file.ts';
 
 const RecordingInfo = z.object({
@@ -113,12 +114,17 @@ function open(dir: string, startMeta: Meta, found: Segment[], store: Store): Rec
 
   function append(bytes: Uint8Array, gapMs: number): void {
     if (ended) return;
+    if (bytes.length <= KEEP_ALIVE_BYTES) {
+      pendingGapMs += gapMs + meta.frameMs; // core would take it for a keep-alive and not count it
+      return;
+    }
     const gap = Math.round(gapMs + pendingGapMs);
     const record = { number: next, gapMs: gap, atMs: age(), bytes: Buffer.from(bytes) };
-    const failure = tryAppend(record);
-    if (failure !== null && (!store.makeRoom() || tryAppend(record) !== null)) {
+    let failure = tryAppend(record);
+    if (failure?.isFull && store.makeRoom()) failure = tryAppend(record);
+    if (failure) {
       pendingGapMs += gapMs + meta.frameMs;
-      store.lost(1, meta.frameMs, `it cannot be written to disk (${failure})`);
+      store.lost(1, meta.frameMs, `it cannot be written to disk (${failure.reason})`);
       return;
     }
     pendingGapMs = 0;
@@ -126,14 +132,15 @@ function open(dir: string, startMeta: Meta, found: Segment[], store: Store): Rec
   }
 
   /** Null: done. Else why not. */
-  function tryAppend(record: SpoolRecord): string | null {
+  function tryAppend(record: SpoolRecord): { reason: string; isFull: boolean } | null {
     try {
       const bytes = segments.append(record);
       next = record.number + 1;
       store.grew(bytes);
       return null;
     } catch (error) {
-      return error instanceof Error ? error.message : String(error);
+      const reason = error instanceof Error ? error.message : String(error);
+      return { reason, isFull: /ENOSPC|EDQUOT/.test(reason) };
     }
   }
 
@@ -203,7 +210,7 @@ function open(dir: string, startMeta: Meta, found: Segment[], store: Store): Rec
     removed = true;
     ended = true;
     removeWhere(() => true);
-    rmSync(dir, { recursive: true, force: true });
+    discard(dir);
     store.gone(recording);
     store.changed(meta.clientDeviceId);
   }

@@ -45,7 +45,7 @@ export async function recoverSegments(dir: string, onDamage: (stretches: number,
     const { records, damaged } = decodeRecords(file);
     if (damaged > 0) onDamage(damaged, path);
     const [head, tail] = [records[0], records.at(-1)];
-    if (!head || !tail) rmSync(path);
+    if (!head || !tail) discard(path);
     else
       segments.push({
         path,
@@ -86,7 +86,7 @@ export function createSegments(dir: string, found: Segment[], maxBytes: number):
     if (!list.includes(segment)) return;
     list.splice(list.indexOf(segment), 1);
     if (cached?.path === segment.path) cached = null;
-    rmSync(segment.path, { force: true });
+    discard(segment.path);
   }
 
   function recordsOf(segment: Segment): SpoolRecord[] {
@@ -134,6 +134,13 @@ export function createSegments(dir: string, found: Segment[], maxBytes: number):
     },
     roll,
   };
+}
+
+/** A file that cannot be deleted is left: the next start makes the best of it. */
+export function discard(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true });
+  } catch {}
 }
 
 /** A full disk may take a part of it only. */

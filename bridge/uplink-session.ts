@@ -51,13 +51,15 @@ export interface SessionOptions {
 }
 
 const BATCH_MESSAGES = 64;
+/** Whoever stops the bridge does not wait long: what is not confirmed is asked for after the next start. */
+const MAX_STOP_MS = 1000;
 const KEEP_ALIVE = Buffer.alloc(Math.min(1, KEEP_ALIVE_BYTES));
 const FromServer = z.union([z.array(WireSegment), ServerEvent]);
 const CONFIRMED = 1000;
 
-/** The connection's address: what the audio is, and where in its stream it begins. */
+/** The connection's address: what the audio is. Without `from`, core goes on at the first message that it does not hold. */
 export function listenUrl(core: string, recording: Recording, conversationTimeoutS: number): URL {
-  const { info, stream, base, first } = recording;
+  const { info, stream } = recording;
   const url = new URL('/v4/listen', core);
   const query = {
     codec: info.codec,
@@ -65,7 +67,6 @@ export function listenUrl(core: string, recording: Recording, conversationTimeou
     source: info.source,
     client_device_id: info.clientDeviceId,
     stream,
-    from: Math.max(first, base) - base,
     started_at: new Date(recording.streamStartedAtMs).toISOString(),
     conversation_timeout: conversationTimeoutS,
     ack: 'enabled',
@@ -143,7 +144,7 @@ export function runSession(
   function pump(): void {
     if (ending) return;
     if (cursor === null) {
-      if (signal.aborted) finish({ kind: 'sent' });
+      if (signal.aborted) awaitFinalAck();
       return;
     }
     if (socket.readyState !== WebSocket.OPEN) return;
@@ -184,7 +185,8 @@ export function runSession(
 
   /** Core confirms what it has transcribed; an utterance under way ends only with the connection. */
   function awaitFinalAck(): void {
-    finalTimer ??= setTimeout(() => finish({ kind: 'sent' }), limits.finalAckMs);
+    const limitMs = signal.aborted ? Math.min(MAX_STOP_MS, limits.finalAckMs) : limits.finalAckMs;
+    finalTimer ??= setTimeout(() => finish({ kind: 'sent' }), limitMs);
   }
 
   function keepAlive(): void {

@@ -1,0 +1,517 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { pino } from 'pino';
+import { createClock } from '../../bridge/clock.ts';
+import type { BridgeEvent } from '../../bridge/events.ts';
+import { fixedKey, type KeySource } from '../../bridge/key.ts';
+import type { Recording } from '../../bridge/recording.ts';
+import { openSpool } from '../../bridge/spool.ts';
+import { startUplink, type UplinkLimits } from '../../bridge/uplink.ts';
+import { runSession } from '../../bridge/uplink-session.ts';
+import { type ListenServer, startListenServer } from '../helpers/listen-server.ts';
+
+const clock = createClock(Date.now);
+const STARTED_AT = Date.UTC(2026, 10, 2, 12);
+const INFO = {
+  clientDeviceId: 'omi_1',
+  deviceName: 'Omi',
+  source: 'omi',
+  codec: 'opus_fs320',
+  sampleRate: 16000,
+  frameMs: 20,
+  startedAtMs: STARTED_AT,
+};
+/** Short waits before tries, long limits. */
+const LIMITS: UplinkLimits = {
+  helloMs: 5000,
+  keepAliveMs: 30_000,
+  pingMs: 15_000,
+  finalAckMs: 50,
+  maxBufferedBytes: 256 * 1024,
+  firstRetryMs: 10,
+  maxRetryMs: 20,
+  slowRetryMs: 60_000,
+  confirmMs: 10,
+};
+
+async function setUp(t: ExecutionContext, { spoolBytes = 1024 * 1024 } = {}) {
+  const dir = await mkdtemp(join(tmpdir(), 'uplink-'));
+  const lines: { level: number; msg: string }[] = [];
+  const log = pino({ level: 'info' }, { write: line => lines.push(JSON.parse(line)) });
+  const spool = await openSpool({ dir, maxBytes: spoolBytes, clock, log });
+  const server = await startListenServer();
+  const events: BridgeEvent[] = [];
+  const watchers = new Set<() => void>();
+  t.teardown(async () => {
+    await server.kill();
+    await spool.close();
+    await rm(dir, { recursive: true });
+  });
+
+  function start(limits: Partial<UplinkLimits> = {}, keys: KeySource = fixedKey('omi_dev_k'), to = server) {
+    const uplink = startUplink({
+      clientDeviceId: 'omi_1',
+      spool,
+      core: to.url,
+      keys,
+      conversationTimeoutS: 120,
+      clock,
+      log,
+      limits: { ...LIMITS, ...limits },
+      onEvent(event) {
+        events.push(event);
+        for (const look of [...watchers]) look();
+      },
+    });
+    t.teardown(uplink.stop);
+    return uplink;
+  }
+
+  /** Resolves with the first event that fits. */
+  function event<E extends BridgeEvent['event']>(
+    name: E,
+    fits = (_: Extract<BridgeEvent, { event: E }>) => true,
+  ) {
+    const { promise, resolve } = Promise.withResolvers<Extract<BridgeEvent, { event: E }>>();
+    const look = () => {
+      const found = events.find(
+        (one): one is Extract<BridgeEvent, { event: E }> =>
+          one.event === name && fits(one as Extract<BridgeEvent, { event: E }>),
+      );
+      if (!found) return;
+      watchers.delete(look);
+      resolve(found);
+    };
+    watchers.add(look);
+    look();
+    return promise;
+  }
+
+  /** The spool has nothing left. */
+  function empty(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const look = () => {
+      if (spool.recordings('omi_1').length === 0) resolve();
+    };
+    spool.watch('omi_1', look);
+    look();
+    return promise;
+  }
+
+  return { dir, spool, server, events, lines, start, event, empty };
+}
+
+/** Frames whose last four bytes are their number in the recording. */
+function fill(recording: Recording, count: number, gapMs: (index: number) => number = () => 0): void {
+  for (let i = 0; i < count; i += 1) {
+    const frame = Buffer.alloc(20, 0xb8);
+    frame.writeUInt32BE(recording.next, 16);
+    recording.append(frame, gapMs(i));
+  }
+}
+
+const held = (server: ListenServer, stream: string) => server.streams.get(stream)?.messages ?? [];
+const numbers = (messages: { hex: string }[]) =>
+  messages.map(({ hex }) => Number.parseInt(hex.slice(-8), 16));
+const upTo = (count: number) => Array.from({ length: count }, (_, i) => i);
+
+test('audio goes over a real WebSocket that speaks the protocol of /v4/listen, and is deleted once confirmed', async t => {
+  const { spool, server, start, empty } = await setUp(t);
+  const recording = spool.begin(INFO);
+  start();
+  fill(recording, 5);
+  await server.until(() => held(server, recording.stream).length === 5);
+  fill(recording, 5);
+  recording.end();
+  await empty();
+  const [connection] = server.connections;
+  t.deepEqual(numbers(held(server, recording.stream)), upTo(10));
+  t.is(await connection?.closed, 1000);
+  t.is(connection?.authorization, 'Bearer omi_dev_k');
+  t.like(connection?.query, {
+    codec: 'opus_fs320',
+    sample_rate: '16000',
+    source: 'omi',
+    client_device_id: 'omi_1',
+    stream: recording.stream,
+    from: undefined, // core goes on where it is
+    started_at: STARTED_AT,
+    conversation_timeout: 120,
+    ack: 'enabled',
+  });
+  t.is(server.connections.length, 1);
+  t.is(spool.counts.bytes, 0);
+});
+
+test('audio recorded while core is away arrives when it is back, in order', async t => {
+  const { spool, server, start, empty, event, lines } = await setUp(t);
+  await server.kill();
+  const recording = spool.begin(INFO);
+  fill(recording, 50);
+  start();
+  await event('disconnected', ({ code }) => code === 1006);
+  fill(recording, 50);
+  await event('disconnected', ({ retryInMs }) => retryInMs > 12); // a later try
+  const back = await startListenServer({ port: server.port });
+  t.teardown(back.kill);
+  fill(recording, 50);
+  recording.end();
+  await empty();
+  t.deepEqual(numbers(held(back, recording.stream)), upTo(150));
+  t.is(lines.filter(({ msg }) => /cannot be reached/.test(msg)).length, 1);
+});
+
+test('a core killed in the middle goes on exactly where it stopped', async t => {
+  const { spool, server, start, empty } = await setUp(t);
+  server.acks = false;
+  const recording = spool.begin(INFO);
+  start();
+  fill(recording, 300);
+  await server.until(() => held(server, recording.stream).length === 300);
+  await server.kill();
+  fill(recording, 100);
+  // Of what it had, it kept 120: the rest was not on its disk.
+  const kept = held(server, recording.stream).slice(0, 120);
+  const query = server.streams.get(recording.stream)?.query;
+  if (!query) return t.fail();
+  const back = await startListenServer({
+    port: server.port,
+    held: new Map([[recording.stream, { query, messages: kept }]]),
+  });
+  t.teardown(back.kill);
+  fill(recording, 100);
+  recording.end();
+  await empty();
+  t.deepEqual(numbers(held(back, recording.stream)), upTo(500));
+  t.is(back.connections.length, 1);
+  t.like(back.connections[0], { repeated: 0 });
+  t.is(back.holes, 0);
+  t.is(back.connections[0]?.query.started_at, STARTED_AT);
+});
+
+test('a gap is announced right before its message, and again only together with it', async t => {
+  const { spool, server, start, empty } = await setUp(t);
+  server.acks = false;
+  const recording = spool.begin(INFO);
+  start();
+  fill(recording, 6, index => (index === 2 || index === 4 ? 40 * index : 0));
+  await server.until(() => held(server, recording.stream).length === 6);
+  server.streams.get(recording.stream)?.messages.splice(3); // 4 comes again with its gap, 2 does not
+  server.connections[0]?.socket.terminate();
+  server.acks = true;
+  recording.end();
+  await empty();
+  const messages = held(server, recording.stream);
+  t.deepEqual(numbers(messages), upTo(6));
+  t.deepEqual(
+    messages.map(({ gapMs }) => gapMs),
+    [0, 0, 80, 0, 160, 0],
+  );
+  t.is(server.connections[1]?.repeated, 0);
+});
+
+test('what a full spool dropped while core was away is a new stream, at its own time', async t => {
+  const { spool, server, start, empty } = await setUp(t, { spoolBytes: 64 * 1024 });
+  const recording = spool.begin(INFO);
+  const { stream } = recording;
+  fill(recording, 3000);
+  t.true(spool.counts.dropped > 0);
+  start();
+  recording.end();
+  await empty();
+  t.is(held(server, stream).length, 0);
+  t.is(server.connections.length, 1);
+  const messages = held(server, recording.stream);
+  t.deepEqual(numbers(messages), upTo(3000).slice(spool.counts.dropped));
+  t.is(server.connections[0]?.query.started_at, recording.streamStartedAtMs);
+});
+
+test('when core lost what the spool no longer has, the rest is a new stream', async t => {
+  const { spool, server, start, empty } = await setUp(t, { spoolBytes: 64 * 1024 });
+  const recording = spool.begin(INFO);
+  const { stream } = recording;
+  start();
+  fill(recording, 1000);
+  await server.until(() => held(server, stream).length === 1000);
+  await settled(() => recording.first);
+  t.true(recording.first > 10);
+  server.streams.get(stream)?.messages.splice(10); // confirmed and gone: a restored backup
+  server.connections[0]?.socket.terminate();
+  fill(recording, 10);
+  recording.end();
+  await empty();
+  t.not(recording.stream, stream);
+  t.is(held(server, stream).length, 10);
+  t.deepEqual(numbers(held(server, recording.stream)).at(-1), 1009);
+});
+
+test('recordings of one wearable go one after the other, the oldest first', async t => {
+  const { spool, server, start, empty } = await setUp(t);
+  const recordings = [0, 1, 2].map(i => {
+    const recording = spool.begin({ ...INFO, startedAtMs: STARTED_AT + i * 60_000 });
+    fill(recording, 20);
+    recording.end();
+    return recording;
+  });
+  start();
+  await empty();
+  t.deepEqual(
+    server.connections.map(({ query }) => query.stream),
+    recordings.map(({ stream }) => stream),
+  );
+  for (const { stream } of recordings) t.is(held(server, stream).length, 20);
+});
+
+test('an ended recording that core does not confirm is asked for again, and not sent twice', async t => {
+  const { spool, server, start, empty, event } = await setUp(t);
+  server.acks = false;
+  const recording = spool.begin(INFO);
+  fill(recording, 20);
+  recording.end();
+  start();
+  await event('disconnected', ({ reason }) => reason === 'all sent');
+  t.is(spool.recordings('omi_1').length, 1);
+  await empty(); // the next connection told what is held
+  t.is(server.connections.length, 2);
+  t.is(server.connections[1]?.repeated, 0);
+  t.is(held(server, recording.stream).length, 20);
+});
+
+test('while one recording waits for confirmation, the next one is on its way', async t => {
+  const { spool, server, start } = await setUp(t);
+  server.acks = false;
+  const first = spool.begin(INFO);
+  fill(first, 5);
+  first.end();
+  start({ confirmMs: 60_000 });
+  await server.until(() => held(server, first.stream).length === 5);
+  const second = spool.begin({ ...INFO, startedAtMs: STARTED_AT + 1 });
+  fill(second, 5);
+  await server.until(() => held(server, second.stream).length === 5);
+  t.pass();
+});
+
+for (const status of [401, 403]) {
+  test(`a refusal with ${status} is told once with the way out, and not tried again soon`, async t => {
+    const { spool, server, start, event, lines } = await setUp(t);
+    server.refuse = { status };
+    const recording = spool.begin(INFO);
+    fill(recording, 5);
+    start();
+    const { retryInMs, reason } = await event('disconnected');
+    t.is(retryInMs, 60_000);
+    t.regex(reason, /earshot key --scopes listen/);
+    const errors = lines.filter(({ level }) => level === 50);
+    t.is(errors.length, 1);
+    t.regex(errors[0]?.msg ?? '', /audio is kept on disk/);
+    t.is(recording.next, 5);
+  });
+}
+
+test('a key that core does not know is asked for anew', async t => {
+  const { spool, server, start, empty } = await setUp(t);
+  server.refuse = { status: 401 };
+  const keys = { asked: 0, refused: () => {}, get: async () => `key ${++keys.asked}` };
+  keys.refused = () => {
+    server.refuse = null;
+  };
+  const recording = spool.begin(INFO);
+  fill(recording, 5);
+  recording.end();
+  start({ slowRetryMs: 10 }, keys);
+  await empty();
+  t.is(server.connections[0]?.authorization, 'Bearer key 2');
+});
+
+test('a busy core is tried again when it said', async t => {
+  const { spool, server, start, event, empty } = await setUp(t);
+  server.refuse = { status: 503, retryAfter: '0.1' };
+  const recording = spool.begin(INFO);
+  fill(recording, 5);
+  recording.end();
+  start();
+  t.is((await event('disconnected')).retryInMs, 100);
+  server.refuse = null;
+  await empty();
+});
+
+const CLOSES: [number, 'soon' | 'slow'][] = [
+  [1001, 'soon'],
+  [1003, 'slow'],
+  [1008, 'slow'],
+  [1011, 'soon'],
+  [1012, 'soon'],
+  [1013, 'soon'],
+  [4000, 'soon'],
+];
+for (const [code, retry] of CLOSES) {
+  test(`a close with ${code} is tried again ${retry === 'soon' ? 'soon' : 'after a long wait'}`, async t => {
+    const { spool, server, start, event } = await setUp(t);
+    const recording = spool.begin(INFO);
+    start();
+    fill(recording, 3);
+    await server.until(() => held(server, recording.stream).length === 3);
+    server.connections[0]?.socket.close(code, 'a reason');
+    const { retryInMs, reason } = await event('disconnected', one => one.code === code);
+    t.regex(reason, /\(a reason\)/);
+    t.is(retryInMs > 1000, retry === 'slow');
+    if (retry === 'slow') return;
+    fill(recording, 3);
+    await server.until(() => held(server, recording.stream).length === 6);
+  });
+}
+
+test('waits grow while core takes audio and confirms nothing', async t => {
+  const { spool, server, start, event } = await setUp(t);
+  server.acks = false;
+  const recording = spool.begin(INFO);
+  fill(recording, 3);
+  server.until(() => {
+    for (const { socket } of server.connections) socket.close(1011);
+    return false;
+  });
+  start({ firstRetryMs: 10, maxRetryMs: 200 });
+  await event('disconnected', ({ code, retryInMs }) => code === 1011 && retryInMs > 100);
+  t.true(server.connections.length >= 5);
+});
+
+test('without audio to send, a keep-alive goes out', async t => {
+  const { spool, server, start } = await setUp(t);
+  const recording = spool.begin(INFO);
+  fill(recording, 1);
+  start({ keepAliveMs: 20 });
+  await server.until(() => (server.connections[0]?.keepAlives ?? 0) >= 2);
+  fill(recording, 1);
+  await server.until(() => held(server, recording.stream).length === 2);
+  t.deepEqual(numbers(held(server, recording.stream)), [0, 1]);
+});
+
+test('a core that does not greet is left, and tried again', async t => {
+  const { spool, server, start, event, empty } = await setUp(t);
+  server.greets = false;
+  const recording = spool.begin(INFO);
+  fill(recording, 3);
+  recording.end();
+  start({ helloMs: 700 });
+  const { reason } = await event('disconnected');
+  t.regex(reason, /did not answer/);
+  server.greets = true;
+  await empty();
+});
+
+test('a connection without any sign of life is left', async t => {
+  const { spool, server, start, event } = await setUp(t);
+  const recording = spool.begin(INFO);
+  fill(recording, 3);
+  start({ pingMs: 20 });
+  await server.until(() => held(server, recording.stream).length === 3);
+  server.connections[0]?.socket.pause(); // reads nothing any more, so it answers no pings
+  const { reason } = await event('disconnected');
+  t.regex(reason, /no sign of life/);
+});
+
+test('a slow core is not flooded: the spool is read as fast as the socket takes it', async t => {
+  const { spool, server } = await setUp(t, { spoolBytes: 256 * 1024 * 1024 });
+  const recording = spool.begin(INFO);
+  const frame = Buffer.alloc(60_000, 1);
+  for (let i = 0; i < 1000; i += 1) recording.append(frame, 0); // 60 MB
+  recording.end();
+  let reached = 0;
+  const probe: Recording = Object.create(recording, {
+    read: {
+      value(from: number, limit: number) {
+        reached = from;
+        return recording.read(from, limit);
+      },
+    },
+  });
+  const paused = server.until(() => {
+    if (server.connections.length === 0) return false;
+    server.connections[0]?.socket.pause();
+    return true;
+  });
+  const ending = runSession(
+    {
+      core: server.url,
+      key: 'k',
+      recording: probe,
+      conversationTimeoutS: 120,
+      clock,
+      limits: { ...LIMITS, finalAckMs: 5000 },
+      signal: new AbortController().signal,
+      events: { onHello() {}, onSegments() {}, onMessage() {} },
+    },
+    listener => spool.watch('omi_1', listener),
+  );
+  await paused;
+  await settled(() => reached);
+  t.true(reached < 500, `${reached} messages were read`); // what the system's own socket buffers hold, and a little
+  server.connections[0]?.socket.resume();
+  t.deepEqual(await ending, { kind: 'sent' });
+  t.is(held(server, recording.stream).length, 1000);
+});
+
+/** Waits until a value has stayed the same over many turns of the event loop. */
+async function settled(value: () => number): Promise<void> {
+  for (let same = 0, last = -1; same < 2000; same = value() === last ? same + 1 : 0) {
+    last = value();
+    await new Promise(resolve => setImmediate(resolve));
+  }
+}
+
+test('stopping sends what is there; what is not confirmed stays on disk', async t => {
+  const { spool, server, start } = await setUp(t);
+  server.acks = false;
+  const recording = spool.begin(INFO);
+  const uplink = start();
+  fill(recording, 30);
+  await server.until(() => server.connections.length === 1);
+  await uplink.stop();
+  t.is(await server.connections[0]?.closed, 1000);
+  t.is(held(server, recording.stream).length, 30);
+  t.is(spool.recordings('omi_1').length, 1);
+});
+
+test('stopping while core is away does not wait for it', async t => {
+  const { spool, server, start, event } = await setUp(t);
+  await server.kill();
+  fill(spool.begin(INFO), 3);
+  const uplink = start({ firstRetryMs: 60_000, maxRetryMs: 60_000 });
+  await event('disconnected');
+  await uplink.stop();
+  t.pass();
+});
+
+test('what core says is passed on', async t => {
+  const { spool, server, start, event } = await setUp(t);
+  fill(spool.begin(INFO), 1);
+  start();
+  await server.until(() => server.connections.length === 1);
+  const say = (message: unknown) => server.connections[0]?.socket.send(JSON.stringify(message));
+  const segment = {
+    id: 's1',
+    text: 'good morning',
+    speaker: 'SPEAKER_00',
+    speaker_id: 0,
+    is_user: false,
+    person_id: null,
+    start: 0,
+    end: 1,
+    speech_profile_processed: false,
+    stt_provider: 'pocketsphinx',
+  };
+  server.connections[0]?.socket.send('not json');
+  say({ type: 'something_new' });
+  say([segment]);
+  say({
+    type: 'memory_created',
+    memory: { id: 'm', structured: { title: 'T', overview: 'O' } },
+    messages: [],
+  });
+  t.deepEqual(await event('segments'), { event: 'segments', device: 'Omi', segments: [segment] });
+  t.like(await event('memory_created'), { device: 'Omi', memory: { id: 'm' } });
+  t.like(await event('conversation_session'), { conversation_id: 'c1', received: 0 });
+  t.like(await event('connected'), { device: 'Omi', received: 0 });
+});
