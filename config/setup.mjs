@@ -1,0 +1,77 @@
+#!/usr/bin/env node
+/**
+ * Makes a checkout ready to run: its packages, and a speech recogniser for this machine. Run before start, demo and
+ * test; says nothing when there is nothing to do. Plain JavaScript for any Node from 18 on, without packages: it is
+ * what installs them. Standard output belongs to the command that follows, so all of it goes to standard error.
+ *
+ *   node config/setup.mjs                                  packages, then a recogniser
+ *   node config/setup.mjs --fetch <model> [--into <dir>]   a model of config/models.json, and nothing else
+ *
+ * CI=true: no model is fetched. EARSHOT_OFFLINE=1: nothing is, neither model nor system package. A fetch that failed is not
+ * tried again for a day.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { fetchModel } from './setup/model.mjs';
+import { installPackages } from './setup/packages.mjs';
+import { makeRecogniserReady } from './setup/recogniser.mjs';
+import { readSettings } from './setup/settings.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const catalogue = JSON.parse(readFileSync(join(root, 'config', 'models.json'), 'utf8'));
+
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  say(error instanceof Error ? error.message : String(error));
+  process.exitCode = 1;
+}
+
+async function main(args) {
+  const name = argumentOf(args, '--fetch');
+  if (name !== undefined) return fetchByName(name, argumentOf(args, '--into'));
+  const event = process.env.npm_lifecycle_event;
+  await installPackages(root, { env: process.env, withDevelopment: event === 'pretest', say });
+  const settings = await readSettings(root, process.env, process.cwd());
+  await makeRecogniserReady({
+    catalogue,
+    settings,
+    env: process.env,
+    now: Date.now(),
+    notes: join(root, 'node_modules', '.cache', 'earshot'),
+    mayFetch: !isSet('CI') && !isSet('EARSHOT_OFFLINE'),
+    mayInstall: !isSet('EARSHOT_OFFLINE'),
+    // A better recogniser than the one there is: worth the time when a server starts, not before tests and the demo.
+    mayImprove: event !== 'pretest' && event !== 'predemo',
+    say,
+  });
+}
+
+async function fetchByName(name, into) {
+  const model = Object.hasOwn(catalogue.models, name) ? catalogue.models[name] : undefined;
+  if (model === undefined) {
+    throw new Error(`there is no model ${name}; known are ${Object.keys(catalogue.models).join(', ')}`);
+  }
+  const settings = await readSettings(root, process.env, process.cwd());
+  const directory = into ?? join(settings.dataDir, 'plugins', 'sherpa-onnx', name);
+  await fetchModel({ name, model, directory, say, check: true });
+  say(`The speech model ${name} is in ${directory}`);
+}
+
+function argumentOf(args, flag) {
+  const at = args.indexOf(flag);
+  if (at === -1) return undefined;
+  const value = args[at + 1];
+  if (value === undefined) throw new Error(`${flag} needs a value`);
+  return value;
+}
+
+/** `CI=false` and `CI=0` mean no, as does an empty value. */
+function isSet(variable) {
+  return !['', '0', 'false', undefined].includes(process.env[variable]?.toLowerCase());
+}
+
+function say(line) {
+  process.stderr.write(`${line}\n`);
+}

@@ -1,0 +1,147 @@
+/** A speech recogniser for this machine: the configured model of sherpa-onnx if it can be had, else pocketsphinx. */
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
+import { fetchModel, isComplete } from './model.mjs';
+
+const PACKAGES = ['libpocketsphinx3', 'pocketsphinx-en-us'];
+const LIBRARY_DIRECTORIES = ['/usr/lib', '/usr/lib64', '/usr/local/lib', '/lib'];
+/** What failed is left alone for this long, so that not every start waits for it. */
+const RETRY_AFTER_MS = 24 * 60 * 60 * 1000;
+const APT_LIMIT_MS = 180_000;
+
+/**
+ * Never fails: without a recogniser everything else still runs, and the reason is said.
+ * @param options.mayFetch may a model be fetched from the net
+ * @param options.mayInstall may system packages be installed
+ * @param options.mayImprove fetch the model although pocketsphinx is there
+ */
+export async function makeRecogniserReady(options) {
+  const { settings, mayFetch, mayInstall, mayImprove } = options;
+  const { sherpa, pocketsphinx } = settings;
+  if (!sherpa.wanted && !pocketsphinx.wanted) return;
+  // An operator's own model is his own care, and the program says what is wrong with it.
+  if (sherpa.wanted && sherpa.own) return;
+  const model = chosenModel(options);
+  if (model !== null && (await isComplete(model.model, model.directory))) return;
+
+  const hasSphinx = pocketsphinx.wanted && isSphinxThere(pocketsphinx);
+  if (model !== null && mayFetch && (mayImprove || !hasSphinx) && (await fetched(model, options))) return;
+  if (hasSphinx) return;
+  if (pocketsphinx.wanted && mayInstall && canInstall() && (await installed(pocketsphinx, options))) return;
+  options.say(advice(model, pocketsphinx));
+}
+
+function chosenModel({ catalogue, settings: { sherpa, dataDir } }) {
+  const name = sherpa.model ?? catalogue.default;
+  if (!sherpa.wanted || !Object.hasOwn(catalogue.models, name)) return null;
+  const directory = sherpa.directory ?? join(dataDir, 'plugins', 'sherpa-onnx', name);
+  return { name, directory, model: catalogue.models[name] };
+}
+
+async function fetched(model, { notes, now, say }) {
+  const note = join(notes, `fetch-${model.name}.json`);
+  if (failedLately(note, now)) return false;
+  try {
+    await fetchModel({ ...model, say });
+    forget(note);
+    say(`The speech model is ready in ${model.directory}`);
+    return true;
+  } catch (error) {
+    remember(note, now);
+    say(
+      `The speech model could not be fetched: ${error.message}. The next try is in a day, or by hand: ${fetchCommand(model)}`,
+    );
+    return false;
+  }
+}
+
+function isSphinxThere({ library, files }) {
+  return files.every(existsSync) && (isAbsolute(library) ? existsSync(library) : librarySomewhere(library));
+}
+
+function librarySomewhere(name) {
+  const triplets = LIBRARY_DIRECTORIES.flatMap(directory =>
+    (existsSync(directory) ? readdirSync(directory) : [])
+      .filter(entry => entry.includes('-linux-'))
+      .map(entry => join(directory, entry)),
+  );
+  return [...LIBRARY_DIRECTORIES, ...triplets].some(directory => existsSync(join(directory, name)));
+}
+
+/** Debian and what is made from it, as root. */
+function canInstall() {
+  return process.getuid?.() === 0 && isDebian();
+}
+
+function isDebian() {
+  if (!existsSync('/etc/os-release')) return false;
+  return /^ID(_LIKE)?=.*\b(debian|ubuntu)\b/m.test(readFileSync('/etc/os-release', 'utf8'));
+}
+
+async function installed(pocketsphinx, { env, notes, now, say }) {
+  const note = join(notes, 'install-pocketsphinx.json');
+  if (failedLately(note, now)) return false;
+  say(`Installing pocketsphinx, a small recogniser of English (apt-get install ${PACKAGES.join(' ')}) …`);
+  const install = ['install', '-y', '--no-install-recommends', ...PACKAGES];
+  // A fresh container has no package lists yet.
+  const done =
+    (await aptGet(install, env)) || ((await aptGet(['update'], env)) && (await aptGet(install, env)));
+  if (!done || !isSphinxThere(pocketsphinx)) {
+    remember(note, now);
+    say('pocketsphinx could not be installed; the next try is in a day');
+    return false;
+  }
+  forget(note);
+  say('pocketsphinx is installed');
+  return true;
+}
+
+/** Resolves to whether it went well. */
+function aptGet(args, env) {
+  return new Promise(resolve => {
+    const child = spawn('apt-get', ['-q', '-o', 'DPkg::Lock::Timeout=60', ...args], {
+      env: { ...env, DEBIAN_FRONTEND: 'noninteractive' },
+      stdio: 'ignore',
+      timeout: APT_LIMIT_MS,
+    });
+    child.on('error', () => resolve(false));
+    child.on('close', code => resolve(code === 0));
+  });
+}
+
+function advice(model, pocketsphinx) {
+  const ways = [];
+  if (model !== null) ways.push(fetchCommand(model));
+  if (pocketsphinx.wanted && isDebian()) ways.push(`sudo apt-get install -y ${PACKAGES.join(' ')}`);
+  const how = ways.length > 0 ? `; make one ready with: ${ways.join('   or: ')}` : '';
+  return `No speech recogniser is ready on this machine${how}`;
+}
+
+function fetchCommand({ name, directory }) {
+  return `node config/setup.mjs --fetch ${name} --into ${directory}`;
+}
+
+function failedLately(note, now) {
+  if (!existsSync(note)) return false;
+  try {
+    const { failedAt } = JSON.parse(readFileSync(note, 'utf8'));
+    const age = now - failedAt;
+    return age >= 0 && age < RETRY_AFTER_MS;
+  } catch {
+    return false;
+  }
+}
+
+function remember(note, now) {
+  try {
+    mkdirSync(join(note, '..'), { recursive: true });
+    writeFileSync(note, JSON.stringify({ failedAt: now }));
+  } catch {
+    // Where nothing can be written the next start tries again.
+  }
+}
+
+function forget(note) {
+  rmSync(note, { force: true });
+}
