@@ -13,7 +13,8 @@ export interface AudioFormat {
 /** Client messages in, 16 kHz mono out; keeps state from message to message. */
 export interface Decoder {
   /**
-   * Decodes one message. Never throws: what is broken becomes silence of the same length, and is counted.
+   * Decodes one message. Whatever the bytes: what is broken becomes silence of the same length, and is counted.
+   * Throws only when closed.
    * @returns the samples, and how many broken packets the message had
    */
   decode(message: Uint8Array): { pcm: Int16Array; bad: number };

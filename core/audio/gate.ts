@@ -112,8 +112,9 @@ export function createGate(setup: GateSetup): Gate {
   const maxLength = toSamples(options.maxMs);
   const freeLength = toSamples(options.maxMs - options.cutWithinMs);
   const leadIn = toWindows(options.leadInMs) * windowSize;
+  const lookHold = toWindows(options.lookHoldMs) * windowSize;
   const look = createFirstLook({
-    holdWindows: toWindows(options.lookHoldMs),
+    holdWindows: lookHold / windowSize,
     rise: 10 ** (options.lookRiseDb / 10),
     leastEnergy: fromDb(options.lookLeastDb) ** 2,
     floorWindows: toWindows(options.lookFloorMs),
@@ -170,7 +171,7 @@ export function createGate(setup: GateSetup): Gate {
     while (levelled.end < to) {
       const window = audio.slice(levelled.end, levelled.end + windowSize);
       levelled.add(window);
-      if (look.worthIt(window)) noticed = levelled.end;
+      if (look.worthIt(window)) noticed = Math.max(noticed, levelled.end);
     }
   }
 
@@ -269,12 +270,13 @@ export function createGate(setup: GateSetup): Gate {
   /** Closes what is open, and begins anew at `position`. */
   function restart(position: number) {
     if (beginning !== null && !isTone()) begin(beginning);
+    // Speech that was interrupted here may go on without rising anew.
+    noticed = utterance ? position + lookHold : position;
     finish(audio.end);
     audio = createSampleBuffer(position);
     levelled = openLeveller(position);
     judged = position;
     settled = position;
-    noticed = position;
     listening = false;
     run = 0;
     beginning = null;

@@ -12,6 +12,8 @@ const MAX_PACKET_MS = 120;
 export function createOpusDecoder(frameMs: number): Decoder {
   const opus = new Opus({ channels: 1, sample_rate: SAMPLE_RATE });
   let usualMs = frameMs;
+  let lastMs = frameMs;
+  let open = true;
 
   /** How long a broken packet was meant to last: what it says if the stream has such packets, else what they last. */
   function lostMs(packet: Uint8Array): number {
@@ -21,14 +23,20 @@ export function createOpusDecoder(frameMs: number): Decoder {
 
   return {
     decode(packet) {
+      if (!open) throw new Error('The decoder is closed'); // its memory may be another's by now
       // An empty one is a sign of loss to the codec, which would make up to 360 ms of sound for it.
       if (packet.length === 0) return { pcm: new Int16Array(0), bad: 1 };
       const pcm = tryDecode(opus, packet);
       if (!pcm) return { pcm: new Int16Array((lostMs(packet) * SAMPLE_RATE) / 1000), bad: 1 };
-      usualMs = (pcm.length * 1000) / SAMPLE_RATE;
+      const ms = toMs(pcm);
+      if (ms === lastMs) usualMs = ms; // noise that happens to decode does not come twice
+      lastMs = ms;
       return { pcm, bad: 0 };
     },
-    close: () => opus.drop(),
+    close() {
+      open = false;
+      opus.drop();
+    },
   };
 }
 
@@ -36,7 +44,7 @@ export function createOpusDecoder(frameMs: number): Decoder {
 function tryDecode(opus: Opus, packet: Uint8Array): Int16Array | null {
   try {
     const pcm = bytesToSamples(opus.decode(packet));
-    return (pcm.length * 1000) / SAMPLE_RATE === packetMs(packet) ? pcm : null;
+    return toMs(pcm) === packetMs(packet) ? pcm : null;
   } catch {
     return null; // counted by the caller; there is nothing else to know about it
   }
@@ -57,4 +65,8 @@ function packetMs(packet: Uint8Array): number | null {
   const frames = code === 0 ? 1 : code < 3 ? 2 : count & 63;
   const ms = frames * frameMs;
   return ms > 0 && ms <= MAX_PACKET_MS ? ms : null;
+}
+
+function toMs(pcm: Int16Array): number {
+  return (pcm.length * 1000) / SAMPLE_RATE;
 }

@@ -45,6 +45,7 @@ function openResampler(speex: Speex, sampleRate: number): Resampler {
 
   return {
     push(samples) {
+      if (!open) throw new Error('The resampler is closed'); // its memory may be another's by now
       const whole = new Int16Array(Math.ceil(samples.length / BLOCK) * blockOut);
       let length = 0;
       for (let at = 0; at < samples.length; at += BLOCK) {

@@ -37,7 +37,9 @@ export function createEngine({ tensors, maxWaitingSamples, onDeath }: EngineOpti
 
   worker.unref();
   worker.on('message', (answer: Answer) => settle(answer.id)?.resolve(answer));
-  worker.on('error', die);
+  worker.on('error', cause =>
+    die(new Error(`The speech detector's thread failed: ${messageOf(cause)}`, { cause })),
+  );
   worker.on('exit', code => die(new Error(`The speech detector's thread ended with code ${code}`)));
 
   function die(error: Error) {
@@ -81,4 +83,11 @@ export function createEngine({ tensors, maxWaitingSamples, onDeath }: EngineOpti
       await worker.terminate();
     },
   };
+}
+
+/** Errors of another thread are not instances of this one's classes. */
+function messageOf(error: unknown): string {
+  return typeof error === 'object' && error !== null && 'message' in error
+    ? String(error.message)
+    : String(error);
 }

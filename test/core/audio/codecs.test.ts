@@ -1,0 +1,242 @@
+import { Encoder } from '@evan/opus/wasm/index.mjs';
+import test from 'ava';
+import { checkFormat, createDecoder } from '../../../core/audio/codecs.ts';
+import { concatSamples, samplesToBytes } from '../../../core/audio/pcm.ts';
+import { atPeak, peak, random, rms, type Sound, speech, whiteNoise } from '../../helpers/sound.ts';
+
+async function open(codec: string, sampleRate?: number, channels = 1) {
+  return createDecoder(checkFormat({ codec, sampleRate, channels }));
+}
+
+/** Decodes messages one after the other. */
+async function decodeAll(messages: Uint8Array[], ...format: Parameters<typeof open>) {
+  const decoder = await open(...format);
+  const decoded = messages.map(message => decoder.decode(message));
+  decoder.close();
+  return {
+    pcm: concatSamples(decoded.map(({ pcm }) => pcm)),
+    bad: decoded.reduce((sum, { bad }) => sum + bad, 0),
+  };
+}
+
+function sine(seconds: number, hz: number, sampleRate: number): Sound {
+  return Int16Array.from(
+    { length: seconds * sampleRate },
+    (_, i) => 10_000 * Math.sin((2 * Math.PI * hz * i) / sampleRate),
+  );
+}
+
+/** How much of the sound is a tone of this pitch, 0 to 1. */
+function share(sound: Sound, hz: number): number {
+  let sin = 0;
+  let cos = 0;
+  for (const [i, sample] of sound.entries()) {
+    sin += sample * Math.sin((2 * Math.PI * hz * i) / 16_000);
+    cos += sample * Math.cos((2 * Math.PI * hz * i) / 16_000);
+  }
+  return (Math.hypot(sin, cos) * Math.SQRT2) / (sound.length * rms(sound));
+}
+
+/** Cuts bytes into messages of random lengths. */
+function cut(bytes: Uint8Array, seed: number): Uint8Array[] {
+  const uniform = random(seed);
+  const messages: Uint8Array[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const length = 1 + Math.floor((uniform() + 1) * 500);
+    messages.push(bytes.subarray(at, at + length));
+    at += length;
+  }
+  return messages;
+}
+
+type Rate = 8000 | 12000 | 16000 | 24000 | 48000;
+
+/** The packets of a sound, as wearables make them. */
+function opusPackets(sound: Sound, ms: number, sampleRate: Rate = 16_000, channels: 1 | 2 = 1): Uint8Array[] {
+  const encoder = new Encoder({ channels, sample_rate: sampleRate, application: 'restricted_lowdelay' });
+  const length = (sampleRate * ms * channels) / 1000;
+  const packets: Uint8Array[] = [];
+  for (let at = 0; at + length <= sound.length; at += length)
+    packets.push(encoder.encode(sound.slice(at, at + length)));
+  encoder.drop();
+  return packets;
+}
+
+// ── the format ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+test('a format without a rate gets the usual one', t => {
+  t.deepEqual(checkFormat({ codec: 'opus', sampleRate: undefined, channels: 1 }), {
+    codec: 'opus',
+    sampleRate: 16_000,
+    channels: 1,
+  });
+});
+
+test('a format that cannot be decoded is refused with what can', t => {
+  const refused: [string, number | undefined, number, RegExp][] = [
+    ['mp3', undefined, 1, /Codec "mp3" is not known; use pcm16, opus, opus_fs320/],
+    ['toString', undefined, 1, /Codec "toString" is not known/],
+    ['pcm16', 7999, 1, /pcm16 cannot have a sample rate of 7999 Hz; use 8000 to 48000/],
+    ['pcm16', 16_000.5, 1, /16000\.5 Hz/],
+    ['pcm16', Number.NaN, 1, /NaN Hz/],
+    ['opus', 44_100, 1, /opus cannot have a sample rate of 44100 Hz; use 8000, 12000, 16000, 24000, 48000/],
+    ['pcm16', 16_000, 3, /3 channels .* use 1 or 2/],
+  ];
+  for (const [codec, sampleRate, channels, message] of refused)
+    t.throws(() => checkFormat({ codec, sampleRate, channels }), { code: 'invalid_input', message });
+  const tooLong = t.throws(() =>
+    checkFormat({ codec: 'x'.repeat(5000), sampleRate: undefined, channels: 1 }),
+  );
+  t.true(Buffer.byteLength(tooLong?.message ?? '') <= 123, 'fits the reason of a WebSocket close');
+});
+
+// ── PCM ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+test('PCM at 16 kHz comes through sample by sample, however it is cut into messages', async t => {
+  const sound = speech('garden');
+  for (const seed of [1, 2])
+    t.deepEqual((await decodeAll(cut(samplesToBytes(sound), seed), 'pcm16')).pcm, sound);
+});
+
+test('two interleaved channels are mixed, however they are cut into messages', async t => {
+  const left = atPeak(-6, whiteNoise(1, 1));
+  const right = atPeak(-6, whiteNoise(1, 2));
+  const interleaved = Int16Array.from(
+    { length: 2 * left.length },
+    (_, i) => (i % 2 ? right : left)[i >> 1] ?? 0,
+  );
+  const { pcm } = await decodeAll(cut(samplesToBytes(interleaved), 3), 'pcm16', 16_000, 2);
+  t.deepEqual(
+    pcm,
+    left.map((sample, i) => Math.round((sample + (right[i] ?? 0)) / 2)),
+  );
+});
+
+for (const rate of [8000, 11_025, 22_050, 24_000, 44_100, 48_000])
+  test(`PCM at ${rate} Hz becomes 16 kHz with its length, pitch and loudness`, async t => {
+    const { pcm } = await decodeAll(cut(samplesToBytes(sine(2, 1000, rate)), 4), 'pcm16', rate);
+    t.is(pcm.length, 32_000);
+    const settled = pcm.slice(1600);
+    t.true(share(settled, 1000) > 0.999);
+    t.true(Math.abs(rms(settled) / (10_000 / Math.SQRT2) - 1) < 0.01);
+  });
+
+test('resampling gives the same whether in one message or many', async t => {
+  const bytes = samplesToBytes(atPeak(-6, whiteNoise(2)));
+  const whole = await decodeAll([bytes], 'pcm16', 44_100);
+  t.deepEqual(await decodeAll(cut(bytes, 5), 'pcm16', 44_100), whole);
+});
+
+test('sound above 8 kHz does not come back as something else', async t => {
+  const { pcm } = await decodeAll([samplesToBytes(sine(1, 15_000, 48_000))], 'pcm16', 48_000);
+  t.true(peak(pcm.slice(1600)) < 100);
+});
+
+test('streams that are resampled side by side do not disturb each other', async t => {
+  const decoders = await Promise.all(Array.from({ length: 50 }, (_, i) => open('pcm16', 8000 + i * 700)));
+  for (let round = 0; round < 20; round++)
+    for (const [i, decoder] of decoders.entries()) {
+      const rate = 8000 + i * 700;
+      const { pcm } = decoder.decode(samplesToBytes(new Int16Array(rate / 10).fill(i * 100)));
+      if (round > 0) t.true(pcm.every(sample => Math.abs(sample - i * 100) <= 1 + i));
+    }
+  for (const decoder of decoders) decoder.close();
+});
+
+// ── Opus ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+for (const [codec, ms] of [
+  ['opus', 10],
+  ['opus_fs320', 20],
+] as const)
+  test(`${codec} packets of ${ms} ms become the sound they were made of`, async t => {
+    const sound = sine(2, 440, 16_000);
+    const { pcm, bad } = await decodeAll(opusPackets(sound, ms), codec);
+    t.is(pcm.length, sound.length);
+    t.is(bad, 0);
+    t.true(share(pcm.slice(1600), 440) > 0.99);
+    t.true(Math.abs(rms(pcm) / rms(sound) - 1) < 0.05);
+  });
+
+test('Opus of any rate, of two channels, and of longer packets comes out as 16 kHz mono', async t => {
+  for (const rate of [8000, 12_000, 24_000, 48_000] as const) {
+    const { pcm, bad } = await decodeAll(opusPackets(sine(1, 440, rate), 20, rate), 'opus', rate);
+    t.deepEqual([pcm.length, bad], [16_000, 0]);
+    t.true(share(pcm.slice(1600), 440) > 0.99);
+  }
+  const left = sine(1, 440, 16_000);
+  const stereo = Int16Array.from({ length: 32_000 }, (_, i) => (i % 2 ? 0 : (left[i >> 1] ?? 0)));
+  const { pcm } = await decodeAll(opusPackets(stereo, 20, 16_000, 2), 'opus', 16_000, 2);
+  t.is(pcm.length, 16_000);
+  t.true(Math.abs(rms(pcm) / (rms(left) / 2) - 1) < 0.1, 'half as loud: the other channel was silent');
+
+  const long = await decodeAll(opusPackets(sine(0.96, 440, 16_000), 60), 'opus');
+  t.deepEqual([long.pcm.length, long.bad], [15_360, 0]);
+});
+
+test('a broken packet becomes silence of its length, is counted, and the next ones decode', async t => {
+  for (const [codec, ms] of [
+    ['opus', 10],
+    ['opus_fs320', 20],
+  ] as const) {
+    const packets = opusPackets(sine(1, 440, 16_000), ms);
+    const broken = [
+      new Uint8Array(40).fill(0xff), // three frames of more than 120 ms
+      new Uint8Array([packets[0]?.[0] ?? 0, ...new Uint8Array(2000)]), // longer than a frame may be
+      new Uint8Array([3, 0, 1, 2]), // no frames
+    ];
+    const decoder = await open(codec);
+    for (const packet of packets.slice(0, 20)) decoder.decode(packet);
+    for (const packet of broken)
+      t.deepEqual(decoder.decode(packet), { pcm: new Int16Array(16 * ms), bad: 1 });
+    const after = packets.slice(20).map(packet => decoder.decode(packet));
+    decoder.close();
+    t.true(after.every(({ pcm, bad }) => pcm.length === 16 * ms && bad === 0));
+    t.true(share(concatSamples(after.slice(10).map(({ pcm }) => pcm)), 440) > 0.99);
+  }
+});
+
+test('a broken packet in a stream of longer packets lasts as long as those', async t => {
+  const decoder = await open('opus');
+  for (const packet of opusPackets(sine(0.96, 440, 16_000), 60)) decoder.decode(packet);
+  t.is(decoder.decode(new Uint8Array(40).fill(0xff)).pcm.length, 960);
+  decoder.close();
+});
+
+test('an empty Opus packet is dropped and counted', async t => {
+  const decoder = await open('opus');
+  t.deepEqual(decoder.decode(new Uint8Array(0)), { pcm: new Int16Array(0), bad: 1 });
+  decoder.close();
+});
+
+test('random and damaged packets never throw, and give at most 120 ms each', async t => {
+  const uniform = random(7);
+  const below = (limit: number) => Math.floor(((uniform() + 1) / 2) * limit);
+  const packets = opusPackets(speech('garden'), 20);
+  const decoder = await open('opus_fs320');
+  let bad = 0;
+  for (let i = 0; i < 10_000; i++) {
+    const packet =
+      i % 2 === 0
+        ? Uint8Array.from({ length: below(i % 100 === 0 ? 10_000 : 300) }, () => below(256))
+        : (packets[below(packets.length)] ?? new Uint8Array(0)).slice(0, below(200));
+    if (packet.length > 0) packet[below(packet.length)] = below(256);
+    const decoded = decoder.decode(packet);
+    t.true(decoded.pcm.length <= 1920);
+    bad += decoded.bad;
+  }
+  t.true(bad > 2000);
+  const good = packets.slice(0, 50).map(packet => decoder.decode(packet));
+  t.true(good.every(({ pcm, bad }) => pcm.length === 320 && bad === 0));
+  decoder.close();
+});
+
+test('many decoders live side by side, and are done when closed', async t => {
+  const packets = opusPackets(sine(0.2, 440, 16_000), 20);
+  for (let round = 0; round < 3; round++) {
+    const decoders = await Promise.all(Array.from({ length: 300 }, () => open('opus_fs320')));
+    for (const packet of packets) for (const decoder of decoders) t.is(decoder.decode(packet).bad, 0);
+    for (const decoder of decoders) decoder.close();
+    t.throws(() => decoders[0]?.decode(packets[0] ?? new Uint8Array(0)), { message: /closed/ });
+  }
+});
