@@ -138,6 +138,13 @@ test('an utterance holds the very samples of its place in the stream, however th
   }
 });
 
+test('an utterance that follows right after another begins where that ended', async t => {
+  const { gate, utterances } = openGate();
+  await gate.push(join(silence(1), talk(1), silence(0.7), talk(1, 2), silence(1)));
+  t.is(utterances.length, 2);
+  t.is(utterances[1]?.startSample, utterances[0]?.endSample);
+});
+
 test('an utterance is handed over while it is spoken', async t => {
   const { gate, utterances } = openGate();
   await gate.push(recording.subarray(0, ms(2500)));

@@ -138,7 +138,7 @@ function noiseBelow(db: number, sound: Sound): Sound {
 }
 
 for (const name of FIXTURES)
-  test(`the words of "${name}" lie in utterances: as spoken, at -40 dBFS, and in noise`, async t => {
+  test(`the words of "${name}" lie in utterances: as spoken, at -40 and -50 dBFS, and in noise`, async t => {
     const spoken = speech(name);
     const clean = join(silence(2), spoken, silence(1.5));
     const [first, last] = audible(clean);
@@ -146,6 +146,7 @@ for (const name of FIXTURES)
     for (const [how, sound] of [
       ['as spoken', clean],
       ['at -40 dBFS', atPeak(-40, clean)],
+      ['at -50 dBFS', atPeak(-50, clean)],
       ['in noise', noisy],
     ] as const) {
       const found = await utterances(sound);
