@@ -66,9 +66,9 @@ async function converse(socket: WebSocket, options: Options, progress: Progress)
   await progress.ready;
   const startedAt = performance.now();
   let sentMs = 0;
-  for (const { bytes, ms } of options.packets) {
+  for (const { bytes, ms, isClosing } of options.packets) {
     await send(socket, bytes);
-    progress.sent();
+    if (!isClosing) progress.sent();
     sentMs += ms;
     const aheadMs = startedAt + sentMs / options.speed - performance.now();
     if (aheadMs > 0) await sleep(aheadMs);
@@ -142,6 +142,7 @@ function createProgress({ onEvent }: Options) {
     ready: ready.promise,
     isQuiet,
     failure: () => failure,
+    /** One more message of the recording itself: what follows it may wait for its acknowledgement for ever. */
     sent() {
       sent += 1;
     },

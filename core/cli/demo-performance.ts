@@ -42,7 +42,7 @@ export async function demo(options: DemoOptions, loaded: LoadedConfig): Promise<
       await Promise.race([interruption, ...children.map(child => child.died)]);
     }
   } finally {
-    for (const child of children.reverse()) await child.stop();
+    await Promise.all(children.map(child => child.stop())); // at once: nothing of it is kept
     await rm(dir, { recursive: true, force: true });
   }
 }

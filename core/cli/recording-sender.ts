@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { LoadedConfig } from '../../config/load.ts';
 import { checkFormat } from '../audio/codecs.ts';
 import { callControl, controlPath } from '../control.ts';
@@ -36,7 +37,7 @@ function listenUrl(base: string, sampleRate: number, options: StreamOptions): UR
     language: options.language,
     conversation_timeout: String(options.conversationTimeout),
     source: 'desktop',
-    client_device_id: 'cli_stream',
+    client_device_id: `cli_${randomUUID()}`, // a conversation of its own
   }).toString();
   return url;
 }

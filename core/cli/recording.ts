@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Encoder } from '@evan/opus/wasm/index.mjs';
 import type { Codec } from '../audio/codecs.ts';
-import { mixToMono, parseWav, samplesToBytes, type Wav } from '../audio/pcm.ts';
+import { concatSamples, mixToMono, parseWav, samplesToBytes, type Wav } from '../audio/pcm.ts';
 import { AppError } from '../errors.ts';
 
 /** One binary message of `/v4/listen`. */
@@ -9,12 +9,16 @@ export interface Packet {
   bytes: Uint8Array;
   /** Of audio in it. */
   ms: number;
+  /** Of the silence after the recording. */
+  isClosing: boolean;
 }
+
+type Packed = Omit<Packet, 'isClosing'>;
 
 const PCM_PACKET_MS = 100;
 
 /** How each codec's messages are made. */
-const PACKERS: Record<Codec, (samples: Int16Array, sampleRate: number) => Generator<Packet>> = {
+const PACKERS: Record<Codec, (samples: Int16Array, sampleRate: number) => Generator<Packed>> = {
   pcm16: packPcm16,
   opus: (samples, sampleRate) => packOpus(samples, sampleRate, 10),
   opus_fs320: (samples, sampleRate) => packOpus(samples, sampleRate, 20),
@@ -34,12 +38,25 @@ export async function readRecording(file: string): Promise<Wav> {
   }
 }
 
-/** The recording as messages of this codec: mono, at its own sample rate, which `checkFormat` has to allow. */
-export function packetsOf(wav: Wav, codec: Codec): Generator<Packet> {
-  return PACKERS[codec](mixToMono(wav.samples, wav.channels), wav.sampleRate);
+/** A device's microphone stays open when nobody speaks any more: that is how the server hears the end. */
+const CLOSING_SILENCE_MS = 1500;
+
+/**
+ * The recording, and then a silence, as messages of this codec: mono, at its own sample rate, which `checkFormat` has
+ * to allow.
+ */
+export function* packetsOf({ samples, channels, sampleRate }: Wav, codec: Codec): Generator<Packet> {
+  const recording = mixToMono(samples, channels);
+  const silence = new Int16Array((sampleRate * CLOSING_SILENCE_MS) / 1000);
+  const recordedMs = (recording.length * 1000) / sampleRate;
+  let atMs = 0;
+  for (const packet of PACKERS[codec](concatSamples([recording, silence]), sampleRate)) {
+    yield { ...packet, isClosing: atMs >= recordedMs };
+    atMs += packet.ms;
+  }
 }
 
-function* packPcm16(samples: Int16Array, sampleRate: number): Generator<Packet> {
+function* packPcm16(samples: Int16Array, sampleRate: number): Generator<Packed> {
   const size = Math.round((sampleRate * PCM_PACKET_MS) / 1000);
   for (let at = 0; at < samples.length; at += size) {
     const chunk = samples.subarray(at, at + size);
@@ -48,7 +65,7 @@ function* packPcm16(samples: Int16Array, sampleRate: number): Generator<Packet> 
 }
 
 /** The last packet is filled up with silence. */
-function* packOpus(samples: Int16Array, sampleRate: number, packetMs: number): Generator<Packet> {
+function* packOpus(samples: Int16Array, sampleRate: number, packetMs: number): Generator<Packed> {
   const encoder = new Encoder({ channels: 1, sample_rate: opusRate(sampleRate), application: 'voip' });
   const frame = new Int16Array((sampleRate * packetMs) / 1000);
   try {
