@@ -1,3 +1,5 @@
+import { meanSquare, meanSquareOfDifferences } from './loudness.ts';
+
 /**
  * A cheap look at loudness that spares the speech detector in plain silence and steady noise. It may take noise for
  * something worth a look, and it must not take speech for silence.
@@ -62,18 +64,4 @@ function createFloor(windows: number) {
       return floor;
     },
   };
-}
-
-/** Mean of the squared samples from `from` to `to`. */
-export function meanSquare(samples: Int16Array, from = 0, to = samples.length): number {
-  let sum = 0;
-  for (let i = from; i < to; i++) sum += (samples[i] ?? 0) ** 2;
-  return sum / (to - from);
-}
-
-function meanSquareOfDifferences(samples: Int16Array, distance: number): number {
-  let sum = 0;
-  for (let i = distance; i < samples.length; i++)
-    sum += ((samples[i] ?? 0) - (samples[i - distance] ?? 0)) ** 2;
-  return sum / (samples.length - distance);
 }

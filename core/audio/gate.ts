@@ -1,62 +1,12 @@
 import type { VadSession } from '../plugin.ts';
-import { createFirstLook, meanSquare } from './first-look.ts';
+import { createFirstLook } from './first-look.ts';
+import { GATE_DEFAULTS, type GateOptions } from './gate-options.ts';
 import { createLeveller } from './leveller.ts';
+import { fromDb, quietestPoint } from './loudness.ts';
 import { SAMPLE_RATE } from './pcm.ts';
 import { createSampleBuffer } from './sample-buffer.ts';
 import { isSteadyTone, STEADY_TONE_SAMPLES } from './steady-tone.ts';
 import { createUtterance, type GrowingUtterance } from './utterance.ts';
-
-/** What may be tuned. Loudness is in dB of full scale. */
-export interface GateOptions {
-  /** Speech probability from which a window counts as speech while the gate is shut. */
-  openAt: number;
-  /** Probability from which speech goes on while the gate is open. */
-  stayAt: number;
-  /** Consecutive windows of speech that make a beginning. */
-  openWindows: number;
-  /** Audio before the first window of speech that belongs to the utterance. */
-  preRollMs: number;
-  /** Silence that ends an utterance, and is its last part. */
-  hangoverMs: number;
-  /** Longest utterance. */
-  maxMs: number;
-  /** A longest utterance is cut at the quietest point in its last part of this length, which is handed out late. */
-  cutWithinMs: number;
-  /** Rise above the noise floor from which the detector is asked, dB. */
-  lookRiseDb: number;
-  /** Mean loudness below which it is never asked. */
-  lookLeastDb: number;
-  /** How long it is asked on after such a rise. */
-  lookHoldMs: number;
-  /** The noise floor is the least loudness within this. */
-  lookFloorMs: number;
-  /** Audio before the rise that the detector hears first, to find its feet. */
-  leadInMs: number;
-  /** What the detector hears is brought up to this peak … */
-  levelPeakDb: number;
-  /** … by at most this, dB … */
-  levelGainDb: number;
-  /** … and a loud moment counts for this long. */
-  levelMemoryMs: number;
-}
-
-export const GATE_DEFAULTS: Readonly<GateOptions> = {
-  openAt: 0.5,
-  stayAt: 0.35,
-  openWindows: 3,
-  preRollMs: 300,
-  hangoverMs: 550,
-  maxMs: 30_000,
-  cutWithinMs: 3000,
-  lookRiseDb: 3,
-  lookLeastDb: -75,
-  lookHoldMs: 1000,
-  lookFloorMs: 10_000,
-  leadInMs: 200,
-  levelPeakDb: -6,
-  levelGainDb: 30,
-  levelMemoryMs: 1000,
-};
 
 /** Finds the utterances in one stream of 16 kHz mono audio. Calls must not overlap. */
 export interface Gate {
@@ -100,9 +50,6 @@ interface GateSetup {
 const BATCH_WINDOWS = 16;
 /** A beginning that may yet turn out to be a mere tone is kept for this long. */
 const UNDECIDED = 2 * STEADY_TONE_SAMPLES;
-/** The quietest stretch of this length is where a longest utterance is cut, and the step of the search. */
-const CUT_MS = 100;
-const CUT_STEP_MS = 10;
 
 export function createGate(setup: GateSetup): Gate {
   const { detector, windowSize, channel, onUtterance, onSpeech } = setup;
@@ -311,22 +258,6 @@ export function createGate(setup: GateSetup): Gate {
       return utterance !== null;
     },
   };
-}
-
-/** Index of the middle of the quietest stretch; of equally quiet ones, the last. */
-function quietestPoint(samples: Int16Array): number {
-  const length = Math.min(toSamples(CUT_MS), samples.length);
-  let best = { energy: Number.POSITIVE_INFINITY, at: 0 };
-  for (let at = 0; at + length <= samples.length; at += toSamples(CUT_STEP_MS)) {
-    const energy = meanSquare(samples, at, at + length);
-    if (energy <= best.energy) best = { energy, at };
-  }
-  return best.at + (length >> 1);
-}
-
-/** Sample value of a loudness. */
-function fromDb(db: number): number {
-  return 32768 * 10 ** (db / 20);
 }
 
 function toSamples(ms: number): number {

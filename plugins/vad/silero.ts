@@ -33,7 +33,7 @@ const silero: Plugin<Options> = {
       maxWaitingSeconds: z.coerce
         .number()
         .positive()
-        .default(600)
+        .default(1200)
         .describe('Audio of all streams together that may wait to be judged'),
     }),
   async setup(context) {

@@ -1,5 +1,6 @@
 import test from 'ava';
-import { createGate, GATE_DEFAULTS, type GateOptions } from '../../../core/audio/gate.ts';
+import { createGate } from '../../../core/audio/gate.ts';
+import { GATE_DEFAULTS, type GateOptions } from '../../../core/audio/gate-options.ts';
 import { concatSamples } from '../../../core/audio/pcm.ts';
 import { isSteadyTone, STEADY_TONE_SAMPLES } from '../../../core/audio/steady-tone.ts';
 import type { GrowingUtterance } from '../../../core/audio/utterance.ts';
