@@ -10,32 +10,39 @@ export type CodecId = keyof typeof CODECS;
 
 const SAMPLE_RATE = 16000;
 
-/** A recording as the device's encoder would send it: frame after frame, then silence for ever. */
-export interface FrameSource {
-  next(): Uint8Array;
+/** A recording as the device's encoder would send it: so many frames, then silence for ever. */
+export interface Frames {
+  /** Each is encoded once, whoever asks for it. */
+  at(index: number): Uint8Array;
   /** Frames of the recording itself. */
   readonly length: number;
   /** Of one frame. */
   readonly frameMs: number;
 }
 
-/** @param samples 16 kHz mono; `loop`: begins again instead of falling silent */
-export function createFrames(
-  samples: Int16Array,
-  { codecId, loop = false }: { codecId: CodecId; loop?: boolean },
-): FrameSource {
+/** After so many silent frames they are all alike. */
+const SILENT_FRAMES = 100;
+
+/** @param samples 16 kHz mono */
+export function createFrames(samples: Int16Array, codecId: CodecId): Frames {
   const { frameSamples, encoder } = CODECS[codecId];
   const encode = encoder();
   const length = Math.ceil(samples.length / frameSamples);
-  let index = 0;
-  return {
-    next() {
-      const at = (loop ? index % length : index) * frameSamples;
-      index += 1;
+  const frames: Uint8Array[] = [];
+
+  /** Encoders remember what was before, so all frames up to this one are made in their order. */
+  function upTo(index: number): Uint8Array {
+    while (frames.length <= index) {
+      const from = frames.length * frameSamples;
       const frame = new Int16Array(frameSamples);
-      frame.set(samples.subarray(at, at + frameSamples));
-      return encode(frame);
-    },
+      frame.set(samples.subarray(from, from + frameSamples));
+      frames.push(Uint8Array.from(encode(frame)));
+    }
+    return frames[index] ?? new Uint8Array();
+  }
+
+  return {
+    at: index => upTo(Math.min(index, length + SILENT_FRAMES)),
     length,
     frameMs: (frameSamples * 1000) / SAMPLE_RATE,
   };
@@ -44,14 +51,20 @@ export function createFrames(
 function pcm(): (frame: Int16Array) => Uint8Array {
   return frame => {
     const bytes = Buffer.alloc(frame.length * 2);
-    frame.forEach((sample, i) => void bytes.writeInt16LE(sample, i * 2));
+    frame.forEach((sample, i) => {
+      bytes.writeInt16LE(sample, i * 2);
+    });
     return bytes;
   };
 }
 
 /** As the firmware sets it up: 32 kbit/s with variable rate, complexity 3, the low-delay mode. */
 function opus(): (frame: Int16Array) => Uint8Array {
-  const encoder = new Encoder({ channels: 1, sample_rate: SAMPLE_RATE, application: 'restricted_lowdelay' });
+  const encoder = new Encoder({
+    channels: 1,
+    sample_rate: SAMPLE_RATE,
+    application: 'restricted_lowdelay',
+  });
   encoder.bitrate = 32000;
   encoder.vbr = true;
   encoder.complexity = 3;

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { AirDevice, AirLink } from './controller.ts';
-import type { FrameSource } from './frames.ts';
+import type { Frames } from './frames.ts';
 import { type AttFaults, createGattServer, type ServiceSpec, uuidBytes } from './gatt-server.ts';
 
 const omi = (number: string) => `19b1${number}-e8f2-537e-4f6c-d104768a1214`;
@@ -52,7 +52,9 @@ export interface PendantOptions {
   name?: string;
   codecId: number;
   /** Null: it sends only what `notifyAudio` is given. */
-  frames: FrameSource | null;
+  frames: Frames | null;
+  /** Again and again, instead of silence after the end. */
+  loop?: boolean;
   clock: Clock;
   /** Times real speed. */
   speed?: number;
@@ -66,6 +68,7 @@ export function createPendant({
   name = 'Omi',
   codecId,
   frames,
+  loop = false,
   clock,
   speed = 1,
   maxMtu = 498,
@@ -139,7 +142,7 @@ export function createPendant({
     if (!frames || server.mtu < AUDIO_MIN_MTU) return;
     const due = Math.floor(((clock.now() - startedAt) * speed) / frames.frameMs);
     for (; sentSinceStart < due && link; sentSinceStart += 1) {
-      sendFrame(frames.next());
+      sendFrame(frames.at(loop ? played % frames.length : played));
       played += 1;
       if (played === frames.length) finished.resolve();
     }

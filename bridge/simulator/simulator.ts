@@ -32,9 +32,9 @@ export interface Simulator {
 export async function createSimulator(options: SimulatorOptions, clock: Clock): Promise<Simulator> {
   const { audio, codecId = 21, speed = 1, loop = false, name = 'Omi' } = options;
   if (!(codecId in CODECS)) throw new Error(`the simulated pendant has no codec ${codecId}`);
-  const frames = createFrames(await readWav(audio), { codecId, loop });
+  const frames = createFrames(await readWav(audio), codecId);
   const controller = createController(options.controller);
-  const pendant = createPendant({ codecId, frames, clock, speed, name });
+  const pendant = createPendant({ codecId, frames, loop, clock, speed, name });
   controller.add(pendant);
   return { load: simulatedNoble(controller), controller, pendant, stop: pendant.stop };
 }

@@ -388,7 +388,7 @@ test('without audio to send, a keep-alive goes out', async t => {
   t.deepEqual(numbers(held(server, recording.stream)), [0, 1]);
 });
 
-test('a core that does not greet is left, and tried again', async t => {
+test.serial('a core that does not greet is left, and tried again', async t => {
   const { spool, server, start, event, empty } = await setUp(t);
   server.greets = false;
   const recording = spool.begin(INFO);
@@ -401,7 +401,7 @@ test('a core that does not greet is left, and tried again', async t => {
   await empty();
 });
 
-test('a connection without any sign of life is left', async t => {
+test.serial('a connection without any sign of life is left', async t => {
   const { spool, server, start, event } = await setUp(t);
   const recording = spool.begin(INFO);
   fill(recording, 3);
@@ -412,7 +412,7 @@ test('a connection without any sign of life is left', async t => {
   t.regex(reason, /no sign of life/);
 });
 
-test('a slow core is not flooded: the spool is read as fast as the socket takes it', async t => {
+test.serial('a slow core is not flooded: the spool is read as fast as the socket takes it', async t => {
   const { spool, server } = await setUp(t, { spoolBytes: 256 * 1024 * 1024 });
   const recording = spool.begin(INFO);
   const frame = Buffer.alloc(60_000, 1);

@@ -1,0 +1,100 @@
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { pino } from 'pino';
+import { createClock } from '../../bridge/clock.ts';
+import { fixedKey, keyFromCore } from '../../bridge/key.ts';
+import { type Commands, controlPath, serveControl } from '../../core/control.ts';
+import { AppError } from '../../core/errors.ts';
+
+const clock = createClock(Date.now);
+const never = new AbortController().signal;
+
+async function setUp(t: ExecutionContext) {
+  const dataDir = await mkdtemp(join(tmpdir(), 'key-'));
+  t.teardown(() => rm(dataDir, { recursive: true }));
+  const lines: string[] = [];
+  const told = Promise.withResolvers<void>();
+  const log = pino(
+    { level: 'info' },
+    {
+      write(line) {
+        lines.push(JSON.parse(line).msg);
+        told.resolve();
+      },
+    },
+  );
+  const asked: unknown[] = [];
+  const source = () => keyFromCore({ dataDir, account: 'owner', clock, log });
+  /** The control socket as core itself serves it; only the command that the bridge uses does something. */
+  async function serve(answer: () => string = () => `omi_dev_${asked.length}`) {
+    const unused = () => Promise.reject(new AppError('not_found', 'not used here'));
+    const commands: Commands = {
+      'user.add': unused,
+      'user.list': unused,
+      token: unused,
+      status: unused,
+      async key(args) {
+        asked.push(args);
+        return { id: 'id', key: answer(), scopes: args.scopes };
+      },
+    };
+    const control = await serveControl(controlPath(dataDir), commands, pino({ level: 'silent' }));
+    t.teardown(control.close);
+    return control;
+  }
+  return { dataDir, lines, told: told.promise, asked, source, serve };
+}
+
+test('a configured key is used as it is', async t => {
+  t.is(await fixedKey('abc').get(never), 'abc');
+});
+
+test("core's control socket makes a key for listening alone, once, and it is kept for this account only", async t => {
+  const { dataDir, asked, source, serve } = await setUp(t);
+  await serve();
+  const keys = source();
+  t.deepEqual(await Promise.all([keys.get(never), keys.get(never)]), ['omi_dev_1', 'omi_dev_1']);
+  t.deepEqual(asked, [{ user: 'owner', scopes: ['listen'], name: 'bridge' }]);
+  const file = join(dataDir, 'bridge', 'key');
+  t.is((await readFile(file, 'utf8')).trim(), 'omi_dev_1');
+  t.is((await stat(file)).mode & 0o777, 0o600);
+  t.is(await source().get(never), 'omi_dev_1');
+  t.is(asked.length, 1);
+});
+
+test('a key that core refused is replaced', async t => {
+  const { asked, source, serve } = await setUp(t);
+  await serve();
+  const keys = source();
+  await keys.get(never);
+  keys.refused();
+  t.is(await keys.get(never), 'omi_dev_2');
+  t.is(asked.length, 2);
+});
+
+test('without a core it waits, says what to do, and goes on when core is there', async t => {
+  const { lines, told, source, serve } = await setUp(t);
+  const key = source().get(never);
+  await told;
+  t.regex(
+    lines[0] ?? '',
+    /no API key yet: core does not run here.*start core on the data directory .* or set bridge\.key/,
+  );
+  await serve();
+  t.is(await key, 'omi_dev_1');
+});
+
+test("core's refusal is told in its own words", async t => {
+  const { lines, told, source, serve } = await setUp(t);
+  await serve(() => {
+    throw new AppError('not_found', 'no user is named "owner"');
+  });
+  const giveUp = new AbortController();
+  const key = source().get(giveUp.signal);
+  await told;
+  giveUp.abort(new Error('enough'));
+  await t.throwsAsync(key, { message: /enough|aborted/ });
+  t.regex(lines[0] ?? '', /core refuses: no user is named "owner"/);
+});
