@@ -24,9 +24,15 @@ function headline({ version, url }: Status): string {
     : `Earshot ${version} is not running; npx earshot serve starts it`;
 }
 
-function renderPart({ part, name, ok, detail, cure }: Readiness): string[] {
-  const line = `${ok ? '✓' : '✗'} ${part}: ${name}, ${detail}`;
+function renderPart(readiness: Readiness): string[] {
+  const { part, ok, cure } = readiness;
+  const line = `${ok ? '✓' : '✗'} ${part}: ${describePart(readiness)}`;
   return !ok && cure ? [line, `    to make it ready: ${cure}`] : [line];
+}
+
+/** Its name and what there is to say; many details begin with the name already. */
+export function describePart({ name, detail }: Pick<Readiness, 'name' | 'detail'>): string {
+  return detail.toLowerCase().startsWith(name.toLowerCase()) ? detail : `${name}: ${detail}`;
 }
 
 function signIn(account: string): string[] {

@@ -76,10 +76,11 @@ async function stopProcess(child: ChildProcess): Promise<void> {
   await kill;
 }
 
-/** What it called an error, else the last thing it said. */
+/** What it called an error, to the end, else the last thing it said. */
 function reasonOf(lines: readonly string[]): string {
-  const error = lines.findLast(line => line.startsWith('error: '));
-  return error?.slice('error: '.length) ?? lines.at(-1) ?? 'it said nothing';
+  const at = lines.findLastIndex(line => line.startsWith('error: '));
+  const words = at < 0 ? lines.slice(-1) : lines.slice(at).map(line => line.replace(/^error: /, '').trim());
+  return words.join(' ') || 'it said nothing';
 }
 
 function failPiping(): never {

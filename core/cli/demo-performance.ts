@@ -1,4 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,6 +7,7 @@ import { z } from 'zod';
 import { environment, type LoadedConfig } from '../../config/load.ts';
 import { type Commands, callControl, controlPath, RECOGNITION, type Result } from '../control.ts';
 import { AppError } from '../errors.ts';
+import { describePart } from '../status.ts';
 import { type Child, startChild } from './child.ts';
 import type { DemoOptions } from './demo.ts';
 import { readRecording } from './recording.ts';
@@ -22,8 +24,8 @@ export async function demo(options: DemoOptions, loaded: LoadedConfig): Promise<
   const audio = resolve(options.audio ?? RECORDING);
   const { samples, sampleRate, channels } = await readRecording(audio);
   const limitMs = (samples.length / channels / sampleRate + CONVERSATION_TIMEOUT_S + options.limit) * 1000;
-  const dir = await mkdtemp(join(tmpdir(), 'earshot-demo-'));
   const interruption = watchInterrupts();
+  const dir = await mkdtemp(join(tmpdir(), 'earshot-demo-'));
   const children: Child[] = [];
   const start: typeof startChild = child => {
     const started = startChild(child);
@@ -57,6 +59,7 @@ interface Stage {
 
 /** Plays up to the first finished conversation. Rejects when a process dies, or no recogniser is ready. */
 async function playTo(story: Story, { audio, dir, loaded, start }: Stage): Promise<void> {
+  await lendModels(dir, loaded);
   const listening = Promise.withResolvers<string>();
   const core = start({
     title: 'the server',
@@ -69,7 +72,7 @@ async function playTo(story: Story, { audio, dir, loaded, start }: Stage): Promi
   });
   const url = await Promise.race([listening.promise, core.died]);
   const ask = control(dir);
-  story.listening(await ready(ask));
+  story.listening(await ready(ask, text => text.replaceAll(dir, loaded.config.dataDir)));
   const { key } = await ask('key', { user: ACCOUNT, scopes: LOOK_AROUND, name: 'looking around' });
   const pendantKey = await ask('key', { user: ACCOUNT, scopes: ['listen'], name: 'pendant' });
 
@@ -86,9 +89,10 @@ async function playTo(story: Story, { audio, dir, loaded, start }: Stage): Promi
       EARSHOT_BRIDGE__CONVERSATION_TIMEOUT_S: String(CONVERSATION_TIMEOUT_S),
     }),
     onLine: line => {
-      if (!isToldToTheEnd) story.bridge(line);
-      const id = finishedConversation(line);
-      if (id) finished.resolve(id);
+      const event: unknown = JSON.parse(line);
+      if (!isToldToTheEnd) story.bridge(event);
+      const created = Created.safeParse(event);
+      if (created.success) finished.resolve(created.data.memory.id);
     },
   });
   const id = await Promise.race([finished.promise, core.died, bridge.died]);
@@ -96,13 +100,17 @@ async function playTo(story: Story, { audio, dir, loaded, start }: Stage): Promi
   story.conversation({ url, key, conversation: await getConversation(url, key, id) });
 }
 
+/** What recognisers keep in the user's own data directory, their models above all, serves here as well. */
+async function lendModels(dir: string, { config }: LoadedConfig): Promise<void> {
+  await mkdir(join(dir, 'plugins'), { mode: 0o700 });
+  for (const name of config.stt) {
+    const models = join(config.dataDir, 'plugins', name);
+    if (existsSync(models)) await symlink(models, join(dir, 'plugins', name));
+  }
+}
+
 const Listening = z.object({ event: z.literal('listening'), url: z.string() });
 const Created = z.object({ event: z.literal('memory_created'), memory: z.object({ id: z.string() }) });
-
-function finishedConversation(line: string): string | null {
-  const created = Created.safeParse(JSON.parse(line));
-  return created.success ? created.data.memory.id : null;
-}
 
 /** A server of its own: what the user has set, but for the data, the address, and whom the bridge speaks to. */
 function environmentOf(dir: string, { file }: LoadedConfig, more: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
@@ -135,16 +143,20 @@ function control(dir: string) {
   };
 }
 
-/** The server's status, once it is known that it can recognise speech at all. */
-async function ready(ask: ReturnType<typeof control>) {
+/**
+ * The server's status, once it is known that it can recognise speech at all.
+ * @param lasting what is said about the demo's own directory, said about one that stays
+ */
+async function ready(ask: ReturnType<typeof control>, lasting: (text: string) => string) {
   const status = await ask('status', {});
   const recognisers = status.ready.filter(({ part }) => part === RECOGNITION);
   if (recognisers.some(({ ok }) => ok)) return status;
-  const reasons = recognisers.map(({ name, detail }) => `${name}: ${detail}`).join('; ');
+  const reasons = recognisers.map(describePart).join('; ');
   const cure = recognisers.findLast(recogniser => recogniser.cure)?.cure;
+  const remedy = cure ? `; make one ready with: ${cure}` : '';
   throw new AppError(
     'config_error',
-    `no speech recogniser is ready (${reasons || 'none is configured'})${cure ? `; make one ready with: ${cure}` : ''}`,
+    lasting(`no speech recogniser is ready (${reasons || 'none is configured'})${remedy}`),
   );
 }
 

@@ -8,8 +8,8 @@ import { clockTime, createTranscript } from './transcript.ts';
 /** What the demo tells: a short story for people, or one JSON object a line. */
 export interface Story {
   listening(status: Status): void;
-  /** A line of the bridge's own events. */
-  bridge(line: string): void;
+  /** One of the bridge's own events. */
+  bridge(event: unknown): void;
   conversation(found: Found): void;
   /** It stays until Ctrl-C. */
   waiting(): void;
@@ -28,10 +28,10 @@ export function createStory({ json, audio }: { json: boolean; audio: string }): 
 }
 
 function jsonStory(): Story {
-  const tell = (event: object) => write(JSON.stringify(event));
+  const tell = (event: unknown) => write(JSON.stringify(event));
   return {
     listening: status => tell({ event: 'listening', url: status.url, ready: status.ready }),
-    bridge: line => tell(JSON.parse(line)),
+    bridge: tell,
     conversation: ({ conversation }) => tell({ event: 'conversation', conversation }),
     waiting() {},
   };
@@ -64,11 +64,11 @@ function spokenStory(audio: string): Story {
       write('A server, a bridge and a simulated pendant of their own; nothing is kept.\n');
       step(`The server listens on ${url}; ${recogniser?.name ?? 'a recogniser'} recognises the speech.`);
     },
-    bridge(line) {
-      const event = BridgeEvent.safeParse(JSON.parse(line));
-      if (!event.success) return; // not part of the story
-      if (event.data.event === 'segments') return transcript(event.data.segments);
-      const said = sentence(event.data, audio);
+    bridge(event) {
+      const { data } = BridgeEvent.safeParse(event);
+      if (!data) return; // not part of the story
+      if (data.event === 'segments') return transcript(data.segments);
+      const said = sentence(data, audio);
       if (said) step(said);
     },
     conversation: found => tellConversation(found),

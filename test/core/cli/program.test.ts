@@ -128,7 +128,7 @@ test.serial('while a server runs, the commands go through it', async t => {
   t.is(response.status, 200);
   const { stdout } = await run('status');
   t.true(stdout.includes(house.url));
-  t.regex(stdout, /✓ speech recognition: counting/);
+  t.regex(stdout, /✓ speech recognition: counting: Counts/);
 
   const second = await earshot(['serve', '--data-dir', house.dataDir], { EARSHOT_PORT: '0' });
   t.is(second.code, 1);
