@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import test, { type ExecutionContext } from 'ava';
 import { earshot, startEarshot } from '../../helpers/cli.ts';
 import { countingStt, openHouse } from '../../helpers/house.ts';
@@ -173,6 +174,23 @@ test.serial('stream says so when nothing was heard, and when it is refused', asy
   t.is(refused.code, 1);
   t.regex(refused.stderr, /^error: .*403.*listen\n$/);
 });
+
+test.serial(
+  'bridge tells its events, with a key that it got from the server, and stops at a signal',
+  async t => {
+    const house = await openHouse(t, countingStt());
+    const child = startEarshot(['bridge', '--data-dir', house.dataDir, '--simulate', RECORDING, '--json'], {
+      EARSHOT_PORT: new URL(house.url).port,
+    });
+    t.teardown(() => child.kill('SIGKILL'));
+    const exited = once(child, 'exit');
+    for await (const line of createInterface({ input: child.stdout ?? t.fail() })) {
+      if (JSON.parse(line).event === 'conversation_session') break;
+    }
+    child.kill('SIGINT');
+    t.deepEqual(await exited, [0, null]);
+  },
+);
 
 test.serial('serve stops at a signal, with status 0', async t => {
   const dir = await tempDir(t);

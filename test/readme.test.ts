@@ -1,0 +1,81 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import test from 'ava';
+import { keysOf } from '../config/keys.ts';
+import { ConfigSchema } from '../config/schema.ts';
+import { earshot } from './helpers/cli.ts';
+import { countingStt, openHouse } from './helpers/house.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const readme = await readFile(join(ROOT, 'README.md'), 'utf8');
+const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
+
+/** Lines in fences for the shell. */
+const examples = [...readme.matchAll(/^```sh\n(.*?)^```$/gms)].flatMap(([, block = '']) =>
+  block.trim().split('\n'),
+);
+const commands = [...readme.matchAll(/npx earshot ([^`\n|]*)/g)].map(([, args = '']) =>
+  args.trim().split(/\s+/),
+);
+
+test('every script that the README names exists', t => {
+  const named = [...readme.matchAll(/npm (?:run )?(start|test|(?<=run )\w+)/g)].map(([, name = '']) => name);
+  t.true(named.length >= 5);
+  for (const name of named) t.true(Object.hasOwn(scripts, name), name);
+});
+
+test('every command and option that the README names exists', async t => {
+  t.true(commands.length >= 10);
+  const named = new Map<string, Set<string>>();
+  for (const args of commands.filter(([name]) => name !== '<command>')) {
+    const words = args.slice(0, args[0] === 'user' ? 2 : 1).join(' ');
+    const options = named.get(words) ?? new Set();
+    for (const option of args.filter(arg => arg.startsWith('--'))) options.add(option);
+    named.set(words, options);
+  }
+  for (const [words, options] of named) {
+    const { code, stdout } = await earshot([...words.split(' '), '--help']);
+    t.is(code, 0, words);
+    t.true(stdout.startsWith(`Usage: earshot ${words}`), words);
+    for (const option of options) t.true(stdout.includes(option), `${words} ${option}`);
+  }
+});
+
+test('everything that the README links to is there', t => {
+  const targets = [...readme.matchAll(/\]\(([^)#]+)\)/g)].map(([, target = '']) => target);
+  t.true(targets.length > 10);
+  for (const target of targets.filter(target => !target.startsWith('http'))) {
+    t.true(existsSync(join(ROOT, target)), target);
+  }
+});
+
+test('every setting that the README names exists', t => {
+  const known = keysOf(ConfigSchema).map(({ path }) => path.join('.'));
+  const named = [...readme.matchAll(/`((?:listen|bridge|log)\.\w+)`/g)].map(([, name = '']) => name);
+  t.true(named.length >= 8);
+  for (const name of named) t.true(known.includes(name), name);
+});
+
+test("the README's examples run as they stand", async t => {
+  const house = await openHouse(t, countingStt());
+  let key = '';
+  for (const example of examples) {
+    const [, args] = /^npx earshot (.*)$/.exec(example) ?? [];
+    if (args && !args.startsWith('bridge')) {
+      const { code, stdout, stderr } = await earshot(args.split(' '), { EARSHOT_DATA_DIR: house.dataDir });
+      t.is(code, 0, `${example}: ${stderr}`);
+      if (args.startsWith('key ')) key = stdout.trim();
+    }
+    const [, url] = /^curl -H "Authorization: Bearer \$KEY" '([^']+)'$/.exec(example) ?? [];
+    if (url) {
+      const path = url.replace('http://127.0.0.1:8420', '');
+      const response = await fetch(house.url + path, { headers: { authorization: `Bearer ${key}` } });
+      t.is(response.status, 200, example);
+    }
+    t.true(
+      Boolean(args ?? url) || /^npm (run demo|start|test)$/.test(example),
+      `${example} is tried by no test`,
+    );
+  }
+});
