@@ -27,23 +27,26 @@ export async function demo(options: DemoOptions, loaded: LoadedConfig): Promise<
   const interruption = watchInterrupts();
   const dir = await mkdtemp(join(tmpdir(), 'earshot-demo-'));
   const children: Child[] = [];
+  let isOver = false;
   const start: typeof startChild = child => {
-    const started = startChild(child);
+    const onLine = (line: string) => isOver || child.onLine?.(line); // that it stops now is no part of the story
+    const started = startChild({ ...child, onLine });
     children.push(started);
     return started;
   };
   try {
     const story = createStory({ json: options.json === true, audio });
     const play = playTo(story, { audio, dir, loaded, start });
-    const isOver = await Promise.race([play, failAfter(limitMs), interruption]);
-    if (isOver === 'interrupted' && options.exit) {
+    const end = await Promise.race([play, failAfter(limitMs), interruption]);
+    if (end === 'interrupted' && options.exit) {
       throw new AppError('unavailable', 'stopped before the conversation was finished');
     }
-    if (isOver !== 'interrupted' && !options.exit) {
+    if (end !== 'interrupted' && !options.exit) {
       story.waiting();
       await Promise.race([interruption, ...children.map(child => child.died)]);
     }
   } finally {
+    isOver = true;
     await Promise.all(children.map(child => child.stop())); // at once: nothing of it is kept
     await rm(dir, { recursive: true, force: true });
   }
