@@ -1,11 +1,12 @@
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createConnection } from 'node:net';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { createBackoff } from './backoff.ts';
 import type { Clock } from './clock.ts';
+import { unixAddress } from './unix-address.ts';
 
 /** Where the bridge's API key comes from. */
 export interface KeySource {
@@ -96,7 +97,7 @@ export function keyFromCore({
 
 /** One question over core's control socket: a JSON object on a line, and one back. */
 async function askCore(socket: string, account: string, timeLimitMs: number): Promise<string> {
-  const connection = createConnection(shortest(socket));
+  const connection = createConnection(unixAddress(socket));
   const deadline = setTimeout(() => connection.destroy(new Error('core did not answer')), timeLimitMs);
   try {
     const line = await firstLine(connection, {
@@ -119,10 +120,4 @@ function firstLine(connection: ReturnType<typeof createConnection>, question: un
   connection.once('close', () => reject(new Error('core broke off')));
   createInterface({ input: connection }).once('line', resolve).on('error', reject);
   return promise;
-}
-
-/** Addresses of such sockets are short, so a long path is given from the working directory. */
-function shortest(path: string): string {
-  const near = relative(process.cwd(), path);
-  return near.length < path.length ? near : path;
 }

@@ -14,6 +14,7 @@ import type { Driver } from './driver.ts';
 import omi from './drivers/omi.ts';
 import type { OnEvent } from './events.ts';
 import { fixedKey, keyFromCore } from './key.ts';
+import { lockDirectory } from './lock.ts';
 import { createRadio, type RadioLimits } from './radio.ts';
 import type { CodecId } from './simulator/frames.ts';
 import { openSpool } from './spool.ts';
@@ -56,13 +57,18 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
   ];
   const simulator =
     simulate && (await (await import('./simulator/simulator.ts')).createSimulator(simulate, clock));
+  const core = config.bridge.core ?? localCore(config);
   const dataDir = resolve(config.dataDir);
   await mkdir(join(dataDir, 'bridge'), { recursive: true, mode: 0o700 });
+  const unlock = await lockDirectory(join(dataDir, 'bridge'));
   const spool = await openSpool({
     dir: join(dataDir, 'bridge', 'spool'),
     maxBytes: config.bridge.spoolBytes,
     clock,
     log,
+  }).catch(async error => {
+    await unlock();
+    throw error;
   });
 
   const uplinks = new Map<string, Uplink>();
@@ -71,7 +77,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     : keyFromCore({ dataDir, account: config.account, clock, log });
   const uplinkOptions = {
     spool,
-    core: config.bridge.core ?? localCore(config),
+    core,
     keys,
     conversationTimeoutS: config.bridge.conversationTimeoutS,
     clock,
@@ -117,6 +123,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
       await Promise.all([...uplinks.values()].map(uplink => uplink.stop()));
       tellCounts();
       await spool.close();
+      await unlock();
       await watching;
     },
   };

@@ -10,7 +10,7 @@ import { type RadioState, stateFromFailure, stateFromLibrary, stateOf } from './
 
 export interface Advertisement {
   id: string;
-  /** Lower case, with colons. */
+  /** Lower case, with colons; on systems that hide it, what they give instead. */
   address: string;
   /** Empty where the device does not tell. */
   name: string;
@@ -76,7 +76,7 @@ const LIBRARIES: readonly Library[] = [
  * The first library that loads. Both speak to the same adapter in the same way; the first needs an addon that was
  * compiled at install for this very Node, and a system with Bluetooth sockets at all.
  */
-export const loadNoble: LoadNoble = log => firstThatLoads('native', log, LIBRARIES);
+const loadNoble: LoadNoble = log => firstThatLoads('native', log, LIBRARIES);
 
 /** The same over an HCI socket; for a virtual adapter. `only`: this library and no other. */
 export function loadNobleOverHci(log: Logger, only?: string): Noble {
@@ -182,7 +182,7 @@ export function createRadio({
     for (const scan of scans)
       scan.push({
         id: peripheral.id,
-        address: peripheral.address.toLowerCase(),
+        address: (peripheral.address || peripheral.id).toLowerCase(),
         name: localName ?? '',
         serviceUuids: serviceUuids ?? [],
         rssi: peripheral.rssi,

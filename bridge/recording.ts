@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -81,12 +81,12 @@ export interface Recording {
 }
 
 const META = 'meta.json';
+/** The longest that can be announced to core. */
+const MAX_GAP_MS = 86_400_000;
 
-/** Begins one in `dir`, which is there and empty. Throws when that cannot be written to. */
+/** Begins one in `dir`, which is made with its first message. */
 export function createRecording(dir: string, info: RecordingInfo, store: Store): Recording {
-  const meta = { ...info, stream: randomUUID(), base: 0, baseAtMs: 0 };
-  writeMeta(dir, meta);
-  return open(dir, meta, [], store);
+  return open(dir, { ...info, stream: randomUUID(), base: 0, baseAtMs: 0 }, null, store);
 }
 
 /** What an earlier process left; null when it cannot be made sense of. Nothing can be added to it. */
@@ -100,17 +100,19 @@ export async function recoverRecording(dir: string, store: Store): Promise<Recor
   return recording;
 }
 
-function open(dir: string, startMeta: Meta, found: Segment[], store: Store): Recording {
-  const segments = createSegments(dir, found, store.segmentBytes);
+/** @param found what is on disk already; null: nothing at all */
+function open(dir: string, startMeta: Meta, found: Segment[] | null, store: Store): Recording {
+  const segments = createSegments(dir, found ?? [], store.segmentBytes);
   let meta = startMeta;
-  let next = Math.max(found.at(-1)?.next ?? 0, meta.base);
+  let next = Math.max(found?.at(-1)?.next ?? 0, meta.base);
   let sentBelow = 0;
   let heldBelow = meta.base;
+  let isOnDisk = found !== null;
   let ended = false;
   let removed = false;
   let pendingGapMs = 0;
 
-  const age = () => Math.max(0, Math.round(store.clock.now() - meta.startedAtMs));
+  const age = () => clamp(store.clock.now() - meta.startedAtMs, 0xffffffff);
 
   function append(bytes: Uint8Array, gapMs: number): void {
     if (ended) return;
@@ -118,7 +120,7 @@ function open(dir: string, startMeta: Meta, found: Segment[], store: Store): Rec
       pendingGapMs += gapMs + meta.frameMs; // core would take it for a keep-alive and not count it
       return;
     }
-    const gap = Math.round(gapMs + pendingGapMs);
+    const gap = clamp(gapMs + pendingGapMs, MAX_GAP_MS);
     const record = { number: next, gapMs: gap, atMs: age(), bytes: Buffer.from(bytes) };
     let failure = tryAppend(record);
     if (failure?.isFull && store.makeRoom()) failure = tryAppend(record);
@@ -134,6 +136,7 @@ function open(dir: string, startMeta: Meta, found: Segment[], store: Store): Rec
   /** Null: done. Else why not. */
   function tryAppend(record: SpoolRecord): { reason: string; isFull: boolean } | null {
     try {
+      if (!isOnDisk) settle();
       const bytes = segments.append(record);
       next = record.number + 1;
       store.grew(bytes);
@@ -142,6 +145,12 @@ function open(dir: string, startMeta: Meta, found: Segment[], store: Store): Rec
       const reason = error instanceof Error ? error.message : String(error);
       return { reason, isFull: /ENOSPC|EDQUOT/.test(reason) };
     }
+  }
+
+  function settle(): void {
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    writeMeta(dir, meta);
+    isOnDisk = true;
   }
 
   function read(from: number, limit: number): SpoolRecord[] | null {
@@ -171,7 +180,7 @@ function open(dir: string, startMeta: Meta, found: Segment[], store: Store): Rec
     heldBelow = base;
     sentBelow = base;
     try {
-      writeMeta(dir, meta);
+      if (isOnDisk) writeMeta(dir, meta);
     } catch {
       // A full disk: if the bridge is killed now, core's answer shows the difference, and the stream begins anew then.
     }
@@ -255,6 +264,10 @@ function open(dir: string, startMeta: Meta, found: Segment[], store: Store): Rec
     close: segments.roll,
   };
   return recording;
+}
+
+function clamp(ms: number, max: number): number {
+  return Math.max(0, Math.min(max, Math.round(ms)));
 }
 
 async function readMeta(dir: string): Promise<Meta | null> {

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, rmSync } from 'node:fs';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
@@ -27,7 +26,7 @@ export interface SpoolCounts {
  * killed bridge loses none; once a second it is forced onto the disk itself.
  */
 export interface Spool {
-  /** Begins a recording. */
+  /** Begins a recording. Nothing is on disk before its first message. */
   begin(info: RecordingInfo): Recording;
   /** Of one wearable, oldest first. */
   recordings(clientDeviceId: string): Recording[];
@@ -112,16 +111,9 @@ export async function openSpool({ dir, maxBytes, clock, log, syncMs = 1000 }: Sp
     begin(info) {
       // Sorts by time; the rest keeps two of one millisecond apart.
       const name = `${String(info.startedAtMs).padStart(14, '0')}-${randomUUID().slice(0, 8)}`;
-      const path = join(dir, name);
-      mkdirSync(path, { recursive: true, mode: 0o700 });
-      try {
-        const recording = createRecording(path, info, store);
-        recordings.push(recording);
-        return recording;
-      } catch (error) {
-        rmSync(path, { recursive: true, force: true });
-        throw error;
-      }
+      const recording = createRecording(join(dir, name), info, store);
+      recordings.push(recording);
+      return recording;
     },
     recordings: clientDeviceId => recordings.filter(({ info }) => info.clientDeviceId === clientDeviceId),
     devices: () => [...new Set(recordings.map(({ info }) => info.clientDeviceId))],

@@ -58,7 +58,7 @@ const FromServer = z.union([z.array(WireSegment), ServerEvent]);
 const CONFIRMED = 1000;
 
 /** The connection's address: what the audio is. Without `from`, core goes on at the first message that it does not hold. */
-export function listenUrl(core: string, recording: Recording, conversationTimeoutS: number): URL {
+function listenUrl(core: string, recording: Recording, conversationTimeoutS: number): URL {
   const { info, stream } = recording;
   const url = new URL('/v4/listen', core);
   const query = {

@@ -51,11 +51,11 @@ const OTHER_CLOSE: Meaning = { retry: 'soon', say: 'core closed the connection' 
 const REFUSALS: Readonly<Record<number, Meaning>> = {
   401: {
     retry: 'slow',
-    say: 'core does not know the API key of the bridge; make one with "earshot key --scopes listen" and set bridge.key',
+    say: 'core does not know the API key of the bridge; make one with "earshot key <account> --scopes listen" and set bridge.key',
   },
   403: {
     retry: 'slow',
-    say: 'the API key of the bridge may not send audio; make one with "earshot key --scopes listen" and set bridge.key',
+    say: 'the API key of the bridge may not send audio; make one with "earshot key <account> --scopes listen" and set bridge.key',
   },
   404: { retry: 'slow', say: 'there is no /v4/listen at this address; check bridge.core' },
 };

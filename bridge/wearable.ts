@@ -88,9 +88,12 @@ async function watchBattery(
 
 /** From notifications to the spool. The recording begins with the first frame of the connection. */
 function createIntake({ wearable, link, begin, clock, silentMs }: ListenOptions, format: WireFormat) {
-  const decoder = wearable.driver.createDecoder(format, link);
+  const { driver, counts } = wearable;
+  const decoder = driver.createDecoder(format, link);
   const counted = { ...decoder.counts };
+  const ended = new AbortController();
   let recording: Recording | null = null;
+  let broken: unknown = null;
   let heardAt = clock.now();
 
   function store({ frames }: Decoded): void {
@@ -99,33 +102,48 @@ function createIntake({ wearable, link, begin, clock, silentMs }: ListenOptions,
       recording.append(bytes, lostBefore * format.frameMs);
     }
     for (const key of Object.keys(counted) as (keyof PacketCounts)[]) {
-      wearable.counts[key] += decoder.counts[key] - counted[key];
+      counts[key] += decoder.counts[key] - counted[key];
       counted[key] = decoder.counts[key];
+    }
+  }
+
+  /** Decoders do not throw; one that does, as somebody else's may, must not take the bridge along. */
+  function decode(step: () => Decoded): void {
+    if (broken) return;
+    try {
+      store(step());
+    } catch (error) {
+      broken = error;
+      ended.abort();
     }
   }
 
   return {
     push(packet: Buffer) {
       heardAt = clock.now();
-      store(decoder.push(packet));
+      decode(() => decoder.push(packet));
     },
     heard: () => recording !== null,
     /** Resolves with the reason when the link is gone, or the device has been silent for too long. */
     async over(): Promise<string> {
-      const gone = new AbortController();
-      void link.closed.then(() => gone.abort());
+      void link.closed.then(() => ended.abort());
       for (;;) {
         const quietMs = clock.now() - heardAt;
         if (quietMs >= silentMs) return `it sent nothing for ${Math.round(quietMs / 1000)} s`;
-        await clock.sleep(silentMs - quietMs, gone.signal).catch(() => {});
-        if (gone.signal.aborted) return link.closed;
+        await clock.sleep(silentMs - quietMs, ended.signal).catch(() => {});
+        if (broken) throw new Unfit(`the driver ${driver.name} failed: ${messageOf(broken)}`);
+        if (ended.signal.aborted) return link.closed;
       }
     },
     end() {
-      store(decoder.flush());
+      decode(() => decoder.flush());
       recording?.end();
     },
   };
+}
+
+function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
 /** The id hides the address, yet stays the same for ever. */

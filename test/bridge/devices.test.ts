@@ -301,6 +301,27 @@ test.serial('a device that only advertises the service is told from a pendant, a
   t.pass();
 });
 
+test.serial('a driver that throws costs its own wearable, not the others', async t => {
+  const { pendant, start, event } = await setUp(t);
+  pendant({ name: 'Broken' });
+  const broken: Driver = {
+    ...omi,
+    name: 'broken',
+    match: { namePrefixes: ['brok'], confirm: omi.match.confirm },
+    createDecoder: (format, link) => ({
+      ...omi.createDecoder(format, link),
+      push() {
+        throw new TypeError('no such thing');
+      },
+    }),
+  };
+  start({ drivers: [broken, omi] });
+  const { reason } = await event(({ state }) => state === 'unfit');
+  t.is(reason, 'the driver broken failed: no such thing');
+  pendant({ name: 'Mine', address: 'c0:ff:ee:00:00:02' });
+  await event(({ name, state }) => name === 'Mine' && state === 'streaming');
+});
+
 test.serial('only the wearables that are named are connected, by name or by address', async t => {
   const { pendant, start, event, events } = await setUp(t);
   pendant({ name: 'Mine' });

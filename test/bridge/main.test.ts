@@ -99,6 +99,22 @@ test('a configuration from which core cannot be found says what to set', async t
   });
 });
 
+test('a second bridge on one data directory is refused, and a killed one does not stand in the way', async t => {
+  const dataDir = await makeDir(t);
+  const config = configFor(dataDir, { core: 'ws://127.0.0.1:1', key: 'k' });
+  const simulate = { audio: RECORDING };
+  const bridge = await start(t, { config, simulate });
+  await t.throwsAsync(startBridge({ config, log, clock, simulate }), {
+    message: /another bridge runs on .*; stop it first/,
+  });
+  await bridge.stop();
+  const child = run(t, ['--simulate', RECORDING, '--json'], dataDir, 'ws://127.0.0.1:1');
+  await child.event(({ event }) => event === 'radio');
+  child.process.kill('SIGKILL');
+  await child.exit;
+  await start(t, { config, simulate });
+});
+
 test('a recording that cannot be played is named, with what can', async t => {
   const dataDir = await makeDir(t);
   const config = configFor(dataDir, { core: 'ws://127.0.0.1:1', key: 'k' });

@@ -104,6 +104,15 @@ test('messages are read in order, from any number on, while more come', async t 
   t.like(recording.read(1000, 10)?.[0], { number: 1000, atMs: 20_000 });
 });
 
+test('before its first message a recording leaves nothing on disk', async t => {
+  const world = await makeWorld(t);
+  const spool = await world.open();
+  const recording = spool.begin(INFO);
+  t.deepEqual(await readdir(world.dir), []);
+  recording.end();
+  t.deepEqual(spool.recordings('omi_1'), []);
+});
+
 test('a gap stays with the message behind it', async t => {
   const world = await makeWorld(t);
   const recording = (await world.open()).begin(INFO);
@@ -289,6 +298,25 @@ test('a directory that cannot be written to costs the audio, not the bridge, and
   const { next } = recording;
   fill(world, recording, 1);
   t.is(recording.read(next, 1)?.[0]?.gapMs, lostMs);
+});
+
+test('a spool that cannot be written to at all loses audio until it can', async t => {
+  const world = await makeWorld(t);
+  const spool = await world.open();
+  await rm(world.dir, { recursive: true });
+  await writeFile(world.dir, 'in the way');
+  const recording = spool.begin(INFO);
+  fill(world, recording, 3);
+  t.like(recording, { next: 0 });
+  t.like(spool.counts, { dropped: 3, droppedMs: 60, bytes: 0 });
+  await rm(world.dir);
+  await mkdir(world.dir);
+  fill(world, recording, 2);
+  t.deepEqual(
+    readAll(recording, 0).map(({ gapMs }) => gapMs),
+    [60, 0],
+  );
+  t.is(only(await world.open()).next, 2);
 });
 
 test('a full disk costs the oldest audio', async t => {

@@ -302,7 +302,7 @@ for (const status of [401, 403]) {
     start();
     const { retryInMs, reason } = await event('disconnected');
     t.is(retryInMs, 60_000);
-    t.regex(reason, /earshot key --scopes listen/);
+    t.regex(reason, /earshot key <account> --scopes listen/);
     const errors = lines.filter(({ level }) => level === 50);
     t.is(errors.length, 1);
     t.regex(errors[0]?.msg ?? '', /audio is kept on disk/);

@@ -1,0 +1,56 @@
+import { rm } from 'node:fs/promises';
+import { createConnection, createServer, type Server } from 'node:net';
+import { dirname, join } from 'node:path';
+import { unixAddress } from './unix-address.ts';
+
+/** Lets go of the lock. */
+export type Unlock = () => Promise<void>;
+
+/**
+ * One bridge per data directory, since two would send and delete the same spool. The lock is a socket that its owner
+ * listens to: the system frees it however the owner ends.
+ * @throws Error when another bridge has it
+ */
+export async function lockDirectory(dir: string): Promise<Unlock> {
+  const path = join(dir, 'lock');
+  const server = createServer(socket => socket.destroy());
+  const isFree = await tryListen(server, path);
+  if (!isFree) {
+    if (await answers(path)) throw taken(dir);
+    await rm(path, { force: true }); // a killed bridge left it
+    if (!(await tryListen(server, path))) throw taken(dir);
+  }
+  server.unref();
+  return async () => {
+    await new Promise(resolve => server.close(resolve));
+  };
+}
+
+function taken(dir: string): Error {
+  return new Error(
+    `another bridge runs on the data directory ${dirname(dir)}; stop it first, or set another dataDir`,
+  );
+}
+
+/** False: the file is there already. */
+function tryListen(server: Server, path: string): Promise<boolean> {
+  const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+  const onError = (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EADDRINUSE') resolve(false);
+    else reject(new Error(`cannot lock ${dirname(path)}: ${error.message}`));
+  };
+  server.once('error', onError);
+  server.listen(unixAddress(path), () => {
+    server.off('error', onError);
+    resolve(true);
+  });
+  return promise;
+}
+
+function answers(path: string): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const socket = createConnection(unixAddress(path));
+  socket.once('connect', () => resolve(true));
+  socket.once('error', () => resolve(false));
+  return promise.finally(() => socket.destroy());
+}
