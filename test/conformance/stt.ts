@@ -14,6 +14,8 @@ export interface SttSubject {
   speech: { samples: Int16Array; text: string; wordErrors: number }[];
   /** Ends the engine as a crash would; absent for a provider without one of its own. */
   crash?: () => void;
+  /** An aborted reader that is still held after this is stuck; 10 s when absent. */
+  patienceMs?: number;
 }
 
 export interface SttCheck {
@@ -66,8 +68,8 @@ async function grows(subject: SttSubject): Promise<void> {
   const growing = growingUtterance(ASIDE_SAMPLES);
   growing.push(speech.samples.subarray(0, half));
   const answer = collect(session, growing.utterance);
-  // The second half comes once the first was read.
-  await growing.read;
+  // The second half comes once the first was read, or will not be any more.
+  await Promise.race([growing.read, answer]);
   growing.push(speech.samples.subarray(half));
   growing.end();
   checkText(await answer, speech);
@@ -88,7 +90,7 @@ async function startsLater(subject: SttSubject): Promise<void> {
 
 async function goesOn(subject: SttSubject): Promise<void> {
   const session = await open(subject);
-  for (const round of [1, 2, 3]) {
+  for (const round of [1, 2]) {
     const speech = first(subject);
     checkText(await collect(session, utteranceOf(speech.samples, round * ASIDE_SAMPLES)), speech);
   }
@@ -108,12 +110,22 @@ async function aborts(subject: SttSubject): Promise<void> {
   growing.push(first(subject).samples.subarray(0, SAMPLE_RATE));
   const leaving = new AbortController();
   const answer = collect(session, growing.utterance, leaving.signal);
-  await growing.read;
+  await Promise.race([growing.read, answer]);
   const reason = new Error('left');
   leaving.abort(reason);
-  await assert.rejects(answer, reason);
+  await assert.rejects(within(subject.patienceMs ?? 10_000, answer), reason);
   checkText(await collect(session, utteranceOf(first(subject).samples, 0)), first(subject));
   await session.close();
+}
+
+async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error(`nothing happened for ${ms} ms`)), ms);
+  try {
+    return await Promise.race([promise, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 async function servesTwo(subject: SttSubject): Promise<void> {
@@ -130,7 +142,7 @@ async function servesTwo(subject: SttSubject): Promise<void> {
 async function isLeft(subject: SttSubject): Promise<void> {
   const speech = first(subject);
   const session = await open(subject);
-  for (let round = 0; round < 4; round++) {
+  for (let round = 0; round < 2; round++) {
     for await (const piece of session.transcribe(utteranceOf(speech.samples, 0), never())) {
       assert.ok(piece.text);
       break;
@@ -147,7 +159,7 @@ async function survives(subject: SttSubject): Promise<void> {
   const growing = growingUtterance(0);
   growing.push(speech.samples.subarray(0, SAMPLE_RATE));
   const answer = collect(session, growing.utterance);
-  await growing.read;
+  await Promise.race([growing.read, answer]);
   subject.crash();
   await assert.rejects(answer, { code: 'upstream_error' });
   checkText(await collect(session, utteranceOf(speech.samples, 0)), speech);

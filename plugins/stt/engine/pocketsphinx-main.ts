@@ -1,9 +1,18 @@
 /** The process in which pocketsphinx runs. */
 import type { Piece } from './messages.ts';
 import { type Decoding, type Recogniser, serve } from './serve.ts';
-import { loadSphinx, type SphinxDecoder, type SphinxPaths, type SphinxWord } from './sphinx-library.ts';
+import {
+  loadSphinx,
+  SAMPLES_PER_FRAME,
+  type SphinxDecoder,
+  type SphinxPaths,
+  type SphinxWord,
+} from './sphinx-library.ts';
 
-const SAMPLES_PER_FRAME = 160;
+/** What the decoder adapts to before it begins: two seconds. */
+const OPENING_SAMPLES = 32_000;
+/** Less than three frames hold no word. */
+const LEAST_SAMPLES = 3 * SAMPLES_PER_FRAME;
 
 serve(options => load(options as SphinxPaths & { decoders: number }));
 
@@ -28,25 +37,46 @@ function load(options: SphinxPaths & { decoders: number }): Recogniser {
   }
 
   function decode(decoder: SphinxDecoder, startSample: number, emit: (piece: Piece) => void): Decoding {
+    const opening: Int16Array[] = [];
     let fed = 0;
-    let open = true;
-    decoder.start();
+    let running = false;
     return {
       feed(samples) {
-        decoder.process(samples);
         fed += samples.length;
+        if (running) return decoder.process(samples);
+        opening.push(samples);
+        if (fed >= OPENING_SAMPLES) start();
       },
       finish() {
-        open = false;
+        if (!running && fed < LEAST_SAMPLES) return;
+        if (!running) start();
+        running = false;
         const piece = pieceOf(decoder.end(), startSample, fed);
         if (piece !== null) emit(piece);
       },
       release() {
-        if (open) decoder.end();
+        if (running) decoder.end();
         free.push(decoder);
       },
     };
+
+    function start(): void {
+      const samples = joined(opening.splice(0));
+      decoder.start(samples);
+      running = true;
+      decoder.process(samples);
+    }
   }
+}
+
+function joined(parts: Int16Array[]): Int16Array {
+  const samples = new Int16Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    samples.set(part, at);
+    at += part.length;
+  }
+  return samples;
 }
 
 /** The words without silence, noise and the numbers of pronunciation variants: `tomorrow(2)` is "tomorrow". */

@@ -5,7 +5,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { AppError } from '../../../core/errors.ts';
 import { createLog } from '../../../core/log.ts';
-import type { Capabilities, Plugin, PluginContext, SttProvider } from '../../../core/plugin.ts';
+import type { Clock } from '../../../core/model.ts';
+import type { Plugin, PluginContext, SttProvider } from '../../../core/plugin.ts';
+
+export interface Logged {
+  level: string;
+  message: string;
+  fields: Record<string, unknown>;
+}
 
 /** A plugin that runs as under core: what it gave, what it reported, and the way to stop it. */
 export interface Running {
@@ -13,31 +20,34 @@ export interface Running {
   /** Resolves to what the plugin reported with `fail`. */
   failed: Promise<Error>;
   /** What it logged, newest last. */
-  logged: { level: string; message: string; fields: Record<string, unknown> }[];
+  logged: Logged[];
   stop(): Promise<void>;
 }
 
-/** Sets a recogniser up as core does: options parsed, undone newest first, also when setup throws. */
-export async function run<Options>(plugin: Plugin<Options>, options: unknown = {}): Promise<Running> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'earshot-stt-'));
-  const undo: (() => void | Promise<void>)[] = [() => rm(dataDir, { recursive: true })];
+const realClock: Clock = {
+  now: Date.now,
+  sleep: (ms, signal) => sleep(ms, undefined, signal ? { signal } : {}),
+};
+
+/** What a plugin is given; `stop` undoes newest first. */
+export function contextOf(clock: Clock = realClock) {
+  const undo: (() => void | Promise<void>)[] = [];
   const stop = async () => {
     for (const step of undo.splice(0).reverse()) await step();
   };
   const failed = Promise.withResolvers<Error>();
-  const logged: Running['logged'] = [];
+  const logged: Logged[] = [];
   const level = (name: string) => (fields: Record<string, unknown>, message: string) =>
     void logged.push({ level: name, message, fields });
-  const context: Omit<PluginContext<Options>, 'options'> = {
+  const context: Omit<PluginContext<never>, 'options' | 'dataDir'> = {
     log: Object.assign(createLog({ level: 'silent', format: 'json' }), {
       debug: level('debug'),
       info: level('info'),
       warn: level('warn'),
       error: level('error'),
     }),
-    clock: { now: Date.now, sleep: (ms, signal) => sleep(ms, undefined, signal ? { signal } : {}) },
+    clock,
     signal: new AbortController().signal,
-    dataDir,
     state: {
       get: async () => null,
       compareAndSet: async () => false,
@@ -49,12 +59,20 @@ export async function run<Options>(plugin: Plugin<Options>, options: unknown = {
     error: (code, message, more) => new AppError(code, message, more),
     fail: failed.resolve,
   };
+  return { context, failed: failed.promise, logged, stop };
+}
+
+/** Sets a recogniser up as core does: options parsed, undone when setup throws. */
+export async function run<Options>(plugin: Plugin<Options>, options: unknown = {}): Promise<Running> {
+  const { context, failed, logged, stop } = contextOf();
+  const dataDir = await mkdtemp(join(tmpdir(), 'earshot-stt-'));
+  context.onStop(() => rm(dataDir, { recursive: true }));
   const schema = plugin.options?.(z);
   if (schema === undefined) throw new Error(`${plugin.name} has no options`);
   try {
-    const { stt }: Capabilities = await plugin.setup({ ...context, options: schema.parse(options) });
+    const { stt } = await plugin.setup({ ...context, dataDir, options: schema.parse(options) });
     if (stt === undefined) throw new Error(`${plugin.name} recognises no speech`);
-    return { stt, failed: failed.promise, logged, stop };
+    return { stt, failed, logged, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -79,7 +97,12 @@ export async function fixture(name: string): Promise<{ samples: Int16Array; text
 
 /** Ends the process that the plugin started last, as a crash would. */
 export function crash({ logged }: Running): void {
+  process.kill(pidOf(logged), 'SIGKILL');
+}
+
+/** Of the process that was started last. */
+export function pidOf(logged: Logged[]): number {
   const pid = logged.findLast(({ fields }) => typeof fields.pid === 'number')?.fields.pid;
   if (typeof pid !== 'number') throw new Error('no process was logged');
-  process.kill(pid, 'SIGKILL');
+  return pid;
 }

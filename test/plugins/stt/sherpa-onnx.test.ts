@@ -6,9 +6,7 @@ import { MODEL_KINDS, readCatalogue } from '../../../plugins/stt/engine/sherpa-m
 import sherpaOnnx from '../../../plugins/stt/sherpa-onnx.ts';
 import { growingUtterance, sttChecks } from '../../conformance/stt.ts';
 import { crash, run } from './context.ts';
-import { writeToneModel } from './tone-model.ts';
-
-const SAMPLE_RATE = 16_000;
+import { SAMPLE_RATE, sounds, writeToneModel } from './tone-model.ts';
 
 /** The tiny model in a directory of its own, and the options that load it. */
 async function toneModel(t: ExecutionContext) {
@@ -22,24 +20,6 @@ async function toneModel(t: ExecutionContext) {
     sha256: { model: files['tones.onnx']?.sha256, tokens: files['tokens.txt']?.sha256 },
   };
   return { directory, own };
-}
-
-/** 300 ms of a chord for each word, 400 ms of silence around it. */
-function sounds(text: string): Int16Array {
-  const parts = text
-    .split(' ')
-    .map(word => chord(word === 'low' ? [250, 400, 550, 700] : [5000, 5700, 6400, 7100]));
-  const samples = new Int16Array(parts.length * 0.7 * SAMPLE_RATE + 0.4 * SAMPLE_RATE);
-  for (const [index, part] of parts.entries()) samples.set(part, (0.4 + 0.7 * index) * SAMPLE_RATE);
-  return samples;
-}
-
-function chord(frequencies: number[]): Int16Array {
-  return Int16Array.from({ length: 0.3 * SAMPLE_RATE }, (_, index) => {
-    const time = index / SAMPLE_RATE;
-    const fade = Math.min(1, time / 0.02, (0.3 - time) / 0.02);
-    return frequencies.reduce((sum, hz) => sum + 3000 * fade * Math.sin(2 * Math.PI * hz * time), 0);
-  });
 }
 
 for (const check of sttChecks) {

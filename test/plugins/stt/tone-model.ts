@@ -7,6 +7,8 @@ import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
+export const SAMPLE_RATE = 16_000;
+
 const BANDS = 80;
 const TOKENS = ['<blk>', '▁low', '▁high'];
 /** Frames of 10 ms that one run reads, and moves on by; one output for every fourth. */
@@ -55,6 +57,24 @@ export async function writeToneModel(directory: string) {
       { size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') },
     ]),
   );
+}
+
+/** What the model hears as `text`: 300 ms of a chord for each word, 400 ms of silence around it. */
+export function sounds(text: string): Int16Array {
+  const parts = text
+    .split(' ')
+    .map(word => chord(word === 'low' ? [250, 400, 550, 700] : [5000, 5700, 6400, 7100]));
+  const samples = new Int16Array(parts.length * 0.7 * SAMPLE_RATE + 0.4 * SAMPLE_RATE);
+  for (const [index, part] of parts.entries()) samples.set(part, (0.4 + 0.7 * index) * SAMPLE_RATE);
+  return samples;
+}
+
+function chord(frequencies: number[]): Int16Array {
+  return Int16Array.from({ length: 0.3 * SAMPLE_RATE }, (_, index) => {
+    const time = index / SAMPLE_RATE;
+    const fade = Math.min(1, time / 0.02, (0.3 - time) / 0.02);
+    return frequencies.reduce((sum, hz) => sum + 3000 * fade * Math.sin(2 * Math.PI * hz * time), 0);
+  });
 }
 
 function model(): Buffer {
