@@ -1,6 +1,6 @@
 import { AppError } from '../errors.ts';
 import { createOpusDecoder } from './opus.ts';
-import { createPcm16Decoder } from './pcm16.ts';
+import { createPcm8Decoder, createPcm16Decoder } from './raw-pcm.ts';
 
 /** How the audio of one stream is coded. */
 export interface AudioFormat {
@@ -35,6 +35,7 @@ const OPUS_RATES = [8000, 12_000, 16_000, 24_000, 48_000];
 
 /** Everything that may come in. */
 const CODECS = {
+  pcm8: { rates: { from: 8000, to: 48_000 }, defaultRate: 8000, open: createPcm8Decoder },
   pcm16: { rates: { from: 8000, to: 48_000 }, defaultRate: 16_000, open: createPcm16Decoder },
   opus: { rates: OPUS_RATES, defaultRate: 16_000, open: async () => createOpusDecoder(10) },
   opus_fs320: { rates: OPUS_RATES, defaultRate: 16_000, open: async () => createOpusDecoder(20) },

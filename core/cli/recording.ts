@@ -19,7 +19,8 @@ const PCM_PACKET_MS = 100;
 
 /** How each codec's messages are made. */
 const PACKERS: Record<Codec, (samples: Int16Array, sampleRate: number) => Generator<Packed>> = {
-  pcm16: packPcm16,
+  pcm8: (samples, sampleRate) => packPcm(samples, sampleRate, toUnsignedBytes),
+  pcm16: (samples, sampleRate) => packPcm(samples, sampleRate, samplesToBytes),
   opus: (samples, sampleRate) => packOpus(samples, sampleRate, 10),
   opus_fs320: (samples, sampleRate) => packOpus(samples, sampleRate, 20),
 };
@@ -56,12 +57,20 @@ export function* packetsOf({ samples, channels, sampleRate }: Wav, codec: Codec)
   }
 }
 
-function* packPcm16(samples: Int16Array, sampleRate: number): Generator<Packed> {
+function* packPcm(
+  samples: Int16Array,
+  sampleRate: number,
+  toBytes: (samples: Int16Array) => Uint8Array,
+): Generator<Packed> {
   const size = Math.round((sampleRate * PCM_PACKET_MS) / 1000);
   for (let at = 0; at < samples.length; at += size) {
     const chunk = samples.subarray(at, at + size);
-    yield { bytes: samplesToBytes(chunk), ms: (chunk.length * 1000) / sampleRate };
+    yield { bytes: toBytes(chunk), ms: (chunk.length * 1000) / sampleRate };
   }
+}
+
+function toUnsignedBytes(samples: Int16Array): Uint8Array {
+  return Uint8Array.from(samples, sample => (sample >> 8) + 128);
 }
 
 /** The last packet is filled up with silence. */

@@ -1,4 +1,5 @@
 import type { RawData, WebSocket } from 'ws';
+import { KEEP_ALIVE_BYTES } from './protocol.ts';
 import { createQueue } from './queue.ts';
 
 export interface Message {
@@ -6,8 +7,11 @@ export interface Message {
   binary: boolean;
 }
 
-/** The messages of one socket, pulled one by one. Ends with the socket, or when told to. */
-export interface Inbox extends AsyncIterable<Message> {
+/**
+ * The messages of one socket, pulled one by one; `quiet` among them where audio paused. Ends with the socket, or when
+ * told to.
+ */
+export interface Inbox extends AsyncIterable<Message | 'quiet'> {
   /** Nothing more is taken in; what waits is still given. */
   end(): void;
   /** Ends at once and forgets what waits. */
@@ -16,10 +20,12 @@ export interface Inbox extends AsyncIterable<Message> {
 
 /** What one waiting message costs besides its bytes. */
 const OVERHEAD_BYTES = 128;
+/** A client that sends nothing for so long has paused: what it said before is not waiting for more. */
+const QUIET_MS = 2000;
 
 /** While more than `maxBytes` wait, the socket is paused, so that the peer feels it through TCP. */
 export function createInbox(socket: WebSocket, maxBytes: number, onMessage: () => void): Inbox {
-  const queue = createQueue<Message>();
+  const queue = createQueue<Message | 'quiet'>();
   let waitingBytes = 0;
 
   const count = (bytes: number) => {
@@ -27,10 +33,16 @@ export function createInbox(socket: WebSocket, maxBytes: number, onMessage: () =
     if (waitingBytes > maxBytes) socket.pause();
     else if (socket.isPaused && waitingBytes < maxBytes / 2) socket.resume();
   };
-  socket.on('close', queue.end);
+  let pause: NodeJS.Timeout | undefined; // runs from the first audio on
+  socket.on('close', () => {
+    clearTimeout(pause);
+    queue.end();
+  });
   socket.on('message', (data: RawData, binary: boolean) => {
     onMessage();
     const bytes = toBuffer(data);
+    if (binary && bytes.length > KEEP_ALIVE_BYTES)
+      pause = pause?.refresh() ?? setTimeout(() => queue.push('quiet'), QUIET_MS);
     queue.push({ bytes, binary });
     count(bytes.length + OVERHEAD_BYTES);
   });
@@ -40,7 +52,7 @@ export function createInbox(socket: WebSocket, maxBytes: number, onMessage: () =
     clear: queue.clear,
     async *[Symbol.asyncIterator]() {
       for await (const message of queue) {
-        count(-message.bytes.length - OVERHEAD_BYTES);
+        if (message !== 'quiet') count(-message.bytes.length - OVERHEAD_BYTES);
         yield message;
       }
     },

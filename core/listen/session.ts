@@ -100,9 +100,10 @@ export async function runSession(
   );
 
   async function takeIn() {
-    for await (const { bytes, binary } of inbox) {
-      if (!binary) await takeText(bytes);
-      else if (bytes.length > KEEP_ALIVE_BYTES) await hearing.take(bytes);
+    for await (const message of inbox) {
+      if (message === 'quiet') await hearing.flush();
+      else if (!message.binary) await takeText(message.bytes);
+      else if (message.bytes.length > KEEP_ALIVE_BYTES) await hearing.take(message.bytes);
       await storeSilence();
     }
     if (signal.aborted) return;

@@ -149,7 +149,7 @@ export function createListen(options: ListenOptions): Listen {
     const timer = setTimeout(() => inbox.clear(), AUTH_WAIT_MS);
     try {
       const first = await inbox[Symbol.asyncIterator]().next();
-      const token = first.done ? null : tokenOf(first.value.bytes);
+      const token = first.done || first.value === 'quiet' ? null : tokenOf(first.value.bytes);
       if (token === null)
         throw new AppError('unauthorized', 'The first message must be {"type":"auth","token":…}');
       const principal = permitted(await credentials.token(token), request);

@@ -74,7 +74,7 @@ test('a format without a rate gets the usual one', t => {
 
 test('a format that cannot be decoded is refused with what can', t => {
   const refused: [string, number | undefined, number, RegExp][] = [
-    ['mp3', undefined, 1, /Codec "mp3" is not known; use pcm16, opus, opus_fs320/],
+    ['mp3', undefined, 1, /Codec "mp3" is not known; use pcm8, pcm16, opus, opus_fs320/],
     ['toString', undefined, 1, /Codec "toString" is not known/],
     ['pcm16', 7999, 1, /pcm16 cannot have a sample rate of 7999 Hz; use 8000 to 48000/],
     ['pcm16', 16_000.5, 1, /16000\.5 Hz/],
@@ -239,4 +239,10 @@ test('many decoders live side by side, and are done when closed', async t => {
     for (const decoder of decoders) decoder.close();
     t.throws(() => decoders[0]?.decode(packets[0] ?? new Uint8Array(0)), { message: /closed/ });
   }
+});
+
+test('pcm8 is unsigned with silence at 128, at 8 kHz when nothing is said', async t => {
+  t.is(checkFormat({ codec: 'pcm8', sampleRate: undefined, channels: 1 }).sampleRate, 8000);
+  const { pcm } = await decodeAll([Uint8Array.of(0, 128, 129, 255)], 'pcm8', 16_000);
+  t.deepEqual([...pcm], [-32_768, 0, 256, 32_512]);
 });

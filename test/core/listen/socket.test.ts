@@ -239,6 +239,34 @@ test('a client may end the conversation itself, and the next one follows', async
   client.socket.close();
 });
 
+test('speech that breaks off without silence is transcribed, and its conversation ends', async t => {
+  const { house } = t.context;
+  const client = await connectListen(house.url, house.key, {
+    ...PCM,
+    conversation_timeout: 4,
+    client_device_id: 'broken off',
+  });
+  send(client, speech('budget'));
+  const keepAlive = setInterval(() => client.socket.send(Buffer.alloc(2)), 500);
+  await client.until('segments');
+  await client.until('memory_created');
+  t.true(client.segments().length > 0);
+  clearInterval(keepAlive);
+  client.socket.close();
+});
+
+test('a client that says nothing of its audio is taken at the defaults of the interface', async t => {
+  const { house } = t.context;
+  const client = await connectListen(house.url, house.key, { client_device_id: 'default' });
+  const samples = speech('budget').filter((_, i) => i % 2 === 0);
+  client.socket.send(Uint8Array.from(samples, sample => (sample >> 8) + 128));
+  say(client, { type: 'finish_conversation' });
+  await client.until('memory_created');
+  const seconds = (client.segments()[0]?.end ?? 0) - (client.segments()[0]?.start ?? 0);
+  t.true(Math.abs(seconds - speech('budget').length / 16_000) < 1, `${seconds} s`);
+  client.socket.close();
+});
+
 test('a gap moves the clock on without audio', async t => {
   const { house } = t.context;
   const client = await connectListen(house.url, house.key, {

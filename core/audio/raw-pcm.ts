@@ -2,10 +2,20 @@ import type { AudioFormat, Decoder } from './codecs.ts';
 import { bytesToSamples, mixToMono, SAMPLE_RATE } from './pcm.ts';
 import { createResampler } from './resample.ts';
 
-/** Little-endian 16-bit samples, channels interleaved. What is no whole frame is carried over to the next message. */
-export async function createPcm16Decoder({ sampleRate, channels }: AudioFormat): Promise<Decoder> {
+/** Little-endian 16-bit samples. */
+export const createPcm16Decoder = (format: AudioFormat) => createRawDecoder(format, 2, bytesToSamples);
+
+/** Unsigned 8-bit samples: silence is 128. */
+export const createPcm8Decoder = (format: AudioFormat) => createRawDecoder(format, 1, widen);
+
+/** Samples with no header, channels interleaved. What is no whole frame is carried over to the next message. */
+async function createRawDecoder(
+  { sampleRate, channels }: AudioFormat,
+  sampleBytes: number,
+  toSamples: (bytes: Uint8Array) => Int16Array,
+): Promise<Decoder> {
   const resampler = sampleRate === SAMPLE_RATE ? null : await createResampler(sampleRate);
-  const frameBytes = 2 * channels;
+  const frameBytes = sampleBytes * channels;
   let carried = new Uint8Array(0);
 
   function wholeFrames(message: Uint8Array): Uint8Array {
@@ -17,13 +27,17 @@ export async function createPcm16Decoder({ sampleRate, channels }: AudioFormat):
 
   return {
     decode(message) {
-      const mono = mixToMono(bytesToSamples(wholeFrames(message)), channels);
+      const mono = mixToMono(toSamples(wholeFrames(message)), channels);
       return { pcm: resampler ? resampler.push(mono) : mono, bad: 0 };
     },
     close() {
       resampler?.close();
     },
   };
+}
+
+function widen(bytes: Uint8Array): Int16Array {
+  return Int16Array.from(bytes, value => (value - 128) << 8);
 }
 
 function joinBytes(first: Uint8Array, second: Uint8Array): Uint8Array {

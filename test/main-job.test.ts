@@ -1,0 +1,117 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { pino } from 'pino';
+import { createClock } from '../bridge/clock.ts';
+import type { BridgeEvent } from '../bridge/events.ts';
+import { startBridge } from '../bridge/main.ts';
+import { ConfigSchema } from '../config/schema.ts';
+import { samplesToBytes } from '../core/audio/pcm.ts';
+import sentences from './fixtures/sentences.json' with { type: 'json' };
+import { buildHouse, type House } from './helpers/house.ts';
+import { connectListen } from './helpers/listen-client.ts';
+import { join as joined, silence, speech } from './helpers/sound.ts';
+import { wordErrorRate } from './helpers/word-error-rate.ts';
+
+const test = anyTest as TestFn<{ house: House }>;
+
+/** The bundled recording is held to more than other sentences of the same synthetic voices. */
+const BUNDLED = 'tomorrow';
+const MAX_WER = { bundled: 0.15, other: 0.25 };
+/** Faster than life, as five recordings in real time would take a minute. */
+const SPEED = 4;
+
+test.before(async t => {
+  t.context.house = await buildHouse({ stt: ['pocketsphinx'] });
+});
+test.after.always(t => t.context.house?.stop());
+
+async function tempDir(t: ExecutionContext): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'earshot-bridge-'));
+  t.teardown(() => rm(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+/** Plays a fixture through a simulated pendant and the bridge; resolves with the id of what came of it. */
+async function wear(t: ExecutionContext, house: House, name: string): Promise<string> {
+  const created = Promise.withResolvers<string>();
+  const bridge = await startBridge({
+    config: ConfigSchema.parse({
+      dataDir: await tempDir(t),
+      bridge: { core: house.url.replace('http', 'ws'), key: house.key, conversationTimeoutS: 4 },
+    }),
+    log: pino({ level: 'silent' }),
+    clock: createClock(Date.now),
+    simulate: { audio: join(import.meta.dirname, `fixtures/${name}.wav`), speed: SPEED },
+    onEvent(event: BridgeEvent) {
+      if (event.event === 'memory_created') created.resolve(event.memory.id);
+    },
+  });
+  try {
+    return await created.promise;
+  } finally {
+    await bridge.stop();
+  }
+}
+
+for (const [name, { text }] of Object.entries(sentences)) {
+  const limit = name === BUNDLED ? MAX_WER.bundled : MAX_WER.other;
+  test.serial(
+    `"${name}" comes from a pendant's packets into the database with at most ${limit * 100} % of words wrong`,
+    async t => {
+      const { house } = t.context;
+      const id = await wear(t, house, name);
+      const { body } = await house.get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
+      const conversation = body as { structured: { title: string }; transcript_segments: { text: string }[] };
+      const heard = conversation.transcript_segments.map(segment => segment.text).join(' ');
+      const wer = wordErrorRate(text, heard);
+      t.log(`${(wer * 100).toFixed(0)} %: ${heard}`);
+      t.true(wer <= limit, `${(wer * 100).toFixed(0)} % of words wrong: ${heard}`);
+      t.not(conversation.structured.title, '');
+    },
+  );
+}
+
+/** Our own recogniser's process. */
+async function recogniserPid(): Promise<number> {
+  for (const entry of await readdir('/proc')) {
+    const command = await readFile(`/proc/${entry}/cmdline`, 'utf8').catch(() => '');
+    if (!command.includes('pocketsphinx-main')) continue;
+    const status = await readFile(`/proc/${entry}/status`, 'utf8').catch(() => '');
+    if (status.includes(`PPid:\t${process.pid}\n`)) return Number(entry);
+  }
+  throw new Error('the recogniser has no process');
+}
+
+test.serial(
+  'a recogniser killed in mid-utterance is said, started again, and the words are all there',
+  async t => {
+    const { house } = t.context;
+    const client = await connectListen(house.url, house.key, {
+      codec: 'pcm16',
+      sample_rate: 16000,
+      client_device_id: 'k',
+    });
+    await client.until('service_status', event => event.status === 'ready');
+    const whole = joined(speech('health'), silence(1));
+    const half = Math.round(whole.length / 2);
+    client.socket.send(samplesToBytes(whole.subarray(0, half)));
+    client.socket.ping();
+    await new Promise(resolve => client.socket.once('pong', resolve));
+    process.kill(await recogniserPid(), 'SIGKILL');
+    client.socket.send(samplesToBytes(whole.subarray(half)));
+    await client.until(
+      'service_status',
+      event => event.status === 'stt_initiating' && event.reason === 'upstream_error',
+    );
+    client.socket.send(JSON.stringify({ type: 'finish_conversation' }));
+    await client.until('memory_created');
+    const heard = client
+      .segments()
+      .map(segment => segment.text)
+      .join(' ');
+    t.true(wordErrorRate(sentences.health.text, heard) <= MAX_WER.other, heard);
+    client.socket.close();
+  },
+);
