@@ -83,7 +83,6 @@ export function openAdapter(noble: Noble, { onState, onSighting, onScanStop }: A
     connect(peripheral) {
       const unwanted = strays.get(peripheral);
       if (unwanted) peripheral.removeListener('connect', unwanted);
-      if (peripheral.state === 'connected') peripheral.state = 'disconnected'; // left over; nobody holds a link to it
       return new Promise((resolve, reject) => {
         peripheral.connect(CONNECT, error => (error ? reject(asError(error)) : resolve()));
       });

@@ -103,7 +103,6 @@ export function createLink(
     else closing.resolve('disconnected');
     await closed;
     clearTimeout(timer);
-    peripheral.state = 'disconnected'; // else the library refuses the next connection
   }
 
   const link: Link = {

@@ -25,7 +25,7 @@ export interface Peripheral extends EventEmitter {
   readonly mtu: number | null;
   readonly advertisement: { localName?: string; serviceUuids?: string[] };
   /** Stays 'connected' in @abandonware/noble when the adapter goes down. */
-  state: string;
+  readonly state: string;
   connect(parameters: ConnectParameters, done: (error?: unknown) => void): void;
   cancelConnect(): void;
   disconnect(): void;

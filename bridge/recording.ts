@@ -67,7 +67,7 @@ export interface Recording {
   read(from: number, limit: number): SpoolRecord[] | null;
   /** Begins a new stream at the first message from number `from` on that is still here. */
   skip(from: number): void;
-  /** Messages below this number have been sent, though perhaps not arrived. */
+  /** Messages below this number may have arrived: dropping them is no loss before core has said what it holds. */
   sent(below: number): void;
   /** Core has all messages below this number: they go. An ended recording without any left goes as a whole. */
   cut(below: number): void;

@@ -85,7 +85,7 @@ export function runSession(
 ): Promise<Ending> {
   const { core, key, recording, conversationTimeoutS, clock, limits, signal, events } = options;
   const { promise, resolve } = Promise.withResolvers<Ending>();
-  const { stream, base } = recording;
+  const { base } = recording;
   const socket = new WebSocket(listenUrl(core, recording, conversationTimeoutS), {
     headers: { authorization: `Bearer ${key}` },
     handshakeTimeout: limits.helloMs,
@@ -129,7 +129,6 @@ export function runSession(
     clearTimeout(hello);
     if (finalTimer) clearTimeout(finalTimer);
     unwatch();
-    recording.sent(0); // what was not confirmed is still only here
     signal.removeEventListener('abort', pump);
     resolve(ending ?? { kind: 'closed', code, reason: reason.toString() || failure, confirmed });
   });
@@ -147,9 +146,7 @@ export function runSession(
       if (signal.aborted) awaitFinalAck();
       return;
     }
-    if (socket.readyState !== WebSocket.OPEN) return;
-    if (recording.stream === stream) sendFrom(cursor);
-    else finish({ kind: 'restart' });
+    if (socket.readyState === WebSocket.OPEN) sendFrom(cursor);
   }
 
   /** As much as is there and the socket takes. */
@@ -220,13 +217,12 @@ export function runSession(
   function onHello(received: number): void {
     clearTimeout(hello);
     const at = base + received;
-    const outrun = at > recording.next && !recording.ended;
-    if (at < recording.first || outrun) {
-      recording.skip(outrun ? recording.next : at);
+    if (at > recording.next && !recording.ended) {
+      recording.skip(recording.first); // it holds more than there ever was, so not of this recording
       finish({ kind: 'restart' });
       return;
     }
-    cursor = Math.max(at, base);
+    cursor = at;
     events.onHello(received);
     confirm(received);
     pump();

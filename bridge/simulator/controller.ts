@@ -20,6 +20,8 @@ export interface AirLink {
   send(pdu: Buffer): void;
   /** @param reason HCI status: 0x08 supervision timeout, 0x13 closed by the device */
   close(reason: number): void;
+  /** The adapter loses the link and does not say so. */
+  forget(): void;
 }
 
 /** Why there is no adapter, in the form in which the native sockets say it. */
@@ -171,6 +173,7 @@ export function createController({ fault, advertisingMs = 20 }: ControllerOption
     device.connected({
       send: pdu => sendAtt(handle, pdu),
       close: reason => drop(handle, reason),
+      forget: () => forget(handle),
     });
   }
 
@@ -190,11 +193,15 @@ export function createController({ fault, advertisingMs = 20 }: ControllerOption
   }
 
   function drop(handle: number, reason: number): void {
+    if (forget(handle)) event(0x05, Buffer.from([0, handle & 0xff, handle >> 8, reason]));
+  }
+
+  /** False: there is no such connection. */
+  function forget(handle: number): boolean {
     const connection = connections.get(handle);
-    if (!connection) return;
     connections.delete(handle);
-    event(0x05, Buffer.from([0, handle & 0xff, handle >> 8, reason]));
-    connection.device.disconnected();
+    connection?.device.disconnected();
+    return connection !== undefined;
   }
 
   function scan(on: boolean): void {

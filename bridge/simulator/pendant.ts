@@ -34,6 +34,8 @@ export interface Pendant extends AirDevice {
   setBattery(percent: number): void;
   /** Link lost; it goes on advertising. @param reason HCI status */
   dropLink(reason?: number): void;
+  /** Link lost without a word from the adapter. */
+  slipAway(): void;
   /** Link lost, and no advertising until `comeBack`. */
   vanish(): void;
   comeBack(): void;
@@ -190,6 +192,7 @@ export function createPendant({
     faults,
     setBattery,
     dropLink,
+    slipAway: () => link?.forget(),
     vanish() {
       away = true;
       dropLink();

@@ -275,6 +275,16 @@ test.serial('a pendant that streams nothing is connected anew', async t => {
   t.pass();
 });
 
+test.serial('a loss that the adapter does not report is noticed by the silence', async t => {
+  const { pendant, start, event, holds } = await setUp(t);
+  const omiPendant = pendant();
+  start({ limits: { silentMs: 100 }, radio: { disconnectMs: 50 } });
+  await holds(0, 5);
+  omiPendant.slipAway();
+  t.regex((await event(({ state }) => state === 'disconnected')).reason ?? '', /sent nothing for/);
+  await holds(1, 5);
+});
+
 test.serial('a codec that the driver does not know is refused by its number', async t => {
   const { pendant, start, event, recordings } = await setUp(t);
   const omiPendant = pendant();

@@ -10,6 +10,7 @@ import type { Recording } from '../../bridge/recording.ts';
 import { openSpool } from '../../bridge/spool.ts';
 import { startUplink, type UplinkLimits } from '../../bridge/uplink.ts';
 import { runSession } from '../../bridge/uplink-session.ts';
+import { ListenQuery } from '../../core/listen/protocol.ts';
 import { type ListenServer, startListenServer } from '../helpers/listen-server.ts';
 
 const clock = createClock(Date.now);
@@ -226,6 +227,47 @@ test('what a full spool dropped while core was away is a new stream, at its own 
   const messages = held(server, recording.stream);
   t.deepEqual(numbers(messages), upTo(3000).slice(spool.counts.dropped));
   t.is(server.connections[0]?.query.started_at, recording.streamStartedAtMs);
+});
+
+test('what core took without confirming it is neither lost nor sent twice when the spool has to drop it', async t => {
+  const { spool, server, start, empty } = await setUp(t, { spoolBytes: 64 * 1024 });
+  server.acks = false;
+  const recording = spool.begin(INFO);
+  const { stream } = recording;
+  start();
+  fill(recording, 1000);
+  await server.until(() => held(server, stream).length === 1000);
+  await server.kill();
+  fill(recording, 1000);
+  t.true(recording.first > 0 && recording.first < 1000);
+  const back = await startListenServer({ port: server.port, held: server.streams });
+  t.teardown(back.kill);
+  recording.end();
+  await empty();
+  t.deepEqual([...back.streams.keys()], [stream]);
+  t.deepEqual(numbers(held(back, stream)), upTo(2000));
+  t.is(spool.counts.dropped, 0);
+});
+
+test('a core that holds more of a stream than there is, has it from somebody else', async t => {
+  const { spool, server, start, empty } = await setUp(t);
+  const recording = spool.begin(INFO);
+  const { stream } = recording;
+  fill(recording, 10);
+  const query = ListenQuery.parse({ stream });
+  server.streams.set(stream, {
+    query,
+    messages: Array.from({ length: 50 }, () => ({ hex: '00', gapMs: 0 })),
+  });
+  start();
+  fill(recording, 10);
+  await server.until(() => server.streams.size === 2);
+  fill(recording, 10);
+  recording.end();
+  await empty();
+  t.not(recording.stream, stream);
+  t.is(held(server, stream).length, 50);
+  t.deepEqual(numbers(held(server, recording.stream)), upTo(30));
 });
 
 test('when core lost what the spool no longer has, the rest is a new stream', async t => {
