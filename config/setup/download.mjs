@@ -16,19 +16,23 @@ const MAX_TRIES = 4;
 /**
  * @param file `url`, `size` in bytes and `sha256`
  * @param path where to; what is incomplete waits beside it as `<path>.part`
- * @param progress called with the bytes that are there
- * @throws with the reason; what was received stays for the next try, except where it is wrong
+ * @param options.progress called with the bytes that are there
+ * @param options.until when to stop for this time, by `performance.now()`
+ * @throws with the reason, and `resumable` when this try brought something that the next one can go on from
  */
-export async function download(file, path, progress) {
+export async function download(file, path, { progress, until }) {
   const part = `${path}.part`;
+  const atFirst = await sizeOf(part);
   for (let tries = 1; ; tries++) {
     const before = await sizeOf(part);
     try {
-      if (before < file.size) await receive(file, part, before, progress);
+      if (before < file.size) await receive(file, part, before, { progress, until });
       break;
     } catch (error) {
+      const now = await sizeOf(part);
       // A broken connection that brought something is worth another; a server that refuses is not.
-      if (error.final || tries === MAX_TRIES || (await sizeOf(part)) <= before) throw error;
+      if (!error.final && tries < MAX_TRIES && now > before) continue;
+      throw Object.assign(error, { resumable: now > atFirst && (!error.final || error.late === true) });
     }
   }
   const problem = await problemOf(part, file);
@@ -53,7 +57,7 @@ export async function sizeOf(path) {
   return (await stat(path).catch(() => ({ size: 0 }))).size;
 }
 
-async function receive(file, part, from, progress) {
+async function receive(file, part, from, { progress, until }) {
   await mkdir(dirname(part), { recursive: true });
   // Opened first: what comes with the answer is lost when nobody reads it before the connection breaks.
   const out = await open(part, 'a');
@@ -65,6 +69,7 @@ async function receive(file, part, from, progress) {
       if (received > file.size) throw final(`${file.url} has more than ${file.size} bytes`);
       await out.appendFile(chunk);
       progress(received);
+      if (performance.now() > until) throw Object.assign(final('it takes too long'), { late: true });
     }
     if (received < file.size) throw new Error(`${file.url} ended after ${received} of ${file.size} bytes`);
   } finally {

@@ -13,23 +13,25 @@ export async function isComplete(model, directory) {
 
 /**
  * Fetches what is missing.
- * @param check look at the checksums of the files that are there too, and fetch wrong ones again
- * @throws with the reason, which names the server or the file
+ * @param options.check look at the checksums of the files that are there too, and fetch wrong ones again
+ * @param options.limitMs stop after this for this time
+ * @throws with the reason, which names the server or the file; `resumable` when it got on
  */
-export async function fetchModel({ name, model, directory, say, check = false }) {
+export async function fetchModel({ name, model, directory, say, check = false, limitMs = Infinity }) {
   const files = Object.values(model.files);
   const total = files.reduce((sum, file) => sum + file.size, 0);
   const hosts = new Set(files.map(file => new URL(file.url).host));
   say(
     `Fetching the speech model ${name} (${megabytes(total)} MB, ${model.licence}) from ${[...hosts].join(', ')} …`,
   );
+  const until = performance.now() + limitMs;
   const progress = showProgress(total);
   let done = 0;
   try {
     for (const file of files) {
       const path = join(directory, file.name);
-      if (!(await isThere(path, file, check)))
-        await download(file, path, bytes => progress.show(done + bytes));
+      const show = bytes => progress.show(done + bytes);
+      if (!(await isThere(path, file, check))) await download(file, path, { progress: show, until });
       done += file.size;
     }
   } finally {

@@ -8,6 +8,8 @@ const PACKAGES = ['libpocketsphinx3', 'pocketsphinx-en-us'];
 const LIBRARY_DIRECTORIES = ['/usr/lib', '/usr/lib64', '/usr/local/lib', '/lib'];
 /** What failed is left alone for this long, so that not every start waits for it. */
 const RETRY_AFTER_MS = 24 * 60 * 60 * 1000;
+/** A slow line must not hold a start up for longer; the next start goes on. */
+const FETCH_LIMIT_MS = 10 * 60 * 1000;
 const APT_LIMIT_MS = 180_000;
 
 /**
@@ -43,14 +45,15 @@ async function fetched(model, { notes, now, say }) {
   const note = join(notes, `fetch-${model.name}.json`);
   if (failedLately(note, now)) return false;
   try {
-    await fetchModel({ ...model, say });
+    await fetchModel({ ...model, say, limitMs: FETCH_LIMIT_MS });
     forget(note);
     say(`The speech model is ready in ${model.directory}`);
     return true;
   } catch (error) {
-    remember(note, now);
+    if (!error.resumable) remember(note, now);
+    const next = error.resumable ? 'The next start goes on from there' : 'The next try is in a day';
     say(
-      `The speech model could not be fetched: ${error.message}. The next try is in a day, or by hand: ${fetchCommand(model)}`,
+      `The speech model could not be fetched: ${error.message}. ${next}, or by hand: ${fetchCommand(model)}`,
     );
     return false;
   }
@@ -85,11 +88,13 @@ async function installed(pocketsphinx, { env, notes, now, say }) {
   say(`Installing pocketsphinx, a small recogniser of English (apt-get install ${PACKAGES.join(' ')}) …`);
   const install = ['install', '-y', '--no-install-recommends', ...PACKAGES];
   // A fresh container has no package lists yet.
-  const done =
-    (await aptGet(install, env)) || ((await aptGet(['update'], env)) && (await aptGet(install, env)));
-  if (!done || !isSphinxThere(pocketsphinx)) {
+  let problem = await aptGet(install, env);
+  if (problem !== null) problem = (await aptGet(['update'], env)) ?? (await aptGet(install, env));
+  if (problem === null && !isSphinxThere(pocketsphinx))
+    problem = 'its files are not where they are configured';
+  if (problem !== null) {
     remember(note, now);
-    say('pocketsphinx could not be installed; the next try is in a day');
+    say(`pocketsphinx could not be installed: ${problem}. The next try is in a day`);
     return false;
   }
   forget(note);
@@ -97,16 +102,23 @@ async function installed(pocketsphinx, { env, notes, now, say }) {
   return true;
 }
 
-/** Resolves to whether it went well. */
+/** Resolves to what went wrong, in its own last words, or null. */
 function aptGet(args, env) {
   return new Promise(resolve => {
     const child = spawn('apt-get', ['-q', '-o', 'DPkg::Lock::Timeout=60', ...args], {
       env: { ...env, DEBIAN_FRONTEND: 'noninteractive' },
-      stdio: 'ignore',
+      stdio: ['ignore', 'ignore', 'pipe'],
       timeout: APT_LIMIT_MS,
     });
-    child.on('error', () => resolve(false));
-    child.on('close', code => resolve(code === 0));
+    let said = '';
+    child.stderr.on('data', chunk => {
+      said = (said + chunk).slice(-2000);
+    });
+    child.on('error', error => resolve(error.message));
+    child.on('close', (code, signal) => {
+      const reason = said.trim().split('\n').at(-1) || `apt-get ended with ${signal ?? code}`;
+      resolve(code === 0 ? null : reason);
+    });
   });
 }
 
