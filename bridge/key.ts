@@ -12,13 +12,13 @@ import { unixAddress } from './unix-address.ts';
 export interface KeySource {
   /** Waits until there is one. Rejects only when aborted. */
   get(signal: AbortSignal): Promise<string>;
-  /** Core did not know it: the next one is asked for anew, where that is possible. */
-  refused(): void;
+  /** Core did not know it. True: `get` will give another one, so it is worth trying again soon. */
+  refused(): boolean;
 }
 
 /** The key that was configured. */
 export function fixedKey(key: string): KeySource {
-  return { get: async () => key, refused() {} };
+  return { get: async () => key, refused: () => false };
 }
 
 const Answer = z.discriminatedUnion('ok', [
@@ -49,6 +49,7 @@ export function keyFromCore({
   const socket = join(dataDir, 'control.sock');
   let known: Promise<string> | null = null;
   let isStale = false;
+  let isFresh = false;
 
   async function obtain(signal: AbortSignal): Promise<string> {
     if (isStale) await rm(file, { force: true });
@@ -56,6 +57,7 @@ export function keyFromCore({
     const kept = (await readFile(file, 'utf8').catch(() => '')).trim();
     if (kept) return kept;
     const key = await askUntilAnswered(signal);
+    isFresh = true;
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
     await writeFile(`${file}.new`, `${key}\n`, { mode: 0o600 });
     await rename(`${file}.new`, file);
@@ -91,6 +93,9 @@ export function keyFromCore({
     refused() {
       known = null;
       isStale = true;
+      const isWorthIt = !isFresh; // a key made just now will not get better
+      isFresh = false;
+      return isWorthIt;
     },
   };
 }

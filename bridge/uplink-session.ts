@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { type RawData, WebSocket } from 'ws';
 import { z } from 'zod';
-import { KEEP_ALIVE_BYTES, ServerEvent, WireSegment } from '../core/listen/protocol.ts';
+import { CLOSE, KEEP_ALIVE_BYTES, ServerEvent, WireSegment } from '../core/listen/protocol.ts';
 import type { Clock } from './clock.ts';
 import type { Recording } from './recording.ts';
 import type { SpoolRecord } from './spool-file.ts';
@@ -38,7 +38,7 @@ export interface SessionEvents {
 }
 
 export interface SessionOptions {
-  /** `ws://host:port`, the path is added. */
+  /** `ws://host:port`, perhaps with a path; `/v4/listen` is added. */
   core: string;
   key: string;
   recording: Recording;
@@ -55,12 +55,12 @@ const BATCH_MESSAGES = 64;
 const MAX_STOP_MS = 1000;
 const KEEP_ALIVE = Buffer.alloc(Math.min(1, KEEP_ALIVE_BYTES));
 const FromServer = z.union([z.array(WireSegment), ServerEvent]);
-const CONFIRMED = 1000;
 
 /** The connection's address: what the audio is. Without `from`, core goes on at the first message that it does not hold. */
 function listenUrl(core: string, recording: Recording, conversationTimeoutS: number): URL {
   const { info, stream } = recording;
-  const url = new URL('/v4/listen', core);
+  const url = new URL(core);
+  url.pathname = `${url.pathname.replace(/\/$/, '')}/v4/listen`; // a proxy may have put core below a path
   const query = {
     codec: info.codec,
     sample_rate: info.sampleRate,
@@ -98,6 +98,7 @@ export function runSession(
   let aliveAt = clock.now();
   let sentAt = clock.now();
   let finalTimer: NodeJS.Timeout | null = null;
+  let closeTimer: NodeJS.Timeout | null = null;
   let failure = '';
 
   const timers = [
@@ -109,7 +110,7 @@ export function runSession(
     socket.terminate();
   }, limits.helloMs * 2);
   const unwatch = wake(pump);
-  signal.addEventListener('abort', pump);
+  signal.addEventListener('abort', onAbort);
 
   socket.on('unexpected-response', (request, response) => {
     ending = { kind: 'refused', status: response.statusCode ?? 0, retryAfterMs: retryAfter(response) };
@@ -127,15 +128,27 @@ export function runSession(
   socket.on('close', (code, reason) => {
     for (const timer of timers) clearInterval(timer);
     clearTimeout(hello);
-    if (finalTimer) clearTimeout(finalTimer);
+    if (closeTimer) clearTimeout(closeTimer);
+    stopFinalTimer();
     unwatch();
-    signal.removeEventListener('abort', pump);
+    signal.removeEventListener('abort', onAbort);
     resolve(ending ?? { kind: 'closed', code, reason: reason.toString() || failure, confirmed });
   });
 
   function finish(how: Ending): void {
     ending ??= how;
-    socket.close(CONFIRMED);
+    socket.close(CLOSE.normal);
+    closeTimer ??= setTimeout(() => socket.terminate(), signal.aborted ? MAX_STOP_MS : limits.helloMs);
+  }
+
+  function onAbort(): void {
+    stopFinalTimer();
+    pump();
+  }
+
+  function stopFinalTimer(): void {
+    if (finalTimer) clearTimeout(finalTimer);
+    finalTimer = null;
   }
 
   // ── to core ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -232,8 +245,7 @@ export function runSession(
     confirmed = true;
     confirm(messages);
     if (!finalTimer) return;
-    clearTimeout(finalTimer);
-    finalTimer = null;
+    stopFinalTimer();
     pump();
   }
 

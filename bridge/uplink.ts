@@ -93,42 +93,54 @@ export function startUplink({
   const stopping = new AbortController();
   const backoff = createBackoff({ firstMs: limits.firstRetryMs, maxMs: limits.maxRetryMs });
   /** Ended recordings that were sent as a whole: when to ask for what is not confirmed, and how long to wait then. */
-  const unconfirmed = new Map<Recording, { askAtMs: number; backoff: Backoff }>();
+  const unconfirmed = new WeakMap<Recording, { askAtMs: number; backoff: Backoff }>();
   let told = '';
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       const recording = pick();
-      if (recording) await carry(recording);
+      if (recording) await carry(recording).catch(failed);
       else await somethingNew();
     }
   }
 
-  function pick(): Recording | undefined {
+  /** A key that cannot be kept, or that no header can hold: nothing that a connection would tell. */
+  async function failed(error: unknown): Promise<void> {
+    if (stopping.signal.aborted) return;
+    const reason = error instanceof Error ? error.message : String(error);
+    log.error({ core, retryInMs: limits.slowRetryMs }, `cannot connect to core: ${reason}`);
+    await pause(limits.slowRetryMs);
+  }
+
+  const pause = (ms: number) => clock.sleep(ms, stopping.signal).catch(() => {});
+
+  /** Recordings that hold something, and when it is time for each. */
+  function waiting(): { recording: Recording; atMs: number }[] {
     return spool
       .recordings(clientDeviceId)
-      .find(
-        recording =>
-          recording.next > recording.first && (unconfirmed.get(recording)?.askAtMs ?? 0) <= clock.now(),
-      );
+      .filter(({ next, first }) => next > first)
+      .map(recording => ({ recording, atMs: unconfirmed.get(recording)?.askAtMs ?? 0 }));
+  }
+
+  function pick(): Recording | undefined {
+    return waiting().find(({ atMs }) => atMs <= clock.now())?.recording;
   }
 
   /** Until the spool has something new, or it is time to ask for confirmations. */
   async function somethingNew(): Promise<void> {
-    const times = [...unconfirmed.values()].map(({ askAtMs }) => askAtMs - clock.now());
-    const waiting = new AbortController();
+    const waits = waiting().map(({ atMs }) => atMs - clock.now());
+    const waking = new AbortController();
     const unwatch = spool.watch(clientDeviceId, () => {
-      if (pick()) waiting.abort();
+      if (pick()) waking.abort();
     });
-    const signal = AbortSignal.any([waiting.signal, stopping.signal]);
-    await clock.sleep(Math.max(0, Math.min(...times, limits.maxRetryMs)), signal).catch(() => {});
+    const signal = AbortSignal.any([waking.signal, stopping.signal]);
+    await clock.sleep(Math.max(0, Math.min(...waits, limits.maxRetryMs)), signal).catch(() => {});
     unwatch();
   }
 
   async function carry(recording: Recording): Promise<void> {
     const device = recording.info.deviceName;
-    const key = await keys.get(stopping.signal).catch(() => null);
-    if (key === null) return; // only when stopped
+    const key = await keys.get(stopping.signal);
     const ending = await runSession(
       {
         core,
@@ -155,21 +167,23 @@ export function startUplink({
 
   async function conclude(recording: Recording, ending: Ending): Promise<void> {
     const device = recording.info.deviceName;
-    if (ending.kind === 'restart') return;
+    if (ending.kind === 'restart') return pause(limits.firstRetryMs);
     if (ending.kind === 'sent') {
       backoff.reset();
       onEvent({ event: 'disconnected', device, code: 1000, reason: 'all sent', retryInMs: 0 });
-      return askLater(recording);
+      askLater(recording);
+      return;
     }
     if (ending.kind === 'closed' && ending.confirmed) backoff.reset();
     const { retry, say } = meaningOf(ending);
-    const waitMs = Math.max(retry === 'slow' ? limits.slowRetryMs : backoff.next(), askedFor(ending));
-    if (ending.kind === 'refused' && ending.status === 401) keys.refused();
+    const hasOther = ending.kind === 'refused' && ending.status === 401 && keys.refused();
+    const ownMs = retry === 'slow' && !hasOther ? limits.slowRetryMs : backoff.next();
+    const retryInMs = Math.max(ownMs, ending.kind === 'refused' ? (ending.retryAfterMs ?? 0) : 0);
     const code = ending.kind === 'closed' ? ending.code : ending.status;
     const reason = ending.kind === 'closed' && ending.reason ? `${say} (${ending.reason})` : say;
-    tell(retry, { device, core, code, retryInMs: waitMs }, reason);
-    onEvent({ event: 'disconnected', device, code, reason, retryInMs: waitMs });
-    await clock.sleep(waitMs, stopping.signal).catch(() => {});
+    tell(retry, { device, core, code, retryInMs }, reason);
+    onEvent({ event: 'disconnected', device, code, reason, retryInMs });
+    await pause(retryInMs);
   }
 
   /** Once for each new reason; the same one again is not news. */
@@ -181,8 +195,6 @@ export function startUplink({
   }
 
   function askLater(recording: Recording): void {
-    const done = !spool.recordings(clientDeviceId).includes(recording);
-    if (done) return void unconfirmed.delete(recording);
     const waits =
       unconfirmed.get(recording)?.backoff ??
       createBackoff({ firstMs: limits.confirmMs, maxMs: limits.slowRetryMs });
@@ -201,8 +213,4 @@ export function startUplink({
 function meaningOf(ending: Extract<Ending, { kind: 'refused' | 'closed' }>): Meaning {
   if (ending.kind === 'closed') return CLOSES[ending.code] ?? OTHER_CLOSE;
   return REFUSALS[ending.status] ?? OTHER_REFUSAL;
-}
-
-function askedFor(ending: Ending): number {
-  return ending.kind === 'refused' ? (ending.retryAfterMs ?? 0) : 0;
 }

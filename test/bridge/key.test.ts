@@ -48,7 +48,9 @@ async function setUp(t: ExecutionContext) {
 }
 
 test('a configured key is used as it is', async t => {
-  t.is(await fixedKey('abc').get(never), 'abc');
+  const keys = fixedKey('abc');
+  t.is(await keys.get(never), 'abc');
+  t.false(keys.refused());
 });
 
 test("core's control socket makes a key for listening alone, once, and it is kept for this account only", async t => {
@@ -64,14 +66,17 @@ test("core's control socket makes a key for listening alone, once, and it is kep
   t.is(asked.length, 1);
 });
 
-test('a key that core refused is replaced', async t => {
+test('a kept key that core refuses is replaced at once, a new one without hurry', async t => {
   const { asked, source, serve } = await setUp(t);
   await serve();
+  await source().get(never);
   const keys = source();
-  await keys.get(never);
-  keys.refused();
+  t.is(await keys.get(never), 'omi_dev_1');
+  t.true(keys.refused());
   t.is(await keys.get(never), 'omi_dev_2');
-  t.is(asked.length, 2);
+  t.false(keys.refused());
+  t.is(await keys.get(never), 'omi_dev_3');
+  t.is(asked.length, 3);
 });
 
 test('without a core it waits, says what to do, and goes on when core is there', async t => {

@@ -40,22 +40,37 @@ const LIMITS: UplinkLimits = {
 async function setUp(t: ExecutionContext, { spoolBytes = 1024 * 1024 } = {}) {
   const dir = await mkdtemp(join(tmpdir(), 'uplink-'));
   const lines: { level: number; msg: string }[] = [];
-  const log = pino({ level: 'info' }, { write: line => lines.push(JSON.parse(line)) });
+  const watchers = new Set<() => void>();
+  const happened = () => {
+    for (const look of [...watchers]) look();
+  };
+  const log = pino(
+    { level: 'info' },
+    {
+      write(line) {
+        lines.push(JSON.parse(line));
+        happened();
+      },
+    },
+  );
   const spool = await openSpool({ dir, maxBytes: spoolBytes, clock, log });
   const server = await startListenServer();
   const events: BridgeEvent[] = [];
-  const watchers = new Set<() => void>();
   t.teardown(async () => {
     await server.kill();
     await spool.close();
     await rm(dir, { recursive: true });
   });
 
-  function start(limits: Partial<UplinkLimits> = {}, keys: KeySource = fixedKey('omi_dev_k'), to = server) {
+  function start(
+    limits: Partial<UplinkLimits> = {},
+    keys: KeySource = fixedKey('omi_dev_k'),
+    core = server.url,
+  ) {
     const uplink = startUplink({
       clientDeviceId: 'omi_1',
       spool,
-      core: to.url,
+      core,
       keys,
       conversationTimeoutS: 120,
       clock,
@@ -63,7 +78,7 @@ async function setUp(t: ExecutionContext, { spoolBytes = 1024 * 1024 } = {}) {
       limits: { ...LIMITS, ...limits },
       onEvent(event) {
         events.push(event);
-        for (const look of [...watchers]) look();
+        happened();
       },
     });
     t.teardown(uplink.stop);
@@ -90,6 +105,18 @@ async function setUp(t: ExecutionContext, { spoolBytes = 1024 * 1024 } = {}) {
     return promise;
   }
 
+  /** Resolves with the first line of the log that fits. */
+  function told(fits: (line: { level: number; msg: string }) => boolean): Promise<string> {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const look = () => {
+      const line = lines.find(fits);
+      if (line) resolve(line.msg);
+    };
+    watchers.add(look);
+    look();
+    return promise;
+  }
+
   /** The spool has nothing left. */
   function empty(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -101,7 +128,7 @@ async function setUp(t: ExecutionContext, { spoolBytes = 1024 * 1024 } = {}) {
     return promise;
   }
 
-  return { dir, spool, server, events, lines, start, event, empty };
+  return { spool, server, lines, start, event, told, empty };
 }
 
 /** Frames whose last four bytes are their number in the recording. */
@@ -352,19 +379,43 @@ for (const status of [401, 403]) {
   });
 }
 
-test('a key that core does not know is asked for anew', async t => {
-  const { spool, server, start, empty } = await setUp(t);
+test('a key that core does not know is asked for anew, and soon where that may help', async t => {
+  const { spool, server, start, empty, event } = await setUp(t);
   server.refuse = { status: 401 };
-  const keys = { asked: 0, refused: () => {}, get: async () => `key ${++keys.asked}` };
-  keys.refused = () => {
-    server.refuse = null;
+  let asked = 0;
+  const keys: KeySource = {
+    async get() {
+      asked += 1;
+      return `key ${asked}`;
+    },
+    refused() {
+      if (asked === 3) server.refuse = null;
+      return true;
+    },
   };
   const recording = spool.begin(INFO);
   fill(recording, 5);
   recording.end();
-  start({ slowRetryMs: 10 }, keys);
+  start({}, keys);
+  t.true((await event('disconnected')).retryInMs <= 10);
   await empty();
-  t.is(server.connections[0]?.authorization, 'Bearer key 2');
+  t.is(server.connections[0]?.authorization, 'Bearer key 4');
+});
+
+test('a key that no header can hold is told, and does not end the bridge', async t => {
+  const { spool, start, told } = await setUp(t);
+  fill(spool.begin(INFO), 5);
+  const uplink = start({}, fixedKey('two\nlines'));
+  t.regex(await told(({ level }) => level === 50), /cannot connect to core: .*authorization/);
+  await uplink.stop();
+});
+
+test('core may live below a path', async t => {
+  const { spool, server, start } = await setUp(t);
+  fill(spool.begin(INFO), 5);
+  start({}, fixedKey('k'), `${server.url}/house/`);
+  await server.until(() => server.connections.length === 1);
+  t.is(server.connections[0]?.path, '/house/v4/listen');
 });
 
 test('a busy core is tried again when it said', async t => {
@@ -513,6 +564,18 @@ test('stopping sends what is there; what is not confirmed stays on disk', async 
   await uplink.stop();
   t.is(await server.connections[0]?.closed, 1000);
   t.is(held(server, recording.stream).length, 30);
+  t.is(spool.recordings('omi_1').length, 1);
+});
+
+test('stopping does not wait for a core that no longer answers', async t => {
+  const { spool, server, start } = await setUp(t);
+  server.acks = false;
+  const recording = spool.begin(INFO);
+  const uplink = start({ finalAckMs: 60_000 });
+  fill(recording, 3);
+  await server.until(() => held(server, recording.stream).length === 3);
+  server.connections[0]?.socket.pause();
+  await uplink.stop();
   t.is(spool.recordings('omi_1').length, 1);
 });
 

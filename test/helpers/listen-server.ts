@@ -16,6 +16,7 @@ export interface HeldStream {
 }
 
 export interface Connection {
+  path: string;
   query: ListenQuery;
   authorization: string | undefined;
   socket: WebSocket;
@@ -114,6 +115,7 @@ export async function startListenServer(
     server.streams.set(query.stream ?? '', held);
     const { promise: closed, resolve } = Promise.withResolvers<number>();
     const connection: Connection = {
+      path: url.pathname,
       query,
       authorization: request.headers.authorization,
       socket,
