@@ -155,6 +155,7 @@ export async function runSession(
       else if (task.kind === 'renew') await thread.ensure(hearing.position);
       else await transcribe(task.entry);
     }
+    if (!signal.aborted) await storeProgress(); // the end is silence, and a client that comes back need not send it
   }
 
   async function getReady() {

@@ -44,6 +44,8 @@ const WEB_PATH = '/v4/web/listen';
 const AUTH_WAIT_MS = 5000;
 /** Unanswered pings after which the peer counts as gone. */
 const MISSED_PONGS = 2;
+/** What an older connection of the same stream has to store what it heard. */
+const TAKE_OVER_MS = 5000;
 /** A peer that does not answer our close frame is cut off after this. */
 const CLOSE_WAIT_MS = 2000;
 
@@ -51,8 +53,8 @@ interface Live {
   userId: string;
   streamKey: string | null;
   halt: AbortController;
-  /** Takes no more messages and stores what came. */
-  drain(): void;
+  /** Closes the socket, takes no more messages and stores what came. */
+  letGo(code: number, reason: string): void;
   done: Promise<void>;
 }
 
@@ -121,9 +123,9 @@ export function createListen(options: ListenOptions): Listen {
       userId: user.id,
       streamKey,
       halt,
-      drain() {
+      letGo(code, reason) {
         inbox.end();
-        closeSocket(socket, CLOSE.restarting, 'server is stopping');
+        closeSocket(socket, code, reason);
       },
       done,
     };
@@ -136,13 +138,21 @@ export function createListen(options: ListenOptions): Listen {
       live.delete(entry);
       resolve();
     }
-    if (halt.signal.aborted) throw new Refusal(CLOSE.goingAway, 'this stream goes on in a newer connection');
   }
 
-  /** The newest connection of a stream has it: the older one, often dead without knowing, stops where it is stored. */
+  /**
+   * The newest connection of a stream has it. The older one, often dead without knowing, stores what it heard first:
+   * what is here already need not come again. Past the limit it stops where it is, and the rest is sent anew.
+   */
   async function takeOver(older: Live) {
-    older.halt.abort(new Refusal(CLOSE.goingAway, 'this stream goes on in a newer connection'));
-    await older.done;
+    older.letGo(CLOSE.goingAway, 'this stream goes on in a newer connection');
+    await endWithin(older, TAKE_OVER_MS);
+  }
+
+  async function endWithin(entry: Live, deadlineMs: number) {
+    const timer = setTimeout(() => entry.halt.abort(), deadlineMs);
+    await entry.done;
+    clearTimeout(timer);
   }
 
   async function webLogin(request: IncomingMessage, inbox: ReturnType<typeof createInbox>, send: Send) {
@@ -196,12 +206,8 @@ export function createListen(options: ListenOptions): Listen {
     accept,
     async stop(deadlineMs) {
       const all = [...live];
-      for (const entry of all) entry.drain();
-      const timer = setTimeout(() => {
-        for (const entry of all) entry.halt.abort();
-      }, deadlineMs);
-      await Promise.all(all.map(entry => entry.done));
-      clearTimeout(timer);
+      for (const entry of all) entry.letGo(CLOSE.restarting, 'server is stopping');
+      await Promise.all(all.map(entry => endWithin(entry, deadlineMs)));
     },
   };
 }

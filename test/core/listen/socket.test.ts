@@ -336,6 +336,19 @@ test('a stream that was cut goes on where the server stands, and nothing is stor
   second.socket.close();
 });
 
+test('a recording that was heard to its end need not be sent again', async t => {
+  const { house } = t.context;
+  const query = { ...PCM, conversation_timeout: 600, stream: 'whole', client_device_id: 'whole' };
+  const first = await connectListen(house.url, house.key, query);
+  await first.until('service_status', event => event.status === 'ready');
+  const sent = send(first, joined(silence(1), speech('budget')));
+  first.socket.close();
+  await first.closed;
+  const again = await connectListen(house.url, house.key, query);
+  t.is((await again.until('conversation_session')).received, sent);
+  again.socket.close();
+});
+
 test('the newest connection of a stream has it; the older one is told so', async t => {
   const { house } = t.context;
   const query = { ...PCM, stream: 'twice', client_device_id: 'twice' };
