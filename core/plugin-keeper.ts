@@ -49,7 +49,7 @@ export function createPluginKeeper(options: {
       throw thrown;
     }
     kept = { state: 'ready', error: null };
-    log.info('plugin is ready');
+    log.debug('plugin is ready');
   }
 
   /** Resolves when a running plugin died, and is undone. */

@@ -58,7 +58,7 @@ export async function sizeOf(path) {
 }
 
 async function receive(file, part, from, { progress, until }) {
-  await mkdir(dirname(part), { recursive: true });
+  await mkdir(dirname(part), { recursive: true, mode: 0o700 }); // it may be the first in the data directory
   // Opened first: what comes with the answer is lost when nobody reads it before the connection breaks.
   const out = await open(part, 'a');
   try {
