@@ -93,7 +93,7 @@ export async function runSession(
   });
   const touching = setInterval(
     () => {
-      if (hearing.waiting > 0)
+      if (hearing.isAlive())
         thread.touch().catch(error => log.warn({ err: error }, 'could not keep it alive'));
     },
     Math.min(connection.timeoutMs / 4, TOUCH_MS),

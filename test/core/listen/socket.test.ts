@@ -255,6 +255,25 @@ test('speech that breaks off without silence is transcribed, and its conversatio
   client.socket.close();
 });
 
+test('while audio comes, slower than life, silence is counted in its own time', async t => {
+  const { house } = t.context;
+  const client = await connectListen(house.url, house.key, {
+    ...PCM,
+    conversation_timeout: 5,
+    client_device_id: 'slow',
+  });
+  const { conversation_id: id } = await client.until('conversation_session');
+  const startedAt = Date.now();
+  while (Date.now() - startedAt < 6000) {
+    send(client, silence(0.1));
+    await new Promise(resolve => setTimeout(resolve, 250));
+  }
+  send(client, speech('budget'));
+  say(client, { type: 'finish_conversation' });
+  t.is((await client.until('memory_created')).memory.id, id);
+  client.socket.close();
+});
+
 test('a client that says nothing of its audio is taken at the defaults of the interface', async t => {
   const { house } = t.context;
   const client = await connectListen(house.url, house.key, { client_device_id: 'default' });
