@@ -35,6 +35,7 @@ interface RecogniserOptions extends RecogniserEvents {
 /** Openings of an engine before it counts as gone, and the pauses between them, in ms. */
 const RETRY_PAUSES_MS = [100, 500, 2000, 5000, 10_000];
 const OPEN_MS = 20_000;
+const CLOSE_MS = 2000;
 /** An utterance that has ended must yield its next piece, or its end, within this. */
 const STALL_MS = 30_000;
 
@@ -47,11 +48,12 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
     for (const { name, stt } of chooseProviders(options.providers(), options)) {
       signal.throwIfAborted();
       try {
-        const session = await answered(stt.open({ language: options.language, signal }), name);
+        const session = await answered(stt.open({ language: options.language, signal }), name, signal);
         watch(session);
         current = { name, session };
         return current;
       } catch (thrown) {
+        signal.throwIfAborted();
         failure = toAppError(thrown, 'upstream_error');
         log.warn({ provider: name, err: failure }, 'recogniser did not open');
       }
@@ -64,14 +66,19 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
     session.failed.catch(error => {
       if (current?.session !== session) return;
       log.warn({ err: error }, 'recogniser lost between utterances');
-      current = null;
+      void drop();
     });
   }
 
+  /** Never rejects: nothing is left to say about what is lost already. One that does not close is left behind. */
   async function drop() {
     const lost = current;
     current = null;
-    await lost?.session.close().catch(() => {}); // it is lost already: nothing is left to say about it
+    if (!lost) return;
+    const closed = new AbortController();
+    const closing = lost.session.close().catch(() => {});
+    await Promise.race([closing, clock.sleep(CLOSE_MS, closed.signal).catch(() => {})]);
+    closed.abort();
   }
 
   async function* transcribe(utterance: EndingUtterance) {
@@ -104,50 +111,75 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
   return { open: async () => (await open()).name, transcribe, close: drop };
 }
 
-/** An engine that neither opens nor fails has failed. */
-async function answered(opening: Promise<SttSession>, name: string): Promise<SttSession> {
-  const late = Promise.withResolvers<never>();
+/** An engine that neither opens nor fails has failed; nobody waits for it once `signal` is aborted. */
+async function answered(
+  opening: Promise<SttSession>,
+  name: string,
+  signal: AbortSignal,
+): Promise<SttSession> {
+  const cut = cutBy(signal);
   const timer = setTimeout(
-    () => late.reject(new AppError('timeout', `Recogniser ${name} did not answer within ${OPEN_MS} ms`)),
+    () => cut.abort(new AppError('timeout', `Recogniser ${name} did not answer within ${OPEN_MS} ms`)),
     OPEN_MS,
   );
   try {
-    return await Promise.race([opening, late.promise]);
+    return await Promise.race([opening, cut.happened]);
   } catch (error) {
     void opening.then(session => session.close()).catch(() => {}); // one that comes too late is not left open
     throw error;
   } finally {
     clearTimeout(timer);
+    cut.release();
   }
+}
+
+/**
+ * An end by `signal`, or of our own making. Released when it is over, it leaves nothing behind on `signal`: that one
+ * lives as long as the connection, and `AbortSignal.any` would keep each of thousands of utterances with it.
+ */
+function cutBy(signal: AbortSignal) {
+  const cut = new AbortController();
+  const { promise: happened, reject } = Promise.withResolvers<never>();
+  happened.catch(() => {});
+  const pass = () => cut.abort(signal.reason);
+  cut.signal.addEventListener('abort', () => reject(cut.signal.reason), { once: true });
+  signal.addEventListener('abort', pass, { once: true });
+  if (signal.aborted) pass();
+  return {
+    signal: cut.signal,
+    abort: (reason: AppError) => cut.abort(reason),
+    happened,
+    release: () => signal.removeEventListener('abort', pass),
+  };
 }
 
 /** The final pieces of one utterance; throws `timeout` when an ended utterance brings nothing more for too long. */
 async function* finals(session: SttSession, utterance: EndingUtterance, signal: AbortSignal) {
-  const stalled = new AbortController();
+  signal.throwIfAborted();
+  const cut = cutBy(signal);
   let timer: NodeJS.Timeout | undefined;
+  let over = false;
   const arm = () => {
     clearTimeout(timer);
+    if (over) return;
     timer = setTimeout(
-      () => stalled.abort(new AppError('timeout', 'The recogniser gave no answer in time')),
+      () => cut.abort(new AppError('timeout', 'The recogniser gave no answer in time')),
       STALL_MS,
     );
   };
-  const both = AbortSignal.any([signal, stalled.signal]);
-  const gone = new Promise<never>((_, reject) => {
-    both.addEventListener('abort', () => reject(both.reason), { once: true });
-  });
-  gone.catch(() => {});
   void utterance.ended.then(arm);
-  const pieces = session.transcribe(utterance, both)[Symbol.asyncIterator]();
+  const pieces = session.transcribe(utterance, cut.signal)[Symbol.asyncIterator]();
   try {
     for (;;) {
-      const step = await Promise.race([pieces.next(), gone]);
+      const step = await Promise.race([pieces.next(), cut.happened]);
       if (step.done) return;
       if (timer) arm();
       if (step.value.final && step.value.text.trim()) yield step.value;
     }
   } finally {
+    over = true;
     clearTimeout(timer);
+    cut.release();
     // Not awaited: an engine that hangs would hang us too.
     void pieces.return?.().catch(() => {});
   }

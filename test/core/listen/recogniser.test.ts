@@ -1,0 +1,103 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import test from 'ava';
+import { pino } from 'pino';
+import { createUtterance } from '../../../core/audio/utterance.ts';
+import { createRecogniser } from '../../../core/listen/recogniser.ts';
+import type { SttProvider, SttSession, Transcript, Utterance } from '../../../core/plugin.ts';
+import { manualClock } from '../../helpers/manual-clock.ts';
+
+/** A recogniser with one engine, which behaves as told. */
+function recogniserOf(engine: Partial<SttProvider> & Partial<SttSession>) {
+  const session: SttSession = {
+    transcribe: async function* () {},
+    failed: new Promise<never>(() => {}),
+    close: async () => {},
+    ...engine,
+  };
+  const stt: SttProvider = {
+    sampleRate: 16000,
+    languages: 'any',
+    model: null,
+    open: async () => session,
+    ...engine,
+  };
+  const halt = new AbortController();
+  const clock = manualClock();
+  const recogniser = createRecogniser({
+    providers: () => [{ name: 'engine', stt }],
+    language: 'en',
+    wish: null,
+    signal: halt.signal,
+    clock,
+    log: pino({ level: 'silent' }),
+    onLost: () => {},
+    onBack: () => {},
+  });
+  return { recogniser, halt, clock };
+}
+
+function spoken(startSample: number) {
+  const utterance = createUtterance({ startSample, channel: 0 });
+  utterance.append(new Int16Array(1600));
+  utterance.end();
+  return utterance;
+}
+
+async function* heard({ startSample }: Utterance): AsyncGenerator<Transcript> {
+  yield { text: 'words', startSample, endSample: startSample + 1600, final: true };
+}
+
+test('nobody waits for an engine that is still opening when the connection ends', async t => {
+  const { recogniser, halt } = recogniserOf({ open: () => new Promise(() => {}) });
+  const opening = recogniser.open();
+  halt.abort(new Error('the connection ended'));
+  await t.throwsAsync(opening, { message: 'the connection ended' });
+});
+
+test('an engine that opens too late is closed', async t => {
+  const engine = Promise.withResolvers<SttSession>();
+  const { promise: closed, resolve: close } = Promise.withResolvers<void>();
+  const { recogniser, halt } = recogniserOf({ open: () => engine.promise });
+  const opening = recogniser.open();
+  halt.abort(new Error('the connection ended'));
+  await t.throwsAsync(opening);
+  engine.resolve({ transcribe: heard, failed: new Promise(() => {}), close: async () => close() });
+  await t.notThrowsAsync(closed);
+});
+
+test('an utterance that comes after the end is not begun', async t => {
+  const { recogniser, halt } = recogniserOf({ transcribe: () => t.fail() as never });
+  await recogniser.open();
+  halt.abort(new Error('the connection ended'));
+  await t.throwsAsync(recogniser.transcribe(spoken(0)).next(), { message: 'the connection ended' });
+});
+
+test('an engine that does not close is left behind', async t => {
+  const { recogniser, clock } = recogniserOf({ close: () => new Promise(() => {}) });
+  await recogniser.open();
+  const closing = recogniser.close();
+  clock.advance(2000);
+  await t.notThrowsAsync(closing);
+});
+
+test('nothing of an utterance stays in memory for as long as its connection', async t => {
+  const signals: WeakRef<AbortSignal>[] = [];
+  const { recogniser } = recogniserOf({
+    async *transcribe(utterance, signal) {
+      signals.push(new WeakRef(signal));
+      signal.addEventListener('abort', () => {});
+      yield* heard(utterance);
+    },
+  });
+  for (let at = 0; at < 16_000; at += 1600)
+    for await (const { piece } of recogniser.transcribe(spoken(at))) t.is(piece.startSample, at);
+  setFlagsFromString('--expose-gc');
+  const collect: () => void = runInNewContext('gc');
+  await turn();
+  collect();
+  await turn();
+  const kept = signals.filter(signal => signal.deref() !== undefined).length;
+  t.true(kept <= 1, `${kept} of ${signals.length} are kept`);
+});
