@@ -9,7 +9,7 @@ export interface Events {
   'conversation.processing': [{ userId: string; conversationId: string }];
   /** Processing is over: the conversation is `completed` (or `failed`). */
   'conversation.processed': [{ userId: string; conversation: Conversation }];
-  /** A conversation without a single segment ended and was removed. */
+  /** A conversation was removed: it ended without a single segment, or its owner deleted it. */
   'conversation.dropped': [{ userId: string; conversationId: string }];
 }
 

@@ -126,6 +126,7 @@ const STORES = {
   conversations: ['insert', 'get', 'list', 'findOpen', 'update', 'remove'],
   segments: ['upsert', 'list', 'last', 'count'],
   streams: ['insert', 'byClientStream', 'get', 'advance', 'update'],
+  claims: ['take'],
   people: ['insert', 'list'],
   jobs: ['enqueue', 'claim', 'extend', 'done', 'retryAt', 'dead', 'nextRunAt'],
   pluginState: ['get', 'compareAndSet', 'list', 'delete'],

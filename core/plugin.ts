@@ -183,6 +183,7 @@ export interface Stores {
   conversations: ConversationStore;
   segments: SegmentStore;
   streams: StreamStore;
+  claims: ClaimStore;
   people: PersonStore;
   jobs: JobStore;
   pluginState: PluginStateStore;
@@ -268,6 +269,15 @@ export interface StreamStore {
     id: string,
     patch: Partial<Pick<Stream, 'conversationId' | 'anchorAt'>>,
   ): Promise<void>;
+}
+
+/** Ids that are derived from what a client calls its own. One that was taken stays so: what it stood for may be gone. */
+export interface ClaimStore {
+  /**
+   * Resolves to whether it was free. Of racers, one wins; the others go on when what it stored with it can be read.
+   * @param at epoch ms
+   */
+  take(userId: string, id: string, at: number): Promise<boolean>;
 }
 
 export interface PersonStore {

@@ -3,13 +3,17 @@ import type { EventBus } from '../events.ts';
 import type { Clock, Conversation, Segment, Stream, StreamProgress, Structured, User } from '../model.ts';
 import type { ConversationFilter, Storage, Stores } from '../plugin.ts';
 import { isId, newId } from './ids.ts';
+import { type Imported, type ImportRequest, idOf, importIn } from './imports.ts';
 import { type End, endIn, type OpenRequest, openIn, silenceEnd } from './lifecycle.ts';
 import { addPieces, type Piece } from './segments.ts';
+import { awaitEnd } from './waiting.ts';
 
 export type { Piece } from './segments.ts';
 
 /** Every connection is one channel so far. */
 const CHANNEL = 0;
+/** How long who brings a conversation in waits for its structure. */
+const PATIENCE_MS = 20_000;
 
 /** What a live connection says of itself. */
 export interface ConnectRequest extends OpenRequest {
@@ -151,13 +155,36 @@ export function createConversations({
     const conversation = await storage.transaction('conclude conversation', async tx => {
       const current = await tx.conversations.get(userId, conversationId);
       const last = await tx.segments.last(userId, conversationId);
-      const finishedAt = current?.startedAt == null || !last ? null : current.startedAt + toMs(last.end);
+      const finishedAt = current?.finishedAt ?? endOfSpeech(current, last);
       const patch = { ...result, finishedAt };
       const changed = await tx.conversations.update(userId, conversationId, patch, 'processing');
       return current && changed ? { ...current, ...patch } : null;
     });
     if (conversation) events.emit('conversation.processed', { userId, conversation });
     return conversation !== null;
+  }
+
+  /**
+   * Stores a conversation that was recorded elsewhere, and waits for its structure, at most 20 s: past that it answers
+   * `processing`, and the work goes on. The same client session again is the same conversation, stored and processed
+   * once. `invalid_request`, with its issues, where a person is unknown or it would end before it began.
+   */
+  async function importSegments(request: ImportRequest): Promise<Imported> {
+    const { userId } = request;
+    const now = clock.now();
+    const id = idOf(request, now);
+    const end = awaitEnd({ events, clock, userId, conversationId: id });
+    try {
+      const made = await storage.transaction('import conversation', tx => importIn(tx, id, request, now));
+      if (made) announce({ event: 'conversation.processing', userId, conversationId: id });
+      if ((await storage.conversations.get(userId, id))?.status === 'processing') await end.wait(PATIENCE_MS);
+    } finally {
+      end.close();
+    }
+    const stored = await storage.conversations.get(userId, id);
+    return stored
+      ? { id, status: stored.status, discarded: stored.discarded }
+      : { id, status: 'deleted', discarded: true };
   }
 
   /** The user's conversation of this id, whatever its status; null also for what is no id, or someone else's. */
@@ -187,6 +214,7 @@ export function createConversations({
     finishIfSilent,
     complete,
     fail,
+    importSegments,
     /** Moves a stream on through silence. Resolves to whether it had not come further already. */
     advance: (userId: string, streamId: string, progress: StreamProgress): Promise<boolean> =>
       storage.streams.advance(userId, streamId, progress),
@@ -254,6 +282,10 @@ async function openStream(
   };
   await tx.streams.insert(stream);
   return stream;
+}
+
+function endOfSpeech(conversation: Conversation | null, last: Segment | null): number | null {
+  return conversation?.startedAt == null || !last ? null : conversation.startedAt + toMs(last.end);
 }
 
 function toMs(seconds: number): number {

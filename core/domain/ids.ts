@@ -1,4 +1,4 @@
-import { randomUUIDv7 } from 'node:crypto';
+import { createHash, randomUUIDv7 } from 'node:crypto';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -9,6 +9,18 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 export function newId(now: number): string {
   const stamp = now.toString(16).padStart(12, '0');
   return `${stamp.slice(0, 8)}-${stamp.slice(8)}${randomUUIDv7().slice(13)}`;
+}
+
+/** The namespace of the ids that are derived. Never to change: they would not be found again. */
+const NAMESPACE = Buffer.from('b0f6c1d29a3e4d5785c47e1a6d20938f', 'hex');
+
+/** The UUIDv5 of a name: the same name leads to the same id, at any time and on any server. */
+export function derivedId(name: string): string {
+  const hash = createHash('sha1').update(NAMESPACE).update(name).digest().subarray(0, 16);
+  hash.writeUInt8((hash.readUInt8(6) & 0x0f) | 0x50, 6);
+  hash.writeUInt8((hash.readUInt8(8) & 0x3f) | 0x80, 8);
+  const hex = hash.toString('hex');
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }
 
 /** Whether this can be the id of anything here; what is none is an unknown id, and never reaches a database. */

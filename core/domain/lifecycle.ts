@@ -1,11 +1,21 @@
 /** How a conversation begins and ends: each step inside a transaction of its caller. */
-import type { Conversation } from '../model.ts';
+import type { Conversation, Structured } from '../model.ts';
 import type { Stores } from '../plugin.ts';
 import { CATEGORY_EMOJI } from './categories.ts';
 import { newId } from './ids.ts';
 
 /** The durable job that ends a conversation after its silence and makes its structure; its key is the conversation. */
 export const FINISH_JOB = 'conversation.finish';
+
+/** Of a conversation that the pipeline has not seen yet. */
+export const NO_STRUCTURE: Structured = {
+  title: '',
+  overview: '',
+  category: 'other',
+  emoji: CATEGORY_EMOJI.other,
+  actionItems: [],
+  events: [],
+};
 
 export interface OpenRequest {
   userId: string;
@@ -68,14 +78,7 @@ async function create(tx: Stores, request: OpenRequest, now: number): Promise<Co
     createdAt: now,
     startedAt: null,
     finishedAt: null,
-    structured: {
-      title: '',
-      overview: '',
-      category: 'other',
-      emoji: CATEGORY_EMOJI.other,
-      actionItems: [],
-      events: [],
-    },
+    structured: NO_STRUCTURE,
     language,
     source,
     deviceId,
@@ -121,7 +124,7 @@ export async function endIn(tx: Stores, { userId, id }: Conversation, now: numbe
   return { event: 'conversation.processing', userId, conversationId: id };
 }
 
-async function enqueueFinish(
+export async function enqueueFinish(
   tx: Stores,
   { userId, id }: Pick<Conversation, 'userId' | 'id'>,
   runAt: number,

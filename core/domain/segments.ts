@@ -6,7 +6,8 @@ import { newId } from './ids.ts';
 const MAX_PAUSE_S = 3;
 /** A segment is at most this long. */
 const MAX_SEGMENT_S = 60;
-const SPEAKER = /^SPEAKER_(\d{1,9})$/;
+/** The number in it is the speaker's. */
+export const SPEAKER = /^SPEAKER_(\d{1,9})$/;
 
 /** Something that was said, as the recogniser finalised it. */
 export interface Piece {
@@ -85,7 +86,8 @@ function join(last: Segment, next: Segment): Segment {
   };
 }
 
-function numberOf(speaker: string): number {
+/** The number of a speaker; `invalid_request` where it is not of that form. */
+export function numberOf(speaker: string): number {
   const digits = SPEAKER.exec(speaker)?.[1];
   if (!digits)
     throw new AppError('invalid_request', `The speaker "${speaker}" is not of the form SPEAKER_00.`);

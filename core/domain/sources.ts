@@ -1,5 +1,5 @@
 /** Where a conversation can come from: the wire's `source` values. */
-const SOURCES: ReadonlySet<string> = new Set([
+export const SOURCES: ReadonlySet<string> = new Set([
   'external_integration',
   'phone',
   'phone_call',
@@ -23,7 +23,11 @@ const SOURCES: ReadonlySet<string> = new Set([
   'rayban_meta',
 ]);
 
+export function isSource(source: string): boolean {
+  return SOURCES.has(source);
+}
+
 /** The source as it is stored: any that is not in the table, or absent, is `unknown`. */
 export function knownSource(source: string | undefined): string {
-  return source !== undefined && SOURCES.has(source) ? source : 'unknown';
+  return source !== undefined && isSource(source) ? source : 'unknown';
 }

@@ -42,6 +42,7 @@ function detailOf(error: AppError): string | Issue[] {
 function headersOf({ status, retryAfter }: AppError): Record<string, string> {
   return {
     ...(status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {}),
+    ...(status === 413 ? { Connection: 'close' } : {}), // instead of reading all of it first
     ...(retryAfter === undefined ? {} : { 'Retry-After': String(Math.ceil(retryAfter)) }),
   };
 }

@@ -5,20 +5,20 @@ import websockify from 'koa-websocket';
 import type { Config } from '../../config/schema.ts';
 import type { Conversations } from '../domain/conversations.ts';
 import type { Credentials } from '../domain/credentials.ts';
-import { AppError } from '../errors.ts';
 import { MAX_MESSAGE_BYTES } from '../listen/protocol.ts';
 import type { Listen } from '../listen/socket.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../model.ts';
 import { permitted } from './auth.ts';
 import { type Failure, plainFailure, refuseGarbage, SECURITY_HEADERS, toFailure } from './failure.ts';
+import { MAX_BODY_BYTES, readJson, tooLarge } from './json-body.ts';
 import { cannotListen } from './port.ts';
 import type { Route } from './route.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { healthRoute } from './routes/health.ts';
+import { importRoutes } from './routes/imports.ts';
 import { createUpgrade, pathOf } from './upgrade.ts';
 
-const MAX_BODY_BYTES = 1024 * 1024;
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 60_000;
 /** Connections beside the live ones. */
@@ -59,7 +59,9 @@ export function createServer(options: ServerOptions): HttpServer {
   koa.use(answerFailures(failureOf));
   koa.use(refuseLargeBodies);
   koa.use(nameStatus);
-  const router = routerOf(conversationRoutes(options.conversations), options.credentials);
+  const { conversations } = options;
+  const routes = [...conversationRoutes(conversations), ...importRoutes(conversations)];
+  const router = routerOf(routes, options.credentials);
   router.get('/healthz', healthRoute(options.health));
   koa.use(router.routes());
   koa.use(router.allowedMethods());
@@ -126,7 +128,8 @@ function routerOf(routes: Route[], credentials: ServerOptions['credentials']): R
       const principal = await permitted(credentials, context.req, route.scope);
       const params: unknown = context.params;
       const query = Object.fromEntries(new URLSearchParams(context.querystring)); // the last of several counts
-      context.body = await route.run({ principal, params, query });
+      const body = route.body ? await readJson(context.req) : undefined;
+      context.body = await route.run({ principal, params, query, body });
     });
   }
   return router;
@@ -165,10 +168,7 @@ function decorate(isClosing: () => boolean): Middleware {
 }
 
 async function refuseLargeBodies(context: Context, next: Next): Promise<void> {
-  if ((context.request.length ?? 0) > MAX_BODY_BYTES) {
-    context.set('Connection', 'close'); // instead of reading all of it first
-    throw new AppError('too_large', `A request body may have ${MAX_BODY_BYTES} bytes at most`);
-  }
+  if ((context.request.length ?? 0) > MAX_BODY_BYTES) throw tooLarge();
   await next();
 }
 

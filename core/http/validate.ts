@@ -20,7 +20,7 @@ function toIssue(issue: z.core.$ZodIssue, value: unknown, where: Where): Issue {
 }
 
 function isMissing(issue: z.core.$ZodIssue, value: unknown): boolean {
-  return issue.code === 'invalid_type' && issue.path.length > 0 && valueAt(value, issue.path) === undefined;
+  return issue.code === 'invalid_type' && valueAt(value, issue.path) === undefined;
 }
 
 function valueAt(value: unknown, path: PropertyKey[]): unknown {
@@ -49,6 +49,8 @@ function typeOf(issue: z.core.$ZodIssue): string {
           : 'less_than_equal';
     case 'invalid_value':
       return 'enum';
+    case 'invalid_format':
+      return 'string_pattern_mismatch';
     case 'custom':
       return typeof issue.params?.type === 'string' ? issue.params.type : 'value_error';
     default:

@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 import type { PluginContext } from '../../../core/plugin.ts';
 import type { Dialect } from './dialect.ts';
 import { up as first } from './migrations/0001-first.ts';
+import { up as claims } from './migrations/0002-claims.ts';
 
 /** One step of the schema. It runs in a transaction with all others that are due, and is never undone. */
 export interface Migration {
@@ -10,7 +11,10 @@ export interface Migration {
 }
 
 /** In order. Only ever append: databases remember these names. */
-export const MIGRATIONS: readonly Migration[] = [{ name: '0001-first', up: first }];
+export const MIGRATIONS: readonly Migration[] = [
+  { name: '0001-first', up: first },
+  { name: '0002-claims', up: claims },
+];
 
 type Context = Pick<PluginContext<never>, 'log' | 'clock' | 'error'>;
 

@@ -1,6 +1,7 @@
 import type { PluginContext, Storage, Stores } from '../../../core/plugin.ts';
 import { type Access, createAccess } from './access.ts';
 import { keyStore, personStore, userStore } from './accounts.ts';
+import { claimStore } from './claims.ts';
 import { conversationStore, segmentStore } from './conversations.ts';
 import type { Dialect } from './dialect.ts';
 import { jobStore } from './jobs.ts';
@@ -25,6 +26,7 @@ export async function createStorage(
     conversations: conversationStore(access),
     segments: segmentStore(access),
     streams: streamStore(access),
+    claims: claimStore(access),
     people: personStore(access),
     jobs: jobStore(access, context.clock),
     pluginState: pluginStateStore(access, context.error),

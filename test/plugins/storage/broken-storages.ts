@@ -66,6 +66,11 @@ export const brokenStorages: readonly BrokenStorage[] = [
     },
   },
   {
+    fault: 'a claimed id is given to everybody who asks',
+    caughtBy: 'a claimed id is taken once, by one of the racers, and for its user alone',
+    breakIt: storage => ({ ...storage, claims: { take: async () => true } }),
+  },
+  {
     fault: 'state is written over any version',
     caughtBy: 'state is written only over the version that the writer knows',
     breakIt: storage => {

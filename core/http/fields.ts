@@ -1,0 +1,34 @@
+/** The kinds of fields that bodies share, as schemas. */
+import { z } from 'zod';
+import { toInstant } from './instant.ts';
+
+/** Text without the blanks around it, never blank; `max` counts Unicode code points. */
+export function text({ max }: { max?: number } = {}) {
+  return z
+    .string()
+    .overwrite(given => given.toWellFormed().trim())
+    .superRefine((given, context) => {
+      const refuse = (type: string, message: string) =>
+        context.addIssue({ code: 'custom', message, params: { type } });
+      if (given === '') refuse('string_too_short', 'String should have at least 1 character');
+      if (max !== undefined && [...given].length > max)
+        refuse('string_too_long', `String should have at most ${max} characters`);
+      if (given.includes('\0')) refuse('value_error', 'String should not have a NUL character');
+    });
+}
+
+/** A date-time, in UTC unless it names a zone, or a day (its beginning in UTC): epoch ms. */
+export function instant() {
+  return z.string().transform((given, context) => {
+    const value = toInstant(given.trim(), 'start');
+    if (value !== null) return value;
+    const message = 'Input should be a date-time';
+    context.addIssue({ code: 'custom', message, params: { type: 'datetime_parsing' } });
+    return z.NEVER;
+  });
+}
+
+/** May be left out, or null, which is the same: then it is `absent`. */
+export function optional<Schema extends z.ZodType, Absent>(schema: Schema, absent: Absent) {
+  return schema.nullish().transform((given): z.output<Schema> | Absent => given ?? absent);
+}

@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import type { Conversations } from '../../domain/conversations.ts';
+import { SPEAKER } from '../../domain/segments.ts';
+import { isSource, SOURCES } from '../../domain/sources.ts';
+import { instant, optional, text } from '../fields.ts';
+import { type Route, route } from '../route.ts';
+
+const MAX_SEGMENTS = 500;
+const MAX_SESSION_ID_CHARS = 200;
+const MAX_NAME_CHARS = 200;
+/** About 30 years. */
+const MAX_SECONDS = 1e9;
+const MAX_SPEAKER_ID = 999_999_999;
+const LANGUAGE = /^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/;
+
+const SegmentBody = z
+  .object({
+    text: text(),
+    start: z.number().min(0).max(MAX_SECONDS).describe('Seconds since started_at'),
+    end: z.number().max(MAX_SECONDS).describe('Seconds since started_at'),
+    speaker: optional(
+      z.string().trim().regex(SPEAKER, 'String should be of the form SPEAKER_00'),
+      'SPEAKER_00',
+    ),
+    speaker_id: optional(z.int().min(0).max(MAX_SPEAKER_ID), null),
+    is_user: optional(z.boolean(), false),
+    person_id: optional(text({ max: MAX_NAME_CHARS }), null),
+  })
+  .superRefine(({ start, end }, context) => {
+    if (end > start) return;
+    const message = 'Input should be greater than start';
+    context.addIssue({ code: 'custom', path: ['end'], message, params: { type: 'greater_than' } });
+  });
+
+const GeolocationBody = z
+  .object({
+    latitude: z.number().min(-90).max(90),
+    longitude: z.number().min(-180).max(180),
+    address: optional(z.string(), null),
+    google_place_id: optional(z.string(), null),
+    location_type: optional(z.string(), null),
+  })
+  .transform(({ google_place_id: googlePlaceId, location_type: locationType, ...place }) => ({
+    ...place,
+    googlePlaceId,
+    locationType,
+  }));
+
+const sessionId = optional(text({ max: MAX_SESSION_ID_CHARS }), null);
+
+/** What every way to bring a conversation in says of it. */
+const ABOUT = {
+  started_at: optional(instant(), null),
+  finished_at: optional(instant(), null),
+  language: optional(z.string().trim().regex(LANGUAGE, 'String should be a language code'), 'en'),
+  source: optional(
+    z
+      .string()
+      .trim()
+      .refine(isSource, {
+        message: `Input should be one of: ${[...SOURCES].join(', ')}`,
+        params: { type: 'enum' },
+      }),
+    'external_integration',
+  ),
+  geolocation: optional(GeolocationBody, null),
+};
+
+const FromSegments = z.object({
+  ...ABOUT,
+  transcript_segments: z.array(SegmentBody).min(1).max(MAX_SEGMENTS),
+  client_device_id: optional(text({ max: MAX_NAME_CHARS }), null),
+  client_platform: optional(z.enum(['ios', 'android', 'macos']), null),
+  client_session_id: sessionId,
+  client_conversation_id: sessionId,
+  session_id: sessionId,
+  client_id: sessionId,
+});
+
+const Imported = z.object({
+  id: z.string(),
+  status: z.enum(['in_progress', 'processing', 'completed', 'failed', 'deleted']),
+  discarded: z.boolean(),
+});
+
+/** Conversations that were recorded elsewhere. */
+export function importRoutes(conversations: Conversations): Route[] {
+  return [
+    route({
+      method: 'post',
+      path: '/v1/dev/user/conversations/from-segments',
+      summary: 'Create a conversation from the segments of a transcript',
+      scope: 'conversations:write',
+      params: z.object({}),
+      query: z.object({}),
+      body: FromSegments,
+      response: Imported,
+      handle: ({ principal: { user }, body }) =>
+        conversations.importSegments({
+          userId: user.id,
+          clientSessionId:
+            body.client_session_id ?? body.client_conversation_id ?? body.session_id ?? body.client_id,
+          source: body.source,
+          deviceId: body.client_device_id,
+          language: body.language,
+          geolocation: body.geolocation,
+          startedAt: body.started_at,
+          finishedAt: body.finished_at,
+          segments: body.transcript_segments.map(segment => ({
+            text: segment.text,
+            start: segment.start,
+            end: segment.end,
+            speaker: segment.speaker,
+            speakerId: segment.speaker_id,
+            isUser: segment.is_user,
+            personId: segment.person_id,
+          })),
+        }),
+    }),
+  ];
+}

@@ -1,0 +1,262 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import test from 'ava';
+import { openRest } from '../../../helpers/rest.ts';
+
+const PATH = '/v1/dev/user/conversations/from-segments';
+const UUID_V5 = /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const WAIT_MS = 20_000;
+
+const segment = { text: 'The train leaves at seven tomorrow.', start: 0, end: 4 };
+const one = { transcript_segments: [segment] };
+
+test('Segments become a conversation, which is completed when it is answered', async t => {
+  const { run, send, clock, storage, user } = await openRest(t);
+  run();
+  const person = { id: '01890000-0000-7000-8000-0000000000aa', userId: user.id, name: 'Eve', createdAt: 0 };
+  await storage.people.insert(person);
+  const answer = await send('POST', PATH, {
+    transcript_segments: [
+      { ...segment, text: '  The train leaves at seven tomorrow.\n', is_user: true },
+      { text: 'Then book the hotel.', start: 5.5, end: 7.25, speaker: 'SPEAKER_12', person_id: person.id },
+      { text: 'Yes.', start: 8, end: 9, speaker: 'SPEAKER_3', speaker_id: 7, person_id: null },
+    ],
+    started_at: '2026-01-02T03:04:05+01:00',
+    language: 'de',
+    source: 'phone',
+    client_device_id: 'ios_123',
+    client_platform: 'ios',
+    geolocation: { latitude: -90, longitude: 180, address: 'A 1' },
+    more: 'is ignored',
+  });
+  t.is(answer.status, 200);
+  t.deepEqual(answer.body, { id: answer.body.id, status: 'completed', discarded: false });
+
+  const { body } = await send('GET', `/v1/dev/user/conversations/${answer.body.id}?include_transcript=true`);
+  t.like(body, {
+    created_at: new Date(clock.now()).toISOString(),
+    started_at: '2026-01-02T02:04:05.000Z',
+    finished_at: '2026-01-02T02:04:14.000Z',
+    language: 'de',
+    source: 'phone',
+    status: 'completed',
+    geolocation: {
+      latitude: -90,
+      longitude: 180,
+      address: 'A 1',
+      google_place_id: null,
+      location_type: null,
+    },
+  });
+  t.not(body.structured.title, '');
+  t.deepEqual(
+    body.transcript_segments.map((it: Record<string, unknown>) => [it.text, it.speaker_id, it.speaker_name]),
+    [
+      ['The train leaves at seven tomorrow.', 0, 'anna'],
+      ['Then book the hotel.', 12, 'Eve'],
+      ['Yes.', 7, 'Speaker 7'],
+    ],
+  );
+  const stored = await storage.conversations.get(user.id, answer.body.id);
+  t.is(stored?.deviceId, 'ios_123');
+});
+
+test('What is left out has its default, and a given end is kept', async t => {
+  const { run, send, clock } = await openRest(t);
+  run();
+  const get = async (body: object) => {
+    const { id } = (await send('POST', PATH, body)).body;
+    return (await send('GET', `/v1/dev/user/conversations/${id}`)).body;
+  };
+  t.like(await get(one), {
+    started_at: new Date(clock.now()).toISOString(),
+    finished_at: new Date(clock.now() + 4000).toISOString(),
+    language: 'en',
+    source: 'external_integration',
+    geolocation: null,
+  });
+  const times = { started_at: '2026-01-01T10:00', finished_at: '2026-01-01T10:30:00Z', source: null };
+  t.like(await get({ ...one, ...times }), {
+    started_at: '2026-01-01T10:00:00.000Z',
+    finished_at: '2026-01-01T10:30:00.000Z',
+    source: 'external_integration',
+  });
+});
+
+test('It needs the scope to write', async t => {
+  const { send, keys, user, run } = await openRest(t);
+  run();
+  const reader = await keys.create(user.id, { name: 'r', scopes: ['conversations:read'] });
+  const writer = await keys.create(user.id, { name: 'w', scopes: ['conversations:write'] });
+  t.is((await send('POST', PATH, one, null)).status, 401);
+  t.deepEqual((await send('POST', PATH, 'no JSON', reader.key)).body, {
+    detail: 'Insufficient permissions. Required scope: conversations:write',
+  });
+  t.is((await send('POST', PATH, one, writer.key)).status, 200);
+});
+
+test('Everything that is wrong with a body is named by its place', async t => {
+  const { issues, conversations, user } = await openRest(t);
+  const bad = [
+    { text: ' ', start: 0, end: 1 },
+    { text: 'x', start: -1, end: 1 },
+    { text: 'x', start: 1, end: 1 },
+    { text: 'x', start: 0, end: 1, speaker: 'Anna' },
+    { text: 'x', start: 0, end: 1, speaker: 'SPEAKER_' },
+    { text: 'x', start: '0', end: 1e300, speaker_id: 1.5 },
+    { start: 0 },
+  ];
+  t.deepEqual(
+    await issues('POST', PATH, {
+      transcript_segments: bad,
+      client_session_id: '🙂'.repeat(201),
+      session_id: '  ',
+      client_platform: 'windows',
+      source: 'radio',
+      language: 'e',
+      started_at: 'soon',
+      geolocation: { latitude: 91, longitude: -180.1 },
+    }),
+    {
+      'body.transcript_segments.0.text': 'string_too_short',
+      'body.transcript_segments.1.start': 'greater_than_equal',
+      'body.transcript_segments.2.end': 'greater_than',
+      'body.transcript_segments.3.speaker': 'string_pattern_mismatch',
+      'body.transcript_segments.4.speaker': 'string_pattern_mismatch',
+      'body.transcript_segments.5.start': 'float_type',
+      'body.transcript_segments.5.end': 'less_than_equal',
+      'body.transcript_segments.5.speaker_id': 'int_type',
+      'body.transcript_segments.6.text': 'missing',
+      'body.transcript_segments.6.end': 'missing',
+      'body.client_session_id': 'string_too_long',
+      'body.session_id': 'string_too_short',
+      'body.client_platform': 'enum',
+      'body.source': 'enum',
+      'body.language': 'string_pattern_mismatch',
+      'body.started_at': 'datetime_parsing',
+      'body.geolocation.latitude': 'less_than_equal',
+      'body.geolocation.longitude': 'greater_than_equal',
+    },
+  );
+  const list = 'body.transcript_segments';
+  t.deepEqual(await issues('POST', PATH, {}), { [list]: 'missing' });
+  t.deepEqual(await issues('POST', PATH, { transcript_segments: [] }), { [list]: 'too_short' });
+  const many = Array.from({ length: 501 }, () => segment);
+  t.deepEqual(await issues('POST', PATH, { transcript_segments: many }), { [list]: 'too_long' });
+  t.deepEqual(await issues('POST', PATH, { ...one, started_at: '2026-01-02', finished_at: '2026-01-01' }), {
+    'body.finished_at': 'value_error',
+  });
+  const strangers = [segment, { ...segment, person_id: 'nobody' }];
+  t.deepEqual(await issues('POST', PATH, { transcript_segments: strangers, client_id: 'x' }), {
+    'body.transcript_segments.1.person_id': 'value_error',
+  });
+  t.deepEqual(await conversations.list(user.id, { limit: 10, offset: 0 }), [], 'nothing is stored');
+});
+
+test('500 segments, and 200 characters beyond the first plane, are not too many', async t => {
+  const { run, send } = await openRest(t);
+  run();
+  const transcript_segments = Array.from({ length: 500 }, (_, at) => ({
+    ...segment,
+    start: at,
+    end: at + 1,
+  }));
+  const answer = await send('POST', PATH, { transcript_segments, client_session_id: '🙂'.repeat(200) });
+  t.like(answer, { status: 200, body: { status: 'completed' } });
+});
+
+test('A body that is no JSON, has the wrong type, or is too large, is refused', async t => {
+  const { url, port, token, issues, send } = await openRest(t);
+  t.deepEqual(await issues('POST', PATH, '{"transcript_segments": ['), { body: 'json_invalid' });
+  t.deepEqual(await issues('POST', PATH, '[]'), { body: 'dict_type' });
+  t.deepEqual(await issues('POST', PATH, undefined), { body: 'missing' });
+  const post = async (headers: Record<string, string>, body: string | Uint8Array<ArrayBuffer>) => {
+    const authorized = { Authorization: `Bearer ${token}`, ...headers };
+    return (await fetch(url + PATH, { method: 'POST', headers: authorized, body })).status;
+  };
+  t.is(await post({ 'Content-Type': 'text/plain' }, '{}'), 415);
+  t.is(await post({ 'Content-Type': 'application/json; charset=latin1' }, '{}'), 415);
+  t.is(await post({ 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' }, '{}'), 415);
+  t.is(await post({ 'Content-Type': 'application/json' }, new Uint8Array([0x22, 0xff, 0x22])), 422);
+  t.is(await post({ 'Content-Type': 'application/merge-patch+json; charset=UTF-8' }, '{}'), 422);
+  t.is((await send('POST', PATH, `"${'x'.repeat(1024 * 1024)}"`)).status, 413);
+
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => {}); // a reset is an end as well
+  socket.write(
+    `POST ${PATH} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n` +
+      'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
+  );
+  socket.write(`100001\r\n${' '.repeat(0x100001)}\r\n`);
+  let answer = '';
+  socket.on('data', chunk => {
+    answer += chunk;
+  });
+  await once(socket, 'close');
+  t.regex(answer, /^HTTP\/1\.1 413 [\s\S]*Connection: close[\s\S]*at most"\}$/i, 'without a declared length');
+});
+
+test('Fifty requests of one session at once make one conversation, processed once', async t => {
+  const { run, send, conversations, user, told } = await openRest(t);
+  const counted = run();
+  const body = { ...one, client_session_id: 'session' };
+  const answers = await Promise.all(Array.from({ length: 50 }, () => send('POST', PATH, body)));
+  for (const answer of answers) t.is(answer.status, 200);
+  const id = answers[0]?.body.id;
+  t.regex(id, UUID_V5);
+  for (const { body } of answers) t.deepEqual(body, { id, status: 'completed', discarded: false });
+  t.deepEqual(
+    (await conversations.list(user.id, { limit: 10, offset: 0 })).map(conversation => conversation.id),
+    [id],
+  );
+  t.is(counted.runs, 1);
+  t.is(told['conversation.processed'].length, 1);
+});
+
+test('A retry is told what is stored, by any name of the session; other sessions and users are apart', async t => {
+  const { run, send, users, storage, user } = await openRest(t);
+  const counted = run();
+  const idOf = async (body: object, credential?: string) =>
+    (await send('POST', PATH, { ...one, ...body }, credential)).body.id;
+  const id = await idOf({ client_session_id: 'a' });
+  t.is(await idOf({ client_session_id: ' a ', transcript_segments: [{ ...segment, text: 'changed' }] }), id);
+  t.is(await idOf({ client_conversation_id: 'a' }), id);
+  t.is(await idOf({ session_id: 'a', client_id: 'b' }), id);
+  t.is(await idOf({ client_id: 'a' }), id);
+  t.is(counted.runs, 1);
+  t.is((await storage.segments.last(user.id, id))?.text, segment.text);
+  await users.add('ben');
+  const ids = [
+    await idOf({ client_id: 'b' }),
+    await idOf({ client_id: 'a' }, await users.token('ben')),
+    await idOf({}),
+    await idOf({}),
+  ];
+  t.is(new Set([id, ...ids]).size, 5);
+  await storage.conversations.update(user.id, id, { discarded: true });
+  const again = await send('POST', PATH, { ...one, client_id: 'a' });
+  t.deepEqual(again.body, { id, status: 'completed', discarded: true });
+});
+
+test('After 20 s it answers that the work goes on, which then ends', async t => {
+  const { run, send, clock, storage, user, events } = await openRest(t);
+  const answer = send('POST', PATH, { ...one, client_session_id: 'slow' });
+  await clock.asleep(WAIT_MS);
+  clock.advance(WAIT_MS);
+  const { id, ...rest } = (await answer).body;
+  t.deepEqual(rest, { status: 'processing', discarded: false });
+  const processed = once(events, 'conversation.processed');
+  run();
+  await processed;
+  t.is((await storage.conversations.get(user.id, id))?.status, 'completed');
+  t.is((await send('POST', PATH, { ...one, client_session_id: 'slow' })).body.status, 'completed');
+});
+
+test('Who waits is told at once when the conversation is completed', async t => {
+  const { run, send, clock, told } = await openRest(t);
+  const answer = send('POST', PATH, one);
+  await clock.asleep(WAIT_MS);
+  t.is(told['conversation.processing'].length, 1);
+  run();
+  t.is((await answer).body.status, 'completed');
+});
