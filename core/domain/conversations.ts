@@ -2,25 +2,18 @@ import { AppError } from '../errors.ts';
 import type { EventBus } from '../events.ts';
 import type { Clock, Conversation, Segment, Stream, StreamProgress, Structured, User } from '../model.ts';
 import type { ConversationFilter, Storage, Stores } from '../plugin.ts';
-import { isId, newId } from './ids.ts';
+import { type ConversationEdit, editIn, removeIn } from './edits.ts';
+import { isId } from './ids.ts';
 import { type Imported, type ImportRequest, idOf, importIn } from './imports.ts';
 import { type End, endIn, type OpenRequest, openIn, silenceEnd } from './lifecycle.ts';
 import { addPieces, type Piece } from './segments.ts';
+import { advance, type ConnectRequest, findStream, openStream } from './streams.ts';
 import { awaitEnd } from './waiting.ts';
 
 export type { Piece } from './segments.ts';
 
-/** Every connection is one channel so far. */
-const CHANNEL = 0;
 /** How long who brings a conversation in waits for its structure. */
 const PATIENCE_MS = 20_000;
-
-/** What a live connection says of itself. */
-export interface ConnectRequest extends OpenRequest {
-  /** The client's own name of the recording; null: it cannot resume. */
-  stream: string | null;
-  format: { codec: string };
-}
 
 export interface AppendRequest {
   userId: string;
@@ -32,6 +25,8 @@ export interface AppendRequest {
   /** In the order they were spoken. */
   pieces: Piece[];
 }
+
+type Result = { status: 'completed'; structured: Structured } | { status: 'failed' };
 
 export type Conversations = ReturnType<typeof createConversations>;
 
@@ -147,16 +142,12 @@ export function createConversations({
     return conclude(userId, conversationId, { status: 'failed' });
   }
 
-  async function conclude(
-    userId: string,
-    conversationId: string,
-    result: { status: 'completed'; structured: Structured } | { status: 'failed' },
-  ): Promise<boolean> {
+  async function conclude(userId: string, conversationId: string, result: Result): Promise<boolean> {
     const conversation = await storage.transaction('conclude conversation', async tx => {
       const current = await tx.conversations.get(userId, conversationId);
       const last = await tx.segments.last(userId, conversationId);
       const finishedAt = current?.finishedAt ?? endOfSpeech(current, last);
-      const patch = { ...result, finishedAt };
+      const patch = { ...withTitle(result, current), finishedAt };
       const changed = await tx.conversations.update(userId, conversationId, patch, 'processing');
       return current && changed ? { ...current, ...patch } : null;
     });
@@ -187,6 +178,17 @@ export function createConversations({
       : { id, status: 'deleted', discarded: true };
   }
 
+  /** Changes what its owner may change. `not_found` where it, or the folder, is not there; `locked`. */
+  async function edit(userId: string, id: string, changes: ConversationEdit): Promise<Conversation> {
+    return storage.transaction('edit conversation', tx => editIn(tx, userId, id, changes));
+  }
+
+  /** Deletes it for good, also while it goes on: what is said then begins another. `not_found`, `locked`. */
+  async function remove(userId: string, id: string): Promise<void> {
+    await storage.transaction('delete conversation', tx => removeIn(tx, userId, id));
+    announce({ event: 'conversation.dropped', userId, conversationId: id });
+  }
+
   /** The user's conversation of this id, whatever its status; null also for what is no id, or someone else's. */
   async function get(userId: string, id: string): Promise<Conversation | null> {
     return isId(id) ? storage.conversations.get(userId, id) : null;
@@ -215,6 +217,8 @@ export function createConversations({
     complete,
     fail,
     importSegments,
+    edit,
+    remove,
     /** Moves a stream on through silence. Resolves to whether it had not come further already. */
     advance: (userId: string, streamId: string, progress: StreamProgress): Promise<boolean> =>
       storage.streams.advance(userId, streamId, progress),
@@ -230,13 +234,6 @@ export function createConversations({
   };
 }
 
-/** Moves the stream on. False: another connection has brought it further, and stored what was said until there. */
-async function advance(tx: Stores, { userId, stream }: AppendRequest): Promise<boolean> {
-  if (stream === null || (await tx.streams.advance(userId, stream.id, stream.progress))) return true;
-  if (await tx.streams.get(userId, stream.id)) return false;
-  throw new AppError('not_found', 'Stream not found');
-}
-
 async function store(tx: Stores, request: AppendRequest, now: number): Promise<Segment[]> {
   const { userId, conversationId } = request;
   const conversation = await tx.conversations.get(userId, conversationId);
@@ -250,38 +247,11 @@ async function store(tx: Stores, request: AppendRequest, now: number): Promise<S
   return segments;
 }
 
-async function findStream(tx: Stores, { userId, stream }: ConnectRequest): Promise<Stream | null> {
-  return stream === null ? null : tx.streams.byClientStream(userId, stream, CHANNEL);
-}
-
-async function openStream(
-  tx: Stores,
-  known: Stream | null,
-  request: ConnectRequest,
-  conversationId: string,
-  now: number,
-): Promise<Stream> {
-  if (known) {
-    await tx.streams.update(known.userId, known.id, { conversationId });
-    return { ...known, conversationId };
-  }
-  const { userId, stream: clientStream, source, deviceId } = request;
-  const stream: Stream = {
-    id: newId(now),
-    userId,
-    clientStream,
-    channel: CHANNEL,
-    conversationId,
-    source,
-    deviceId,
-    codec: request.format.codec,
-    anchorAt: null,
-    through: 0,
-    received: 0,
-    receivedSample: 0,
-  };
-  await tx.streams.insert(stream);
-  return stream;
+/** A title that its owner gave it while it was not done yet stays. */
+function withTitle(result: Result, conversation: Conversation | null): Result {
+  const title = conversation?.structured.title;
+  if (result.status === 'failed' || !title) return result;
+  return { ...result, structured: { ...result.structured, title } };
 }
 
 function endOfSpeech(conversation: Conversation | null, last: Segment | null): number | null {

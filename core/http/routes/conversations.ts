@@ -4,9 +4,11 @@ import type { Conversations } from '../../domain/conversations.ts';
 import { AppError } from '../../errors.ts';
 import type { Conversation, Segment, User } from '../../model.ts';
 import { ConversationJson, conversationJson } from '../conversation-json.ts';
+import { text } from '../fields.ts';
 import { boolean, instant, integer, listOf } from '../query.ts';
 import { type Route, route } from '../route.ts';
 
+const MAX_TITLE_CHARS = 500;
 const DEFAULT_LIMIT = 25;
 const MAX_LIMIT = 100;
 /** A transcript can be hundreds of kilobytes. */
@@ -23,7 +25,19 @@ const ListQuery = z.object({
   starred: boolean(),
 });
 
-/** Reading conversations. */
+const EditBody = z
+  .object({
+    title: text({ max: MAX_TITLE_CHARS }).exactOptional(),
+    discarded: z.boolean().exactOptional(),
+    starred: z.boolean().exactOptional(),
+    folder_id: text().nullable().exactOptional(),
+  })
+  .refine(body => Object.values(body).some(value => value !== undefined), {
+    message: 'At least one of: title, discarded, starred, folder_id',
+    params: { type: 'missing' },
+  });
+
+/** Reading, changing and deleting conversations. */
 export function conversationRoutes(conversations: Conversations): Route[] {
   /** Of several conversations at once: their segments, and what to call the speakers. */
   async function transcriptsOf(user: User, ids: string[]) {
@@ -84,6 +98,33 @@ export function conversationRoutes(conversations: Conversations): Route[] {
           found && !found.locked ? await present(user, [found], query.include_transcript ?? false) : [];
         if (!json) throw new AppError('not_found', 'Conversation not found');
         return json;
+      },
+    }),
+    route({
+      method: 'patch',
+      path: '/v1/dev/user/conversations/{conversation_id}',
+      summary: 'Change the title, the folder or the marks of a conversation',
+      scope: 'conversations:write',
+      params: z.object({ conversation_id: z.string() }),
+      query: z.object({}),
+      body: EditBody,
+      response: ConversationJson,
+      async handle({ principal: { user }, params, body: { folder_id: folderId, ...body } }) {
+        const changes = folderId === undefined ? body : { ...body, folderId };
+        return conversationJson(await conversations.edit(user.id, params.conversation_id, changes));
+      },
+    }),
+    route({
+      method: 'delete',
+      path: '/v1/dev/user/conversations/{conversation_id}',
+      summary: 'Delete a conversation with its transcript',
+      scope: 'conversations:write',
+      params: z.object({ conversation_id: z.string() }),
+      query: z.object({}),
+      response: z.object({ success: z.literal(true) }),
+      async handle({ principal: { user }, params }) {
+        await conversations.remove(user.id, params.conversation_id);
+        return { success: true as const };
       },
     }),
   ];

@@ -1,0 +1,41 @@
+/** What its owner changes in a conversation: each step inside a transaction of its caller. */
+import { AppError } from '../errors.ts';
+import type { Conversation } from '../model.ts';
+import type { Stores } from '../plugin.ts';
+import { isId } from './ids.ts';
+
+export interface ConversationEdit {
+  title?: string;
+  discarded?: boolean;
+  starred?: boolean;
+  /** Null: in no folder. */
+  folderId?: string | null;
+}
+
+/** The conversation as it is afterwards. `not_found` where it, or its folder, is not there; `locked`. */
+export async function editIn(
+  tx: Stores,
+  userId: string,
+  id: string,
+  { title, ...flags }: ConversationEdit,
+): Promise<Conversation> {
+  const found = await writable(tx, userId, id);
+  if (flags.folderId != null) throw new AppError('not_found', 'Folder not found'); // there are none yet
+  const patch = title === undefined ? flags : { ...flags, structured: { ...found.structured, title } };
+  if (!(await tx.conversations.update(userId, id, patch, found.status)))
+    throw new AppError('conflict', 'The conversation has just changed: try again.');
+  return { ...found, ...patch };
+}
+
+/** With its transcript. `not_found`, `locked`. */
+export async function removeIn(tx: Stores, userId: string, id: string): Promise<void> {
+  await writable(tx, userId, id);
+  await tx.conversations.remove(userId, id);
+}
+
+async function writable(tx: Stores, userId: string, id: string): Promise<Conversation> {
+  const found = isId(id) ? await tx.conversations.get(userId, id) : null;
+  if (!found) throw new AppError('not_found', 'Conversation not found');
+  if (found.locked) throw new AppError('locked', 'Conversation is locked');
+  return found;
+}
