@@ -3,6 +3,7 @@ import { createGate } from '../audio/gate.ts';
 import type { GrowingUtterance } from '../audio/utterance.ts';
 import type { StreamProgress } from '../model.ts';
 import type { VadProvider } from '../plugin.ts';
+import { cutBy } from './cut.ts';
 import type { Connection } from './parameters.ts';
 import { createTimeline } from './timeline.ts';
 
@@ -59,8 +60,11 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
   const { connection, stored, signal } = options;
   const timeline = createTimeline(stored, connection.from);
   const startSample = timeline.position;
-  const decoder = await createDecoder(connection.format);
   const detector = options.vad.open();
+  const decoder = await createDecoder(connection.format).catch(error => {
+    detector.close();
+    throw error;
+  });
   const pending: Pending[] = [];
   const counts = { messages: 0, held: 0, badFrames: 0 };
   const timeoutSamples = connection.timeoutMs * SAMPLES_PER_MS;
@@ -93,7 +97,7 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
       counts.held += 1;
       return;
     }
-    const { pcm, bad } = decoder.decode(bytes);
+    const { pcm, bad } = await decoder.decode(bytes);
     counts.badFrames += bad;
     const start = timeline.place(pcm.length);
     await begin(connection.recordedAt ?? options.now() - Math.round((start + pcm.length) / SAMPLES_PER_MS));
@@ -116,9 +120,15 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
     noticeSilence();
     const known = gate.position - start;
     if (known >= pcm.length) return;
-    await gate.push(pcm.subarray(known));
+    await unlessEnded(gate.push(pcm.subarray(known)));
     if (gate.speaking) quietFrom = gate.position;
     noticeSilence();
+  }
+
+  /** A detector that hangs does not hold up the end of its connection. */
+  async function unlessEnded(judged: Promise<void>) {
+    const cut = cutBy(signal);
+    await Promise.race([judged, cut.happened]).finally(cut.release);
   }
 
   function skipTo(sample: number) {

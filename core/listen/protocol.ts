@@ -45,10 +45,27 @@ export const ListenQuery = z.object({
   client_device_id: z.string().max(200).optional(),
   started_at: z.iso.datetime({ offset: true }).transform(Date.parse).optional(),
   stream: z.string().min(1).max(100).optional(),
-  from: integer.pipe(z.number().min(0)).optional(),
+  from: integer.pipe(z.number().min(0).max(Number.MAX_SAFE_INTEGER)).optional(),
   ack: z.enum(['enabled', 'disabled']).default('disabled'),
 });
 export type ListenQuery = z.infer<typeof ListenQuery>;
+
+/** Seconds since the beginning of a connection: none lasts longer than a year, and no calendar knows 1e300. */
+const seconds = z
+  .number()
+  .min(0)
+  .max(366 * 24 * 3600);
+
+const SuggestedSegment = z.object({
+  text: z.string().trim().min(1).max(10_000),
+  speaker: z.string().regex(/^SPEAKER_\d{1,4}$/),
+  speaker_id: z.number().int().optional(),
+  start: seconds,
+  end: seconds,
+  is_user: z.boolean().default(false),
+  person_id: z.string().nullish(),
+});
+export type SuggestedSegment = z.infer<typeof SuggestedSegment>;
 
 /** Text messages from the client. An unknown `type` is ignored and counted. */
 export const ClientMessage = z.discriminatedUnion('type', [
@@ -56,19 +73,7 @@ export const ClientMessage = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('suggested_transcript'),
     stt_provider: z.string().max(100),
-    segments: z
-      .array(
-        z.object({
-          text: z.string().trim().min(1).max(10_000),
-          speaker: z.string().regex(/^SPEAKER_\d{1,4}$/),
-          speaker_id: z.number().int().optional(),
-          start: z.number().min(0),
-          end: z.number().min(0),
-          is_user: z.boolean().default(false),
-          person_id: z.string().nullish(),
-        }),
-      )
-      .max(500),
+    segments: z.array(SuggestedSegment).max(500),
   }),
   z.object({ type: z.literal('gap'), ms: z.number().int().min(0).max(86_400_000) }),
 ]);

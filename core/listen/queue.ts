@@ -5,6 +5,8 @@ export interface Queue<T> extends AsyncIterable<T> {
   end(): void;
   /** Ends at once and forgets what waits. */
   clear(): void;
+  /** The newest item that waits. */
+  readonly last: T | undefined;
 }
 
 export function createQueue<T>(): Queue<T> {
@@ -25,6 +27,9 @@ export function createQueue<T>(): Queue<T> {
     clear() {
       items.length = 0;
       end();
+    },
+    get last() {
+      return items.at(-1);
     },
     async *[Symbol.asyncIterator]() {
       for (;;) {

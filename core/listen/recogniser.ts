@@ -1,7 +1,8 @@
-import { AppError, toAppError } from '../errors.ts';
+import { AppError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../model.ts';
 import type { SttSession, Transcript, Utterance } from '../plugin.ts';
+import { cutBy } from './cut.ts';
 import { chooseProviders, type NamedProvider } from './providers.ts';
 
 /** An utterance of which we are told when it has ended. */
@@ -54,7 +55,7 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
         return current;
       } catch (thrown) {
         signal.throwIfAborted();
-        failure = toAppError(thrown, 'upstream_error');
+        failure = engineError(thrown);
         log.warn({ provider: name, err: failure }, 'recogniser did not open');
       }
     }
@@ -96,7 +97,7 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
         return;
       } catch (thrown) {
         signal.throwIfAborted();
-        const error = toAppError(thrown, 'upstream_error');
+        const error = engineError(thrown);
         await drop();
         const pause = RETRY_PAUSES_MS[failures];
         if (pause === undefined) throw error;
@@ -109,6 +110,12 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
   }
 
   return { open: async () => (await open()).name, transcribe, close: drop };
+}
+
+/** What is not said in our words is for the log: the client sees this. */
+function engineError(thrown: unknown): AppError {
+  if (thrown instanceof AppError && thrown.expose) return thrown;
+  return new AppError('upstream_error', 'The speech recogniser failed', { cause: thrown });
 }
 
 /** An engine that neither opens nor fails has failed; nobody waits for it once `signal` is aborted. */
@@ -131,26 +138,6 @@ async function answered(
     clearTimeout(timer);
     cut.release();
   }
-}
-
-/**
- * An end by `signal`, or of our own making. Released when it is over, it leaves nothing behind on `signal`: that one
- * lives as long as the connection, and `AbortSignal.any` would keep each of thousands of utterances with it.
- */
-function cutBy(signal: AbortSignal) {
-  const cut = new AbortController();
-  const { promise: happened, reject } = Promise.withResolvers<never>();
-  happened.catch(() => {});
-  const pass = () => cut.abort(signal.reason);
-  cut.signal.addEventListener('abort', () => reject(cut.signal.reason), { once: true });
-  signal.addEventListener('abort', pass, { once: true });
-  if (signal.aborted) pass();
-  return {
-    signal: cut.signal,
-    abort: (reason: AppError) => cut.abort(reason),
-    happened,
-    release: () => signal.removeEventListener('abort', pass),
-  };
 }
 
 /** The final pieces of one utterance; throws `timeout` when an ended utterance brings nothing more for too long. */

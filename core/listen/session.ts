@@ -1,3 +1,4 @@
+import { SAMPLE_RATE } from '../audio/pcm.ts';
 import type { Conversations, Piece } from '../domain/conversations.ts';
 import { outcomeOf, toAppError } from '../errors.ts';
 import type { EventBus } from '../events.ts';
@@ -7,7 +8,7 @@ import type { VadProvider } from '../plugin.ts';
 import { createHearing, type Pending } from './hearing.ts';
 import type { Inbox } from './inbox.ts';
 import { type Connection, Refusal } from './parameters.ts';
-import { CLOSE, ClientMessage, KEEP_ALIVE_BYTES } from './protocol.ts';
+import { CLOSE, ClientMessage, KEEP_ALIVE_BYTES, type SuggestedSegment } from './protocol.ts';
 import { createQueue } from './queue.ts';
 import type { Recogniser, RecogniserEvents } from './recogniser.ts';
 import { createThread, type Send } from './thread.ts';
@@ -73,7 +74,7 @@ export async function runSession(
     maxQueuedBytes: deps.maxQueuedBytes,
     signal,
     onUtterance: entry => tasks.push({ kind: 'utterance', entry }),
-    onSilence: () => tasks.push({ kind: 'finish' }),
+    onSilence: pushFinish,
     onAnchor: at => conversations.anchor(userId, stream.id, at),
   });
   const recogniser = deps.recogniser(connection, signal, {
@@ -99,6 +100,11 @@ export async function runSession(
     Math.min(connection.timeoutMs / 4, TOUCH_MS),
   );
 
+  /** Ending twice in a row is ending once: a client may ask as often as it likes. */
+  function pushFinish() {
+    if (tasks.last?.kind !== 'finish') tasks.push({ kind: 'finish' });
+  }
+
   async function takeIn() {
     for await (const message of inbox) {
       if (message === 'quiet') await hearing.flush();
@@ -122,10 +128,11 @@ export async function runSession(
   async function obey(message: ClientMessage) {
     if (message.type === 'gap') return hearing.gap(message.ms);
     if (message.type === 'finish_conversation') {
+      if (connection.customStt) return thread.finish(); // suggestions do not pass through the tasks
       await hearing.flush();
-      return tasks.push({ kind: 'finish' });
+      return pushFinish();
     }
-    if (connection.customStt) return storeSuggestion(message);
+    if (connection.customStt) return storeSuggestion(message.stt_provider, message.segments);
     send({
       type: 'error',
       code: 'invalid_message',
@@ -134,18 +141,20 @@ export async function runSession(
   }
 
   /** Suggested times count from the connection's first audio sample, or without audio from `ready`. */
-  async function storeSuggestion(message: ClientMessage & { type: 'suggested_transcript' }) {
+  async function storeSuggestion(sttProvider: string, segments: SuggestedSegment[]) {
+    if (segments.length === 0) return;
     await hearing.begin(readyAt);
     const zero = hearing.timeOf(hearing.startSample);
-    const pieces = message.segments.map(segment => ({
+    const pieces = segments.map(segment => ({
       text: segment.text,
       startAt: zero + segment.start * 1000,
       endAt: zero + segment.end * 1000,
       speaker: segment.speaker,
       isUser: segment.is_user,
-      sttProvider: message.stt_provider,
+      sttProvider,
     }));
-    await store(pieces, hearing.startSample);
+    const firstStart = Math.min(...segments.map(({ start }) => start));
+    await store(pieces, hearing.startSample + Math.floor(firstStart * SAMPLE_RATE));
   }
 
   async function giveOut() {
@@ -172,23 +181,28 @@ export async function runSession(
     const { utterance } = entry;
     await thread.ensure(utterance.startSample);
     await thread.touch();
-    try {
-      for await (const { piece, provider } of recogniser.transcribe(utterance)) {
-        entry.committed = piece.endSample;
-        const startAt = hearing.timeOf(piece.startSample);
-        const endAt = hearing.timeOf(piece.endSample);
-        const speaker = piece.speaker ?? 'SPEAKER_00';
-        await store(
-          [{ text: piece.text, startAt, endAt, speaker, sttProvider: provider }],
-          utterance.startSample,
-        );
-        utterance.release(piece.endSample);
-      }
-    } catch (error) {
-      sttFailed(error);
+    for await (const { piece, provider } of heard(utterance)) {
+      entry.committed = piece.endSample;
+      const startAt = hearing.timeOf(piece.startSample);
+      const endAt = hearing.timeOf(piece.endSample);
+      const speaker = piece.speaker ?? 'SPEAKER_00';
+      await store(
+        [{ text: piece.text, startAt, endAt, speaker, sttProvider: provider }],
+        utterance.startSample,
+      );
+      utterance.release(piece.endSample);
     }
     hearing.settle(entry);
     await storeProgress();
+  }
+
+  /** Only the recogniser's own failures are told as such: what fails in storing a piece does not pass through here. */
+  async function* heard(utterance: Pending['utterance']) {
+    try {
+      yield* recogniser.transcribe(utterance);
+    } catch (error) {
+      sttFailed(error);
+    }
   }
 
   async function store(pieces: Piece[], sample: number) {
@@ -233,10 +247,12 @@ export async function runSession(
     throw new Refusal(CLOSE.failed, 'stt_failed');
   }
 
-  signal.addEventListener('abort', () => {
+  const abandon = () => {
     inbox.clear();
     tasks.clear();
-  });
+  };
+  signal.addEventListener('abort', abandon);
+  if (signal.aborted) abandon(); // while it was being set up
   const guard = (loop: Promise<void>) =>
     loop.catch(error => {
       failed.abort(error);

@@ -4,7 +4,7 @@ import { type Credentials, type Principal, requireScope } from '../domain/creden
 import { AppError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../model.ts';
-import { createInbox } from './inbox.ts';
+import { createInbox, type Inbox } from './inbox.ts';
 import { parseConnection, queryOf, Refusal } from './parameters.ts';
 import { CLOSE } from './protocol.ts';
 import { runSession, type SessionDeps } from './session.ts';
@@ -41,6 +41,7 @@ interface ListenOptions {
 
 /** Browsers cannot send the header: they connect here, and their first message is the credential. */
 const WEB_PATH = '/v4/web/listen';
+const STOPPING = 'server is stopping';
 const AUTH_WAIT_MS = 5000;
 /** Unanswered pings after which the peer counts as gone. */
 const MISSED_PONGS = 2;
@@ -62,8 +63,11 @@ export function createListen(options: ListenOptions): Listen {
   const { credentials, limits, clock, log } = options;
   const live = new Set<Live>();
   let connections = 0;
+  const logins = new Set<Inbox>();
+  let stopping = false;
 
   async function authorize(request: IncomingMessage) {
+    if (stopping) throw new AppError('unavailable', STOPPING);
     if (live.size >= limits.maxConnections)
       throw new AppError('unavailable', 'Too many live connections on this server (listen.maxConnections)');
     if (new URL(request.url ?? '/', 'http://localhost').pathname === WEB_PATH) return null;
@@ -75,13 +79,18 @@ export function createListen(options: ListenOptions): Listen {
     const { uid } = queryOf(request);
     if (uid !== undefined && uid !== principal.user.id)
       throw new AppError('forbidden', "uid is not this credential's user");
-    const mine = [...live].filter(entry => entry.userId === principal.user.id).length;
+    checkRoom(principal.user.id);
+    return principal;
+  }
+
+  /** Asked before the upgrade, for a proper refusal, and again after it: many may have come in between. */
+  function checkRoom(userId: string) {
+    const mine = [...live].filter(entry => entry.userId === userId).length;
     if (mine >= limits.maxConnectionsPerUser)
       throw new AppError(
         'rate_limited',
         'Too many live connections of this user (listen.maxConnectionsPerUser)',
       );
-    return principal;
   }
 
   async function accept(socket: WebSocket, request: IncomingMessage, principal: Principal | null) {
@@ -111,10 +120,12 @@ export function createListen(options: ListenOptions): Listen {
     socket: WebSocket,
     request: IncomingMessage,
     { user, keyId }: Principal,
-    inbox: ReturnType<typeof createInbox>,
+    inbox: Inbox,
     send: Send,
     socketLog: Log,
   ) {
+    if (stopping) throw new Refusal(CLOSE.restarting, STOPPING);
+    checkRoom(user.id);
     const connection = parseConnection(request, user.id, keyId ?? 'token', clock.now());
     const streamKey = connection.stream === null ? null : `${user.id} ${connection.stream}`;
     const halt = new AbortController();
@@ -155,11 +166,10 @@ export function createListen(options: ListenOptions): Listen {
     clearTimeout(timer);
   }
 
-  async function webLogin(request: IncomingMessage, inbox: ReturnType<typeof createInbox>, send: Send) {
-    const timer = setTimeout(() => inbox.clear(), AUTH_WAIT_MS);
+  async function webLogin(request: IncomingMessage, inbox: Inbox, send: Send) {
+    const token = await firstToken(inbox);
+    if (stopping) throw new Refusal(CLOSE.restarting, STOPPING);
     try {
-      const first = await inbox[Symbol.asyncIterator]().next();
-      const token = first.done || first.value === 'quiet' ? null : tokenOf(first.value.bytes);
       if (token === null)
         throw new AppError('unauthorized', 'The first message must be {"type":"auth","token":…}');
       const principal = permitted(await credentials.token(token), request);
@@ -167,9 +177,21 @@ export function createListen(options: ListenOptions): Listen {
       return principal;
     } catch (error) {
       send({ type: 'auth_response', success: false });
-      throw new Refusal(CLOSE.policy, error instanceof AppError ? error.message : 'authentication failed');
+      if (!(error instanceof AppError) || error.retryable) throw error; // no fault of the credential
+      throw new Refusal(CLOSE.policy, error.message);
+    }
+  }
+
+  /** Null: the first message is none, or did not come in time. */
+  async function firstToken(inbox: Inbox): Promise<string | null> {
+    const timer = setTimeout(inbox.clear, AUTH_WAIT_MS);
+    logins.add(inbox);
+    try {
+      const first = await inbox[Symbol.asyncIterator]().next();
+      return first.done || first.value === 'quiet' ? null : tokenOf(first.value.bytes);
     } finally {
       clearTimeout(timer);
+      logins.delete(inbox);
     }
   }
 
@@ -205,8 +227,10 @@ export function createListen(options: ListenOptions): Listen {
     authorize,
     accept,
     async stop(deadlineMs) {
+      stopping = true;
+      for (const inbox of logins) inbox.clear();
       const all = [...live];
-      for (const entry of all) entry.letGo(CLOSE.restarting, 'server is stopping');
+      for (const entry of all) entry.letGo(CLOSE.restarting, STOPPING);
       await Promise.all(all.map(entry => endWithin(entry, deadlineMs)));
     },
   };
@@ -214,6 +238,14 @@ export function createListen(options: ListenOptions): Listen {
 
 function refuse(socket: WebSocket, error: unknown, log: Log) {
   if (error instanceof Refusal) return closeSocket(socket, error.closeCode, error.message);
+  if (error instanceof AppError && error.code === 'unsupported_media') {
+    log.warn({ err: error }, 'a codec is not installed');
+    return closeSocket(socket, CLOSE.unsupportedAudio, error.message);
+  }
+  if (error instanceof AppError && error.expose && error.retryable) {
+    log.warn({ err: error }, 'connection cannot be served now');
+    return closeSocket(socket, CLOSE.tryLater, error.message);
+  }
   log.error({ err: error }, 'connection failed');
   closeSocket(socket, CLOSE.failed, 'internal error');
 }

@@ -43,8 +43,17 @@ export function createThread(options: ThreadOptions): Thread {
   /** Conversations whose end this client is still to be told of. */
   const awaited = new Set([options.first.id]);
 
+  let opening: Promise<Conversation> | null = null;
+
   async function ensure(sample: number) {
     if (current) return current;
+    opening ??= openNext(sample).finally(() => {
+      opening = null;
+    });
+    return opening;
+  }
+
+  async function openNext(sample: number) {
     beganAtSample = sample;
     current = await conversations.open({
       userId,

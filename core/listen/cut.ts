@@ -1,0 +1,20 @@
+/**
+ * An end by `signal`, or of our own making. Released when it is over, it leaves nothing behind on `signal`: that one
+ * lives as long as the connection, and `AbortSignal.any` would keep each of thousands of utterances with it.
+ * `happened` never resolves; it rejects with the reason.
+ */
+export function cutBy(signal: AbortSignal) {
+  const cut = new AbortController();
+  const { promise: happened, reject } = Promise.withResolvers<never>();
+  happened.catch(() => {});
+  const pass = () => cut.abort(signal.reason);
+  cut.signal.addEventListener('abort', () => reject(cut.signal.reason), { once: true });
+  signal.addEventListener('abort', pass, { once: true });
+  if (signal.aborted) pass();
+  return {
+    signal: cut.signal,
+    abort: (reason: Error) => cut.abort(reason),
+    happened,
+    release: () => signal.removeEventListener('abort', pass),
+  };
+}

@@ -1,0 +1,129 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import test from 'ava';
+import { samplesToBytes } from '../../../core/audio/pcm.ts';
+import { countingStt, type House, openHouse } from '../../helpers/house.ts';
+import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
+import { join as joined, silence, speech } from '../../helpers/sound.ts';
+
+const PCM = { codec: 'pcm16', sample_rate: 16000, conversation_timeout: 600 };
+const LIST = '/v1/dev/user/conversations?include_transcript=true';
+
+const say = (client: ListenClient, message: unknown) => client.socket.send(JSON.stringify(message));
+const send = (client: ListenClient, samples: Int16Array) => client.socket.send(samplesToBytes(samples));
+
+const suggest = (client: ListenClient, text: string, start: number, end: number) =>
+  say(client, {
+    type: 'suggested_transcript',
+    stt_provider: 'phone',
+    segments: [{ text, speaker: 'SPEAKER_00', start, end }],
+  });
+
+/** With a detector and a recogniser that break. */
+function stuckEars(detector: 'hangs' | 'fails-once') {
+  const use = join(import.meta.dirname, '../../fixtures/plugins/stuck-ears.ts');
+  return { stt: ['stuck-ears'], plugins: { 'stuck-ears': { use, detector } } };
+}
+
+async function texts(house: House): Promise<string[][]> {
+  const { status, body } = await house.get(LIST);
+  if (status !== 200) throw new Error(`${status} ${JSON.stringify(body)}`);
+  const list = body as { transcript_segments: { text: string }[] }[];
+  return list.map(({ transcript_segments: segments }) => segments.map(({ text }) => text)).reverse();
+}
+
+test('a detector that hangs does not hold up the end of its connection, and no vendor is quoted', async t => {
+  const house = await openHouse(t, stuckEars('hangs'));
+  const client = await connectListen(house.url, house.key, PCM);
+  send(client, speech('budget'));
+  const failed = await client.until('service_status', event => event.status === 'stt_failed');
+  t.like(failed, { outcome: 'upstream_error', retryable: true });
+  t.notRegex(JSON.stringify(client.events), /vendor|sk-123/);
+  t.is((await client.closed).code, 1011);
+});
+
+test('a detector that fails ends the connection, which may come again at once and loses nothing', async t => {
+  const house = await openHouse(t, stuckEars('fails-once'));
+  const query = { ...PCM, stream: 'recording', client_device_id: 'pendant' };
+  const first = await connectListen(house.url, house.key, query);
+  send(first, speech('budget'));
+  t.deepEqual(await first.closed, { code: 1013, reason: 'The detector fell over' });
+  const second = await connectListen(house.url, house.key, query);
+  t.is((await second.until('conversation_session')).received, 0);
+  second.socket.close();
+});
+
+test('a database that fails is not told as a failure of the recogniser', async t => {
+  const house = await openHouse(t, countingStt());
+  const client = await connectListen(house.url, house.key, PCM);
+  await client.until('service_status', event => event.status === 'ready');
+  const database = new DatabaseSync(join(house.dataDir, 'earshot.db'));
+  database.exec('alter table segments rename to lost');
+  send(client, joined(speech('budget'), silence(1)));
+  t.is((await client.closed).code, 1013);
+  database.exec('alter table lost rename to segments');
+  database.close();
+  const states = client.events.flatMap(event => (event.type === 'service_status' ? [event.status] : []));
+  t.is(states.at(-1), 'ready');
+});
+
+test('times that no calendar has are refused, and the conversations can still be read', async t => {
+  const house = await openHouse(t, countingStt());
+  const client = await connectListen(house.url, house.key, { ...PCM, custom_stt: 'enabled' });
+  suggest(client, 'beyond', 1e13, 1e13);
+  t.is((await client.until('error')).code, 'invalid_message');
+  suggest(client, 'within', 1, 2);
+  say(client, { type: 'finish_conversation' });
+  await client.until('memory_created');
+  t.deepEqual(await texts(house), [['within']]);
+  client.socket.close();
+});
+
+test('suggested transcripts stay on their side of the end of a conversation', async t => {
+  const house = await openHouse(t, countingStt());
+  const client = await connectListen(house.url, house.key, { ...PCM, custom_stt: 'enabled' });
+  for (let at = 0; at < 5; at++) {
+    suggest(client, `number ${at}`, at, at + 1);
+    say(client, { type: 'finish_conversation' });
+  }
+  const created = () => client.events.filter(event => event.type === 'memory_created');
+  await client.until('memory_created', () => created().length === 5);
+  t.deepEqual(await texts(house), [['number 0'], ['number 1'], ['number 2'], ['number 3'], ['number 4']]);
+  const sessions = client.events.flatMap(it =>
+    it.type === 'conversation_session' ? [it.conversation_id] : [],
+  );
+  t.deepEqual([...new Set(sessions)], sessions, 'each conversation is told once');
+  client.socket.close();
+});
+
+test('a browser that has not logged in yet is closed with 1012 when the server stops', async t => {
+  const house = await openHouse(t, countingStt());
+  const client = await connectListen(house.url, null, PCM, '/v4/web/listen');
+  const stopped = house.app.stop();
+  t.is((await client.closed).code, 1012);
+  await stopped;
+});
+
+test('many who connect at the same moment are not more than configured', async t => {
+  const house = await openHouse(t, { ...countingStt(), listen: { maxConnectionsPerUser: 3 } });
+  const attempts = await Promise.allSettled(
+    Array.from({ length: 12 }, (_, n) =>
+      connectListen(house.url, house.key, { ...PCM, client_device_id: n }),
+    ),
+  );
+  const clients = attempts.flatMap(attempt => (attempt.status === 'fulfilled' ? [attempt.value] : []));
+  const outcomes = await Promise.all(
+    clients.map(client =>
+      Promise.race([
+        client.until('conversation_session').then(() => 'served'),
+        client.closed.then(({ code }) => code),
+      ]).catch(async () => (await client.closed).code),
+    ),
+  );
+  t.is(outcomes.filter(outcome => outcome === 'served').length, 3, String(outcomes));
+  t.true(
+    outcomes.every(outcome => outcome === 'served' || outcome === 1013),
+    String(outcomes),
+  );
+  for (const client of clients) client.socket.close();
+});
