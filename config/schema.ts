@@ -37,7 +37,7 @@ export const ConfigSchema = z.strictObject({
     .string()
     .min(1)
     .default('sql')
-    .describe('Storage backend: sql (SQLite), or the name of a plugin of your own'),
+    .describe('Storage backend: sql (SQLite or Postgres), or the name of a plugin of your own'),
   stt: z
     .array(z.string())
     .default(['sherpa-onnx', 'pocketsphinx'])

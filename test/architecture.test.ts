@@ -100,7 +100,7 @@ const OWNED_WORDS: { what: string; pattern: RegExp; among?: string; owners: stri
 /** Packages with one owner. */
 const OWNED_PACKAGES: { pattern: RegExp; owners: string[] }[] = [
   { pattern: /^(koa|koa-.*|@koa\/.*)$/, owners: ['core/http/**'] },
-  { pattern: /^(knex|objection|better-sqlite3)(\/.*)?$/, owners: ['plugins/storage/**'] },
+  { pattern: /^(knex|objection|better-sqlite3|pg)(\/.*)?$/, owners: ['plugins/storage/**'] },
   { pattern: /(noble|bluetooth-hci-socket)/, owners: ['bridge/radio.ts'] },
   { pattern: /^(tsyringe|reflect-metadata)$/, owners: ['core/app.ts'] },
   { pattern: /^(node:)?process$/, owners: [] }, // it would hide process.env and process.exit

@@ -56,7 +56,7 @@ export function createAccess(
 
   /** What the database reports about itself, in our words. Anything else is passed on as it is. */
   function translate(verb: string, cause: unknown, conflict = `${verb}: it exists already`): unknown {
-    const { place, fault } = dialect;
+    const { place, fault, explain } = dialect;
     switch (fault(cause)) {
       case 'duplicate':
         return error('conflict', conflict, { cause });
@@ -71,6 +71,13 @@ export function createAccess(
             retryAfter: 1,
           },
         );
+      case 'unreachable':
+        return error('unavailable', `The ${place} cannot be reached: ${explain(cause)}`, {
+          cause,
+          retryAfter: 5,
+        });
+      case 'refused':
+        return error('config_error', `The ${place} refuses Earshot: ${explain(cause)}`, { cause });
       case 'full':
         return error('unavailable', `No space left for the ${place}`, { cause });
       case 'damaged':

@@ -3,13 +3,18 @@ import type { Knex } from 'knex';
 import type { Clock, Job } from '../../../core/model.ts';
 import type { JobStore } from '../../../core/plugin.ts';
 import type { Access } from './access.ts';
+import type { Dialect } from './dialect.ts';
 import { type JobRow, Jobs } from './models.ts';
 
 /**
  * A job is a row until it is done. While it is leased it cannot be claimed before `due_at`; asked for again
  * meanwhile, it remembers that in `again_at` and is set free, instead of removed, when it is done.
  */
-export function jobStore({ read, write, atomic }: Access, clock: Clock): JobStore {
+export function jobStore(
+  { read, write, atomic }: Access,
+  clock: Clock,
+  { locksRows }: Pick<Dialect, 'locksRows'>,
+): JobStore {
   /** Every verb of a claimed job acts on this: a lease that has changed hands matches nothing. */
   function leased(db: Knex, { id, lease }: Job) {
     return Jobs.query(db).where({ id, lease, state: 'open' });
@@ -28,15 +33,18 @@ export function jobStore({ read, write, atomic }: Access, clock: Clock): JobStor
           .where('due_at', '<=', now)
           .orderBy(['due_at', 'id'])
           .limit(limit);
-        const rows = await Jobs.query(db)
+        const claimed = Jobs.query(db)
           .patch({
             lease: randomUUID(),
             dueAt: now + leaseMs,
             againAt: null,
             attempts: db.raw('attempts + 1'),
           })
-          .whereIn('id', due)
           .returning('*');
+        // as an array: where Postgres joins the rows instead, it may look for them again and again, past the limit
+        if (locksRows) claimed.whereRaw('id = any(array(?))', [due.forUpdate().skipLocked()]);
+        else claimed.whereIn('id', due);
+        const rows = await claimed;
         return rows.map(toJob).sort((a, b) => a.runAt - b.runAt || (a.id < b.id ? -1 : 1));
       }),
     extend: (job, until) =>

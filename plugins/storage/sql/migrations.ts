@@ -66,7 +66,7 @@ export function createMigrator(
     return { from, to, backup };
   }
 
-  async function backUp(version: number): Promise<string> {
+  async function backUp(version: number): Promise<string | null> {
     const time = new Date(clock.now()).toISOString().replaceAll(/[-:.]/g, '');
     try {
       return await dialect.backup(`${time}-v${version}`);

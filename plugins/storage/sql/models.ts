@@ -14,11 +14,15 @@ interface Shape {
   json?: string[];
   /** Properties that come back as 0 and 1 where the database has no booleans. */
   booleans?: string[];
+  /** Properties that are numbers with a fraction. All others are whole, instants too, and are rounded. */
+  fractions?: string[];
   /** Columns made from the row for queries only: never read back. */
   derived?: (row: Pojo) => Pojo;
 }
 
-function table<Row extends object>({ name, id, json = [], booleans = [], derived = () => ({}) }: Shape) {
+function table<Row extends object>(shape: Shape) {
+  const { name, id, json = [], booleans = [], fractions = [], derived = () => ({}) } = shape;
+
   class Table extends Model {
     static override tableName = name;
     static override idColumn = id;
@@ -35,7 +39,10 @@ function table<Row extends object>({ name, id, json = [], booleans = [], derived
     }
 
     override $formatDatabaseJson(row: Pojo): Pojo {
-      return super.$formatDatabaseJson({ ...row, ...derived(row) });
+      const columns: Pojo = { ...row, ...derived(row) };
+      for (const [property, value] of Object.entries(columns))
+        if (typeof value === 'number' && !fractions.includes(property)) columns[property] = Math.round(value);
+      return super.$formatDatabaseJson(columns);
     }
   }
   return Table as Pick<typeof Model, keyof typeof Model> as RowClass<Row>; // objection fills the columns in
@@ -53,7 +60,12 @@ export const Conversations = table<Conversation>({
   derived: row => ('structured' in row ? { category: row.structured.category } : {}),
 });
 
-export const Segments = table<Segment>({ name: 'segments', id: ['user_id', 'id'], booleans: ['isUser'] });
+export const Segments = table<Segment>({
+  name: 'segments',
+  id: ['user_id', 'id'],
+  booleans: ['isUser'],
+  fractions: ['start', 'end'],
+});
 
 export const Streams = table<Stream>({ name: 'streams', id: ['user_id', 'id'] });
 

@@ -51,7 +51,9 @@ export function openSqlite(file: string, context: SqliteContext, busyMs: number 
     place: `database ${file}`,
     writer,
     reader,
+    locksRows: false, // nobody else writes meanwhile
     fault,
+    explain: reasonOf,
     backup: label => backUp(writer, file, label),
     async close() {
       await reader.destroy();
@@ -67,9 +69,12 @@ function createPrivate(file: string, { error }: SqliteContext): void {
     closeSync(openSync(file, 'a', 0o600));
     chmodSync(file, 0o600);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw error('config_error', `Cannot open the database ${file}: ${reason}`, { cause });
+    throw error('config_error', `Cannot open the database ${file}: ${reasonOf(cause)}`, { cause });
   }
+}
+
+function reasonOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
 function connect(

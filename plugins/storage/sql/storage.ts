@@ -28,7 +28,7 @@ export async function createStorage(
     streams: streamStore(access),
     claims: claimStore(access),
     people: personStore(access),
-    jobs: jobStore(access, context.clock),
+    jobs: jobStore(access, context.clock, dialect),
     pluginState: pluginStateStore(access, context.error),
   });
   const { outside, transaction } = createAccess(dialect, context, storesOn);

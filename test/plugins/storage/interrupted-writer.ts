@@ -1,14 +1,17 @@
 /**
  * A process for the test to kill: it commits one user, begins a transaction with a second one, says so, and stays.
- * Usage: node interrupted-writer.ts <database file>
+ * Usage: node interrupted-writer.ts <database file, or address of a Postgres database>
  */
 
 import { user } from '../../conformance/storage-rows.ts';
+import { openPostgresStorage } from '../../helpers/postgres.ts';
 import { openStorage } from '../../helpers/storage.ts';
 
-const [file] = process.argv.slice(2);
-if (!file) throw new Error('which database file?');
-const { storage } = await openStorage(file);
+const [database] = process.argv.slice(2);
+if (!database) throw new Error('which database?');
+const { storage } = database.startsWith('postgres:')
+  ? await openPostgresStorage(database)
+  : await openStorage(database);
 await storage.users.insert(user('committed'));
 await storage.transaction('interrupted', async tx => {
   await tx.users.insert(user('uncommitted'));
