@@ -27,7 +27,7 @@ import { createRecogniser } from './listen/recogniser.ts';
 import { createListen, type Listen } from './listen/socket.ts';
 import type { Log } from './log.ts';
 import type { Clock } from './model.ts';
-import { createFinish } from './pipeline/finish.ts';
+import { createFinish, createGivenUp } from './pipeline/finish.ts';
 import type { Storage } from './plugin.ts';
 import { createPluginHost, type PluginHost } from './plugin-host.ts';
 import { version } from './version.ts';
@@ -180,12 +180,11 @@ export async function createApp({
     const answering = await serveControl(control, container.resolve(TOKENS.commands), log);
     closers.push(() => answering.close());
     const jobs = container.resolve(TOKENS.jobs);
+    const conversations = container.resolve(TOKENS.conversations);
     jobs.handle(
       FINISH_JOB,
-      createFinish({
-        conversations: container.resolve(TOKENS.conversations),
-        log: log.child({ part: 'finish' }),
-      }),
+      createFinish({ conversations, log: log.child({ part: 'finish' }) }),
+      createGivenUp(conversations),
     );
     jobs.start();
     closers.push(() => jobs.stop());

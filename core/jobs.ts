@@ -17,8 +17,14 @@ type JobResult = void | { again: number } | { commit: (tx: Stores) => Promise<vo
  */
 export type JobHandler = (job: Job, signal: AbortSignal) => Promise<JobResult>;
 
+/**
+ * Told that a job will not be run again: its last attempt failed, or the process ended during each of them. The job
+ * is given up only when this has resolved.
+ */
+type GivenUp = (job: Job) => Promise<void>;
+
 export interface Jobs {
-  handle(kind: string, handler: JobHandler): void;
+  handle(kind: string, handler: JobHandler, givenUp?: GivenUp): void;
   start(): void;
   /** Says that a job may have become due: look now, not at the next turn. */
   poke(): void;
@@ -52,7 +58,7 @@ interface Parts extends Partial<JobLimits> {
 /** Runs the stored jobs of the kinds that have a handler; others stay for whoever has one. */
 export function createJobs({ storage, clock, log, random = Math.random, ...limits }: Parts): Jobs {
   const { leaseMs, maxRunning, pollMs, stopMs } = { ...LIMITS, ...limits };
-  const handlers = new Map<string, JobHandler>();
+  const handlers = new Map<string, { run: JobHandler; givenUp: GivenUp | undefined }>();
   const running = new Set<Promise<void>>();
   const stopping = new AbortController();
   let wake = new AbortController();
@@ -112,7 +118,7 @@ export function createJobs({ storage, clock, log, random = Math.random, ...limit
     if (job.attempts > MAX_ATTEMPTS) return await giveUp(job, 'the process ended during each of its runs');
     const lease = holdLease(job, leasedUntil);
     const signal = AbortSignal.any([stopping.signal, lease.lost]);
-    const finish = await (async () => handler(job, signal))().then(
+    const finish = await (async () => handler.run(job, signal))().then(
       result => () => conclude(job, result),
       error => () => fail(job, error),
     );
@@ -191,6 +197,7 @@ export function createJobs({ storage, clock, log, random = Math.random, ...limit
 
   async function giveUp(job: Job, reason: string, thrown?: unknown): Promise<void> {
     log.error({ err: thrown, kind: job.kind, job: job.id, attempt: job.attempts, reason }, 'job given up');
+    await handlers.get(job.kind)?.givenUp?.(job);
     await storage.jobs.dead(job, reason);
   }
 
@@ -199,8 +206,8 @@ export function createJobs({ storage, clock, log, random = Math.random, ...limit
   }
 
   return {
-    handle(kind, handler) {
-      handlers.set(kind, handler);
+    handle(kind, run, givenUp) {
+      handlers.set(kind, { run, givenUp });
       poke();
     },
     start() {

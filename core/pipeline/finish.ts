@@ -4,7 +4,6 @@ import { silenceEnd } from '../domain/lifecycle.ts';
 import type { JobHandler } from '../jobs.ts';
 import type { Log } from '../log.ts';
 import type { Conversation, Job, Segment, Structured } from '../model.ts';
-import { MAX_ATTEMPTS } from '../retry.ts';
 import { structure as countWords } from './structure.ts';
 
 const Payload = z.object({ userId: z.string(), conversationId: z.string() });
@@ -18,7 +17,7 @@ export type Structure = (
 /**
  * The job that follows a conversation to its end: waits for its silence, then makes its structure. Each step is one
  * transaction that counts once, so a run that was cut off anywhere is simply run again. While the structure fails the
- * conversation is `processing`; after the last attempt it is `failed`, and its transcript stays.
+ * conversation is `processing`.
  */
 export function createFinish({
   conversations,
@@ -29,18 +28,12 @@ export function createFinish({
   log: Log;
   structure?: Structure;
 }): JobHandler {
-  async function process(job: Job, conversation: Conversation, signal: AbortSignal): Promise<void> {
+  async function process(conversation: Conversation, signal: AbortSignal): Promise<void> {
     const { userId, id, language } = conversation;
-    try {
-      const segments = await conversations.segments(userId, [id]);
-      const structured = await structure(segments, { language });
-      signal.throwIfAborted();
-      await conversations.complete(userId, id, structured);
-    } catch (error) {
-      signal.throwIfAborted(); // stopped, not failed: another run does it
-      if (job.attempts >= MAX_ATTEMPTS) await conversations.fail(userId, id);
-      throw error;
-    }
+    const segments = await conversations.segments(userId, [id]);
+    const structured = await structure(segments, { language });
+    signal.throwIfAborted(); // stopped: another run does it
+    await conversations.complete(userId, id, structured);
   }
 
   return async (job, signal) => {
@@ -50,6 +43,14 @@ export function createFinish({
     if (conversation?.status === 'in_progress') return { again: silenceEnd(conversation) };
     if (conversation?.status !== 'processing') return;
     log.debug({ conversation: conversation.id }, 'making the structure of a conversation');
-    await process(job, conversation, signal);
+    await process(conversation, signal);
+  };
+}
+
+/** What becomes of a conversation whose job is given up: it is `failed`, and its transcript stays. */
+export function createGivenUp(conversations: Conversations): (job: Job) => Promise<void> {
+  return async job => {
+    const { userId, conversationId } = Payload.parse(job.payload);
+    await conversations.fail(userId, conversationId);
   };
 }

@@ -180,7 +180,8 @@ test('a job asked for while it runs is run once more', async t => {
 test('a job that fails is tried again after growing waits, and given up after the last', async t => {
   const { clock, storage, jobs, enqueue } = await setUp(t);
   const hand = handHeld();
-  jobs.handle('work', hand.handler);
+  const givenUp: string[] = [];
+  jobs.handle('work', hand.handler, async ({ key }) => void givenUp.push(key));
   await enqueue('k');
   jobs.start();
   for (let failures = 1; failures < MAX_ATTEMPTS; failures++) {
@@ -193,7 +194,9 @@ test('a job that fails is tried again after growing waits, and given up after th
     jobs.poke();
   }
   (await hand.run(MAX_ATTEMPTS - 1)).end.reject(new Error('still no answer'));
+  t.deepEqual(givenUp, []);
   await nextDue(storage, null);
+  t.deepEqual(givenUp, ['k']);
 });
 
 test('a failing side that asks for a pause gets it', async t => {
@@ -225,10 +228,12 @@ test('a job whose process died during each of its runs is given up, not run', as
     clock.advance(LEASE_MS);
   }
   const hand = handHeld();
-  jobs.handle('work', hand.handler);
+  const givenUp: string[] = [];
+  jobs.handle('work', hand.handler, async ({ key }) => void givenUp.push(key));
   jobs.start();
   await nextDue(storage, null);
   t.is(hand.begun(), 0);
+  t.deepEqual(givenUp, ['k']);
 });
 
 test('what a job commits and its end are one: both, or neither', async t => {

@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import { FINISH_JOB } from '../../../core/domain/lifecycle.ts';
 import { createJobs } from '../../../core/jobs.ts';
 import type { Job } from '../../../core/model.ts';
-import { createFinish, type Structure } from '../../../core/pipeline/finish.ts';
+import { createFinish, createGivenUp, type Structure } from '../../../core/pipeline/finish.ts';
 import { MAX_ATTEMPTS } from '../../../core/retry.ts';
 import { openDomain } from '../../helpers/domain.ts';
 
@@ -115,18 +115,18 @@ test('A run that was cut off after the silence is taken up where it was', async 
   t.is(told['conversation.processing'].length, 1);
 });
 
-test('A structure that fails is tried again, and fails the conversation only at the last attempt; its transcript stays', async t => {
+test('A structure that fails is tried again; a conversation whose job is given up is failed, and its transcript stays', async t => {
   const { clock, say, finish, job, current, told, conversations, user, id, startedAt } = await start(
     t,
     broken,
   );
   await say('hello there', 0, 1);
   clock.advance(TIMEOUT_MS);
-  for (let attempt = 1; attempt < MAX_ATTEMPTS; attempt += 1) {
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
     await t.throwsAsync(async () => finish(job(attempt), running), { message: 'the model is away' });
     t.is((await current())?.status, 'processing');
   }
-  await t.throwsAsync(async () => finish(job(MAX_ATTEMPTS), running), { message: 'the model is away' });
+  await createGivenUp(conversations)(job(MAX_ATTEMPTS));
   t.like(await current(), { status: 'failed', finishedAt: startedAt + 1000 });
   t.is(told['conversation.processed'][0]?.conversation.status, 'failed');
   t.is((await conversations.segments(user.id, [id])).length, 1);
