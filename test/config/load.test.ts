@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -9,9 +9,12 @@ import { ConfigSchema } from '../../config/schema.ts';
 import { BUILTIN_PLUGINS } from '../../core/builtin-plugins.ts';
 import type { Plugin } from '../../core/plugin.ts';
 
+const root = mkdtempSync(join(tmpdir(), 'earshot-config-'));
+test.after.always(() => rmSync(root, { recursive: true }));
+
 /** A working directory of its own, with an earshot.yaml when there is text for one. */
 function workingDirectory(yaml?: string): string {
-  const dir = mkdtempSync(join(tmpdir(), 'earshot-config-'));
+  const dir = mkdtempSync(join(root, 'directory-'));
   if (yaml !== undefined) writeFileSync(join(dir, 'earshot.yaml'), yaml);
   return dir;
 }

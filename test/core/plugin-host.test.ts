@@ -5,6 +5,7 @@ import {
   mkdirSync,
   mkdtempSync,
   realpathSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -43,6 +44,7 @@ interface House {
 /** A directory of its own with a configuration, and hosts that are stopped when the test is over. */
 function house(t: ExecutionContext): House {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'earshot-host-')));
+  t.teardown(() => rmSync(dir, { recursive: true, force: true }));
   const lines: string[] = [];
   const log = createLog(
     { level: 'debug', format: 'json' },

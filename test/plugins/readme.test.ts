@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -46,6 +46,7 @@ async function acmeServer(t: ExecutionContext): Promise<string> {
 /** The manual's first plugin, with the manual's configuration, under the host. */
 async function loadExample(t: ExecutionContext, env: NodeJS.ProcessEnv = {}): Promise<PluginHost> {
   const dir = mkdtempSync(join(tmpdir(), 'earshot-manual-'));
+  t.teardown(() => rmSync(dir, { recursive: true, force: true }));
   writeFileSync(join(dir, 'acme-stt.mjs'), block('js'));
   writeFileSync(join(dir, 'earshot.yaml'), block('yaml'));
   const url = await acmeServer(t);
