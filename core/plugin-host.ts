@@ -144,10 +144,13 @@ export function createPluginHost(options: PluginHostOptions): PluginHost {
     }
   }
 
-  /** A plugin that says `config_error` is sound, and lacks something. Without storage there is no house. */
+  /**
+   * A plugin that says `config_error` is sound, and lacks something; one that says `upstream_error` waits for a server
+   * that is not up yet. Without storage there is no house.
+   */
   function isFatal(entry: Entry, error: AppError): boolean {
     if (entry === storageEntry) return true;
-    return entry.selected && error.code !== 'config_error';
+    return entry.selected && error.code !== 'config_error' && error.code !== 'upstream_error';
   }
 
   async function loadStorage(name: string): Promise<Storage> {

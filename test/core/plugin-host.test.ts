@@ -422,6 +422,26 @@ test('a chosen plugin that says config_error is not ready rather than broken: th
   t.throws(() => plugins.get('stt', 'bare'), { code: 'config_error', message: /its model is not there/ });
 });
 
+test('a chosen plugin whose server is not up yet does not stop the start, and is tried again until it is', async t => {
+  const { host, write } = house(t);
+  const { clock, wakeNext } = manualClock();
+  const setup = `globalThis.dials = (globalThis.dials ?? 0) + 1;
+    if (globalThis.dials < 3) throw error('upstream_error', 'nobody answers');
+    ${VAD}`;
+  write('far.ts', source('far', setup));
+  const plugins = host('stt: [far]\nplugins: { far: { use: ./far.ts } }', {
+    clock,
+    wanted: { stt: ['far'] },
+  });
+
+  await plugins.loadAll();
+
+  t.throws(() => plugins.get('vad', 'far'), { code: 'upstream_error', message: /nobody answers/ });
+  t.deepEqual([await wakeNext(), await wakeNext()], [1000, 2000]);
+  await until(() => plugins.status()[0]?.state === 'ready');
+  t.is(plugins.get('vad', 'far').windowSize, 512);
+});
+
 test('several broken plugins are told at once', async t => {
   const { host, write } = house(t);
   for (const name of ['one', 'two']) write(`${name}.ts`, source(name, `throw new Error('${name} broke');`));
