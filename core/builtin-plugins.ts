@@ -7,6 +7,8 @@ const MODULES = {
   silero: 'vad/silero',
   'sherpa-onnx': 'stt/sherpa-onnx',
   pocketsphinx: 'stt/pocketsphinx',
+  openai: 'stt/openai',
+  wyoming: 'stt/wyoming',
   local: 'identity/local',
 } as const;
 

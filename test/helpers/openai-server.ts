@@ -1,0 +1,107 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { hear } from './known-speech.ts';
+
+/** One transcription that was asked for, its multipart body read. */
+export interface Asked {
+  fields: Record<string, string>;
+  fileName: string;
+  fileType: string;
+  /** What the WAV file holds after its header. */
+  pcm: Buffer;
+}
+
+export interface OpenAiServer {
+  /** With the path: `http://127.0.0.1:port/v1`. */
+  baseUrl: string;
+  asked: Asked[];
+  /** Paths and `Authorization` headers in the order that they came. */
+  requests: { path: string; authorization: string | undefined }[];
+  /** Another way to answer requests for the models. */
+  listModels: (response: ServerResponse) => void;
+  /** Another way to answer transcriptions. */
+  transcribe: (asked: Asked, response: ServerResponse) => void;
+  close(): Promise<void>;
+}
+
+/** A server with OpenAI's transcription endpoint on a real socket. As long as nobody says else it knows SPEECH. */
+export async function startOpenAiServer(): Promise<OpenAiServer> {
+  const http = createServer((request, response) => {
+    answer(request, response).catch(error => response.destroy(error));
+  });
+  http.listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  const { port } = http.address() as AddressInfo;
+
+  const server: OpenAiServer = {
+    baseUrl: `http://127.0.0.1:${port}/v1`,
+    asked: [],
+    requests: [],
+    listModels: response => reply(response, 200, { object: 'list', data: [{ id: 'whisper-1' }] }),
+    transcribe: recognise,
+    async close() {
+      http.closeAllConnections();
+      http.close();
+      await once(http, 'close');
+    },
+  };
+  return server;
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = request.url ?? '';
+    server.requests.push({ path, authorization: request.headers.authorization });
+    if (request.method === 'GET' && path === '/v1/models') return server.listModels(response);
+    if (request.method !== 'POST' || path !== '/v1/audio/transcriptions') return reply(response, 404, {});
+    const asked = await readForm(request);
+    server.asked.push(asked);
+    server.transcribe(asked, response);
+  }
+}
+
+export function reply(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers });
+  response.end(typeof body === 'string' ? body : JSON.stringify(body));
+}
+
+/** As a server with times answers; each word is a segment of its own, with a space before it. */
+export function recognise({ fields, pcm }: Asked, response: ServerResponse): void {
+  const { text, startSeconds, endSeconds } = hear(pcm);
+  if (fields.response_format !== 'verbose_json') {
+    reply(response, 200, { text: ` ${text}\n` });
+    return;
+  }
+  const words = text.split(' ').filter(word => word !== '');
+  const each = (endSeconds - startSeconds) / words.length;
+  const segments = words.map((word, id) => ({
+    id,
+    text: ` ${word}`,
+    start: startSeconds + id * each,
+    end: startSeconds + (id + 1) * each,
+  }));
+  reply(response, 200, { task: 'transcribe', language: 'english', text: ` ${text}`, segments });
+}
+
+async function readForm(request: IncomingMessage): Promise<Asked> {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part);
+  const headers = { 'content-type': request.headers['content-type'] ?? '' };
+  const form = await new Response(Buffer.concat(parts), { headers }).formData();
+  const file = form.get('file');
+  if (!(file instanceof File)) throw new Error('the form has no file');
+  const wav = Buffer.from(await file.arrayBuffer());
+  if (wav.toString('latin1', 0, 4) !== 'RIFF' || wav.toString('latin1', 8, 12) !== 'WAVE')
+    throw new Error('the file is no WAV file');
+  const fields = [...form].flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : []));
+  return {
+    fields: Object.fromEntries(fields),
+    fileName: file.name,
+    fileType: file.type,
+    pcm: wav.subarray(44),
+  };
+}

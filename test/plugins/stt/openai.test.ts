@@ -1,0 +1,324 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import test, { type ExecutionContext } from 'ava';
+import { z } from 'zod';
+import { AppError, type ErrorCode } from '../../../core/errors.ts';
+import openai from '../../../plugins/stt/openai.ts';
+import { growingUtterance, sttChecks, utteranceOf } from '../../conformance/stt.ts';
+import { SPEECH } from '../../helpers/known-speech.ts';
+import { type OpenAiServer, recognise, reply, startOpenAiServer } from '../../helpers/openai-server.ts';
+import { run } from './context.ts';
+
+const never = new AbortController().signal;
+const KEY = 'sk-not-to-be-seen';
+const [hello] = SPEECH;
+const samples = hello?.samples ?? new Int16Array(0);
+const FROM = 480_000;
+
+/** The plugin, set up with a server of its own. */
+async function open(t: ExecutionContext, options: Record<string, unknown> = {}) {
+  const server = await startOpenAiServer();
+  t.teardown(server.close);
+  const running = await run(openai, { baseUrl: server.baseUrl, ...options });
+  t.teardown(running.stop);
+  return { server, running, provider: running.stt };
+}
+
+/** One that does not wait for long, on the same server. */
+async function hasty(t: ExecutionContext, { server }: Pick<Awaited<ReturnType<typeof open>>, 'server'>) {
+  const running = await run(openai, { baseUrl: server.baseUrl, timeoutMs: 300 });
+  t.teardown(running.stop);
+  return { provider: running.stt };
+}
+
+async function transcribe(
+  { provider }: Pick<Awaited<ReturnType<typeof open>>, 'provider'>,
+  language = 'en',
+  said = samples,
+) {
+  const session = await provider.open({ language, signal: never });
+  const pieces = [];
+  for await (const piece of session.transcribe(utteranceOf(said, FROM), never)) pieces.push(piece);
+  return pieces;
+}
+
+async function failure(t: ExecutionContext, doing: Promise<unknown>): Promise<AppError> {
+  const error = await t.throwsAsync(doing, { instanceOf: AppError });
+  t.false(error?.message.includes(KEY), error?.message);
+  t.false(error?.message.includes('the words of the vendor'), error?.message);
+  return error ?? new AppError('internal', 'nothing was thrown');
+}
+
+for (const responseFormat of ['auto', 'json']) {
+  // A server that nobody talks to while somebody speaks cannot die before the end: there is no check of that.
+  for (const check of sttChecks.filter(({ title }) => !title.includes('engine dies'))) {
+    test(`openai with ${responseFormat} answers, over a real socket: ${check.title}`, async t => {
+      const { provider } = await open(t, { responseFormat });
+      await t.notThrowsAsync(check.run({ provider, language: 'en', speech: SPEECH }));
+    });
+  }
+}
+
+test('openai sends the utterance as a WAV file with model, language, prompt and key', async t => {
+  const house = await open(t, { apiKey: KEY, model: 'base', prompt: 'Earshot' });
+  await transcribe(house, 'pt-BR');
+  await transcribe(house, 'multi');
+
+  const [spoken, unknown] = house.server.asked;
+  t.deepEqual(spoken?.fields, {
+    model: 'base',
+    response_format: 'verbose_json',
+    language: 'pt',
+    prompt: 'Earshot',
+  });
+  t.is(spoken?.fileType, 'audio/wav');
+  t.is(spoken?.fileName, 'utterance.wav');
+  t.deepEqual(spoken?.pcm, Buffer.from(samples.buffer));
+  t.false(Object.hasOwn(unknown?.fields ?? {}, 'language'), 'the server finds the language out');
+  const { requests } = house.server;
+  t.deepEqual(
+    requests.map(({ path }) => path),
+    ['/v1/models', '/v1/audio/transcriptions', '/v1/models', '/v1/audio/transcriptions'],
+  );
+  t.true(requests.every(({ authorization }) => authorization === `Bearer ${KEY}`));
+});
+
+test('openai makes a piece of each segment, in order and inside the utterance', async t => {
+  const house = await open(t);
+  house.server.transcribe = (_, response) =>
+    reply(response, 200, {
+      text: 'one two three four',
+      language: 'en',
+      segments: [
+        { text: ' one', start: -1, end: 0.5 },
+        { text: ' two\n', start: 0.4, end: 1 },
+        { text: ' [BLANK_AUDIO]', start: 1, end: 1.1 },
+        { text: ' three', start: 1.2, end: 99 },
+        { text: ' four', start: 99, end: 100 },
+        { text: ' no times', start: null },
+      ],
+    });
+  const piece = { final: true, language: 'en' };
+  t.deepEqual(await transcribe(house), [
+    { ...piece, text: 'one', startSample: FROM, endSample: FROM + 8000 },
+    { ...piece, text: 'two', startSample: FROM + 8000, endSample: FROM + 16_000 },
+    { ...piece, text: 'three four', startSample: FROM + 19_200, endSample: FROM + samples.length },
+  ]);
+});
+
+test('openai makes one piece of it all where there are no times, or times without sense', async t => {
+  const house = await open(t);
+  const whole = { final: true, startSample: FROM, endSample: FROM + samples.length };
+  const answers = [
+    { text: ' good morning ' },
+    { text: 'good morning', segments: [] },
+    { text: 'good morning', segments: [{ text: 'good morning', start: 0, end: 0 }] },
+    {
+      text: '',
+      segments: [
+        { text: 'good', start: 9, end: 9 },
+        { text: 'morning', start: 9, end: 9 },
+      ],
+    },
+  ];
+  for (const answer of answers) {
+    house.server.transcribe = (_, response) => reply(response, 200, answer);
+    t.deepEqual(await transcribe(house), [{ ...whole, text: 'good morning' }]);
+  }
+});
+
+test('openai has nothing to say when the server heard nothing, and sends nothing too short to be a word', async t => {
+  const house = await open(t);
+  for (const text of ['', ' \n', '[BLANK_AUDIO]']) {
+    house.server.transcribe = (_, response) => reply(response, 200, { text, segments: [] });
+    t.deepEqual(await transcribe(house), []);
+  }
+  t.is(house.server.asked.length, 3);
+  t.deepEqual(await transcribe(house, 'en', samples.subarray(0, 1599)), []);
+  t.is(house.server.asked.length, 3);
+});
+
+test('openai asks a model that cannot tell times for the text alone, and learns that once', async t => {
+  const house = await open(t);
+  house.server.transcribe = (asked, response) => {
+    if (asked.fields.response_format === 'json') recognise(asked, response);
+    else reply(response, 400, { error: { message: 'the words of the vendor' } });
+  };
+  const [first] = await transcribe(house);
+  const [second] = await transcribe(house);
+  t.is(first?.text, 'good morning');
+  t.deepEqual(second, first);
+  t.deepEqual(
+    house.server.asked.map(({ fields }) => fields.response_format),
+    ['verbose_json', 'json', 'json'],
+  );
+});
+
+test('openai opens only once the server has answered, and says what keeps it from that', async t => {
+  const { server, provider } = await open(t, { apiKey: KEY });
+  const opening = () => provider.open({ language: 'en', signal: never });
+  for (const status of [404, 405]) {
+    server.listModels = response => reply(response, status, {});
+    await t.notThrowsAsync(opening(), 'a server that does not list its models is there all the same');
+  }
+  server.listModels = response => reply(response, 200, 'x'.repeat(2_000_000));
+  await t.notThrowsAsync(opening(), 'one with a great many models is, too');
+  const cases: [status: number, code: ErrorCode, message: RegExp][] = [
+    [401, 'config_error', /refuses the key; correct plugins\.openai\.apiKey/],
+    [403, 'config_error', /refuses the key; correct plugins\.openai\.apiKey/],
+    [302, 'config_error', /put the address that it leads to in plugins\.openai\.baseUrl/],
+    [429, 'upstream_error', /asked too often/],
+    [503, 'upstream_error', /failed \(503\)/],
+  ];
+  for (const [status, code, message] of cases) {
+    server.listModels = response =>
+      reply(response, status, 'the words of the vendor', { location: 'http://127.0.0.1:1/' });
+    const error = await failure(t, opening());
+    t.is(error.code, code);
+    t.regex(error.message, message);
+  }
+  server.listModels = () => undefined;
+  const impatient = await hasty(t, { server });
+  t.is((await failure(t, transcribe(impatient))).code, 'timeout');
+});
+
+test('openai says which address it cannot reach, and what to do', async t => {
+  const port = await closedPort();
+  const running = await run(openai, { baseUrl: `http://127.0.0.1:${port}/v1`, apiKey: KEY });
+  t.teardown(running.stop);
+  const error = await failure(t, running.stt.open({ language: 'en', signal: never }));
+  t.is(error.code, 'upstream_error');
+  t.is(
+    error.message,
+    `openai: http://127.0.0.1:${port}/v1 cannot be reached, or broke off; start the server there, or correct plugins.openai.baseUrl`,
+  );
+});
+
+const FAILURES: Record<string, { answer: OpenAiServer['transcribe']; code: ErrorCode; retryAfter?: number }> =
+  {
+    'a server that never answers': { answer: () => undefined, code: 'timeout' },
+    'a body that never ends': {
+      answer: (_, response) => void response.writeHead(200).write('{"text":'),
+      code: 'timeout',
+    },
+    'a connection cut before the answer': {
+      answer: (_, response) => void response.destroy(),
+      code: 'upstream_error',
+    },
+    'a connection cut within the answer': {
+      answer: (_, response) =>
+        void response.writeHead(200, { 'content-length': 100 }).write('{"text":', () => response.destroy()),
+      code: 'upstream_error',
+    },
+    'a server error': { answer: refusal(500), code: 'upstream_error' },
+    'a gateway without a server': { answer: refusal(502), code: 'upstream_error' },
+    'too many requests': {
+      answer: refusal(429, { 'retry-after': '7' }),
+      code: 'upstream_error',
+      retryAfter: 7,
+    },
+    'a date to come again that has passed': {
+      answer: refusal(503, { 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' }),
+      code: 'upstream_error',
+      retryAfter: 0,
+    },
+    'no JSON': { answer: (_, response) => reply(response, 200, 'good morning'), code: 'upstream_error' },
+    'JSON without text': {
+      answer: (_, response) => reply(response, 200, { error: 'the words of the vendor' }),
+      code: 'upstream_error',
+    },
+    'a body of more than 1 MiB': {
+      answer: (_, response) => reply(response, 200, { text: 'x'.repeat(1024 * 1024) }),
+      code: 'upstream_error',
+    },
+    'audio that it cannot read': { answer: refusal(400), code: 'invalid_input' },
+    'audio that is too large': { answer: refusal(413), code: 'invalid_input' },
+    'a format that it does not know': { answer: refusal(415), code: 'invalid_input' },
+    'fields that it does not take': { answer: refusal(422), code: 'invalid_input' },
+    'a key that is wrong': { answer: refusal(401), code: 'config_error' },
+    'a key that may not': { answer: refusal(403), code: 'config_error' },
+    'a model that is not there': { answer: refusal(404), code: 'config_error' },
+    'a redirect': { answer: refusal(307, { location: 'http://127.0.0.1:1/' }), code: 'config_error' },
+  };
+
+function refusal(status: number, headers: Record<string, string> = {}): OpenAiServer['transcribe'] {
+  return (_, response) => reply(response, status, 'the words of the vendor', headers);
+}
+
+for (const [what, { answer, code, retryAfter }] of Object.entries(FAILURES)) {
+  test(`openai answers ${code} to ${what}, and works again afterwards`, async t => {
+    const house = await open(t, { apiKey: KEY });
+    house.server.transcribe = answer;
+    const asking = code === 'timeout' ? await hasty(t, house) : house;
+    const error = await failure(t, transcribe(asking));
+    t.is(error.code, code);
+    t.is(error.retryAfter, retryAfter);
+    t.false(String(error.cause).includes('good morning'), 'what was said is in no log');
+    house.server.transcribe = recognise;
+    t.is((await transcribe(house)).map(({ text }) => text).join(' '), 'good morning');
+  });
+}
+
+test('openai leaves a request at once when nobody wants it any more', async t => {
+  const { server, provider } = await open(t);
+  const session = await provider.open({ language: 'en', signal: never });
+  const arrived = Promise.withResolvers<void>();
+  const closed = Promise.withResolvers<void>();
+  server.transcribe = (_, response) => {
+    response.once('close', closed.resolve);
+    arrived.resolve();
+  };
+  const leaving = new AbortController();
+  const pieces = session.transcribe(utteranceOf(samples, 0), leaving.signal)[Symbol.asyncIterator]();
+  const answer = pieces.next();
+  await arrived.promise;
+  const reason = new Error('left');
+  leaving.abort(reason);
+  t.is(await t.throwsAsync(answer), reason);
+  await closed.promise;
+  t.pass('the server sees the connection go');
+});
+
+test('openai ends its sessions when it is stopped', async t => {
+  const { running, provider } = await open(t);
+  const session = await provider.open({ language: 'en', signal: never });
+  await running.stop();
+  await t.throwsAsync(session.failed, { code: 'upstream_error', message: 'openai is stopped' });
+});
+
+test('openai sends nothing before the speaker has ended', async t => {
+  const { server, provider } = await open(t);
+  const session = await provider.open({ language: 'en', signal: never });
+  const growing = growingUtterance(0);
+  growing.push(samples);
+  const answer = session.transcribe(growing.utterance, never)[Symbol.asyncIterator]().next();
+  await growing.read;
+  t.is(server.asked.length, 0);
+  growing.end();
+  t.is((await answer).value?.text, 'good');
+  t.is(server.asked.length, 1);
+});
+
+test('openai takes no address with a name and password, and no key that a header cannot hold', t => {
+  const schema = openai.options(z);
+  const wrong = (options: unknown) => schema.safeParse(options).error?.issues[0]?.path.join('.');
+  t.is(wrong({ baseUrl: 'http://me:secret@host/v1' }), 'baseUrl');
+  t.is(wrong({ baseUrl: 'ftp://host/v1' }), 'baseUrl');
+  t.is(wrong({ baseUrl: 'http://host/v1?key=secret' }), 'baseUrl');
+  t.is(wrong({ apiKey: 'two\nlines' }), 'apiKey');
+  t.is(wrong({ languages: 'some' }), 'languages');
+  t.is(
+    schema.parse({ apiKey: `${KEY}\n` }).apiKey,
+    KEY,
+    'a line end of the file that it comes from is no part of it',
+  );
+  t.deepEqual(schema.parse({}).languages, 'any');
+});
+
+async function closedPort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise(resolve => server.once('listening', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise(resolve => server.close(resolve));
+  return port;
+}
