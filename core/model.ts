@@ -136,6 +136,24 @@ export interface Stream extends StreamProgress {
   anchorAt: number | null;
 }
 
+export interface Folder {
+  id: string;
+  userId: string;
+  name: string;
+  description: string | null;
+  /** `#rrggbb`. */
+  color: string;
+  /** An emoji. */
+  icon: string;
+  /** Among the folders of its user, from 0. */
+  order: number;
+  isDefault: boolean;
+  /** Made by the server; its name is unique among these. */
+  isSystem: boolean;
+  createdAt: number;
+  updatedAt: number;
+}
+
 export interface Person {
   id: string;
   userId: string;

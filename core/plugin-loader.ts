@@ -127,6 +127,7 @@ const STORES = {
   segments: ['upsert', 'list', 'last', 'count'],
   streams: ['insert', 'byClientStream', 'get', 'advance', 'update'],
   claims: ['take'],
+  folders: ['insertMissing', 'get', 'list', 'counts'],
   people: ['insert', 'list'],
   jobs: ['enqueue', 'claim', 'extend', 'done', 'retryAt', 'dead', 'nextRunAt'],
   pluginState: ['get', 'compareAndSet', 'list', 'delete'],

@@ -10,6 +10,7 @@ import type {
   Clock,
   Conversation,
   ConversationStatus,
+  Folder,
   Job,
   Person,
   Segment,
@@ -184,6 +185,7 @@ export interface Stores {
   segments: SegmentStore;
   streams: StreamStore;
   claims: ClaimStore;
+  folders: FolderStore;
   people: PersonStore;
   jobs: JobStore;
   pluginState: PluginStateStore;
@@ -278,6 +280,16 @@ export interface ClaimStore {
    * @param at epoch ms
    */
   take(userId: string, id: string, at: number): Promise<boolean>;
+}
+
+export interface FolderStore {
+  /** Leaves alone what is there: a folder of that id, or a system folder of that name where it is to be one. */
+  insertMissing(folders: Folder[]): Promise<void>;
+  get(userId: string, id: string): Promise<Folder | null>;
+  /** By `order`, ties by id. */
+  list(userId: string): Promise<Folder[]>;
+  /** How many conversations that are not discarded are in each; one with none may be absent. */
+  counts(userId: string): Promise<Map<string, number>>;
 }
 
 export interface PersonStore {

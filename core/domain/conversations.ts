@@ -1,8 +1,18 @@
 import { AppError } from '../errors.ts';
 import type { EventBus } from '../events.ts';
-import type { Clock, Conversation, Segment, Stream, StreamProgress, Structured, User } from '../model.ts';
+import type {
+  Clock,
+  Conversation,
+  Folder,
+  Segment,
+  Stream,
+  StreamProgress,
+  Structured,
+  User,
+} from '../model.ts';
 import type { ConversationFilter, Storage, Stores } from '../plugin.ts';
 import { type ConversationEdit, editIn, removeIn } from './edits.ts';
+import { folderFor } from './folders.ts';
 import { isId } from './ids.ts';
 import { type Imported, type ImportRequest, idOf, importIn } from './imports.ts';
 import { type End, endIn, type OpenRequest, openIn, silenceEnd } from './lifecycle.ts';
@@ -147,7 +157,8 @@ export function createConversations({
       const current = await tx.conversations.get(userId, conversationId);
       const last = await tx.segments.last(userId, conversationId);
       const finishedAt = current?.finishedAt ?? endOfSpeech(current, last);
-      const patch = { ...withTitle(result, current), finishedAt };
+      const filed = current && (await filedIn(tx, current, result, clock.now()));
+      const patch = { ...withTitle(result, current), ...filed, finishedAt };
       const changed = await tx.conversations.update(userId, conversationId, patch, 'processing');
       return current && changed ? { ...current, ...patch } : null;
     });
@@ -207,6 +218,20 @@ export function createConversations({
       (segment.isUser ? owner.name : people.get(segment.personId ?? '')) ?? `Speaker ${segment.speakerId}`;
   }
 
+  /** In their order, with the number of conversations in each, discarded ones left out. Makes none. */
+  async function folders(userId: string): Promise<{ folders: Folder[]; counts: Map<string, number> }> {
+    const [folders, counts] = await Promise.all([
+      storage.folders.list(userId),
+      storage.folders.counts(userId),
+    ]);
+    return { folders, counts };
+  }
+
+  /** The names of the user's folders, by id. */
+  async function folderNames(userId: string): Promise<Map<string, string>> {
+    return new Map((await storage.folders.list(userId)).map(folder => [folder.id, folder.name]));
+  }
+
   return {
     open,
     connect,
@@ -219,6 +244,8 @@ export function createConversations({
     importSegments,
     edit,
     remove,
+    folders,
+    folderNames,
     /** Moves a stream on through silence. Resolves to whether it had not come further already. */
     advance: (userId: string, streamId: string, progress: StreamProgress): Promise<boolean> =>
       storage.streams.advance(userId, streamId, progress),
@@ -245,6 +272,13 @@ async function store(tx: Stores, request: AppendRequest, now: number): Promise<S
   const segments = addPieces({ userId, conversationId, startedAt, last, now }, request.pieces);
   await tx.segments.upsert(segments);
   return segments;
+}
+
+/** Where it belongs by its category, unless its owner has filed or discarded it. */
+async function filedIn(tx: Stores, conversation: Conversation, result: Result, now: number) {
+  const { userId, folderId, discarded } = conversation;
+  if (result.status === 'failed' || folderId !== null || discarded) return {};
+  return { folderId: await folderFor(tx, userId, result.structured.category, now) };
 }
 
 /** A title that its owner gave it while it was not done yet stays. */

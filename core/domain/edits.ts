@@ -20,7 +20,7 @@ export async function editIn(
   { title, ...flags }: ConversationEdit,
 ): Promise<Conversation> {
   const found = await writable(tx, userId, id);
-  if (flags.folderId != null) throw new AppError('not_found', 'Folder not found'); // there are none yet
+  if (flags.folderId != null) await checkFolder(tx, userId, flags.folderId);
   const patch = title === undefined ? flags : { ...flags, structured: { ...found.structured, title } };
   if (!(await tx.conversations.update(userId, id, patch, found.status)))
     throw new AppError('conflict', 'The conversation has just changed: try again.');
@@ -31,6 +31,10 @@ export async function editIn(
 export async function removeIn(tx: Stores, userId: string, id: string): Promise<void> {
   await writable(tx, userId, id);
   await tx.conversations.remove(userId, id);
+}
+
+async function checkFolder(tx: Stores, userId: string, id: string): Promise<void> {
+  if (!isId(id) || !(await tx.folders.get(userId, id))) throw new AppError('not_found', 'Folder not found');
 }
 
 async function writable(tx: Stores, userId: string, id: string): Promise<Conversation> {

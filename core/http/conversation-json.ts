@@ -66,9 +66,13 @@ export const ConversationJson = z.object({
 });
 type ConversationJson = z.input<typeof ConversationJson>;
 
-/** @param transcript absent: the key `transcript_segments` is left out */
+/**
+ * @param folderName of the folder that it is in
+ * @param transcript absent: the key `transcript_segments` is left out
+ */
 export function conversationJson(
   conversation: Conversation,
+  folderName: string | null,
   transcript?: { segments: Segment[]; speakerName: (segment: Segment) => string },
 ): ConversationJson {
   const { id, structured, geolocation } = conversation;
@@ -86,7 +90,7 @@ export function conversationJson(
       events: structured.events.map(eventJson),
     },
     folder_id: conversation.folderId,
-    folder_name: null, // there are no folders yet
+    folder_name: folderName,
     geolocation: geolocation && geolocationJson(geolocation),
     language: conversation.language,
     source: conversation.source,

@@ -15,6 +15,7 @@ import { MAX_BODY_BYTES, readJson, tooLarge } from './json-body.ts';
 import { cannotListen } from './port.ts';
 import type { Route } from './route.ts';
 import { conversationRoutes } from './routes/conversations.ts';
+import { folderRoutes } from './routes/folders.ts';
 import { healthRoute } from './routes/health.ts';
 import { importRoutes } from './routes/imports.ts';
 import { createUpgrade, pathOf } from './upgrade.ts';
@@ -60,7 +61,11 @@ export function createServer(options: ServerOptions): HttpServer {
   koa.use(refuseLargeBodies);
   koa.use(nameStatus);
   const { conversations } = options;
-  const routes = [...conversationRoutes(conversations), ...importRoutes(conversations)];
+  const routes = [
+    ...conversationRoutes(conversations),
+    ...importRoutes(conversations),
+    ...folderRoutes(conversations),
+  ];
   const router = routerOf(routes, options.credentials);
   router.get('/healthz', healthRoute(options.health));
   koa.use(router.routes());

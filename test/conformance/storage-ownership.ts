@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import type { Storage } from '../../core/plugin.ts';
 import type { StorageCheck } from './storage.ts';
-import { apiKey, conversation, idsOf, person, segment, stream, user } from './storage-rows.ts';
+import { apiKey, conversation, folder, idsOf, person, segment, stream, user } from './storage-rows.ts';
 
 /** Anna has one of everything; Ben has nothing. */
-async function annaAndBen({ users, conversations, segments, streams, keys, people }: Storage) {
+async function annaAndBen({ users, conversations, segments, streams, keys, people, folders }: Storage) {
   for (const id of ['anna', 'ben']) await users.insert(user(id));
   const talk = conversation('c1', 'anna');
   await conversations.insert(talk);
@@ -12,6 +12,7 @@ async function annaAndBen({ users, conversations, segments, streams, keys, peopl
   await streams.insert(stream('t1', talk, { clientStream: 'walk' }));
   await keys.insert(apiKey('k1', 'anna'));
   await people.insert(person('p1', 'anna'));
+  await folders.insertMissing([folder('f1', 'anna')]);
   return talk;
 }
 
@@ -20,7 +21,7 @@ export const ownershipChecks: StorageCheck[] = [
   {
     title: "another user's rows are not found",
     async run({ storage }) {
-      const { conversations, segments, streams, keys, people } = storage;
+      const { conversations, segments, streams, keys, people, folders } = storage;
       await annaAndBen(storage);
       assert.equal(await conversations.get('ben', 'c1'), null);
       assert.deepEqual(await conversations.list('ben', { limit: 10, offset: 0 }), []);
@@ -32,6 +33,8 @@ export const ownershipChecks: StorageCheck[] = [
       assert.equal(await streams.byClientStream('ben', 'walk', 0), null);
       assert.deepEqual(await keys.list('ben'), []);
       assert.deepEqual(await people.list('ben'), []);
+      assert.equal(await folders.get('ben', 'f1'), null);
+      assert.deepEqual(await folders.list('ben'), []);
     },
   },
   {

@@ -1,4 +1,4 @@
-import type { ApiKey, Conversation, Job, Person, Segment, Stream, User } from '../../core/model.ts';
+import type { ApiKey, Conversation, Folder, Job, Person, Segment, Stream, User } from '../../core/model.ts';
 import type { JobStore } from '../../core/plugin.ts';
 
 /** Rows for the checks; ids are readable, since to a storage they are text. */
@@ -76,6 +76,23 @@ export function stream(id: string, owner: Conversation, changes: Partial<Stream>
     through: 0,
     received: 0,
     receivedSample: 0,
+    ...changes,
+  };
+}
+
+export function folder(id: string, userId: string, changes: Partial<Folder> = {}): Folder {
+  return {
+    id,
+    userId,
+    name: `name of ${id}`,
+    description: null,
+    color: '#3B82F6',
+    icon: '💼',
+    order: 0,
+    isDefault: false,
+    isSystem: false,
+    createdAt: NOON,
+    updatedAt: NOON,
     ...changes,
   };
 }

@@ -51,25 +51,6 @@ export const storeChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'a claimed id is taken once, by one of the racers, and for its user alone',
-    async run({ storage, another }) {
-      const other = await another();
-      for (const id of ['anna', 'ben']) await storage.users.insert(user(id));
-      const race = [storage, other, storage, other].map(({ claims }) => claims.take('anna', 'i1', 5));
-      assert.equal((await Promise.all(race)).filter(won => won).length, 1);
-      assert.equal(await storage.claims.take('anna', 'i1', 6), false);
-      assert.equal(await storage.claims.take('anna', 'i2', 6), true);
-      assert.equal(await storage.claims.take('ben', 'i1', 6), true);
-      await assert.rejects(
-        storage.transaction('broken', async tx => {
-          await tx.claims.take('ben', 'i3', 7);
-          throw new Error('undone');
-        }),
-      );
-      assert.equal(await other.claims.take('ben', 'i3', 8), true);
-    },
-  },
-  {
     title: 'people are listed as they were stored',
     async run({ storage: { users, people } }) {
       await users.insert(user('anna'));

@@ -1,5 +1,6 @@
 import type { TestFn } from 'ava';
 import type { Storage } from '../../core/plugin.ts';
+import { folderChecks } from './storage-folders.ts';
 import { jobChecks } from './storage-jobs.ts';
 import { ownershipChecks } from './storage-ownership.ts';
 import { storeChecks } from './storage-stores.ts';
@@ -21,6 +22,7 @@ export interface StorageCheck {
 
 export const storageChecks: readonly StorageCheck[] = [
   ...storeChecks,
+  ...folderChecks,
   ...ownershipChecks,
   ...transactionChecks,
   ...jobChecks,

@@ -50,12 +50,24 @@ export function conversationRoutes(conversations: Conversations): Route[] {
   }
 
   async function present(user: User, found: Conversation[], withTranscript: boolean) {
-    if (!withTranscript) return found.map(conversation => conversationJson(conversation));
+    const filed = found.some(({ folderId }) => folderId !== null);
+    const names = filed ? await conversations.folderNames(user.id) : new Map<string, string>();
+    const nameOf = ({ folderId }: Conversation) => names.get(folderId ?? '') ?? null;
+    if (!withTranscript)
+      return found.map(conversation => conversationJson(conversation, nameOf(conversation)));
     const transcriptOf = await transcriptsOf(
       user,
       found.map(conversation => conversation.id),
     );
-    return found.map(conversation => conversationJson(conversation, transcriptOf(conversation.id)));
+    return found.map(conversation =>
+      conversationJson(conversation, nameOf(conversation), transcriptOf(conversation.id)),
+    );
+  }
+
+  async function presentOne(user: User, found: Conversation | null, withTranscript: boolean) {
+    const [json] = found ? await present(user, [found], withTranscript) : [];
+    if (!json) throw new AppError('not_found', 'Conversation not found');
+    return json;
   }
 
   return [
@@ -94,10 +106,7 @@ export function conversationRoutes(conversations: Conversations): Route[] {
       response: ConversationJson,
       async handle({ principal: { user }, params, query }) {
         const found = await conversations.get(user.id, params.conversation_id);
-        const [json] =
-          found && !found.locked ? await present(user, [found], query.include_transcript ?? false) : [];
-        if (!json) throw new AppError('not_found', 'Conversation not found');
-        return json;
+        return presentOne(user, found?.locked ? null : found, query.include_transcript ?? false);
       },
     }),
     route({
@@ -111,7 +120,8 @@ export function conversationRoutes(conversations: Conversations): Route[] {
       response: ConversationJson,
       async handle({ principal: { user }, params, body: { folder_id: folderId, ...body } }) {
         const changes = folderId === undefined ? body : { ...body, folderId };
-        return conversationJson(await conversations.edit(user.id, params.conversation_id, changes));
+        const edited = await conversations.edit(user.id, params.conversation_id, changes);
+        return presentOne(user, edited, false);
       },
     }),
     route({

@@ -3,6 +3,7 @@ import type { PluginContext } from '../../../core/plugin.ts';
 import type { Dialect } from './dialect.ts';
 import { up as first } from './migrations/0001-first.ts';
 import { up as claims } from './migrations/0002-claims.ts';
+import { up as folders } from './migrations/0003-folders.ts';
 
 /** One step of the schema. It runs in a transaction with all others that are due, and is never undone. */
 export interface Migration {
@@ -14,6 +15,7 @@ export interface Migration {
 export const MIGRATIONS: readonly Migration[] = [
   { name: '0001-first', up: first },
   { name: '0002-claims', up: claims },
+  { name: '0003-folders', up: folders },
 ];
 
 type Context = Pick<PluginContext<never>, 'log' | 'clock' | 'error'>;

@@ -1,5 +1,5 @@
 import { Model, type Pojo, snakeCaseMappers } from 'objection';
-import type { ApiKey, Conversation, Person, Segment, Stream, User } from '../../../core/model.ts';
+import type { ApiKey, Conversation, Folder, Person, Segment, Stream, User } from '../../../core/model.ts';
 
 /**
  * The tables as objection models: the one place that maps rows to what core knows. Columns are the properties in
@@ -68,6 +68,12 @@ export const Segments = table<Segment>({
 });
 
 export const Streams = table<Stream>({ name: 'streams', id: ['user_id', 'id'] });
+
+export const Folders = table<Folder>({
+  name: 'folders',
+  id: ['user_id', 'id'],
+  booleans: ['isDefault', 'isSystem'],
+});
 
 export const People = table<Person>({ name: 'people', id: ['user_id', 'id'] });
 

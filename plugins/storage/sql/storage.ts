@@ -4,6 +4,7 @@ import { keyStore, personStore, userStore } from './accounts.ts';
 import { claimStore } from './claims.ts';
 import { conversationStore, segmentStore } from './conversations.ts';
 import type { Dialect } from './dialect.ts';
+import { folderStore } from './folders.ts';
 import { jobStore } from './jobs.ts';
 import { createMigrator, type Migration } from './migrations.ts';
 import { pluginStateStore } from './plugin-state.ts';
@@ -27,6 +28,7 @@ export async function createStorage(
     segments: segmentStore(access),
     streams: streamStore(access),
     claims: claimStore(access),
+    folders: folderStore(access),
     people: personStore(access),
     jobs: jobStore(access, context.clock, dialect),
     pluginState: pluginStateStore(access, context.error),

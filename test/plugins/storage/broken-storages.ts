@@ -71,6 +71,18 @@ export const brokenStorages: readonly BrokenStorage[] = [
     breakIt: storage => ({ ...storage, claims: { take: async () => true } }),
   },
   {
+    fault: 'discarded conversations are counted',
+    caughtBy: 'the conversations of a folder are counted without discarded ones',
+    breakIt: storage => {
+      const counts: Storage['folders']['counts'] = async userId => {
+        const rows = await storage.conversations.list(userId, { limit: 100, offset: 0 });
+        const folders = Map.groupBy(rows, row => row.folderId ?? '');
+        return new Map([...folders].map(([id, conversations]) => [id, conversations.length]));
+      };
+      return { ...storage, folders: { ...storage.folders, counts } };
+    },
+  },
+  {
     fault: 'state is written over any version',
     caughtBy: 'state is written only over the version that the writer knows',
     breakIt: storage => {

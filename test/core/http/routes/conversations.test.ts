@@ -67,11 +67,12 @@ test('A key needs the scope; the owner’s ID token needs none', async t => {
 });
 
 test('A conversation has every field of the interface, null where there is nothing', async t => {
-  const { ask, complete, clock } = await start(t);
+  const { ask, complete, clock, conversations, user } = await start(t);
   const startedAt = clock.now();
   const { id } = await complete({ title: 'A walk', category: 'health' }, ['one', 'two']);
   const { status, text } = await ask(`${LIST}/${id}`);
   t.is(status, 200);
+  const folder = (await conversations.folders(user.id)).folders.find(({ name }) => name === 'Personal');
   t.deepEqual(JSON.parse(text), {
     id,
     created_at: new Date(startedAt).toISOString(),
@@ -85,8 +86,8 @@ test('A conversation has every field of the interface, null where there is nothi
       action_items: [],
       events: [],
     },
-    folder_id: null,
-    folder_name: null,
+    folder_id: folder?.id,
+    folder_name: 'Personal',
     geolocation: null,
     language: 'en',
     source: 'omi',

@@ -21,7 +21,8 @@ test('A PATCH changes what it names, and answers the conversation', async t => {
   t.deepEqual((await send('GET', path)).body, changed.body);
   t.deepEqual((await send('GET', `${LIST}?starred=true`)).body, [changed.body]);
 
-  t.like(await send('PATCH', path, { discarded: true, folder_id: null }), { body: { discarded: true } });
+  const body = { discarded: true, folder_id: null, folder_name: null };
+  t.like(await send('PATCH', path, { discarded: true, folder_id: null }), { body });
   t.deepEqual((await send('GET', LIST)).body, []);
   t.like(await send('PATCH', path, { discarded: false, starred: false }), { body: { starred: false } });
   t.is((await send('GET', LIST)).body.length, 1);
@@ -49,11 +50,12 @@ test('A PATCH that changes nothing known, or with a wrong value, is refused by i
 
 test('A folder that is not there is a 404, and nothing is changed', async t => {
   const { send, path } = await start(t);
+  const before = (await send('GET', path)).body;
   for (const folder_id of [UNKNOWN, 'work']) {
     const answer = await send('PATCH', path, { folder_id, starred: true });
     t.like(answer, { status: 404, body: { detail: 'Folder not found' } });
   }
-  t.like((await send('GET', path)).body, { folder_id: null, starred: false });
+  t.deepEqual((await send('GET', path)).body, before);
 });
 
 test('A DELETE removes the conversation with its segments, once', async t => {
