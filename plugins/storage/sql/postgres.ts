@@ -126,7 +126,7 @@ function connect(
     compileSqlOnError: false, // or values, such as a transcript's text, become part of error messages
     acquireConnectionTimeout: 30_000,
     log: {
-      warn: message => log.warn(String(message)),
+      warn: message => log.debug(String(message)), // connections that failed: whoever waited for one is told
       error: message => log.error(String(message)),
       deprecate: message => log.debug(String(message)),
       debug: message => log.debug(String(message)),
