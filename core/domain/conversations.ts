@@ -14,7 +14,7 @@ import type { ConversationFilter, Storage, Stores } from '../plugin.ts';
 import { type ConversationEdit, editIn, removeIn } from './edits.ts';
 import { folderFor } from './folders.ts';
 import { isId } from './ids.ts';
-import { type Imported, type ImportRequest, idOf, importIn } from './imports.ts';
+import { fromText, type Imported, type ImportRequest, idOf, importIn, type TextRequest } from './imports.ts';
 import { type End, endIn, type OpenRequest, openIn, silenceEnd } from './lifecycle.ts';
 import { addPieces, type Piece } from './segments.ts';
 import { advance, type ConnectRequest, findStream, openStream } from './streams.ts';
@@ -242,6 +242,8 @@ export function createConversations({
     complete,
     fail,
     importSegments,
+    /** The same of a text: stores it and waits for its structure. */
+    importText: (request: TextRequest): Promise<Imported> => importSegments(fromText(request, clock.now())),
     edit,
     remove,
     folders,

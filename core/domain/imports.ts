@@ -34,6 +34,11 @@ interface ImportedSegment {
   personId: string | null;
 }
 
+/** A conversation of which only the text is known, not who said what and when. */
+export interface TextRequest extends Omit<ImportRequest, 'clientSessionId' | 'segments'> {
+  text: string;
+}
+
 /** What became of it. */
 export interface Imported {
   id: string;
@@ -47,6 +52,15 @@ const TIMEOUT_MS = 120_000;
 /** The id it will have, or has already. */
 export function idOf({ userId, clientSessionId }: ImportRequest, now: number): string {
   return clientSessionId === null ? newId(now) : derivedId(`${userId}\0${clientSessionId}`);
+}
+
+/** The text as the one segment of its conversation, which lasts no time unless its end is known. */
+export function fromText({ text, ...about }: TextRequest, now: number): ImportRequest {
+  const startedAt = about.startedAt ?? now;
+  const finishedAt = about.finishedAt ?? startedAt;
+  const speech = { speaker: 'SPEAKER_00', speakerId: null, isUser: false, personId: null };
+  const segment = { ...speech, text, start: 0, end: Math.max(0, finishedAt - startedAt) / 1000 };
+  return { ...about, clientSessionId: null, startedAt, finishedAt, segments: [segment] };
 }
 
 /** Stores it, with the durable job that makes its structure. False: this client session has been stored before. */

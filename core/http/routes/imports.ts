@@ -6,6 +6,7 @@ import { instant, optional, text } from '../fields.ts';
 import { type Route, route } from '../route.ts';
 
 const MAX_SEGMENTS = 500;
+const MAX_TEXT_CHARS = 100_000;
 const MAX_SESSION_ID_CHARS = 200;
 const MAX_NAME_CHARS = 200;
 /** About 30 years. */
@@ -77,6 +78,15 @@ const FromSegments = z.object({
   client_id: sessionId,
 });
 
+const FromText = z.object({
+  ...ABOUT,
+  text: text({ max: MAX_TEXT_CHARS }),
+  text_source: optional(z.enum(['audio_transcript', 'message', 'other_text']), 'audio_transcript').describe(
+    'What kind of text it is; all kinds are treated alike',
+  ),
+  text_source_spec: optional(z.string(), null).describe('More about that; not kept'),
+});
+
 const Imported = z.object({
   id: z.string(),
   status: z.enum(['in_progress', 'processing', 'completed', 'failed', 'deleted']),
@@ -115,6 +125,27 @@ export function importRoutes(conversations: Conversations): Route[] {
             isUser: segment.is_user,
             personId: segment.person_id,
           })),
+        }),
+    }),
+    route({
+      method: 'post',
+      path: '/v1/dev/user/conversations',
+      summary: 'Create a conversation from text',
+      scope: 'conversations:write',
+      params: z.object({}),
+      query: z.object({}),
+      body: FromText,
+      response: Imported,
+      handle: ({ principal: { user }, body }) =>
+        conversations.importText({
+          userId: user.id,
+          text: body.text,
+          source: body.source,
+          deviceId: null,
+          language: body.language,
+          geolocation: body.geolocation,
+          startedAt: body.started_at,
+          finishedAt: body.finished_at,
         }),
     }),
   ];

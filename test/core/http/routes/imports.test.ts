@@ -260,3 +260,57 @@ test('Who waits is told at once when the conversation is completed', async t => 
   run();
   t.is((await answer).body.status, 'completed');
 });
+
+const CREATE = '/v1/dev/user/conversations';
+
+test('A text becomes a conversation of one segment', async t => {
+  const { run, send, clock } = await openRest(t);
+  run();
+  const get = async (body: object) => {
+    const answer = await send('POST', CREATE, body);
+    t.like(answer, { status: 200, body: { status: 'completed', discarded: false } });
+    return (await send('GET', `${CREATE}/${answer.body.id}?include_transcript=true`)).body;
+  };
+  const now = new Date(clock.now()).toISOString();
+  const bare = await get({ text: ' The train leaves at seven tomorrow. ' });
+  t.like(bare, { started_at: now, finished_at: now, language: 'en', source: 'external_integration' });
+  t.is(bare.structured.title, 'The Train Leaves at Seven Tomorrow');
+  const [segment, ...others] = bare.transcript_segments;
+  t.like(segment, { text: 'The train leaves at seven tomorrow.', start: 0, end: 0, speaker_id: 0 });
+  t.is(others.length, 0);
+
+  const full = await get({
+    text: '🙂'.repeat(100_000),
+    text_source: 'message',
+    text_source_spec: 'mail',
+    started_at: '2026-01-01T10:00:00Z',
+    finished_at: '2026-01-01T10:01:30.5Z',
+    language: 'fr',
+    source: 'workflow',
+    geolocation: { latitude: 1, longitude: 2 },
+  });
+  t.like(full, { finished_at: '2026-01-01T10:01:30.500Z', language: 'fr', source: 'workflow' });
+  t.like(full.transcript_segments[0], { start: 0, end: 90.5 });
+});
+
+test('A text that is blank, too long or of an unknown kind is refused, and so is who may not write', async t => {
+  const { send, issues, conversations, keys, user } = await openRest(t);
+  t.deepEqual(await issues('POST', CREATE, {}), { 'body.text': 'missing' });
+  t.deepEqual(await issues('POST', CREATE, { text: ' \n', text_source: 'song', source: 'radio' }), {
+    'body.text': 'string_too_short',
+    'body.text_source': 'enum',
+    'body.source': 'enum',
+  });
+  t.deepEqual(await issues('POST', CREATE, { text: 'x'.repeat(100_001) }), {
+    'body.text': 'string_too_long',
+  });
+  t.deepEqual(
+    await issues('POST', CREATE, { text: 'x', started_at: '2026-02-01', finished_at: '2026-01-01' }),
+    {
+      'body.finished_at': 'value_error',
+    },
+  );
+  const reader = await keys.create(user.id, { name: 'r', scopes: ['conversations:read'] });
+  t.is((await send('POST', CREATE, { text: 'x' }, reader.key)).status, 403);
+  t.deepEqual(await conversations.list(user.id, { limit: 10, offset: 0 }), []);
+});
