@@ -103,7 +103,7 @@ test('Unknown paths, wrong methods and unknown methods are told apart', async t 
   t.deepEqual(await answer('DELETE', '/v1/dev/user/conversations'), [
     405,
     '{"detail":"Method Not Allowed"}',
-    'HEAD, GET',
+    'HEAD, GET, POST',
   ]);
   t.deepEqual(await answer('PROPFIND', '/healthz'), [501, '{"detail":"Not Implemented"}', 'HEAD, GET']);
   t.deepEqual(await answer('HEAD', '/healthz'), [200, '', null]);
