@@ -36,7 +36,7 @@ const RULES: Rule[] = [
     from: ['core/audio/**'],
     may: COMMON,
     types: CONTRACTS,
-    packages: ['@evan/opus/**', '@echogarden/speex-resampler-wasm/**'],
+    packages: ['@evan/opus/**', '@echogarden/speex-resampler-wasm/**', 'lc3codec'],
   },
   { from: ['core/listen/protocol.ts'], packages: ['zod'] },
   { from: ['core/domain/**'], may: COMMON, types: CONTRACTS },

@@ -1,4 +1,6 @@
 import { AppError } from '../errors.ts';
+import { createAacDecoder } from './aac.ts';
+import { createLc3Decoder } from './lc3.ts';
 import { createOpusDecoder } from './opus.ts';
 import { createPcm8Decoder, createPcm16Decoder } from './raw-pcm.ts';
 
@@ -10,15 +12,20 @@ export interface AudioFormat {
   channels: 1 | 2;
 }
 
+export interface Decoded {
+  pcm: Int16Array;
+  /** How many broken packets the message had. */
+  bad: number;
+}
+
 /** Client messages in, 16 kHz mono out; keeps state from message to message. */
 export interface Decoder {
   /**
-   * Decodes one message. Whatever the bytes: what is broken becomes silence of the same length, and is counted.
-   * Throws only when closed.
-   * @returns the samples, and how many broken packets the message had
+   * Decodes one message, one at a time. Whatever the bytes: what is broken becomes silence of the same length, and is
+   * counted. Throws only when closed.
    */
-  decode(message: Uint8Array): { pcm: Int16Array; bad: number };
-  /** Frees its memory. */
+  decode(message: Uint8Array): Promise<Decoded>;
+  /** Frees its memory; not while it decodes. */
   close(): void;
 }
 
@@ -27,11 +34,16 @@ interface CodecKind {
   rates: readonly number[] | { from: number; to: number };
   /** What an absent rate means. */
   defaultRate: number;
+  /** Absent: 2. */
+  maxChannels?: 1 | 2;
   open(format: AudioFormat): Promise<Decoder>;
 }
 
 /** Opus decodes to any of its rates, whatever the sender's was. */
 const OPUS_RATES = [8000, 12_000, 16_000, 24_000, 48_000];
+/** LC3 as wearables send it. */
+const LC3 = { rates: [16_000], defaultRate: 16_000, maxChannels: 1 } as const;
+const LC3_FS1030_BYTES = 30;
 
 /** Everything that may come in. */
 const CODECS = {
@@ -39,6 +51,10 @@ const CODECS = {
   pcm16: { rates: { from: 8000, to: 48_000 }, defaultRate: 16_000, open: createPcm16Decoder },
   opus: { rates: OPUS_RATES, defaultRate: 16_000, open: async () => createOpusDecoder(10) },
   opus_fs320: { rates: OPUS_RATES, defaultRate: 16_000, open: async () => createOpusDecoder(20) },
+  // What the client says is only a guess: its packets say their own rate.
+  aac: { rates: { from: 7350, to: 96_000 }, defaultRate: 16_000, open: createAacDecoder },
+  lc3: { ...LC3, open: () => createLc3Decoder() },
+  lc3_fs1030: { ...LC3, open: () => createLc3Decoder(LC3_FS1030_BYTES) },
 } as const satisfies Record<string, CodecKind>;
 export type Codec = keyof typeof CODECS;
 
@@ -54,16 +70,17 @@ export function checkFormat(asked: {
   const { codec, channels } = asked;
   if (!isCodec(codec))
     throw invalid(`Codec ${quote(codec)} is not known; use ${Object.keys(CODECS).join(', ')}`);
-  const { rates, defaultRate }: CodecKind = CODECS[codec];
+  const { rates, defaultRate, maxChannels = 2 }: CodecKind = CODECS[codec];
   const sampleRate = asked.sampleRate ?? defaultRate;
   if (!allows(rates, sampleRate))
     throw invalid(`Codec ${codec} cannot have a sample rate of ${sampleRate} Hz; use ${describe(rates)}`);
   if (channels !== 1 && channels !== 2)
     throw invalid(`Audio with ${channels} channels is not supported; use 1 or 2`);
+  if (channels > maxChannels) throw invalid(`Codec ${codec} cannot have ${channels} channels; use 1`);
   return { codec, sampleRate, channels };
 }
 
-/** A decoder for one stream; the caller closes it. */
+/** A decoder for one stream; the caller closes it. Throws `unsupported_media` where the codec is not installed. */
 export function createDecoder(format: AudioFormat): Promise<Decoder> {
   return CODECS[format.codec].open(format);
 }

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { Encoder } from '@evan/opus/wasm/index.mjs';
+import lc3 from 'lc3codec';
 import type { Codec } from '../audio/codecs.ts';
 import { concatSamples, mixToMono, parseWav, samplesToBytes, type Wav } from '../audio/pcm.ts';
 import { AppError } from '../errors.ts';
@@ -17,12 +18,21 @@ type Packed = Omit<Packet, 'isClosing'>;
 
 const PCM_PACKET_MS = 100;
 
+/** What a recording can be sent as: there is no encoder for AAC. */
+export type SentCodec = Exclude<Codec, 'aac'>;
+
+/** 32 kbit/s. */
+const LC3_BYTES = 40;
+const LC3_FS1030_BYTES = 30;
+
 /** How each codec's messages are made. */
-const PACKERS: Record<Codec, (samples: Int16Array, sampleRate: number) => Generator<Packed>> = {
+const PACKERS: Record<SentCodec, (samples: Int16Array, sampleRate: number) => Generator<Packed>> = {
   pcm8: (samples, sampleRate) => packPcm(samples, sampleRate, toUnsignedBytes),
   pcm16: (samples, sampleRate) => packPcm(samples, sampleRate, samplesToBytes),
   opus: (samples, sampleRate) => packOpus(samples, sampleRate, 10),
   opus_fs320: (samples, sampleRate) => packOpus(samples, sampleRate, 20),
+  lc3: samples => packLc3(samples, LC3_BYTES),
+  lc3_fs1030: samples => packLc3(samples, LC3_FS1030_BYTES),
 };
 
 /** Reads a WAV file of 16-bit PCM. Its errors name the file. */
@@ -46,7 +56,7 @@ const CLOSING_SILENCE_MS = 1500;
  * The recording, and then a silence, as messages of this codec: mono, at its own sample rate, which `checkFormat` has
  * to allow.
  */
-export function* packetsOf({ samples, channels, sampleRate }: Wav, codec: Codec): Generator<Packet> {
+export function* packetsOf({ samples, channels, sampleRate }: Wav, codec: SentCodec): Generator<Packet> {
   const recording = mixToMono(samples, channels);
   const silence = new Int16Array((sampleRate * CLOSING_SILENCE_MS) / 1000);
   const recordedMs = (recording.length * 1000) / sampleRate;
@@ -85,6 +95,21 @@ function* packOpus(samples: Int16Array, sampleRate: number, packetMs: number): G
     }
   } finally {
     encoder.drop();
+  }
+}
+
+const LC3_PACKET_MS = 10;
+const LC3_SAMPLES = 160;
+
+/** At 16 kHz. The last frame is filled up with silence. */
+function* packLc3(samples: Int16Array, bytes: number): Generator<Packed> {
+  const { LC3FrameDuration, LC3SampleRate } = lc3.Core;
+  const encoder = new lc3.Encoder.LC3Encoder(LC3FrameDuration.NMS_10000US, LC3SampleRate.FS_16000);
+  const frame = new Int16Array(LC3_SAMPLES);
+  for (let at = 0; at < samples.length; at += LC3_SAMPLES) {
+    frame.fill(0);
+    frame.set(samples.subarray(at, at + LC3_SAMPLES));
+    yield { bytes: Uint8Array.from(encoder.encode(frame, bytes)), ms: LC3_PACKET_MS };
   }
 }
 

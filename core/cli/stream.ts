@@ -1,12 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { Codec } from '../audio/codecs.ts';
 import { print, settingsOf } from './house.ts';
+import type { SentCodec } from './recording.ts';
 
 export interface StreamOptions {
   url?: string;
   key?: string;
   user?: string;
-  codec: Codec;
+  codec: SentCodec;
   speed: number;
   language: string;
   conversationTimeout: number;
@@ -14,7 +14,7 @@ export interface StreamOptions {
   json?: boolean;
 }
 
-const CODECS: Codec[] = ['pcm16', 'opus', 'opus_fs320'];
+const CODECS: SentCodec[] = ['pcm16', 'pcm8', 'opus', 'opus_fs320', 'lc3', 'lc3_fs1030'];
 
 /** `stream`: a recording goes to the server as if a device sent it. */
 export function addStream(program: Command): void {
@@ -22,7 +22,9 @@ export function addStream(program: Command): void {
     .command('stream <file>')
     .description('send a WAV file to the server as a device would, and show what becomes of it')
     .option('--speed <n>', 'times real time', positive, 1)
-    .addOption(new Option('--codec <codec>', 'how to send it').choices(CODECS).default('pcm16'))
+    .addOption(
+      new Option('--codec <codec>', 'how to send it').choices(CODECS).argParser(codec).default('pcm16'),
+    )
     .option('--language <code>', 'language spoken, or multi', 'en')
     .option('--conversation-timeout <s>', 'seconds of silence that end the conversation', timeout, 5)
     .option('--finish', 'end the conversation with the file, without waiting for silence')
@@ -42,6 +44,13 @@ function positive(text: string): number {
   const number = Number(text);
   if (number > 0 && Number.isFinite(number)) return number;
   throw new InvalidArgumentError('It must be a number above 0.');
+}
+
+function codec(text: string): SentCodec {
+  const known = CODECS.find(name => name === text);
+  if (known) return known;
+  const reason = text === 'aac' ? 'There is no encoder for AAC here. ' : '';
+  throw new InvalidArgumentError(`${reason}Allowed choices are ${CODECS.join(', ')}.`);
 }
 
 function timeout(text: string): number {

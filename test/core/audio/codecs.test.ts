@@ -1,17 +1,24 @@
 import { Encoder } from '@evan/opus/wasm/index.mjs';
 import test from 'ava';
-import { checkFormat, createDecoder } from '../../../core/audio/codecs.ts';
+import { checkFormat, createDecoder, type Decoded, type Decoder } from '../../../core/audio/codecs.ts';
 import { concatSamples, samplesToBytes } from '../../../core/audio/pcm.ts';
+import { adtsFrames, concatBytes } from '../../helpers/packets.ts';
 import { atPeak, peak, random, rms, type Sound, speech, whiteNoise } from '../../helpers/sound.ts';
 
 async function open(codec: string, sampleRate?: number, channels = 1) {
   return createDecoder(checkFormat({ codec, sampleRate, channels }));
 }
 
+async function decodeEach(decoder: Decoder, messages: Uint8Array[]): Promise<Decoded[]> {
+  const decoded: Decoded[] = [];
+  for (const message of messages) decoded.push(await decoder.decode(message));
+  return decoded;
+}
+
 /** Decodes messages one after the other. */
 async function decodeAll(messages: Uint8Array[], ...format: Parameters<typeof open>) {
   const decoder = await open(...format);
-  const decoded = messages.map(message => decoder.decode(message));
+  const decoded = await decodeEach(decoder, messages);
   decoder.close();
   return {
     pcm: concatSamples(decoded.map(({ pcm }) => pcm)),
@@ -137,7 +144,7 @@ test('streams that are resampled side by side do not disturb each other', async 
   for (let round = 0; round < 20; round++)
     for (const [i, decoder] of decoders.entries()) {
       const rate = 8000 + i * 700;
-      const { pcm } = decoder.decode(samplesToBytes(new Int16Array(rate / 10).fill(i * 100)));
+      const { pcm } = await decoder.decode(samplesToBytes(new Int16Array(rate / 10).fill(i * 100)));
       if (round > 0) t.true(pcm.every(sample => Math.abs(sample - i * 100) <= 1 + i));
     }
   for (const decoder of decoders) decoder.close();
@@ -186,10 +193,10 @@ test('a broken packet becomes silence of its length, is counted, and the next on
       new Uint8Array([3, 0, 1, 2]), // no frames
     ];
     const decoder = await open(codec);
-    for (const packet of packets.slice(0, 20)) decoder.decode(packet);
+    await decodeEach(decoder, packets.slice(0, 20));
     for (const packet of broken)
-      t.deepEqual(decoder.decode(packet), { pcm: new Int16Array(16 * ms), bad: 1 });
-    const after = packets.slice(20).map(packet => decoder.decode(packet));
+      t.deepEqual(await decoder.decode(packet), { pcm: new Int16Array(16 * ms), bad: 1 });
+    const after = await decodeEach(decoder, packets.slice(20));
     decoder.close();
     t.true(after.every(({ pcm, bad }) => pcm.length === 16 * ms && bad === 0));
     t.true(share(concatSamples(after.slice(10).map(({ pcm }) => pcm)), 440) > 0.99);
@@ -198,14 +205,14 @@ test('a broken packet becomes silence of its length, is counted, and the next on
 
 test('a broken packet in a stream of longer packets lasts as long as those', async t => {
   const decoder = await open('opus');
-  for (const packet of opusPackets(sine(0.96, 440, 16_000), 60)) decoder.decode(packet);
-  t.is(decoder.decode(new Uint8Array(40).fill(0xff)).pcm.length, 960);
+  await decodeEach(decoder, opusPackets(sine(0.96, 440, 16_000), 60));
+  t.is((await decoder.decode(new Uint8Array(40).fill(0xff))).pcm.length, 960);
   decoder.close();
 });
 
 test('an empty Opus packet is dropped and counted', async t => {
   const decoder = await open('opus');
-  t.deepEqual(decoder.decode(new Uint8Array(0)), { pcm: new Int16Array(0), bad: 1 });
+  t.deepEqual(await decoder.decode(new Uint8Array(0)), { pcm: new Int16Array(0), bad: 1 });
   decoder.close();
 });
 
@@ -221,12 +228,12 @@ test('random and damaged packets never throw, and give at most 120 ms each', asy
         ? Uint8Array.from({ length: below(i % 100 === 0 ? 10_000 : 300) }, () => below(256))
         : (packets[below(packets.length)] ?? new Uint8Array(0)).slice(0, below(200));
     if (packet.length > 0) packet[below(packet.length)] = below(256);
-    const decoded = decoder.decode(packet);
+    const decoded = await decoder.decode(packet);
     t.true(decoded.pcm.length <= 1920);
     bad += decoded.bad;
   }
   t.true(bad > 2000);
-  const good = packets.slice(0, 50).map(packet => decoder.decode(packet));
+  const good = await decodeEach(decoder, packets.slice(0, 50));
   t.true(good.every(({ pcm, bad }) => pcm.length === 320 && bad === 0));
   decoder.close();
 });
@@ -235,10 +242,65 @@ test('many decoders live side by side, and are done when closed', async t => {
   const packets = opusPackets(sine(0.2, 440, 16_000), 20);
   for (let round = 0; round < 3; round++) {
     const decoders = await Promise.all(Array.from({ length: 300 }, () => open('opus_fs320')));
-    for (const packet of packets) for (const decoder of decoders) t.is(decoder.decode(packet).bad, 0);
+    for (const packet of packets) for (const decoder of decoders) t.is((await decoder.decode(packet)).bad, 0);
     for (const decoder of decoders) decoder.close();
-    t.throws(() => decoders[0]?.decode(packets[0] ?? new Uint8Array(0)), { message: /closed/ });
+    await t.throwsAsync(async () => decoders[0]?.decode(packets[0] ?? new Uint8Array(0)), {
+      message: /closed/,
+    });
   }
+});
+
+// ── AAC and LC3 ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+for (const [file, frames] of [
+  ['tone-8000.aac', 9],
+  ['tone-44100-stereo.aac', 45],
+] as const)
+  test(`the header of ${file} tells its rate and channels, whatever was said`, async t => {
+    const packets = adtsFrames(file);
+    t.is(packets.length, frames);
+    const { pcm, bad } = await decodeAll(packets, 'aac', 16_000);
+    const rate = Number(/\d+/.exec(file));
+    t.deepEqual([pcm.length, bad], [Math.ceil((frames * 1024 * 16_000) / rate), 0]);
+    t.true(share(pcm.slice(6400, 12_800), 440) > 0.99);
+    t.deepEqual(await decodeAll([concatBytes(packets)], 'aac'), { pcm, bad }, 'the same in one message');
+  });
+
+test('AAC that goes on in another format is taken up with the second packet of it', async t => {
+  const [first, second] = [adtsFrames('tone-8000.aac'), adtsFrames('tone-44100-stereo.aac')];
+  const decoder = await open('aac');
+  await decodeEach(decoder, first);
+  const decoded = await decodeEach(decoder, second);
+  decoder.close();
+  t.deepEqual(
+    decoded.map(({ bad }) => bad),
+    second.map((_, i) => (i === 0 ? 1 : 0)),
+  );
+  t.true(share(concatSamples(decoded.slice(10, 35).map(({ pcm }) => pcm)), 440) > 0.99);
+});
+
+test('a message of AAC cannot be blown up to more than 64 frames of silence', async t => {
+  const frame = Uint8Array.of(0xff, 0xf1, 0x60, 0x40, 0x01, 0x00, 0xfc, 0); // 8 bytes
+  const { pcm, bad } = await decodeAll([concatBytes(Array.from({ length: 100_000 }, () => frame))], 'aac');
+  t.deepEqual([pcm.length, bad], [1024, 1]);
+});
+
+test('lc3_fs1030 takes several frames per message, and counts what is left over as a broken one', async t => {
+  const message = new Uint8Array(75);
+  const decoder = await open('lc3_fs1030');
+  const { pcm, bad } = await decoder.decode(message);
+  t.is(pcm.length, 480);
+  t.true(bad >= 1);
+  t.deepEqual(await decoder.decode(new Uint8Array(31_000)), { pcm: new Int16Array(165_440), bad: 1034 });
+  decoder.close();
+});
+
+test('LC3 is mono at 16 kHz, and nothing else', t => {
+  t.is(checkFormat({ codec: 'lc3', sampleRate: undefined, channels: 1 }).sampleRate, 16_000);
+  t.throws(() => checkFormat({ codec: 'lc3', sampleRate: 24_000, channels: 1 }), { message: /use 16000/ });
+  t.throws(() => checkFormat({ codec: 'lc3_fs1030', sampleRate: 16_000, channels: 2 }), {
+    message: /cannot have 2 channels; use 1/,
+  });
 });
 
 test('pcm8 is unsigned with silence at 128, at 8 kHz when nothing is said', async t => {

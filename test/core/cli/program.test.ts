@@ -54,7 +54,8 @@ test.serial('a slip is one line on standard error with the way out, and status 2
     [['token', 'ada', 'eve'], /too many arguments/],
     [['key', 'ada'], /--scopes/],
     [['stream', RECORDING, '--speed', 'fast'], /--speed.*'fast'.*number above 0/],
-    [['stream', RECORDING, '--codec', 'mp3'], /--codec.*'mp3'.*pcm16, opus/],
+    [['stream', RECORDING, '--codec', 'mp3'], /--codec.*'mp3'.*pcm16, pcm8, opus/],
+    [['stream', RECORDING, '--codec', 'aac'], /no encoder for AAC here.*lc3_fs1030/],
     [['stream', RECORDING, '--conversation-timeout', '1'], /2 to 14400/],
     [['user', 'list', '--jsn'], /unknown option '--jsn'.*--json/],
   ];

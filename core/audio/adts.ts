@@ -1,0 +1,65 @@
+/** What the header of an AAC frame says of its sound. */
+export interface AacFormat {
+  /** The header's index of the sample rate. */
+  rateIndex: number;
+  /** In Hz. */
+  sampleRate: number;
+  channels: number;
+}
+
+/** One message: frames of one format, without their headers. */
+export interface AdtsPacket {
+  format: AacFormat;
+  frames: Uint8Array[];
+}
+
+/** Samples of one frame, per channel. */
+export const AAC_FRAME_SAMPLES = 1024;
+
+/** By the header's index, ISO/IEC 14496-3 table 1.18. */
+const RATES = [
+  ...[96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000],
+  ...[22_050, 16_000, 12_000, 11_025, 8000, 7350],
+];
+const LOW_COMPLEXITY = 1;
+const HEADER_BYTES = 7;
+const CHECKSUM_BYTES = 2;
+/** Eight seconds at the lowest rate: what one message may cost. */
+const MAX_FRAMES = 64;
+
+/**
+ * Takes a message of whole ADTS frames apart. Null: it is no such message, or is of a kind that no wearable sends (not
+ * low-complexity, more than two channels, several blocks in a frame).
+ */
+export function parseAdts(message: Uint8Array): AdtsPacket | null {
+  const frames: Uint8Array[] = [];
+  let format: AacFormat | null = null;
+  for (let at = 0; at < message.length; ) {
+    const frame = frameAt(message, at);
+    if (!frame || frames.length === MAX_FRAMES) return null;
+    if (format && !sameFormat(format, frame.format)) return null;
+    format = frame.format;
+    frames.push(frame.payload);
+    at += frame.length;
+  }
+  return format && { format, frames };
+}
+
+export function sameFormat(a: AacFormat, b: AacFormat): boolean {
+  return a.rateIndex === b.rateIndex && a.channels === b.channels;
+}
+
+function frameAt(message: Uint8Array, at: number) {
+  const [b0 = 0, b1 = 0, b2 = 0, b3 = 0, b4 = 0, b5 = 0, b6 = 0] = message.subarray(at, at + HEADER_BYTES);
+  if (b0 !== 0xff || (b1 & 0xf6) !== 0xf0) return null; // the sync word, and the layer, which is always 0
+  const headerBytes = HEADER_BYTES + (b1 & 1 ? 0 : CHECKSUM_BYTES);
+  const length = ((b3 & 3) << 11) | (b4 << 3) | (b5 >> 5);
+  if (length <= headerBytes || at + length > message.length) return null;
+  const rateIndex = (b2 >> 2) & 15;
+  const sampleRate = RATES[rateIndex];
+  const channels = ((b2 & 1) << 2) | (b3 >> 6);
+  const isKnown = b2 >> 6 === LOW_COMPLEXITY && (channels === 1 || channels === 2) && (b6 & 3) === 0;
+  if (!isKnown || sampleRate === undefined) return null;
+  const payload = message.subarray(at + headerBytes, at + length);
+  return { format: { rateIndex, sampleRate, channels }, payload, length };
+}

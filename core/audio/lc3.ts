@@ -1,0 +1,55 @@
+import type { Decoder } from './codecs.ts';
+
+const FRAME_SAMPLES = 160;
+/** What a frame may have, Bluetooth's LC3 specification section 3.2.5. */
+const FRAME_BYTES = { min: 20, max: 400 };
+/** Ten seconds, about 60 ms of work: what one message may cost. */
+const MAX_FRAMES = 1000;
+
+/**
+ * LC3 frames of 10 ms at 16 kHz, mono.
+ * @param frameBytes of each of the frames in a message; absent: a message is a frame
+ */
+export async function createLc3Decoder(frameBytes?: number): Promise<Decoder> {
+  const { default: lc3 } = await import('lc3codec'); // a megabyte of tables
+  const decoder = new lc3.Decoder.LC3Decoder(
+    lc3.Core.LC3FrameDuration.NMS_10000US,
+    lc3.Core.LC3SampleRate.FS_16000,
+  );
+  let open = true;
+
+  /** False: the frame is broken, and what it left in `pcm` is not to be heard. */
+  function decodeInto(pcm: Int16Array, frame: Uint8Array): boolean {
+    const isSized = frame.length >= FRAME_BYTES.min && frame.length <= FRAME_BYTES.max;
+    if (!isSized || (frameBytes !== undefined && frame.length !== frameBytes)) return false;
+    const errors = new lc3.Decoder.LC3BEC();
+    try {
+      decoder.decode(frame, errors, pcm);
+    } catch {
+      return false; // counted by the caller; there is nothing else to know about it
+    }
+    return !errors.isMarked();
+  }
+
+  return {
+    async decode(message) {
+      if (!open) throw new Error('The decoder is closed');
+      if (message.length === 0) return { pcm: new Int16Array(0), bad: 1 };
+      const size = frameBytes ?? message.length;
+      const frames = Math.ceil(message.length / size);
+      const pcm = new Int16Array(frames * FRAME_SAMPLES);
+      if (frames > MAX_FRAMES) return { pcm, bad: frames };
+      let bad = 0;
+      for (let i = 0; i < frames; i++) {
+        const part = pcm.subarray(i * FRAME_SAMPLES, (i + 1) * FRAME_SAMPLES);
+        if (decodeInto(part, message.subarray(i * size, (i + 1) * size))) continue;
+        part.fill(0);
+        bad += 1;
+      }
+      return { pcm, bad };
+    },
+    close() {
+      open = false;
+    },
+  };
+}
