@@ -25,7 +25,7 @@ export function tooLarge(): AppError {
   return new AppError('too_large', `A request body may have ${MAX_BODY_BYTES} bytes at most`);
 }
 
-/** Ends the iteration over a request early, and its socket is gone with the answer: so it listens instead. */
+/** Listens rather than iterates: leaving an iteration early would close the socket before the answer. */
 function collect(request: IncomingMessage): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
