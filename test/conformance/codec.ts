@@ -121,9 +121,9 @@ async function servesMany(subject: CodecSubject): Promise<void> {
 
 /** Rounds before the first look: caches and pools fill. */
 const WARM_ROUNDS = 3;
-const ROUNDS = 8;
-const STREAMS_PER_ROUND = 300;
-/** Less than six kilobytes per stream. */
+const ROUNDS = 6;
+const STREAMS_PER_ROUND = 200;
+/** 14 kB for each stream of the later rounds. */
 const MAX_GROWTH_BYTES = 8 * MEBIBYTE;
 
 /** Objects, and the memories of WebAssembly modules. */

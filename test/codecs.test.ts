@@ -1,0 +1,56 @@
+import anyTest, { type TestFn } from 'ava';
+import type { Codec } from '../core/audio/codecs.ts';
+import { concatSamples } from '../core/audio/pcm.ts';
+import sentences from './fixtures/sentences.json' with { type: 'json' };
+import { buildHouse, type House } from './helpers/house.ts';
+import { connectListen } from './helpers/listen-client.ts';
+import { adtsFrames, messagesOf } from './helpers/packets.ts';
+import { silence, speech } from './helpers/sound.ts';
+import { wordErrorRate } from './helpers/word-error-rate.ts';
+
+const test = anyTest as TestFn<{ house: House }>;
+const SAID = 'tomorrow';
+const sound = concatSamples([silence(0.5), speech(SAID), silence(1)]);
+
+/** Every other sample, not filtered: 8-bit sound at 8 kHz is held to little. */
+const atHalfRate = sound.filter((_, i) => i % 2 === 0);
+
+const SENT: Record<Codec, { messages: Uint8Array[]; sampleRate: number; maxWer: number }> = {
+  pcm8: { messages: messagesOf(atHalfRate, 'pcm8'), sampleRate: 8000, maxWer: 0.6 },
+  pcm16: { messages: messagesOf(sound, 'pcm16'), sampleRate: 16_000, maxWer: 0.15 },
+  opus: { messages: messagesOf(sound, 'opus'), sampleRate: 16_000, maxWer: 0.15 },
+  opus_fs320: { messages: messagesOf(sound, 'opus_fs320'), sampleRate: 16_000, maxWer: 0.15 },
+  aac: { messages: adtsFrames('tomorrow.aac'), sampleRate: 16_000, maxWer: 0.15 },
+  lc3: { messages: messagesOf(sound, 'lc3'), sampleRate: 16_000, maxWer: 0.15 },
+  lc3_fs1030: { messages: messagesOf(sound, 'lc3_fs1030'), sampleRate: 16_000, maxWer: 0.15 },
+};
+
+test.before(async t => {
+  t.context.house = await buildHouse({ stt: ['pocketsphinx'] });
+});
+test.after.always(t => t.context.house?.stop());
+
+for (const [codec, { messages, sampleRate, maxWer }] of Object.entries(SENT))
+  test.serial(
+    `words sent as ${codec} at ${sampleRate} Hz come with at most ${maxWer * 100} % wrong`,
+    async t => {
+      const { house } = t.context;
+      const client = await connectListen(house.url, house.key, {
+        codec,
+        sample_rate: sampleRate,
+        client_device_id: codec,
+        language: 'en',
+      });
+      for (const message of messages) client.socket.send(message);
+      client.socket.send(JSON.stringify({ type: 'finish_conversation' }));
+      await client.until('memory_created');
+      const heard = client
+        .segments()
+        .map(segment => segment.text)
+        .join(' ');
+      client.socket.close();
+      const wer = wordErrorRate(sentences[SAID].text, heard);
+      t.log(`${(wer * 100).toFixed(0)} %: ${heard}`);
+      t.true(wer <= maxWer, `${(wer * 100).toFixed(0)} % of words wrong: ${heard}`);
+    },
+  );
