@@ -1,6 +1,7 @@
 /**
  * An end by `signal`, or of our own making. Released when it is over, it leaves nothing behind on `signal`: that one
- * lives as long as the connection, and `AbortSignal.any` would keep each of thousands of utterances with it.
+ * lives as long as the connection, and `AbortSignal.any` would keep each of thousands of utterances with it, and, as
+ * a root of its own, everything that a listener sees.
  * `happened` never resolves; it rejects with the reason.
  */
 export function cutBy(signal: AbortSignal) {

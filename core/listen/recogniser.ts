@@ -42,7 +42,7 @@ const STALL_MS = 30_000;
 
 export function createRecogniser(options: RecogniserOptions): Recogniser {
   const { clock, log, signal } = options;
-  let current: { name: string; session: SttSession } | null = null;
+  let current: { name: string; session: SttSession; unwatch(): void } | null = null;
 
   async function open() {
     let failure: AppError | undefined;
@@ -50,8 +50,7 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
       signal.throwIfAborted();
       try {
         const session = await answered(stt.open({ language: options.language, signal }), name, signal);
-        watch(session);
-        current = { name, session };
+        current = { name, session, unwatch: watch(session) };
         return current;
       } catch (thrown) {
         signal.throwIfAborted();
@@ -64,8 +63,7 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
 
   /** A loss between utterances is noticed here, and mended by the next utterance. */
   function watch(session: SttSession) {
-    session.failed.catch(error => {
-      if (current?.session !== session) return;
+    return untilReleased(session.failed, error => {
       log.warn({ err: error }, 'recogniser lost between utterances');
       void drop();
     });
@@ -76,6 +74,7 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
     const lost = current;
     current = null;
     if (!lost) return;
+    lost.unwatch();
     const closed = new AbortController();
     const closing = lost.session.close().catch(() => {});
     await Promise.race([closing, clock.sleep(CLOSE_MS, closed.signal).catch(() => {})]);
@@ -110,6 +109,15 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
   }
 
   return { open: async () => (await open()).name, transcribe, close: drop };
+}
+
+/** One promise may serve every session of an engine: whoever is released leaves nothing of a connection on it. */
+function untilReleased(failed: Promise<never>, onFailed: (error: unknown) => void): () => void {
+  let listener: typeof onFailed | null = onFailed;
+  failed.catch(error => listener?.(error));
+  return () => {
+    listener = null;
+  };
 }
 
 /** What is not said in our words is for the log: the client sees this. */

@@ -5,6 +5,7 @@ import type { EventBus } from '../events.ts';
 import type { Log } from '../log.ts';
 import type { Clock, StreamProgress } from '../model.ts';
 import type { VadProvider } from '../plugin.ts';
+import { cutBy } from './cut.ts';
 import { createHearing, type Pending } from './hearing.ts';
 import type { Inbox } from './inbox.ts';
 import { type Connection, Refusal } from './parameters.ts';
@@ -49,8 +50,8 @@ export async function runSession(
 ): Promise<void> {
   const { conversations, clock, log } = deps;
   const { userId } = connection;
-  const failed = new AbortController();
-  const signal = AbortSignal.any([halt, failed.signal]);
+  const ending = cutBy(halt);
+  const { signal } = ending;
 
   send({ type: 'service_status', status: 'initiating', status_text: 'Service starting' });
   const { conversation, stream } = await conversations.connect(connection);
@@ -255,7 +256,7 @@ export async function runSession(
   if (signal.aborted) abandon(); // while it was being set up
   const guard = (loop: Promise<void>) =>
     loop.catch(error => {
-      failed.abort(error);
+      ending.abort(error);
       throw error;
     });
   const loops = await Promise.allSettled([guard(takeIn()), guard(giveOut())]);

@@ -101,3 +101,22 @@ test('nothing of an utterance stays in memory for as long as its connection', as
   const kept = signals.filter(signal => signal.deref() !== undefined).length;
   t.true(kept <= 1, `${kept} of ${signals.length} are kept`);
 });
+
+test('a connection that is over is not kept by an engine that goes on', async t => {
+  const failed = new Promise<never>(() => {}); // one for all its sessions
+  const connection = async () => {
+    const { recogniser, halt } = recogniserOf({ failed });
+    await recogniser.open();
+    await recogniser.close();
+    return new WeakRef(halt.signal);
+  };
+  const over = [await connection(), await connection(), await connection()];
+  setFlagsFromString('--expose-gc');
+  const collect: () => void = runInNewContext('gc');
+  await turn();
+  collect();
+  await turn();
+  const kept = over.filter(signal => signal.deref() !== undefined).length;
+  t.true(kept <= 1, `${kept} of ${over.length} are kept`);
+  t.truthy(failed);
+});
