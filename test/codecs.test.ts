@@ -9,7 +9,10 @@ import { silence, speech } from './helpers/sound.ts';
 import { wordErrorRate } from './helpers/word-error-rate.ts';
 
 const test = anyTest as TestFn<{ house: House }>;
-const SAID = 'tomorrow';
+/** Far enough from the limits that another processor's rounding does not tip it. */
+const SAID = 'health';
+/** What the committed AAC file says. */
+const SAID_IN_AAC = 'tomorrow';
 const sound = concatSamples([silence(0.5), speech(SAID), silence(1)]);
 
 /** Every other sample, not filtered: 8-bit sound at 8 kHz is held to little. */
@@ -20,7 +23,7 @@ const SENT: Record<Codec, { messages: Uint8Array[]; sampleRate: number; maxWer: 
   pcm16: { messages: messagesOf(sound, 'pcm16'), sampleRate: 16_000, maxWer: 0.15 },
   opus: { messages: messagesOf(sound, 'opus'), sampleRate: 16_000, maxWer: 0.15 },
   opus_fs320: { messages: messagesOf(sound, 'opus_fs320'), sampleRate: 16_000, maxWer: 0.15 },
-  aac: { messages: adtsFrames('tomorrow.aac'), sampleRate: 16_000, maxWer: 0.15 },
+  aac: { messages: adtsFrames(`${SAID_IN_AAC}.aac`), sampleRate: 16_000, maxWer: 0.15 },
   lc3: { messages: messagesOf(sound, 'lc3'), sampleRate: 16_000, maxWer: 0.15 },
   lc3_fs1030: { messages: messagesOf(sound, 'lc3_fs1030'), sampleRate: 16_000, maxWer: 0.15 },
 };
@@ -49,7 +52,7 @@ for (const [codec, { messages, sampleRate, maxWer }] of Object.entries(SENT))
         .map(segment => segment.text)
         .join(' ');
       client.socket.close();
-      const wer = wordErrorRate(sentences[SAID].text, heard);
+      const wer = wordErrorRate(sentences[codec === 'aac' ? SAID_IN_AAC : SAID].text, heard);
       t.log(`${(wer * 100).toFixed(0)} %: ${heard}`);
       t.true(wer <= maxWer, `${(wer * 100).toFixed(0)} % of words wrong: ${heard}`);
     },

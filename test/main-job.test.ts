@@ -33,7 +33,10 @@ async function tempDir(t: ExecutionContext): Promise<string> {
   return dir;
 }
 
-/** Plays a fixture through a simulated pendant and the bridge; resolves with the id of what came of it. */
+const recordingOf = (name: string) =>
+  join(import.meta.dirname, name === BUNDLED ? '../bridge/simulator/recording.wav' : `fixtures/${name}.wav`);
+
+/** Plays a recording through a simulated pendant and the bridge; resolves with the id of what came of it. */
 async function wear(t: ExecutionContext, house: House, name: string): Promise<string> {
   const created = Promise.withResolvers<string>();
   const bridge = await startBridge({
@@ -43,7 +46,7 @@ async function wear(t: ExecutionContext, house: House, name: string): Promise<st
     }),
     log: pino({ level: 'silent' }),
     clock: createClock(Date.now),
-    simulate: { audio: join(import.meta.dirname, `fixtures/${name}.wav`), speed: SPEED },
+    simulate: { audio: recordingOf(name), speed: SPEED },
     onEvent(event: BridgeEvent) {
       if (event.event === 'memory_created') created.resolve(event.memory.id);
     },
