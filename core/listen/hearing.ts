@@ -1,5 +1,6 @@
 import { createDecoder } from '../audio/codecs.ts';
 import { createGate } from '../audio/gate.ts';
+import { SAMPLE_RATE } from '../audio/pcm.ts';
 import type { GrowingUtterance } from '../audio/utterance.ts';
 import type { StreamProgress } from '../model.ts';
 import type { VadProvider } from '../plugin.ts';
@@ -54,7 +55,7 @@ interface HearingOptions {
   onAnchor(at: number): Promise<void>;
 }
 
-const SAMPLES_PER_MS = 16;
+const SAMPLES_PER_MS = SAMPLE_RATE / 1000;
 
 export async function createHearing(options: HearingOptions): Promise<Hearing> {
   const { connection, stored, signal } = options;

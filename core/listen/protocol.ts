@@ -17,6 +17,9 @@ export const CLOSE = {
 export const KEEP_ALIVE_BYTES = 2;
 export const MAX_MESSAGE_BYTES = 1024 * 1024;
 
+/** ISO 639-1, perhaps with a region; `multi` and `auto` fit as well. */
+export const LANGUAGE_CODE = /^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/;
+
 const flag = z.enum(['true', 'false', '1', '0']).transform(value => value === 'true' || value === '1');
 const integer = z
   .string()
@@ -28,7 +31,7 @@ export const ListenQuery = z.object({
   uid: z.string().optional(),
   language: z
     .string()
-    .regex(/^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/, 'must be a language code, or multi')
+    .regex(LANGUAGE_CODE, 'must be a language code, or multi')
     .default('en')
     .transform(code => (code === 'auto' ? 'multi' : code)),
   codec: z.string().default('pcm8'),

@@ -1,4 +1,5 @@
 import type { Plugin, PluginContext, SttSession, Transcript, Utterance } from '../../core/plugin.ts';
+import { orAborted } from './engine/aborted.ts';
 import { piecesOf, readAnswer } from './openai/answer.ts';
 import { createRequester, type Reply } from './openai/request.ts';
 
@@ -158,16 +159,4 @@ function refuses({ status }: Reply): boolean {
 /** A vendor's words, for the log alone. */
 function causeOf({ status, body }: Reply): { cause: Error } {
   return { cause: new Error(`status ${status}: ${body?.slice(0, 500) ?? 'a long answer'}`) };
-}
-
-async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>();
-  const abort = () => aborted.reject(signal.reason);
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    return await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
 }

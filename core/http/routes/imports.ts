@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Conversations } from '../../domain/conversations.ts';
 import { SPEAKER } from '../../domain/segments.ts';
 import { isSource, SOURCES } from '../../domain/sources.ts';
+import { LANGUAGE_CODE } from '../../listen/protocol.ts';
 import { instant, optional, text } from '../fields.ts';
 import { type Route, route } from '../route.ts';
 
@@ -12,7 +13,6 @@ const MAX_NAME_CHARS = 200;
 /** About 30 years. */
 const MAX_SECONDS = 1e9;
 const MAX_SPEAKER_ID = 999_999_999;
-const LANGUAGE = /^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/;
 
 const SegmentBody = z
   .object({
@@ -53,7 +53,7 @@ const sessionId = optional(text({ max: MAX_SESSION_ID_CHARS }), null);
 const ABOUT = {
   started_at: optional(instant(), null),
   finished_at: optional(instant(), null),
-  language: optional(z.string().trim().regex(LANGUAGE, 'String should be a language code'), 'en'),
+  language: optional(z.string().trim().regex(LANGUAGE_CODE, 'String should be a language code'), 'en'),
   source: optional(
     z
       .string()

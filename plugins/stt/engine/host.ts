@@ -3,6 +3,7 @@
  * process serves all sessions of a plugin and is started again when it dies.
  */
 import type { PluginContext, SttProvider, SttSession, Transcript, Utterance } from '../../../core/plugin.ts';
+import { orAborted } from './aborted.ts';
 import { type Child, type ChildSettings, startChild } from './child.ts';
 
 const CRASH_WINDOW_MS = 60_000;
@@ -119,16 +120,4 @@ function hopeless(reason: Error): boolean {
 function quiet<T>(deferred: PromiseWithResolvers<T>): PromiseWithResolvers<T> {
   deferred.promise.catch(() => undefined);
   return deferred;
-}
-
-async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>();
-  const abort = () => aborted.reject(signal.reason);
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    return await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
 }
