@@ -111,7 +111,7 @@ for (const library of LIBRARIES) {
   );
 
   test.serial(`${name}: a device seen before is seen again when it is back`, async t => {
-    const { pendant, radio, connect } = setUp(t, library);
+    const { pendant, radio, connect } = setUp(t, library, { attMs: 60_000 });
     const looking = new AbortController();
     const scan = radio.scan(looking.signal)[Symbol.asyncIterator]();
     await scan.next();
