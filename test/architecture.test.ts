@@ -53,6 +53,7 @@ const RULES: Rule[] = [
     types: ['config/schema.ts', ...CONTRACTS],
   },
   { from: ['core/{plugin-*,builtin-plugins}.ts'], may: [...COMMON, ...CONFIG], types: CONTRACTS },
+  { from: ['core/conformance/**'], may: ['core/audio/*.ts', ...COMMON], types: CONTRACTS },
   { from: ['core/{app,tokens}.ts'], may: ['core/**', ...CONFIG] },
   { from: ['core/{main,serve}.ts'], may: ['core/app.ts', ...COMMON, ...CONTROL, ...CONFIG] },
   {

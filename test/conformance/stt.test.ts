@@ -1,6 +1,6 @@
 import test from 'ava';
+import { type SttSubject, sttChecks } from '../../core/conformance/stt.ts';
 import type { SttProvider, SttSession, Transcript } from '../../core/plugin.ts';
-import { type SttSubject, sttChecks } from './stt.ts';
 
 const SPEECH = ['good morning', 'see you later'].map((text, index) => ({
   text,

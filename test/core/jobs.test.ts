@@ -1,11 +1,11 @@
 import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
+import { user } from '../../core/conformance/storage-rows.ts';
 import { AppError } from '../../core/errors.ts';
 import { createJobs, type JobHandler } from '../../core/jobs.ts';
 import type { Job } from '../../core/model.ts';
 import type { Storage } from '../../core/plugin.ts';
 import { MAX_ATTEMPTS, retryDelayMs } from '../../core/retry.ts';
-import { user } from '../conformance/storage-rows.ts';
 import { manualClock } from '../helpers/manual-clock.ts';
 import { openStorage, temporaryStorage } from '../helpers/storage.ts';
 

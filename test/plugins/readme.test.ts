@@ -8,9 +8,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { loadConfig } from '../../config/load.ts';
 import { BUILTIN_PLUGINS } from '../../core/builtin-plugins.ts';
+import { sttChecks } from '../../core/conformance/stt.ts';
 import { createLog } from '../../core/log.ts';
 import { createPluginHost, type PluginHost } from '../../core/plugin-host.ts';
-import { sttChecks } from '../conformance/stt.ts';
 import { fixture } from './stt/context.ts';
 
 const README = readFileSync(new URL('../../plugins/README.md', import.meta.url), 'utf8');

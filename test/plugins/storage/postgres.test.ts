@@ -6,6 +6,8 @@ import test, { type ExecutionContext } from 'ava';
 import knex, { type Knex } from 'knex';
 import { pino } from 'pino';
 import { z } from 'zod';
+import type { StorageSubject } from '../../../core/conformance/storage.ts';
+import { claimOne, conversation, idsOf, job, segment, user } from '../../../core/conformance/storage-rows.ts';
 import type { AppError } from '../../../core/errors.ts';
 import type { PluginContext } from '../../../core/plugin.ts';
 import type { Dialect } from '../../../plugins/storage/sql/dialect.ts';
@@ -13,8 +15,7 @@ import { MIGRATIONS, type Migration } from '../../../plugins/storage/sql/migrati
 import { openPostgres, type PostgresOptions } from '../../../plugins/storage/sql/postgres.ts';
 import { createStorage, type StorageContext } from '../../../plugins/storage/sql/storage.ts';
 import sql from '../../../plugins/storage/sql.ts';
-import { type StorageSubject, storageConformance } from '../../conformance/storage.ts';
-import { claimOne, conversation, idsOf, job, segment, user } from '../../conformance/storage-rows.ts';
+import { storageConformance } from '../../conformance/storage.ts';
 import {
   openPostgresStorage,
   PASSWORD,

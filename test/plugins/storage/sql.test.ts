@@ -7,6 +7,8 @@ import { Writable } from 'node:stream';
 import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import { z } from 'zod';
+import { type StorageSubject, storageChecks } from '../../../core/conformance/storage.ts';
+import { conversation, idsOf, job, segment, user } from '../../../core/conformance/storage-rows.ts';
 import type { AppError } from '../../../core/errors.ts';
 import type { PluginContext, Storage } from '../../../core/plugin.ts';
 import { MIGRATIONS, type Migration } from '../../../plugins/storage/sql/migrations.ts';
@@ -14,8 +16,7 @@ import { Segments } from '../../../plugins/storage/sql/models.ts';
 import { openSqlite } from '../../../plugins/storage/sql/sqlite.ts';
 import { createStorage, type StorageContext } from '../../../plugins/storage/sql/storage.ts';
 import sql from '../../../plugins/storage/sql.ts';
-import { type StorageSubject, storageChecks, storageConformance } from '../../conformance/storage.ts';
-import { conversation, idsOf, job, segment, user } from '../../conformance/storage-rows.ts';
+import { storageConformance } from '../../conformance/storage.ts';
 import { openStorage, storageContext, temporaryStorage } from '../../helpers/storage.ts';
 import { brokenStorages } from './broken-storages.ts';
 

@@ -2,9 +2,9 @@ import { mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { growingUtterance, sttChecks } from '../../../core/conformance/stt.ts';
 import { MODEL_KINDS, readCatalogue } from '../../../plugins/stt/engine/sherpa-model.ts';
 import sherpaOnnx from '../../../plugins/stt/sherpa-onnx.ts';
-import { growingUtterance, sttChecks } from '../../conformance/stt.ts';
 import { crash, run } from './context.ts';
 import { SAMPLE_RATE, sounds, writeToneModel } from './tone-model.ts';
 

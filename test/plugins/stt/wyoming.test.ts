@@ -1,9 +1,9 @@
 import test, { type ExecutionContext } from 'ava';
 import { z } from 'zod';
+import { growingUtterance, sttChecks, utteranceOf } from '../../../core/conformance/stt.ts';
 import { AppError, type ErrorCode } from '../../../core/errors.ts';
 import type { Utterance } from '../../../core/plugin.ts';
 import wyoming from '../../../plugins/stt/wyoming.ts';
-import { growingUtterance, sttChecks, utteranceOf } from '../../conformance/stt.ts';
 import { SPEECH } from '../../helpers/known-speech.ts';
 import { startWyomingServer, wyomingEvent, wyomingInfo } from '../../helpers/wyoming-server.ts';
 import { run } from './context.ts';

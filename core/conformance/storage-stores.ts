@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { ConversationFilter } from '../../core/plugin.ts';
+import type { ConversationFilter } from '../plugin.ts';
 import type { StorageCheck } from './storage.ts';
 import { apiKey, conversation, idsOf, person, segment, stream, user } from './storage-rows.ts';
 

@@ -4,7 +4,8 @@
  *   for (const check of sttChecks) test(check.title, () => check.run(subject));
  */
 import assert from 'node:assert/strict';
-import type { SttProvider, SttSession, Transcript, Utterance } from '../../core/plugin.ts';
+import { concatSamples, encodeWav, SAMPLE_RATE } from '../audio/pcm.ts';
+import type { SttProvider, SttSession, Transcript, Utterance } from '../plugin.ts';
 
 export interface SttSubject {
   provider: SttProvider;
@@ -23,7 +24,6 @@ export interface SttCheck {
   run(subject: SttSubject): Promise<void>;
 }
 
-const SAMPLE_RATE = 16_000;
 const ASIDE_SAMPLES = 480_000;
 
 export const sttChecks: SttCheck[] = [
@@ -80,7 +80,7 @@ async function startsLater(subject: SttSubject): Promise<void> {
   const speech = first(subject);
   const session = await open(subject);
   const silence = new Int16Array(SAMPLE_RATE);
-  const whole = utteranceOf(joined([speech.samples, silence, speech.samples]), 0);
+  const whole = utteranceOf(concatSamples([speech.samples, silence, speech.samples]), 0);
   const from = speech.samples.length + SAMPLE_RATE / 2;
   const pieces = await collect(session, tailOf(whole, from));
   checkPieces(pieces, from, from + SAMPLE_RATE / 2 + speech.samples.length);
@@ -285,38 +285,8 @@ export function growingUtterance(startSample: number) {
   async function wav(from = startSample): Promise<Uint8Array> {
     const parts: Int16Array[] = [];
     for await (const part of pcm(from)) parts.push(part);
-    return wavOf(joined(parts));
+    return encodeWav(concatSamples(parts));
   }
-}
-
-function joined(parts: Int16Array[]): Int16Array {
-  const samples = new Int16Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    samples.set(part, at);
-    at += part.length;
-  }
-  return samples;
-}
-
-function wavOf(samples: Int16Array): Uint8Array {
-  const bytes = Buffer.alloc(44 + samples.byteLength);
-  bytes.write('RIFF', 0);
-  bytes.writeUInt32LE(36 + samples.byteLength, 4);
-  bytes.write('WAVEfmt ', 8);
-  bytes.writeUInt32LE(16, 16);
-  bytes.writeUInt16LE(1, 20);
-  bytes.writeUInt16LE(1, 22);
-  bytes.writeUInt32LE(SAMPLE_RATE, 24);
-  bytes.writeUInt32LE(SAMPLE_RATE * 2, 28);
-  bytes.writeUInt16LE(2, 32);
-  bytes.writeUInt16LE(16, 34);
-  bytes.write('data', 36);
-  bytes.writeUInt32LE(samples.byteLength, 40);
-  samples.forEach((sample, index) => {
-    bytes.writeInt16LE(sample, 44 + index * 2);
-  });
-  return bytes;
 }
 
 function never(): AbortSignal {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Storage } from '../../core/plugin.ts';
+import type { Storage } from '../plugin.ts';
 import type { StorageCheck } from './storage.ts';
 import { apiKey, conversation, folder, idsOf, person, segment, stream, user } from './storage-rows.ts';
 

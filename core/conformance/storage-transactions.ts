@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Stores } from '../../core/plugin.ts';
+import type { Stores } from '../plugin.ts';
 import type { StorageCheck } from './storage.ts';
 import { conversation, idsOf, job, user } from './storage-rows.ts';
 

@@ -1,5 +1,5 @@
-import type { ApiKey, Conversation, Folder, Job, Person, Segment, Stream, User } from '../../core/model.ts';
-import type { JobStore } from '../../core/plugin.ts';
+import type { ApiKey, Conversation, Folder, Job, Person, Segment, Stream, User } from '../model.ts';
+import type { JobStore } from '../plugin.ts';
 
 /** Rows for the checks; ids are readable, since to a storage they are text. */
 const NOON = Date.UTC(2026, 10, 2, 12);

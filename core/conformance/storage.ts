@@ -1,0 +1,28 @@
+import type { Storage } from '../plugin.ts';
+import { folderChecks } from './storage-folders.ts';
+import { jobChecks } from './storage-jobs.ts';
+import { ownershipChecks } from './storage-ownership.ts';
+import { storeChecks } from './storage-stores.ts';
+import { transactionChecks } from './storage-transactions.ts';
+
+/** A migrated, empty storage under test. */
+export interface StorageSubject {
+  storage: Storage;
+  /** The same database once more, opened as another process would. Closed with the first. */
+  another(): Promise<Storage>;
+  close(): Promise<void>;
+}
+
+/** One sentence that holds for every storage. `run` rejects when it does not. */
+export interface StorageCheck {
+  title: string;
+  run(subject: StorageSubject): Promise<void>;
+}
+
+export const storageChecks: readonly StorageCheck[] = [
+  ...storeChecks,
+  ...folderChecks,
+  ...ownershipChecks,
+  ...transactionChecks,
+  ...jobChecks,
+];
