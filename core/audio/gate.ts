@@ -42,8 +42,6 @@ interface GateSetup {
   options?: Partial<GateOptions>;
   /** A new utterance, at its first speech; it grows from then on. */
   onUtterance: (utterance: GrowingUtterance) => void;
-  /** Speech was heard up to this position. */
-  onSpeech?: (sample: number) => void;
 }
 
 /** Windows judged with one call of the detector, at most: half a second. */
@@ -52,7 +50,7 @@ const BATCH_WINDOWS = 16;
 const UNDECIDED = 2 * STEADY_TONE_SAMPLES;
 
 export function createGate(setup: GateSetup): Gate {
-  const { detector, windowSize, channel, onUtterance, onSpeech } = setup;
+  const { detector, windowSize, channel, onUtterance } = setup;
   const options = { ...GATE_DEFAULTS, ...setup.options };
   const preRoll = toSamples(options.preRollMs);
   const hangover = toSamples(options.hangoverMs);
@@ -103,13 +101,11 @@ export function createGate(setup: GateSetup): Gate {
     const to = judged + windows * windowSize;
     prepare(to);
     const probabilities = await ask(to);
-    const spokenBefore = lastSpeech;
     for (let i = 0; i < windows; i++) {
       judged += windowSize;
       if (utterance) goOn(probabilities?.[i] ?? 0);
       else wait(probabilities?.[i] ?? 0);
     }
-    if (lastSpeech > spokenBefore) onSpeech?.(lastSpeech);
     forget();
   }
 
