@@ -1,0 +1,28 @@
+import type { Pending } from './hearing.ts';
+import { createQueue } from './queue.ts';
+
+/** What is to be done for a connection, one after the other, so that a conversation ends exactly between two utterances. */
+type Task =
+  | { kind: 'utterance'; entry: Pending }
+  /** The open conversation ends. */
+  | { kind: 'finish' }
+  /** One ended with something in it: the next one opens. */
+  | { kind: 'renew' };
+
+export type Tasks = ReturnType<typeof createTasks>;
+
+/** Joins what is heard with what is made of it. */
+export function createTasks() {
+  const queue = createQueue<Task>();
+  return {
+    utterance: (entry: Pending) => queue.push({ kind: 'utterance', entry }),
+    /** Ending twice in a row is ending once: a client may ask as often as it likes. */
+    finish() {
+      if (queue.last?.kind !== 'finish') queue.push({ kind: 'finish' });
+    },
+    renew: () => queue.push({ kind: 'renew' }),
+    end: queue.end,
+    clear: queue.clear,
+    [Symbol.asyncIterator]: () => queue[Symbol.asyncIterator](),
+  };
+}

@@ -1,0 +1,97 @@
+import { outcomeOf, toAppError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { Hearing, Pending } from './hearing.ts';
+import { type Connection, Refusal } from './parameters.ts';
+import type { Progress } from './progress.ts';
+import { CLOSE } from './protocol.ts';
+import type { Recogniser } from './recogniser.ts';
+import type { Tasks } from './tasks.ts';
+import type { Send, Thread } from './thread.ts';
+
+/** What goes out: tasks become text, stored and told. */
+export interface Transcriber {
+  /** Resolves when all tasks are done; throws a `Refusal` when no recogniser is left. */
+  run(tasks: Tasks): Promise<void>;
+}
+
+interface TranscriberOptions {
+  connection: Connection;
+  hearing: Hearing;
+  recogniser: Recogniser;
+  thread: Thread;
+  progress: Progress;
+  send: Send;
+  signal: AbortSignal;
+  log: Log;
+}
+
+export function createTranscriber(options: TranscriberOptions): Transcriber {
+  const { connection, hearing, recogniser, thread, progress, send, signal, log } = options;
+
+  async function getReady() {
+    if (connection.customStt) return send({ type: 'service_status', status: 'ready', status_text: 'Ready' });
+    send({ type: 'service_status', status: 'stt_initiating', status_text: 'Recogniser starting' });
+    const provider = await recogniser.open().catch(sttFailed);
+    const wish = connection.sttService;
+    const fallback = wish !== null && wish !== provider ? { reason: `fallback_from_${wish}` } : {};
+    send({ type: 'service_status', status: 'ready', status_text: 'Ready', provider, ...fallback });
+  }
+
+  async function transcribe(entry: Pending) {
+    const { utterance } = entry;
+    await thread.ensure(utterance.startSample);
+    await thread.touch();
+    for await (const { piece, provider } of heard(utterance)) {
+      entry.committed = piece.endSample;
+      const startAt = hearing.timeOf(piece.startSample);
+      const endAt = hearing.timeOf(piece.endSample);
+      const speaker = piece.speaker ?? 'SPEAKER_00';
+      await progress.write(
+        [{ text: piece.text, startAt, endAt, speaker, sttProvider: provider }],
+        utterance.startSample,
+      );
+      utterance.release(piece.endSample);
+    }
+    hearing.settle(entry);
+    await progress.store();
+  }
+
+  /** Only the recogniser's own failures are told as such: what fails in storing a piece does not pass through here. */
+  async function* heard(utterance: Pending['utterance']) {
+    try {
+      yield* recogniser.transcribe(utterance);
+    } catch (error) {
+      sttFailed(error);
+    }
+  }
+
+  function sttFailed(thrown: unknown): never {
+    signal.throwIfAborted();
+    if (thrown instanceof Refusal) throw thrown;
+    const error = toAppError(thrown, 'upstream_error');
+    log.error({ err: error }, 'no recogniser is left for this connection');
+    const { message, retryable } = error;
+    const outcome = outcomeOf(error);
+    send({
+      type: 'service_status',
+      status: 'stt_failed',
+      status_text: message,
+      outcome,
+      retryable,
+      reason: message,
+    });
+    throw new Refusal(CLOSE.failed, 'stt_failed');
+  }
+
+  return {
+    async run(tasks) {
+      await getReady();
+      for await (const task of tasks) {
+        if (task.kind === 'finish') await thread.finish();
+        else if (task.kind === 'renew') await thread.ensure(hearing.position);
+        else await transcribe(task.entry);
+      }
+      if (!signal.aborted) await progress.store(); // the end is silence, and a client that comes back need not send it
+    },
+  };
+}
