@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // The `earshot` command. Plain JavaScript for any Node from 18 on: it runs itself again under the Node that the
-// project brings along, and there hands over to program.ts (program.js where the sources were emitted).
+// project brings along, and there hands over to program.ts, or in a package to what was emitted of it.
 import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -57,7 +57,7 @@ function runUnder(node) {
 
 async function runProgram() {
   process.stdout.on('error', error => process.exit(error.code === 'EPIPE' ? 0 : 1));
-  const program = ['program.ts', 'program.js']
+  const program = ['program.ts', '../../build/core/cli/program.js']
     .map(name => new URL(name, import.meta.url))
     .find(url => existsSync(url));
   const { run } = await import(program.href);

@@ -33,7 +33,9 @@ async function project(t: ExecutionContext): Promise<{ main: string; ownNode: st
   const otherNode = join(root, 'bin/node');
   await mkdir(dirname(main), { recursive: true });
   await copyFile(MAIN, main);
-  await writeFile(join(dirname(main), 'program.js'), PROGRAM);
+  const program = join(root, 'node_modules/earshot/build/core/cli/program.js');
+  await mkdir(dirname(program), { recursive: true });
+  await writeFile(program, PROGRAM);
   await writeFile(join(root, 'node_modules/earshot/package.json'), '{"type":"module"}');
   for (const node of [ownNode, otherNode]) {
     await mkdir(dirname(node), { recursive: true });

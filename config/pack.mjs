@@ -1,0 +1,153 @@
+/**
+ * What is published: Node strips types outside of node_modules only, so a package holds JavaScript.
+ *
+ *   node config/pack.mjs build     before `npm pack`: emits everything into build/, which package.json's `files` names
+ *   node config/pack.mjs clean     after it
+ *   node config/pack.mjs bridge    packs earshot-bridge, the bridge without the server
+ *   node config/pack.mjs all       packs both
+ *
+ * Packages go to dist/, or where `--into` says.
+ */
+import { execFileSync } from 'node:child_process';
+import {
+  copyFileSync,
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { builtinModules } from 'node:module';
+import { tmpdir } from 'node:os';
+import { basename, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const BUILD = join(ROOT, 'build');
+const into = process.argv.indexOf('--into');
+const DIST = into === -1 ? join(ROOT, 'dist') : resolve(process.argv[into + 1]);
+const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+
+const OLDEST_NODE_OF_BRIDGE = '>=22.18';
+/** Found where they are in the checkout, or of no use at run time. */
+const NOT_COPIED = ['main.mjs', 'pack.mjs', 'example.yaml'];
+
+const TASKS = { build, clean, all, bridge };
+const task = TASKS[process.argv[2]];
+if (task === undefined) throw new Error(`usage: node config/pack.mjs ${Object.keys(TASKS).join('|')}`);
+task();
+
+function build() {
+  clean();
+  const folders = ['core', 'plugins', 'bridge', 'config'];
+  emit(BUILD, folders);
+  emitTypes(BUILD, ['core/plugin.ts', 'bridge/driver.ts']);
+  copyAssets(BUILD, folders);
+  writeJson(join(BUILD, 'package.json'), { version: manifest.version, type: manifest.type });
+}
+
+function clean() {
+  rmSync(BUILD, { recursive: true, force: true });
+}
+
+function all() {
+  pack(ROOT);
+  bridge();
+}
+
+function pack(directory) {
+  mkdirSync(DIST, { recursive: true });
+  execFileSync('npm', ['pack', directory, '--pack-destination', DIST, '--loglevel', 'error'], {
+    stdio: 'inherit',
+  });
+}
+
+/** What bridge/ imports, and nothing else; the packages likewise, in the versions that the server has. */
+function bridge() {
+  const staging = mkdtempSync(join(tmpdir(), 'earshot-bridge-'));
+  try {
+    emit(staging, ['bridge']);
+    emitTypes(staging, ['bridge/driver.ts']);
+    copyAssets(staging, ['bridge']);
+    copyFileSync(join(ROOT, 'bridge', 'README.md'), join(staging, 'README.md'));
+    copyFileSync(join(ROOT, 'LICENSE'), join(staging, 'LICENSE'));
+    writeJson(join(staging, 'package.json'), manifestOfBridge(importedPackages(staging)));
+    pack(staging);
+  } finally {
+    rmSync(staging, { recursive: true });
+  }
+}
+
+function manifestOfBridge(packages) {
+  const { version, license, type, dependencies, optionalDependencies } = manifest;
+  const among = known => Object.fromEntries(Object.entries(known).filter(([name]) => packages.has(name)));
+  const unknown = [...packages].filter(name => !(name in dependencies || name in optionalDependencies));
+  if (unknown.length > 0) throw new Error(`bridge/ imports ${unknown.join(', ')}, not in package.json`);
+  return {
+    name: 'earshot-bridge',
+    version,
+    description: 'Carries what AI wearables hear over Bluetooth LE to an Earshot server.',
+    license,
+    type,
+    engines: { node: OLDEST_NODE_OF_BRIDGE },
+    bin: { 'earshot-bridge': 'bridge/bin.mjs' },
+    exports: { './driver': { types: './bridge/driver.d.ts' }, './package.json': './package.json' },
+    dependencies: among(dependencies),
+    optionalDependencies: among(optionalDependencies),
+  };
+}
+
+/** Names of the npm packages that emitted files import. */
+function importedPackages(directory) {
+  const names = new Set();
+  for (const file of globSync('**/*.js', { cwd: directory })) {
+    const source = readFileSync(join(directory, file), 'utf8');
+    for (const [, target] of source.matchAll(/(?:\bfrom |\bimport |\b(?:import|require)\()'([^'.][^']*)'/g)) {
+      if (target.startsWith('node:') || builtinModules.includes(target)) continue;
+      names.add(target.split('/', target.startsWith('@') ? 2 : 1).join('/'));
+    }
+  }
+  return names;
+}
+
+function emit(outDir, include) {
+  compile(outDir, include, { rewriteRelativeImportExtensions: true });
+}
+
+function emitTypes(outDir, include) {
+  compile(outDir, include, { declaration: true, emitDeclarationOnly: true });
+}
+
+/** `include`, and whatever it imports. That the types are right, `npm run check` has said. */
+function compile(outDir, include, options) {
+  const config = join(outDir, 'tsconfig.json');
+  mkdirSync(outDir, { recursive: true });
+  writeJson(config, {
+    extends: join(ROOT, 'tsconfig.json'),
+    compilerOptions: {
+      ...options,
+      noEmit: false,
+      noCheck: true,
+      rootDir: ROOT,
+      outDir,
+      typeRoots: [join(ROOT, 'node_modules/@types')],
+    },
+    include: include.map(path => join(ROOT, path)),
+  });
+  execFileSync(join(ROOT, 'node_modules/.bin/tsc'), ['-p', config], { stdio: 'inherit' });
+  rmSync(config);
+}
+
+/** Models, recordings, plain JavaScript, licence notices: all that is no source and no manual. */
+function copyAssets(outDir, folders) {
+  for (const folder of folders) {
+    const filter = path => !/\.(ts|md)$/.test(path) && !NOT_COPIED.includes(basename(path));
+    cpSync(join(ROOT, folder), join(outDir, folder), { recursive: true, filter });
+  }
+}
+
+function writeJson(path, value) {
+  writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`);
+}
