@@ -22,9 +22,11 @@ export interface CoreProcess {
   get(path: string): Promise<unknown>;
 }
 
+/** @param launcher what stands before the command: `taskset -c 0` */
 export async function coreProcess(
-  t: ExecutionContext,
+  t: Pick<ExecutionContext, 'teardown'>,
   config: Record<string, unknown>,
+  launcher: string[] = [],
 ): Promise<CoreProcess> {
   const dataDir = await mkdtemp(join(tmpdir(), 'earshot-core-'));
   const file = join(dataDir, 'earshot.yaml');
@@ -33,7 +35,8 @@ export async function coreProcess(
   let child: ChildProcess | null = null;
 
   async function start() {
-    child = spawn(process.execPath, [MAIN], {
+    const [command = '', ...args] = [...launcher, process.execPath, MAIN];
+    child = spawn(command, args, {
       env: { PATH: process.env.PATH, EARSHOT_CONFIG: file },
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });

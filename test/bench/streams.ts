@@ -1,0 +1,184 @@
+/** Live streams: what one of them costs, how many a core carries, and how long a word takes. */
+import { GATE_DEFAULTS } from '../../core/audio/gate-options.ts';
+import {
+  type Bench,
+  type Benchmark,
+  type Cell,
+  interleave,
+  percentile,
+  spread,
+  type Table,
+} from './benchmark.ts';
+import { type Cpu, cpuBetween, cpuOf, memoryOf } from './processes.ts';
+import { type Heard, sendStreams } from './streams/load.ts';
+import { type Subject, startBare, startCore } from './streams/subjects.ts';
+
+/** Past it the server has more streams than it carries. */
+const MAX_P99_MS = 100;
+const KNEE_STEPS = [10, 25, 50, 100, 200, 300, 400, 600];
+
+interface Load {
+  streams: number;
+  share: number;
+  seconds: number;
+  seed?: number;
+}
+
+interface Measured extends Heard {
+  /** Milliseconds of processor time per second of one stream. */
+  cpu: Cpu & { total: number };
+  rss: number;
+}
+
+export const STREAMS: Benchmark[] = [
+  ...[10, 40, 100].map(percent => ({
+    name: `streams:${percent}`,
+    title: `live streams with ${percent} % speech: cost beside a bare server, and how many one core carries`,
+    run: async (bench: Bench) => [await compare(bench, percent / 100), await climb(bench, percent / 100)],
+  })),
+  {
+    name: 'streams:memory',
+    title: 'memory of a silent and of a speaking stream',
+    run: async bench => [await weigh(bench)],
+  },
+];
+
+async function measure(bench: Bench, { url, key, pid }: Subject, load: Load): Promise<Measured> {
+  const { streams, share, seconds, seed = 1 } = load;
+  const warmMs = bench.quick ? 500 : 3000;
+  let before = cpuOf(pid);
+  let after = before;
+  let ms = 0;
+  const plan = { url, key, streams, share, warmMs, measureMs: seconds * 1000, seed };
+  const heard = await sendStreams(bench, plan, {
+    begin() {
+      before = cpuOf(pid);
+      ms = performance.now();
+    },
+    end() {
+      after = cpuOf(pid);
+      ms = performance.now() - ms;
+    },
+  });
+  const used = cpuBetween(before, after);
+  const per = (part: number) => (part * 1000) / ms / streams;
+  const cpu = {
+    main: per(used.main),
+    workers: per(used.workers),
+    helpers: per(used.helpers),
+    total: per(used.total),
+  };
+  return { ...heard, cpu, rss: memoryOf(pid).rss };
+}
+
+/** The same load on core, and on servers that do only a part of what it does. */
+async function compare(bench: Bench, share: number): Promise<Table> {
+  const load = bench.quick ? { streams: 3, share, seconds: 1 } : { streams: 20, share, seconds: 8 };
+  const subjects = {
+    core: await startCore(bench),
+    'ws + opus': await startBare(bench, false),
+    'ws + opus + every window judged': await startBare(bench, true),
+  };
+  const runs = Object.fromEntries(
+    Object.entries(subjects).map(([name, subject]) => [
+      name,
+      (round: number) => {
+        bench.say(`${name}, ${load.streams} streams, round ${round + 1}`);
+        return measure(bench, subject, { ...load, seed: round + 1 });
+      },
+    ]),
+  );
+  const results = await interleave(bench.quick ? 1 : 3, runs);
+  const floor = (results['ws + opus'] ?? []).map(({ cpu }) => cpu.total);
+  const rows = Object.entries(results).map(([name, all]): Cell[] => [
+    name,
+    spread(all.map(({ cpu }) => cpu.total)),
+    spread(all.map(({ cpu }, at) => cpu.total / (floor[at] ?? Number.NaN))),
+    ...(['main', 'workers', 'helpers'] as const).map(part => spread(all.map(({ cpu }) => cpu[part]))),
+  ]);
+  return {
+    title: `Cost of a stream, ${load.streams} streams, ${share * 100} % speech`,
+    columns: ['server', 'CPU ms per stream-second', 'to the floor', 'main thread', 'workers', 'V8 and libuv'],
+    rows,
+  };
+}
+
+/** More and more streams on one core, until words come late. */
+async function climb(bench: Bench, share: number): Promise<Table> {
+  const subject = await startCore(bench);
+  const rows: Cell[][] = [];
+  for (const streams of bench.quick ? [3] : KNEE_STEPS) {
+    bench.say(`${streams} streams on one core`);
+    const { cpu, rss, ...heard } = await measure(bench, subject, {
+      streams,
+      share,
+      seconds: bench.quick ? 2 : 20,
+    });
+    const late = Array<number>(heard.missing).fill(Number.POSITIVE_INFINITY);
+    const waits = [...heard.latencies, ...late];
+    const p99 = percentile(waits, 99);
+    rows.push([
+      streams,
+      (cpu.total * streams) / 10,
+      cpu.total,
+      percentile(waits, 50),
+      p99,
+      waits.length,
+      heard.missing,
+      rss,
+      heard.lagP99,
+    ]);
+    if (p99 > MAX_P99_MS) break;
+  }
+  return {
+    title: `Streams on one core, ${share * 100} % speech`,
+    columns: [
+      'streams',
+      'CPU %',
+      'CPU ms per stream-second',
+      'p50 ms',
+      'p99 ms',
+      'utterances',
+      'no text',
+      'RSS MB',
+      "generator's lag p99 ms",
+    ],
+    rows,
+    notes: [
+      `From the last sample of speech sent to its segment received, without the ${GATE_DEFAULTS.hangoverMs} ms of silence that end an utterance; up to a p99 of ${MAX_P99_MS} ms.`,
+    ],
+  };
+}
+
+/** The slope of the memory over the streams. */
+async function weigh(bench: Bench): Promise<Table> {
+  const rows: Cell[][] = [];
+  for (const { what, share, steps } of [
+    { what: 'silent', share: 0, steps: [20, 100, 200] },
+    { what: 'speaking', share: 1, steps: [10, 20, 40] },
+  ]) {
+    const subject = await startCore(bench);
+    const points: { streams: number; rss: number }[] = [];
+    for (const streams of bench.quick ? [1, 3] : steps) {
+      bench.say(`${streams} ${what} streams`);
+      const { rss } = await measure(bench, subject, { streams, share, seconds: bench.quick ? 1 : 12 });
+      points.push({ streams, rss });
+    }
+    rows.push([
+      what,
+      slope(points),
+      points.map(({ streams, rss }) => `${streams}: ${Math.round(rss)}`).join(', '),
+    ]);
+  }
+  return { title: 'Memory of a stream', columns: ['stream', 'MB each', 'RSS MB of core at n streams'], rows };
+}
+
+/** Least squares. */
+function slope(points: readonly { streams: number; rss: number }[]): number {
+  const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const x = mean(points.map(({ streams }) => streams));
+  const y = mean(points.map(({ rss }) => rss));
+  const sum = (of: (dx: number, dy: number) => number) =>
+    points.reduce((total, { streams, rss }) => total + of(streams - x, rss - y), 0);
+  return sum((dx, dy) => dx * dy) / sum(dx => dx * dx);
+}

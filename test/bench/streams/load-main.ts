@@ -1,0 +1,150 @@
+/** The load generator: pendants that stream in real time, and when their words came back. */
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import WebSocket from 'ws';
+import { SAMPLE_RATE } from '../../../core/audio/pcm.ts';
+import type { WireSegment } from '../../../core/listen/protocol.ts';
+import { random } from '../../helpers/sound.ts';
+import { percentile } from '../benchmark.ts';
+import { type Plan, TAIL_MS, type Told } from './load.ts';
+import { FRAME_MS, FRAME_SAMPLES, type Loop, makeLoop } from './speech.ts';
+
+interface Stream {
+  socket: WebSocket;
+  /** Packet of the loop with which it begins. */
+  offset: number;
+  dueAt: number;
+  /** When each packet was sent. */
+  sentAt: number[];
+  /** What came back: the sample at which an utterance ended, and how long after it was sent. */
+  heard: { endSample: number; afterMs: number }[];
+}
+
+/** Utterances nearer to the longest one than this may have been cut at a sample that was long past. */
+const MAX_NATURAL_SAMPLES = 26 * SAMPLE_RATE;
+const CONNECT_AT_ONCE = 20;
+
+process.once('message', (plan: Plan) => {
+  run(plan).then(() => process.exit(0));
+});
+
+async function run(plan: Plan): Promise<void> {
+  const loop = makeLoop(plan.share);
+  const streams = await connectAll(plan, loop);
+  const lags: number[] = [];
+  const stop = sendOn(streams, loop, lags);
+  await sleep(plan.warmMs);
+  const from = performance.now();
+  tell({ event: 'begin' });
+  await sleep(plan.measureMs);
+  const to = performance.now();
+  tell({ event: 'end' });
+  const lagP99 = percentile(lags, 99);
+  await sleep(TAIL_MS);
+  stop();
+  tell({ event: 'heard', ...judge(streams, loop, from, to), lagP99 });
+}
+
+function tell(message: Told): void {
+  process.send?.(message);
+}
+
+async function connectAll({ url, key, streams: count, seed }: Plan, loop: Loop): Promise<Stream[]> {
+  const next = random(seed);
+  const streams: Stream[] = [];
+  while (streams.length < count) {
+    const some = Array.from({ length: Math.min(CONNECT_AT_ONCE, count - streams.length) }, (_, at) =>
+      connect(
+        url,
+        key,
+        `pendant_${streams.length + at}`,
+        Math.floor(((next() + 1) / 2) * loop.packets.length),
+      ),
+    );
+    streams.push(...(await Promise.all(some)));
+  }
+  const now = performance.now();
+  for (const stream of streams) stream.dueAt = now + ((next() + 1) / 2) * FRAME_MS;
+  return streams;
+}
+
+async function connect(url: string, key: string, device: string, offset: number): Promise<Stream> {
+  const address = new URL('/v4/listen?codec=opus_fs320&conversation_timeout=600', url.replace(/^http/, 'ws'));
+  address.searchParams.set('client_device_id', device);
+  const socket = new WebSocket(address, {
+    headers: { Authorization: `Bearer ${key}` },
+    perMessageDeflate: false,
+  });
+  const stream: Stream = { socket, offset, dueAt: 0, sentAt: [], heard: [] };
+  socket.on('message', data => {
+    const json: unknown = JSON.parse(String(data));
+    if (Array.isArray(json)) for (const segment of json) note(stream, segment);
+  });
+  await once(socket, 'open');
+  socket.on('close', (code, reason) => {
+    throw new Error(`the server closed ${device} with ${code} ${reason}`);
+  });
+  return stream;
+}
+
+/** A segment that others joined ends with the newest of them. */
+function note(stream: Stream, { text }: WireSegment): void {
+  const [startSample = 0, endSample = 0] = (text.split(' ').at(-1) ?? '').split(':').map(Number);
+  if (endSample - startSample > MAX_NATURAL_SAMPLES) return;
+  const sentAt = stream.sentAt[Math.ceil(endSample / FRAME_SAMPLES) - 1];
+  if (sentAt !== undefined) stream.heard.push({ endSample, afterMs: performance.now() - sentAt });
+}
+
+/** Every stream its packet every 20 ms, each at a moment of its own. */
+function sendOn(streams: readonly Stream[], { packets }: Loop, lags: number[]): () => void {
+  let isOver = false;
+  const tick = () => {
+    if (isOver) return;
+    const now = performance.now();
+    for (const stream of streams) while (stream.dueAt <= now) sendNext(stream, packets, lags);
+    setTimeout(tick, 1);
+  };
+  tick();
+  return () => {
+    isOver = true;
+  };
+}
+
+function sendNext(stream: Stream, packets: readonly Uint8Array[], lags: number[]): void {
+  const { socket, sentAt, offset } = stream;
+  const packet = packets[(offset + sentAt.length) % packets.length];
+  const now = performance.now();
+  if (packet) socket.send(packet);
+  lags.push(now - stream.dueAt);
+  sentAt.push(now);
+  stream.dueAt += FRAME_MS;
+}
+
+/** Of what was said between two moments. */
+function judge(streams: readonly Stream[], loop: Loop, from: number, to: number) {
+  const during = (stream: Stream, sample: number) => {
+    const at = stream.sentAt[Math.ceil(sample / FRAME_SAMPLES) - 1] ?? Number.NaN;
+    return at >= from && at < to;
+  };
+  const latencies = streams.flatMap(stream =>
+    stream.heard.filter(({ endSample }) => during(stream, endSample)).map(({ afterMs }) => afterMs),
+  );
+  const missing = streams.flatMap(stream =>
+    sentenceEnds(stream, loop).filter(end => during(stream, end) && !hasSegment(stream, end)),
+  );
+  return { latencies, missing: missing.length };
+}
+
+/** In samples of the stream, of the sentences that it sent from their beginning on. */
+function sentenceEnds(stream: Stream, { packets, ends }: Loop): number[] {
+  const loopSamples = packets.length * FRAME_SAMPLES;
+  const sent = stream.sentAt.length * FRAME_SAMPLES;
+  const first = ends.map(end => (end - stream.offset * FRAME_SAMPLES + loopSamples) % loopSamples);
+  const rounds = Array.from({ length: Math.ceil(sent / loopSamples) }, (_, round) => round * loopSamples);
+  return rounds.flatMap(round => first.map(end => round + end)).filter(end => end < sent);
+}
+
+/** An utterance ends with the hangover after its last sound, which may be somewhat before the file's end. */
+function hasSegment({ heard }: Stream, end: number): boolean {
+  return heard.some(({ endSample }) => endSample > end - SAMPLE_RATE && endSample < end + 1.5 * SAMPLE_RATE);
+}

@@ -1,0 +1,32 @@
+import { join } from 'node:path';
+import { coreProcess } from '../../helpers/core-process.ts';
+import type { Bench } from '../benchmark.ts';
+import { launcherOf, nextMessage, startProgram } from '../processes.ts';
+
+/** A server under load. */
+export interface Subject {
+  url: string;
+  key: string;
+  pid: number;
+}
+
+const PROMPT = join(import.meta.dirname, '../../fixtures/plugins/prompt-stt.ts');
+
+/** All of core, with a recogniser that answers at once. */
+export async function startCore(bench: Bench): Promise<Subject> {
+  const config = {
+    stt: ['prompt'],
+    plugins: { prompt: { use: PROMPT } },
+    listen: { maxConnectionsPerUser: 1000 },
+  };
+  const { url, key, process } = await coreProcess(bench, config, launcherOf('subject'));
+  return { url, key, pid: process().pid ?? 0 };
+}
+
+/** No more than sockets and decoders; with `detector`, every window of sound is judged too. */
+export async function startBare(bench: Bench, detector: boolean): Promise<Subject> {
+  const args = detector ? ['detector'] : [];
+  const child = startProgram(bench, 'subject', new URL('./bare-main.ts', import.meta.url), args);
+  const { port } = await nextMessage<{ event: 'listening'; port: number }>(child, 'listening');
+  return { url: `http://127.0.0.1:${port}`, key: 'none', pid: child.pid ?? 0 };
+}
