@@ -33,6 +33,12 @@ export function shapeOf(schema: Schema): Readonly<Record<string, Schema>> | null
   return inner instanceof z.core.$ZodObject ? inner._zod.def.shape : null;
 }
 
+/** What a setting is for; null where its schema does not say. */
+export function descriptionOf(schema: Schema): string | null {
+  const [found] = layersOf(schema).flatMap(layer => z.core.globalRegistry.get(layer)?.description ?? []);
+  return found ?? null;
+}
+
 export function isSecret(schema: Schema): boolean {
   return layersOf(schema).some(layer => z.core.globalRegistry.get(layer)?.secret === true);
 }

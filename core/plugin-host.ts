@@ -80,6 +80,9 @@ interface Entry extends KnownPlugin {
   plugin: LoadedPlugin | null;
 }
 
+/** Why a storage that `loadAll` came upon does not start. */
+export const STORAGE_FIRST = 'storage loads before all others';
+
 /** @throws {ConfigError} when the configuration names a plugin that is not there */
 export function createPluginHost(options: PluginHostOptions): PluginHost {
   const { clock, config, dataDir, log } = options;
@@ -112,7 +115,7 @@ export function createPluginHost(options: PluginHostOptions): PluginHost {
     const isStorage = life.capabilities.storage !== undefined;
     if (isStorage === (entry === storageEntry)) return life;
     await life.stop();
-    throw new AppError('internal', isStorage ? 'storage loads before all others' : 'it gives no storage');
+    throw new AppError('internal', isStorage ? STORAGE_FIRST : 'it gives no storage');
   }
 
   /** Storage is the ground that the others stand on: it has the data directory itself, and no state. */

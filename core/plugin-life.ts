@@ -66,6 +66,9 @@ export async function startPlugin(
   }
 }
 
+/** Logged with the reason, as nobody is there any more to throw it to. */
+export const UNDO_FAILED = 'plugin could not undo all that it did';
+
 type Undo = () => void | Promise<void>;
 
 /** What is pushed is undone newest first; what is pushed after that, by a setup that came too late, at once. */
@@ -77,7 +80,7 @@ function createUndoStack(log: Log, undoMs: number) {
     try {
       await within(undoMs, 'an undo of onStop did not finish', Promise.resolve().then(undo));
     } catch (error) {
-      log.warn({ err: error }, 'plugin could not undo all that it did');
+      log.warn({ err: error }, UNDO_FAILED);
     }
   }
   async function unwind(): Promise<void> {

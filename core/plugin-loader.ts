@@ -16,17 +16,23 @@ export interface PluginSource {
 }
 
 /**
- * Imports a plugin's module and checks its shape.
+ * Imports a plugin's module and checks its shape, and that it goes by the name that the configuration gives it.
  * @throws {AppError} `internal` that names the field that is wrong, and the module
  */
 export async function importPlugin(source: PluginSource): Promise<LoadedPlugin> {
+  const plugin = await importUnnamed(source);
+  if (plugin.name === source.name) return plugin;
+  throw broken(source, `its name is "${plugin.name}", but the configuration calls it "${source.name}"`);
+}
+
+/** The same for a plugin whose name is not known yet. @throws {AppError} `internal` */
+export async function importUnnamed(source: Omit<PluginSource, 'name'>): Promise<LoadedPlugin> {
   const module: unknown = await importModule(source);
   const plugin: unknown = Object(module).default;
   if (plugin === undefined) throw broken(source, 'it has no default export');
   const result = PluginShape.safeParse(plugin);
   if (!result.success) throw broken(source, tell(result.error));
-  if (result.data.name === source.name) return plugin as LoadedPlugin; // checked by PluginShape
-  throw broken(source, `its name is "${result.data.name}", but the configuration calls it "${source.name}"`);
+  return plugin as LoadedPlugin; // checked by PluginShape
 }
 
 /** The schema of a plugin's options; without one it has none. @throws {AppError} `internal` */
@@ -47,7 +53,7 @@ export function checkCapabilities(answer: unknown): Capabilities {
   return answer as Capabilities; // checked by CapabilitiesShape
 }
 
-async function importModule(source: PluginSource): Promise<unknown> {
+async function importModule(source: Omit<PluginSource, 'name'>): Promise<unknown> {
   try {
     if (source.module.startsWith('file:')) return await import(source.module);
     if (!isAbsolute(source.module)) return await importPackage(source);
@@ -59,7 +65,7 @@ async function importModule(source: PluginSource): Promise<unknown> {
 }
 
 /** A package as seen from the configuration's directory, whichever way it exports itself. */
-function importPackage({ module, dir }: PluginSource): Promise<unknown> {
+function importPackage({ module, dir }: Omit<PluginSource, 'name'>): Promise<unknown> {
   const parentURL = pathToFileURL(join(dir, 'earshot.yaml')).href;
   const hooks = registerHooks({
     resolve: (specifier, context, next) =>
@@ -89,7 +95,7 @@ function remedy(thrown: unknown): string {
   return thrown instanceof SyntaxError ? `${message} (running it with node shows the line)` : message;
 }
 
-function broken(source: PluginSource, reason: string, cause?: unknown): AppError {
+function broken(source: Pick<PluginSource, 'module'>, reason: string, cause?: unknown): AppError {
   return new AppError('internal', `${reason}, in ${source.module}`, { cause });
 }
 
@@ -127,7 +133,7 @@ const STORES = {
   segments: ['upsert', 'list', 'last', 'count'],
   streams: ['insert', 'byClientStream', 'get', 'advance', 'update'],
   claims: ['take'],
-  folders: ['insertMissing', 'get', 'list', 'counts'],
+  folders: ['insertMissing', 'get', 'list'],
   people: ['insert', 'list'],
   jobs: ['enqueue', 'claim', 'extend', 'done', 'retryAt', 'dead', 'nextRunAt'],
   pluginState: ['get', 'compareAndSet', 'list', 'delete'],

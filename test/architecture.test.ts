@@ -53,7 +53,11 @@ const RULES: Rule[] = [
     types: ['config/schema.ts', ...CONTRACTS],
   },
   { from: ['core/{plugin-*,builtin-plugins}.ts'], may: [...COMMON, ...CONFIG], types: CONTRACTS },
-  { from: ['core/conformance/**'], may: ['core/audio/*.ts', ...COMMON], types: CONTRACTS },
+  {
+    from: ['core/conformance/**'],
+    may: ['core/{plugin-*,builtin-plugins}.ts', 'core/audio/*.ts', 'config/keys.ts', ...COMMON, ...CONFIG],
+    types: CONTRACTS,
+  },
   { from: ['core/{app,tokens}.ts'], may: ['core/**', ...CONFIG] },
   { from: ['core/{main,serve}.ts'], may: ['core/app.ts', ...COMMON, ...CONTROL, ...CONFIG] },
   {
@@ -67,7 +71,7 @@ const RULES: Rule[] = [
       ...COMMON,
       ...CONTROL,
     ],
-    types: CONTRACTS,
+    types: ['core/conformance/report.ts', ...CONTRACTS],
   },
   ...PLUGIN_KINDS.map(kind => ({ from: [`plugins/${kind}/**`], types: ['core/**'] })),
   {
@@ -88,7 +92,7 @@ const OWNED_WORDS: { what: string; pattern: RegExp; among?: string; owners: stri
   {
     what: 'Date.now',
     pattern: /\bDate\s*\.\s*now\b/,
-    owners: ['core/app.ts', 'bridge/main.ts', 'config/setup.mjs'],
+    owners: ['core/app.ts', 'core/conformance/main.ts', 'bridge/main.ts', 'config/setup.mjs'],
   },
   {
     what: 'fetch',

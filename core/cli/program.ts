@@ -4,6 +4,7 @@ import { version } from '../version.ts';
 import { addAccountCommands } from './accounts.ts';
 import { addBridge } from './bridge.ts';
 import { addDemo } from './demo.ts';
+import { addPluginCheck } from './plugin-check.ts';
 import { addServe } from './serve.ts';
 import { addStatus } from './status.ts';
 import { addStream } from './stream.ts';
@@ -45,6 +46,7 @@ function createProgram(): Command {
   addStream(program);
   addAccountCommands(program);
   addStatus(program);
+  addPluginCheck(program);
   return program;
 }
 

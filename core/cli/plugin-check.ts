@@ -1,0 +1,78 @@
+import { resolve } from 'node:path';
+import { type Command, InvalidArgumentError } from 'commander';
+import type { Finding, Verdict } from '../conformance/report.ts';
+import { AppError } from '../errors.ts';
+
+interface CheckOptions {
+  options?: string;
+  language: string;
+  speech: string[];
+  text: string[];
+  limit: number;
+  json?: boolean;
+}
+
+/** `plugin check`: what a plugin does right and wrong, for who writes one. */
+export function addPluginCheck(program: Command): void {
+  program
+    .command('plugin')
+    .description('for authors of plugins')
+    .addHelpText('after', '\nExample: earshot plugin check ./acme-stt.mjs')
+    .command('check <path>')
+    .description(
+      'try a plugin, a file or an npm package, in every way that the server would, and tell what fails',
+    )
+    .option('--options <file>', "YAML file with the plugin's options")
+    .option('--language <code>', 'a language that it has', 'en')
+    .option(
+      '--speech <file>',
+      'a WAV file at 16 kHz in that language, instead of our own; may be repeated',
+      add,
+      [],
+    )
+    .option('--text <text>', 'what is said in it', add, [])
+    .option('--limit <s>', 'seconds that all of it may take', seconds, 300)
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot plugin check ./acme-stt.mjs --options acme.yaml')
+    .action(async (path: string, options: CheckOptions) => {
+      const findings = await check(path, options);
+      const failed = findings.filter(({ verdict }) => verdict === 'failed').length;
+      if (options.json) process.stdout.write(`${JSON.stringify({ ok: failed === 0, findings })}\n`);
+      if (failed === 0) return;
+      throw new AppError('invalid_input', `${path}: ${failed} of ${findings.length} checks failed`);
+    });
+}
+
+async function check(path: string, { options, language, speech, text, limit, json }: CheckOptions) {
+  if (speech.length !== text.length) throw new AppError('invalid_request', 'each --speech needs a --text');
+  const { tryPlugin } = await import('./plugin-trial.ts');
+  return tryPlugin(
+    {
+      plugin: /^[./]/.test(path) ? resolve(path) : path,
+      dir: process.cwd(),
+      options: options === undefined ? null : resolve(options),
+      language,
+      speech: speech.map((file, index) => ({ file: resolve(file), text: text[index] ?? '' })),
+    },
+    {
+      limitMs: limit * 1000,
+      onFinding: finding => json || process.stdout.write(`${render(finding)}\n`),
+    },
+  );
+}
+
+const SIGNS: Record<Verdict, string> = { ok: '✓', warning: '!', failed: '✗' };
+
+function render({ group, title, verdict, detail }: Finding): string {
+  return `${SIGNS[verdict]} ${group}: ${title}${detail === '' ? '' : `\n    ${detail}`}`;
+}
+
+function add(value: string, before: string[]): string[] {
+  return [...before, value];
+}
+
+function seconds(text: string): number {
+  const number = Number(text);
+  if (number > 0 && Number.isFinite(number)) return number;
+  throw new InvalidArgumentError('It must be a number of seconds above 0.');
+}

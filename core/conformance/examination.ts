@@ -1,0 +1,153 @@
+import { readFile } from 'node:fs/promises';
+import { isAbsolute } from 'node:path';
+import { parse } from 'yaml';
+import { ConfigError } from '../../config/load.ts';
+import { BUILTIN_PLUGINS } from '../builtin-plugins.ts';
+import { AppError } from '../errors.ts';
+import type { Clock } from '../model.ts';
+import type { Capabilities } from '../plugin.ts';
+import { within } from '../plugin-life.ts';
+import { importUnnamed, type LoadedPlugin, optionsSchema } from '../plugin-loader.ts';
+import type { Leftovers } from './leftovers.ts';
+import { createNursery, isBuiltinModule, type Nursery, type Run } from './nursery.ts';
+import { checkDescriptions, tellEmpty, tellUnmarked } from './options.ts';
+import type { CheckMessage, CheckRequest, Verdict } from './report.ts';
+import { SUITES } from './suites.ts';
+
+interface Tools {
+  environment: NodeJS.ProcessEnv;
+  clock: Clock;
+  leftovers: Leftovers;
+  tell(message: CheckMessage): void;
+}
+
+/** One check of a suite; what waits for the plugin for longer waits for ever. */
+const CHECK_MS = 60_000;
+const IMPORT_MS = 10_000;
+
+/** Tries a plugin in every way that there is, and tells what each came to. What cannot be tried any more is left out. */
+export async function examine(request: CheckRequest, tools: Tools): Promise<void> {
+  const { check, warn } = createReporter(tools.tell);
+  const module = moduleOf(request);
+  const plugin = await check('module', 'loads, and has the shape of a plugin', () => load(request, module));
+  if (!plugin) return;
+  await check('module', 'has a name of its own', async () => refuseTakenName(plugin, module));
+  const schema = await check('options', 'has a schema', async () => optionsSchema(plugin));
+  if (!schema) return;
+  const bare = await createNursery(plugin, module, {}, { ...request, ...tools, environment: {} });
+  await check('options', 'without any, it has defaults or a clear error', async () =>
+    tellEmpty(() => bare.config.pluginOptions(plugin.name, schema)),
+  );
+  await check('options', 'each has a description', async () => checkDescriptions(schema));
+  warn('options', 'secrets are marked', tellUnmarked(schema));
+
+  const options = await check('options', 'those that were given are right', async () => {
+    const given = await readOptions(request.options);
+    const nursery = await createNursery(plugin, module, given, { ...request, ...tools });
+    nursery.config.pluginOptions(plugin.name, schema);
+    return nursery;
+  });
+  if (options) await live(options, request, { ...tools, check, warn });
+}
+
+type Reporter = ReturnType<typeof createReporter>;
+
+/** Starts, stops, starts, stops; then does its work, and stops once more. */
+async function live(nursery: Nursery, request: CheckRequest, tools: Tools & Reporter): Promise<void> {
+  const { check, leftovers } = tools;
+  for (const again of ['', ' again']) {
+    leftovers.begin();
+    const run = await check('life', `starts${again}`, () => nursery.start());
+    if (!run) return;
+    await stop(run, again, tools);
+  }
+  leftovers.begin();
+  const run = await check('life', 'starts to work', () => nursery.start());
+  if (!run) return;
+  for (const capability of run.capabilities) await work(capability, run, { nursery, request, ...tools });
+  await stop(run, ' after its work', tools);
+}
+
+async function stop(run: Run, when: string, { check, leftovers }: Tools & Reporter): Promise<void> {
+  await check('life', `stops${when}`, async () => {
+    const complaints = await run.stop();
+    if (complaints.length === 0) return;
+    throw new AppError('internal', `what it gave to onStop failed: ${complaints.join('; ')}`);
+  });
+  await check('life', `leaves nothing behind${when}`, async () => {
+    const left = await leftovers.find();
+    if (left.length === 0) return;
+    throw new AppError('internal', `still open: ${left.join(', ')}; close it in onStop`);
+  });
+}
+
+async function work(
+  capability: keyof Capabilities,
+  run: Run,
+  { nursery, request, check, warn }: Reporter & { nursery: Nursery; request: CheckRequest },
+): Promise<void> {
+  const suite = SUITES[capability];
+  if (!suite) return warn(capability, 'does what it promises', 'there is no suite for this capability yet');
+  const checks = await check(capability, 'can be tried', () => suite({ run, nursery, request }));
+  for (const { title, run } of checks ?? []) {
+    await check(capability, title, () => within(CHECK_MS, 'it did not finish', run()));
+  }
+}
+
+function createReporter(tell: (message: CheckMessage) => void) {
+  const say = (group: string, title: string, verdict: Verdict, detail: string) =>
+    tell({ type: 'finding', finding: { group, title, verdict, detail } });
+  return {
+    /** Resolves to what `run` does, a text to be shown; null when it failed. */
+    async check<T>(group: string, title: string, run: () => Promise<T>): Promise<T | null> {
+      tell({ type: 'begin', group, title });
+      try {
+        const result = await run();
+        say(group, title, 'ok', typeof result === 'string' ? result : '');
+        return result;
+      } catch (error) {
+        say(group, title, 'failed', reasonOf(error));
+        return null;
+      }
+    },
+    warn(group: string, title: string, detail: string): void {
+      say(group, title, detail === '' ? 'ok' : 'warning', detail);
+    },
+  };
+}
+
+/** Assertions tell in many lines what was expected; a list of problems is one line each. */
+export function reasonOf(thrown: unknown): string {
+  if (thrown instanceof ConfigError) return thrown.problems.join('; ');
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  return message.trim().replaceAll(/\s*\n\s*/g, ' ');
+}
+
+/** A built-in plugin goes by its name too. */
+function moduleOf({ plugin }: CheckRequest): string {
+  return Object.hasOwn(BUILTIN_PLUGINS, plugin) ? String(BUILTIN_PLUGINS[plugin]) : plugin;
+}
+
+async function load({ dir }: CheckRequest, module: string): Promise<LoadedPlugin> {
+  try {
+    return await within(IMPORT_MS, 'its module did not load', importUnnamed({ module, dir }));
+  } catch (error) {
+    if (isAbsolute(module) || module.startsWith('file:')) throw error;
+    throw new AppError('not_found', `${reasonOf(error)}; a file is given as a path, such as ./${module}.mjs`);
+  }
+}
+
+async function refuseTakenName({ name }: LoadedPlugin, module: string): Promise<void> {
+  if (!Object.hasOwn(BUILTIN_PLUGINS, name) || isBuiltinModule(name, module)) return;
+  throw new AppError('conflict', `${name} is built in; give yours a name of its own`);
+}
+
+async function readOptions(file: string | null): Promise<Record<string, unknown>> {
+  if (file === null) return {};
+  const text = await readFile(file, 'utf8').catch(error => {
+    throw new AppError('not_found', `--options: ${error.message}`);
+  });
+  const options: unknown = parse(text) ?? {};
+  if (typeof options === 'object' && !Array.isArray(options)) return options as Record<string, unknown>; // null is {}
+  throw new AppError('invalid_input', `--options: ${file} must hold the plugin's options as key: value`);
+}

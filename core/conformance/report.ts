@@ -1,0 +1,34 @@
+/** What one check of a plugin came to. Types only: told from the process that tries the plugin to the one that reports. */
+
+export type Verdict = 'ok' | 'warning' | 'failed';
+
+export interface Finding {
+  /** `module`, `options`, `life`, or a capability. */
+  group: string;
+  title: string;
+  verdict: Verdict;
+  /** What was found, and the way out; empty where there is nothing to say. */
+  detail: string;
+}
+
+/** What is to be tried. */
+export interface CheckRequest {
+  /** A path (absolute), the name of a package, or the name of a built-in plugin. */
+  plugin: string;
+  /** Packages and relative paths count from here. */
+  dir: string;
+  /** Empty and private. */
+  scratch: string;
+  /** A YAML file with the plugin's options. */
+  options: string | null;
+  /** ISO 639-1. */
+  language: string;
+  /** Instead of the recording that comes along: paths (absolute) and what is said in them. */
+  speech: { file: string; text: string }[];
+}
+
+/** Over the channel, in this order: `begin` and then `finding` for each check, any number of times, at last `end`. */
+export type CheckMessage =
+  | { type: 'begin'; group: string; title: string }
+  | { type: 'finding'; finding: Finding }
+  | { type: 'end' };

@@ -1,0 +1,35 @@
+import { readFile } from 'node:fs/promises';
+import { mixToMono, parseWav, SAMPLE_RATE } from '../audio/pcm.ts';
+import { AppError } from '../errors.ts';
+
+/** Speech, and what is said in it. */
+export interface Speech {
+  samples: Int16Array;
+  text: string;
+}
+
+const BUNDLED = new URL('../../bridge/simulator/recording.wav', import.meta.url);
+/** Its two sentences: where they begin, in samples, and what they say. */
+const SENTENCES = [
+  { from: 0, to: 68_800, text: 'good morning please remember to call the doctor tomorrow at nine' },
+  { from: 68_800, to: 118_640, text: 'we also need to buy some bread and milk' },
+];
+
+/** The recording that comes along, in English, sentence by sentence. */
+export async function bundledSpeech(): Promise<Speech[]> {
+  const { samples } = parseWav(await readFile(BUNDLED));
+  return SENTENCES.map(({ from, to, text }) => ({ samples: samples.subarray(from, to), text }));
+}
+
+/** @throws {AppError} that names the file, and what is wrong with it */
+export async function readSpeech({ file, text }: { file: string; text: string }): Promise<Speech> {
+  const bytes = await readFile(file).catch(error => {
+    throw new AppError('not_found', `${file} cannot be read: ${error.message}`);
+  });
+  const { samples, channels, sampleRate } = parseWav(bytes);
+  if (sampleRate === SAMPLE_RATE) return { samples: mixToMono(samples, channels), text };
+  throw new AppError(
+    'invalid_input',
+    `${file} has ${sampleRate} Hz; 16000 is needed: ffmpeg -i ${file} -ar ${SAMPLE_RATE} -ac 1 speech.wav`,
+  );
+}

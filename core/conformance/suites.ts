@@ -1,0 +1,111 @@
+import { AppError } from '../errors.ts';
+import type { Capabilities, SttProvider } from '../plugin.ts';
+import { identityChecks } from './identity.ts';
+import type { Nursery, Run } from './nursery.ts';
+import type { CheckRequest } from './report.ts';
+import { bundledSpeech, readSpeech, type Speech } from './speech.ts';
+import { type StorageSubject, storageChecks } from './storage.ts';
+import { sttChecks } from './stt.ts';
+import { vadChecks } from './vad.ts';
+
+interface BoundCheck {
+  title: string;
+  run(): Promise<void>;
+}
+
+interface Tried {
+  run: Run;
+  nursery: Nursery;
+  request: CheckRequest;
+}
+
+/** Half of the words: whether a recogniser is a good one is another question. */
+const WORD_ERRORS = 0.5;
+
+/** The suite of each capability that has one, for this very plugin. */
+export const SUITES: { [C in keyof Capabilities]?: (tried: Tried) => Promise<BoundCheck[]> } = {
+  async stt({ run, nursery, request }) {
+    const provider = run.host.get('stt', nursery.name);
+    checkLanguage(provider.languages, request);
+    const speech = await speechOf(request);
+    const subject = {
+      provider,
+      language: request.language,
+      speech: speech.map(each => ({ ...each, wordErrors: WORD_ERRORS })),
+    };
+    return sttChecks.filter(check => !check.needsCrash).map(check => bind(check, subject));
+  },
+  async vad({ run, nursery, request }) {
+    const [first] = await speechOf(request);
+    if (!first) throw new AppError('internal', 'there is no speech to try it with');
+    const subject = { provider: run.host.get('vad', nursery.name), speech: first.samples };
+    return vadChecks.map(check => bind(check, subject));
+  },
+  async identity({ run, nursery }) {
+    const subject = { provider: run.host.get('identity', nursery.name) };
+    return identityChecks.map(check => bind(check, subject));
+  },
+  async storage({ nursery }) {
+    return storageChecks.map(check => ({
+      title: check.title,
+      run: () => withStorage(nursery, subject => check.run(subject)),
+    }));
+  },
+};
+
+function bind<Subject>(
+  check: { title: string; run(subject: Subject): Promise<void> },
+  subject: Subject,
+): BoundCheck {
+  return { title: check.title, run: () => check.run(subject) };
+}
+
+function checkLanguage(languages: SttProvider['languages'], { language }: CheckRequest): void {
+  if (languages === 'any' || languages.includes(language) || languages.includes('multi')) return;
+  throw new AppError(
+    'config_error',
+    `it has ${languages.join(', ')}, not ${language}; bring speech that it knows: ` +
+      `--language ${languages[0]} --speech FILE.wav --text "what is said in it"`,
+  );
+}
+
+/** At least two: the suite lets two people speak at once. */
+async function speechOf({ speech }: CheckRequest): Promise<Speech[]> {
+  if (speech.length === 0) return bundledSpeech();
+  const own = await Promise.all(speech.map(readSpeech));
+  return own.length > 1 ? own : [...own, ...own];
+}
+
+/** Each check has an empty database of its own. */
+async function withStorage(
+  nursery: Nursery,
+  work: (subject: StorageSubject) => Promise<void>,
+): Promise<void> {
+  const dataDir = await nursery.directory();
+  const runs: Run[] = [];
+  async function open() {
+    const run = await nursery.start(dataDir);
+    runs.push(run);
+    return run.host.get('storage', nursery.name);
+  }
+  const close = async () => {
+    for (const run of runs.splice(0)) await run.stop();
+  };
+  try {
+    const storage = await open();
+    await storage.migrate();
+    await refuseUsed(storage);
+    await work({ storage, another: open, close });
+  } finally {
+    await close();
+  }
+}
+
+async function refuseUsed(storage: StorageSubject['storage']): Promise<void> {
+  if ((await storage.users.list()).length === 0) return;
+  throw new AppError(
+    'config_error',
+    'it is not empty: each check needs a database of its own, so leave its data in dataDir; ' +
+      'for a database on a server run core/conformance/storage.ts in tests of your own',
+  );
+}

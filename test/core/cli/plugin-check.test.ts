@@ -1,0 +1,292 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { stringify } from 'yaml';
+import { encodeWav } from '../../../core/audio/pcm.ts';
+import type { Finding } from '../../../core/conformance/report.ts';
+import { earshot } from '../../helpers/cli.ts';
+import { SPEECH } from '../../helpers/known-speech.ts';
+import { startOpenAiServer } from '../../helpers/openai-server.ts';
+import { startWyomingServer } from '../../helpers/wyoming-server.ts';
+
+async function directory(t: ExecutionContext): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'earshot-check-'));
+  t.teardown(() => rm(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+interface Outcome {
+  code: number | null;
+  stderr: string;
+  findings: Finding[];
+  /** `group: title` of what failed. */
+  failed: string[];
+}
+
+async function check(args: string[], env: NodeJS.ProcessEnv = {}): Promise<Outcome> {
+  const { code, stdout, stderr } = await earshot(['plugin', 'check', ...args, '--json'], env);
+  const { findings }: { findings: Finding[] } = JSON.parse(stdout);
+  const failed = findings.filter(({ verdict }) => verdict === 'failed');
+  return { code, stderr, findings, failed: failed.map(({ group, title }) => `${group}: ${title}`) };
+}
+
+// ── those that come along ───────────────────────────────────────────────────────────────────────────────────────
+
+/** Speech that the servers of tests know, as options of the command. */
+async function knownSpeech(t: ExecutionContext): Promise<string[]> {
+  const dir = await directory(t);
+  const pairs = SPEECH.map(async ({ samples, text }, index) => {
+    const file = join(dir, `${index}.wav`);
+    await writeFile(file, encodeWav(samples));
+    return ['--speech', file, '--text', text];
+  });
+  return (await Promise.all(pairs)).flat();
+}
+
+async function optionsFile(t: ExecutionContext, options: unknown): Promise<string[]> {
+  const file = join(await directory(t), 'options.yaml');
+  await writeFile(file, stringify(options));
+  return ['--options', file];
+}
+
+function passes(t: ExecutionContext, { code, findings, failed, stderr }: Outcome, suite: string): void {
+  t.deepEqual(failed, [], JSON.stringify(findings.filter(({ verdict }) => verdict !== 'ok')));
+  t.is(code, 0, stderr);
+  t.true(findings.filter(({ group }) => group === suite).length > 3, suite);
+  t.true(findings.some(({ title }) => title === 'leaves nothing behind after its work'));
+}
+
+for (const [name, suite] of Object.entries({
+  silero: 'vad',
+  local: 'identity',
+  sql: 'storage',
+  pocketsphinx: 'stt',
+})) {
+  test.serial(`the built-in ${name} passes`, async t => {
+    t.timeout(120_000);
+    passes(t, await check([name]), suite);
+  });
+}
+
+test.serial('the built-in openai passes, by its path, on a server of its own', async t => {
+  const server = await startOpenAiServer();
+  t.teardown(server.close);
+  const options = await optionsFile(t, { baseUrl: server.baseUrl });
+  passes(t, await check(['./plugins/stt/openai.ts', ...options, ...(await knownSpeech(t))]), 'stt');
+});
+
+test.serial('the built-in wyoming passes on a server of its own; variables are options too', async t => {
+  const server = await startWyomingServer();
+  t.teardown(server.close);
+  const env = { EARSHOT_PLUGINS__WYOMING__PORT: String(server.port), EARSHOT_PORT: 'not looked at' };
+  passes(t, await check(['wyoming', ...(await knownSpeech(t))], env), 'stt');
+});
+
+// ── those that are broken in one way ────────────────────────────────────────────────────────────────────────────
+
+interface Parts {
+  before?: string;
+  setup?: string;
+  fields?: string;
+  name?: string;
+}
+
+/** An identity provider that is right in all; the parts make it wrong. */
+function source({ before = '', setup = '', fields = '', name = 'acme' }: Parts): string {
+  return `import { spawn } from 'node:child_process';
+import { Worker } from 'node:worker_threads';
+const encode = value => Buffer.from(JSON.stringify(value)).toString('base64url');
+${before}
+export default {
+  name: '${name}', api: 1, title: 'Acme',
+  ${fields}
+  async setup({ onStop, error, options }) {
+    ${setup}
+    return { identity: {
+      issuer: 'acme',
+      issue: async user => encode(user) + '.' + encode(user),
+      async verify(token) {
+        const [user, copy] = token.split('.');
+        if (!user || user !== copy) throw error('unauthorized', 'no');
+        return { issuer: 'acme', ...JSON.parse(Buffer.from(user, 'base64url').toString()) };
+      },
+    } };
+  },
+};
+`;
+}
+
+async function checkBroken(t: ExecutionContext, parts: Parts, args: string[] = []): Promise<Outcome> {
+  const file = join(await directory(t), 'acme.mjs');
+  await writeFile(file, source(parts));
+  return check([file, ...args]);
+}
+
+test.serial('a plugin without fault passes', async t => {
+  passes(t, await checkBroken(t, {}), 'identity');
+});
+
+interface Fault extends Parts {
+  fails: string;
+  says: RegExp;
+  args?: string[];
+}
+
+const FAULTS: Record<string, Fault> = {
+  'has the wrong shape': {
+    fields: 'api: 2,',
+    fails: 'module: loads, and has the shape of a plugin',
+    says: /api must be 1, not 2/,
+  },
+  'does not load': {
+    before: "throw new Error('no engine here');",
+    fails: 'module: loads, and has the shape of a plugin',
+    says: /no engine here/,
+  },
+  'takes a name that is built in': {
+    name: 'silero',
+    fails: 'module: has a name of its own',
+    says: /silero is built in; give yours a name of its own/,
+  },
+  'has options that are no schema': {
+    fields: 'options: () => 42,',
+    fails: 'options: has a schema',
+    says: /made with the zod/,
+  },
+  'fails on an empty configuration': {
+    fields: "options: z => z.object({}).transform(() => { throw new TypeError('no section'); }),",
+    fails: 'options: without any, it has defaults or a clear error',
+    says: /no section/,
+  },
+  'does not describe an option': {
+    fields:
+      "options: z => z.object({ url: z.string().default('x'), speed: z.number().default(1).describe('How fast') }),",
+    fails: 'options: each has a description',
+    says: /^url has no description; add \.describe/,
+  },
+  'needs options that were not given': {
+    fields: "options: z => z.object({ url: z.url().describe('Where') }),",
+    fails: 'options: those that were given are right',
+    says: /plugins\.acme\.url is required/,
+  },
+  'hangs in setup': {
+    setup: 'await new Promise(() => {});',
+    fails: 'life: starts',
+    says: /setup did not finish within 10000 ms/,
+  },
+  'holds the thread': {
+    setup: 'for (;;) {}',
+    args: ['--limit', '4'],
+    fails: 'life: starts',
+    says: /nothing more came within 4 s: it holds the thread/,
+  },
+  'leaks a timer': {
+    setup: 'setInterval(() => {}, 60_000);',
+    fails: 'life: leaves nothing behind',
+    says: /a timer \(opened at .*acme\.mjs:\d+\); close it in onStop/,
+  },
+  'leaks a process': {
+    setup: "spawn('sleep', ['60'], { stdio: 'ignore' }).unref();",
+    fails: 'life: leaves nothing behind',
+    says: /a child process \(opened at .*acme\.mjs/,
+  },
+  'leaks a thread': {
+    setup: "new Worker('setInterval(() => {}, 1000)', { eval: true }).unref();",
+    fails: 'life: leaves nothing behind',
+    says: /a worker thread \(opened at .*acme\.mjs/,
+  },
+  'throws when it stops': {
+    setup: "onStop(() => { throw new Error('cannot let go'); });",
+    fails: 'life: stops',
+    says: /what it gave to onStop failed: cannot let go/,
+  },
+  'does not start twice': {
+    before: 'let runs = 0;',
+    setup: "if (runs++ > 0) throw new Error('port taken');",
+    fails: 'life: starts again',
+    says: /port taken/,
+  },
+  'throws where nobody catches': {
+    setup: "onStop(() => void setTimeout(() => { throw new Error('too late'); }, 20));",
+    fails: 'life: throws nothing that nobody catches',
+    says: /too late/,
+  },
+  'exits the process': {
+    setup: "console.log('bye'); process.exit(0);",
+    fails: 'life: starts',
+    says: /ended with status 0: .*never calls process\.exit; it said: bye/,
+  },
+  'crashes the process': {
+    setup: 'process.abort();',
+    fails: 'life: starts',
+    says: /died of SIGABRT: native code/,
+  },
+  'breaks what its capability promises': {
+    setup:
+      "return { identity: { issuer: 'acme', verify: async () => ({ issuer: 'acme', subject: 'u', name: 'n' }) } };",
+    fails: 'identity: refuses what is no token, with unauthorized',
+    says: /Missing expected rejection/,
+  },
+};
+
+for (const [fault, { fails, says, args, ...parts }] of Object.entries(FAULTS)) {
+  test.serial(`a plugin that ${fault} is caught, and it is named`, async t => {
+    const { code, failed, findings, stderr } = await checkBroken(t, parts, args);
+    t.is(code, 1);
+    t.true(failed.includes(fails), JSON.stringify(findings));
+    t.regex(
+      findings.find(({ group, title }) => `${group}: ${title}` === fails && failed.includes(fails))?.detail ??
+        '',
+      says,
+    );
+    t.regex(stderr, /^error: .*acme\.mjs: \d+ of \d+ checks failed\n$/);
+  });
+}
+
+test.serial('an option that looks like a secret is a warning, and no more', async t => {
+  const fields = "options: z => z.object({ apiKey: z.string().default('k').describe('Key') }),";
+  const { code, findings } = await checkBroken(t, { fields });
+  t.is(code, 0);
+  const finding = findings.find(({ title }) => title === 'secrets are marked');
+  t.like(finding, {
+    verdict: 'warning',
+    detail: 'apiKey looks like a secret; add .meta({ secret: true }), or it will be printed',
+  });
+});
+
+test.serial('a recogniser without English says which speech it needs', async t => {
+  const setup = `const transcribe = async function* () {};
+    return { stt: { sampleRate: 16000, languages: ['de'], model: null,
+      open: async () => ({ transcribe, failed: new Promise(() => {}), close: async () => {} }) } };`;
+  const first = await checkBroken(t, { setup });
+  t.deepEqual(first.failed, ['stt: can be tried']);
+  t.regex(
+    first.findings.find(({ verdict }) => verdict === 'failed')?.detail ?? '',
+    /--language de --speech FILE\.wav --text/,
+  );
+
+  const second = await checkBroken(t, { setup }, ['--language', 'de', ...(await knownSpeech(t))]);
+  t.true(
+    second.failed.includes('stt: recognises what was said, in ordered final pieces inside the utterance'),
+  );
+});
+
+test.serial('for people, each check is a line, with what is wrong below it', async t => {
+  const file = join(await directory(t), 'acme.mjs');
+  await writeFile(file, source({ fields: 'api: 2,' }));
+  const { code, stdout, stderr } = await earshot(['plugin', 'check', file]);
+  t.is(code, 1);
+  t.is(stdout, `✗ module: loads, and has the shape of a plugin\n    api must be 1, not 2, in ${file}\n`);
+  t.is(stderr, `error: ${file}: 1 of 1 checks failed\n`);
+});
+
+test.serial('what is not there is told with the way out', async t => {
+  const { findings } = await check(['earshot-plugin-nowhere']);
+  t.regex(
+    findings[0]?.detail ?? '',
+    /Cannot find package .*; a file is given as a path, such as \.\/earshot-plugin-nowhere\.mjs/,
+  );
+  const { code, stderr } = await earshot(['plugin', 'check', 'local', '--speech', 'a.wav']);
+  t.deepEqual([code, stderr], [1, 'error: each --speech needs a --text\n']);
+});
