@@ -173,3 +173,10 @@ export interface Job {
   /** Proof that the lease is still ours; changes with every claim. */
   lease: string;
 }
+
+export interface JobCount {
+  kind: string;
+  /** `failed` waits for its next attempt, `waiting` for its time; `running` holds a lease; `dead` was given up. */
+  state: 'waiting' | 'due' | 'running' | 'failed' | 'dead';
+  count: number;
+}

@@ -135,7 +135,7 @@ const STORES = {
   claims: ['take'],
   folders: ['insertMissing', 'get', 'list'],
   people: ['insert', 'list'],
-  jobs: ['enqueue', 'claim', 'extend', 'done', 'retryAt', 'dead', 'nextRunAt'],
+  jobs: ['enqueue', 'claim', 'extend', 'done', 'retryAt', 'dead', 'nextRunAt', 'counts'],
   pluginState: ['get', 'compareAndSet', 'list', 'delete'],
 } as const satisfies { [Store in keyof Stores]: readonly (keyof Stores[Store])[] };
 

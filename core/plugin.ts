@@ -12,6 +12,7 @@ import type {
   ConversationStatus,
   Folder,
   Job,
+  JobCount,
   Person,
   Segment,
   Stream,
@@ -314,6 +315,8 @@ export interface JobStore {
   dead(job: Job, error: string): Promise<boolean>;
   /** When the next one is due, or null. */
   nextRunAt(kinds: string[]): Promise<number | null>;
+  /** How many there are of every kind and standing; none that are 0. */
+  counts(now: number): Promise<JobCount[]>;
 }
 
 export interface PluginStateStore {

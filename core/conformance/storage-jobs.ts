@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { JobCount } from '../model.ts';
 import type { StorageCheck } from './storage.ts';
 import { claimOne, job, keysOf } from './storage-rows.ts';
 
@@ -161,4 +162,34 @@ export const jobChecks: StorageCheck[] = [
       assert.equal(await jobs.nextRunAt(['none']), null);
     },
   },
+  {
+    title: 'jobs are counted by kind and standing',
+    async run({ storage: { jobs } }) {
+      assert.deepEqual(await jobs.counts(10), []);
+      await jobs.enqueue(job('dead', 1));
+      await jobs.dead(await claimOne(jobs, 1), 'hopeless');
+      await jobs.enqueue(job('failed', 2));
+      await jobs.retryAt(await claimOne(jobs, 2), 500, 'for now');
+      await jobs.enqueue(job('running', 3));
+      await claimOne(jobs, 3, 100);
+      for (const key of ['due', 'due too']) await jobs.enqueue(job(key, 10));
+      await jobs.enqueue({ ...job('waiting', 11), kind: 'other' });
+      assert.deepEqual(tell(await jobs.counts(10)), [
+        'finish dead 1',
+        'finish due 2',
+        'finish failed 1',
+        'finish running 1',
+        'other waiting 1',
+      ]);
+      assert.deepEqual(tell(await jobs.counts(103)), [
+        'finish dead 1',
+        'finish due 3',
+        'finish failed 1',
+        'other due 1',
+      ]);
+    },
+  },
 ];
+
+const tell = (counts: JobCount[]) =>
+  counts.map(({ kind, state, count }) => `${kind} ${state} ${count}`).sort();

@@ -1,10 +1,18 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import type { Knex } from 'knex';
-import type { Clock, Job } from '../../../core/model.ts';
+import type { Clock, Job, JobCount } from '../../../core/model.ts';
 import type { JobStore } from '../../../core/plugin.ts';
 import type { Access } from './access.ts';
 import type { Dialect } from './dialect.ts';
 import { type JobRow, Jobs } from './models.ts';
+
+/** A lease that ran out is one that nobody holds: its job is due. */
+const STANDING = `case
+  when state = 'dead' then 'dead'
+  when lease is not null and due_at > ? then 'running'
+  when due_at <= ? then 'due'
+  when error is not null then 'failed'
+  else 'waiting' end as state`;
 
 /**
  * A job is a row until it is done. While it is leased it cannot be claimed before `due_at`; asked for again
@@ -75,6 +83,13 @@ export function jobStore(
       read('jobs.nextRunAt', async db => {
         const query = Jobs.query(db).where('state', 'open').whereIn('kind', kinds).orderBy('due_at').first();
         return (await query)?.dueAt ?? null;
+      }),
+    counts: now =>
+      read('jobs.counts', async db => {
+        const state = db.raw(STANDING, [now, now]);
+        const query = db(Jobs.tableName).select('kind', state).count('* as count').groupByRaw('1, 2');
+        const rows: (Omit<JobCount, 'count'> & { count: number | string })[] = await query;
+        return rows.map(row => ({ ...row, count: Number(row.count) }));
       }),
   };
 }
