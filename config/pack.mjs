@@ -30,6 +30,7 @@ const into = process.argv.indexOf('--into');
 const DIST = into === -1 ? join(ROOT, 'dist') : resolve(process.argv[into + 1]);
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
 
+const NOBLE = '@stoprocent/noble';
 const OLDEST_NODE_OF_BRIDGE = '>=22.18';
 /** Found where they are in the checkout, or of no use at run time. */
 const NOT_COPIED = ['main.mjs', 'pack.mjs', 'example.yaml'];
@@ -45,6 +46,7 @@ function build() {
   emit(BUILD, folders);
   emitTypes(BUILD, ['core/plugin.ts', 'bridge/driver.ts']);
   copyAssets(BUILD, folders);
+  bringNoble(BUILD);
   writeJson(join(BUILD, 'package.json'), { version: manifest.version, type: manifest.type });
 }
 
@@ -71,9 +73,12 @@ function bridge() {
     emit(staging, ['bridge']);
     emitTypes(staging, ['bridge/driver.ts']);
     copyAssets(staging, ['bridge']);
+    bringNoble(staging);
     copyFileSync(join(ROOT, 'bridge', 'README.md'), join(staging, 'README.md'));
     copyFileSync(join(ROOT, 'LICENSE'), join(staging, 'LICENSE'));
-    writeJson(join(staging, 'package.json'), manifestOfBridge(importedPackages(staging)));
+    const packages = importedPackages(staging);
+    packages.delete('@abandonware/noble'); // a small computer would compile it for minutes
+    writeJson(join(staging, 'package.json'), manifestOfBridge(packages));
     pack(staging);
   } finally {
     rmSync(staging, { recursive: true });
@@ -146,6 +151,28 @@ function copyAssets(outDir, folders) {
     const filter = path => !/\.(ts|md)$/.test(path) && !NOT_COPIED.includes(basename(path));
     cpSync(join(ROOT, folder), join(outDir, folder), { recursive: true, filter });
   }
+}
+
+/**
+ * The Bluetooth library that needs no compiler, in the package itself. Its install script is its one trouble: finding
+ * that what it has prebuilt for Linux is empty, it wants to compile as much, and where it cannot npm leaves it out.
+ */
+function bringNoble(outDir) {
+  const from = join(ROOT, 'node_modules', NOBLE);
+  const to = join(outDir, 'bridge', 'vendor', 'noble');
+  for (const name of ['index.js', 'lib', 'LICENSE']) {
+    cpSync(join(from, name), join(to, name), {
+      recursive: true,
+      filter: path => !/[\\/](common|dbus|mac|win)$/.test(path),
+    });
+  }
+  const { name, version, license } = JSON.parse(readFileSync(join(from, 'package.json'), 'utf8'));
+  writeJson(join(to, 'package.json'), { name, version, license, type: 'commonjs' });
+  const radio = join(outDir, 'bridge', 'radio.js');
+  const source = readFileSync(radio, 'utf8');
+  const call = `require('${NOBLE}')`;
+  if (!source.includes(call)) throw new Error(`bridge/radio.ts loads ${NOBLE} in some other way`);
+  writeFileSync(radio, source.replaceAll(call, "require('./vendor/noble/index.js')"));
 }
 
 function writeJson(path, value) {
