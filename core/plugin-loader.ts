@@ -133,7 +133,7 @@ const STORES = {
   segments: ['upsert', 'list', 'last', 'count'],
   streams: ['insert', 'byClientStream', 'get', 'advance', 'update'],
   claims: ['take'],
-  folders: ['insertMissing', 'get', 'list'],
+  folders: ['insertMissing', 'get', 'list', 'counts'],
   people: ['insert', 'list'],
   jobs: ['enqueue', 'claim', 'extend', 'done', 'retryAt', 'dead', 'nextRunAt', 'counts'],
   pluginState: ['get', 'compareAndSet', 'list', 'delete'],
