@@ -88,8 +88,12 @@ export function jobStore(
       read('jobs.counts', async db => {
         const state = db.raw(STANDING, [now, now]);
         const query = db(Jobs.tableName).select('kind', state).count('* as count').groupByRaw('1, 2');
-        const rows = (await query) as JobCount[]; // as the query says, but that Postgres writes large numbers as text
-        return rows.map(row => ({ ...row, count: Number(row.count) }));
+        const rows = await query;
+        return rows.map(({ kind, state, count }) => ({
+          kind: String(kind),
+          state: state as JobCount['state'], // one of those above
+          count: Number(count), // Postgres writes it as text
+        }));
       }),
   };
 }
