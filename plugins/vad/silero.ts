@@ -2,14 +2,13 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Plugin, PluginContext, VadSession } from '../../core/plugin.ts';
-import { createEngine, type Engine } from './silero/engine.ts';
-import { createNetwork, freshState, WINDOW } from './silero/network.ts';
-import { readTensors, type Tensors } from './silero/onnx.ts';
+import { createNetwork, freshState, type Network, WINDOW } from './silero/network.ts';
+import { readTensors } from './silero/onnx.ts';
+import { arrangeWeights, type Weights } from './silero/weights.ts';
 
 interface Options {
   model: string;
   sha256: string;
-  maxWaitingSeconds: number;
 }
 
 const BUILT_IN = {
@@ -17,7 +16,11 @@ const BUILT_IN = {
   sha256: '2623a2953f6ff3d2c1e61740c6cdb7168133479b267dfef114a4a3cc5bdd788f',
 };
 
-/** Speech detection with Silero v5: any number of streams, one thread, 20 ms of computing per second of audio. */
+/**
+ * Speech detection with Silero v5: any number of streams, on the thread that asks. A window of 32 ms costs 17 µs (two
+ * cores of an EPYC server at 2.6 GHz): 0.5 ms of computing per second of audio, which is less than decoding it, and less
+ * than handing it to another thread and back.
+ */
 const silero: Plugin<Options> = {
   name: 'silero',
   api: 1,
@@ -30,25 +33,15 @@ const silero: Plugin<Options> = {
         .regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits')
         .default(BUILT_IN.sha256)
         .describe('Checksum of that file'),
-      maxWaitingSeconds: z.coerce
-        .number()
-        .positive()
-        .default(1200)
-        .describe('Audio of all streams together that may wait to be judged'),
     }),
   async setup(context) {
-    const engine = createEngine({
-      tensors: await loadModel(context),
-      maxWaitingSamples: context.options.maxWaitingSeconds * 16_000,
-      onDeath: error => context.fail(error),
-    });
-    context.onStop(engine.stop);
-    return { vad: { windowSize: WINDOW, open: () => openSession(engine, context) } };
+    const network = await createNetwork(await loadModel(context));
+    return { vad: { windowSize: WINDOW, open: () => openSession(network) } };
   },
 };
 export default silero;
 
-async function loadModel({ options, error }: PluginContext<Options>): Promise<Tensors> {
+async function loadModel({ options, error }: PluginContext<Options>): Promise<Weights> {
   const what = `The speech detector's model ${options.model}`;
   const wayOut = 'Restore the file, or set plugins.silero.model and plugins.silero.sha256';
   const bytes = await readFile(options.model).catch(cause => {
@@ -61,43 +54,24 @@ async function loadModel({ options, error }: PluginContext<Options>): Promise<Te
       `${what} is another file: ${bytes.length} bytes, SHA-256 ${sha256}. ${wayOut}`,
     );
   try {
-    const tensors = readTensors(bytes);
-    createNetwork(tensors); // fails where the thread would
-    return tensors;
+    return arrangeWeights(readTensors(bytes));
   } catch (cause) {
     throw error('config_error', `${what} is not Silero v5. ${wayOut}`, { cause });
   }
 }
 
-/** One stream: its state goes to the thread with each question and comes back with the answer. */
-function openSession(engine: Engine, { error }: PluginContext<Options>): VadSession {
-  let state = freshState();
-  let latest: Promise<unknown> = Promise.resolve();
-
-  async function judge(samples: Int16Array) {
-    const given = state;
-    try {
-      const answer = await engine.judge(samples, given);
-      if (state === given) state = answer.state;
-      return answer.probabilities;
-    } catch (cause) {
-      if (state === given) state = freshState();
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      throw error('unavailable', reason, { cause });
-    }
-  }
-
+function openSession(network: Network): VadSession {
+  const state = freshState();
   return {
-    probabilities(samples) {
-      const result = latest.then(() => judge(samples));
-      latest = result.catch(() => {}); // the caller has it; the next question only waits for its turn
-      return result;
+    async probabilities(samples) {
+      const found = new Float32Array(samples.length / WINDOW);
+      for (let i = 0; i < found.length; i++)
+        found[i] = network.hear(samples.subarray(i * WINDOW, (i + 1) * WINDOW), state);
+      return found;
     },
     reset() {
-      state = freshState();
+      state.fill(0);
     },
-    close() {
-      state = freshState();
-    },
+    close() {},
   };
 }

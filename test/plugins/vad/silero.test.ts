@@ -1,14 +1,16 @@
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join as path } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import test from 'ava';
 import { z } from 'zod';
 import { createGate } from '../../../core/audio/gate.ts';
 import { AppError } from '../../../core/errors.ts';
 import type { VadProvider } from '../../../core/plugin.ts';
-import { createEngine } from '../../../plugins/vad/silero/engine.ts';
-import { freshState } from '../../../plugins/vad/silero/network.ts';
+import { readTensors } from '../../../plugins/vad/silero/onnx.ts';
 import silero from '../../../plugins/vad/silero.ts';
 import {
   atPeak,
@@ -233,6 +235,17 @@ test('after a reset a stream is as new', async t => {
   t.deepEqual(await session.probabilities(sound), once);
 });
 
+test('the kernel that runs is the one that its source compiles to', async t => {
+  const directory = await mkdtemp(path(tmpdir(), 'kernel-'));
+  t.teardown(() => rm(directory, { recursive: true }));
+  const [asc, source] = ['node_modules/.bin/asc', 'plugins/vad/silero/assembly/'].map(name =>
+    fileURLToPath(new URL(`../../../${name}`, import.meta.url)),
+  ) as [string, string];
+  const compiled = path(directory, 'kernel.wasm');
+  await promisify(execFile)(asc, ['--config', path(source, 'asconfig.json'), '--outFile', compiled]);
+  t.true((await readFile(compiled)).equals(await readFile(path(source, 'kernel.wasm'))), 'npm run kernel');
+});
+
 // ── what can go wrong ───────────────────────────────────────────────────────────────────────────────────────────
 
 test('a model file that is missing, another, or no model stops the set-up with the way out', async t => {
@@ -249,7 +262,11 @@ test('a model file that is missing, another, or no model stops the set-up with t
     expected(/is another file: 100000 bytes, SHA-256 [0-9a-f]{64}/),
   );
 
-  for (const bytes of [built.subarray(0, 100_000), Buffer.from('no model at all'), Buffer.alloc(0)]) {
+  const transform = readTensors(built).get('If_0_then_branch__Inline_0__stft.forward_basis_buffer');
+  const otherwise = Buffer.from(built);
+  otherwise.writeFloatLE(0.5, built.indexOf(Buffer.from(transform?.buffer ?? new ArrayBuffer(1))) + 4000);
+  const models = [otherwise, built.subarray(0, 100_000), Buffer.from('no model at all'), Buffer.alloc(0)];
+  for (const bytes of models) {
     await writeFile(file, bytes);
     const sha256 = createHash('sha256').update(bytes).digest('hex');
     await t.throwsAsync(start({ model: file, sha256 }), expected(/is not Silero v5/));
@@ -258,38 +275,4 @@ test('a model file that is missing, another, or no model stops the set-up with t
   await writeFile(file, built);
   const moved = await start({ model: file });
   await moved.stop();
-});
-
-test('more audio than may wait is refused, and the stream goes on afterwards', async t => {
-  const { vad, stop } = await start({ maxWaitingSeconds: 1 });
-  const sound = speech('garden').subarray(0, 20 * WINDOW);
-  const [one, two] = [vad.open(), vad.open()];
-  const accepted = one.probabilities(sound);
-  await t.throwsAsync(two.probabilities(sound), {
-    code: 'unavailable',
-    message: /more streams than it can keep up/,
-  });
-  t.is((await accepted).length, 20);
-  t.deepEqual(await two.probabilities(sound), await accepted);
-  await stop();
-});
-
-test('stopping rejects what waits and what comes later', async t => {
-  const { vad, stop } = await start();
-  const session = vad.open();
-  const waiting = t.throwsAsync(session.probabilities(speech('garden').subarray(0, 100 * WINDOW)), {
-    code: 'unavailable',
-  });
-  await stop();
-  await waiting;
-  await t.throwsAsync(session.probabilities(silence(0.032)), { code: 'unavailable', message: /was stopped/ });
-});
-
-test('a thread that dies rejects what waits and is reported', async t => {
-  const died = Promise.withResolvers<Error>();
-  const engine = createEngine({ tensors: new Map(), maxWaitingSamples: 16_000, onDeath: died.resolve });
-  await t.throwsAsync(engine.judge(silence(0.032), freshState()), { message: /no stft/ });
-  t.regex((await died.promise).message, /no stft/);
-  await t.throwsAsync(engine.judge(silence(0.032), freshState()), { message: /no stft/ });
-  await engine.stop();
 });
