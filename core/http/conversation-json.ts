@@ -6,64 +6,74 @@ import type { ActionItemDraft, CalendarEvent, Conversation, Geolocation, Segment
 const dateTime = z.iso.datetime();
 const categories = Object.keys(CATEGORY_EMOJI) as [Category, ...Category[]]; // its keys are exactly these
 
-const ActionItemJson = z.object({
-  description: z.string(),
-  completed: z.boolean(),
-  completed_at: dateTime.nullable(),
-  created_at: dateTime.nullable(),
-  due_at: dateTime.nullable(),
-  updated_at: dateTime.nullable(),
-  conversation_id: z.string().nullable(),
-});
+const ActionItemJson = z
+  .object({
+    description: z.string(),
+    completed: z.boolean(),
+    completed_at: dateTime.nullable(),
+    created_at: dateTime.nullable(),
+    due_at: dateTime.nullable(),
+    updated_at: dateTime.nullable(),
+    conversation_id: z.string().nullable(),
+  })
+  .meta({ id: 'ConversationActionItem' });
 
-const EventJson = z.object({
-  title: z.string(),
-  start: dateTime,
-  description: z.string(),
-  duration: z.int().describe('Minutes'),
-  created: z.boolean(),
-});
-
-const GeolocationJson = z.object({
-  latitude: z.number().min(-90).max(90),
-  longitude: z.number().min(-180).max(180),
-  address: z.string().nullable(),
-  google_place_id: z.string().nullable(),
-  location_type: z.string().nullable(),
-});
-
-const SegmentJson = z.object({
-  id: z.string(),
-  text: z.string(),
-  speaker_id: z.int(),
-  speaker_name: z.string(),
-  start: z.number().describe('Seconds since started_at'),
-  end: z.number().describe('Seconds since started_at'),
-});
-
-export const ConversationJson = z.object({
-  id: z.string(),
-  created_at: dateTime,
-  started_at: dateTime.nullable(),
-  finished_at: dateTime.nullable(),
-  structured: z.object({
+const EventJson = z
+  .object({
     title: z.string(),
-    overview: z.string(),
-    category: z.enum(categories),
-    emoji: z.string(),
-    action_items: z.array(ActionItemJson),
-    events: z.array(EventJson),
-  }),
-  folder_id: z.string().nullable(),
-  folder_name: z.string().nullable(),
-  geolocation: GeolocationJson.nullable(),
-  language: z.string().nullable(),
-  source: z.string().nullable(),
-  status: z.enum(['in_progress', 'processing', 'completed', 'failed']),
-  discarded: z.boolean(),
-  starred: z.boolean(),
-  transcript_segments: z.array(SegmentJson).optional(),
-});
+    start: dateTime,
+    description: z.string(),
+    duration: z.int().describe('Minutes'),
+    created: z.boolean(),
+  })
+  .meta({ id: 'ConversationEvent' });
+
+const GeolocationJson = z
+  .object({
+    latitude: z.number().min(-90).max(90),
+    longitude: z.number().min(-180).max(180),
+    address: z.string().nullable(),
+    google_place_id: z.string().nullable(),
+    location_type: z.string().nullable(),
+  })
+  .meta({ id: 'Geolocation' });
+
+const SegmentJson = z
+  .object({
+    id: z.string(),
+    text: z.string(),
+    speaker_id: z.int(),
+    speaker_name: z.string(),
+    start: z.number().describe('Seconds since started_at'),
+    end: z.number().describe('Seconds since started_at'),
+  })
+  .meta({ id: 'TranscriptSegment' });
+
+export const ConversationJson = z
+  .object({
+    id: z.string(),
+    created_at: dateTime,
+    started_at: dateTime.nullable(),
+    finished_at: dateTime.nullable(),
+    structured: z.object({
+      title: z.string(),
+      overview: z.string(),
+      category: z.enum(categories),
+      emoji: z.string(),
+      action_items: z.array(ActionItemJson),
+      events: z.array(EventJson),
+    }),
+    folder_id: z.string().nullable(),
+    folder_name: z.string().nullable(),
+    geolocation: GeolocationJson.nullable(),
+    language: z.string().nullable(),
+    source: z.string().nullable(),
+    status: z.enum(['in_progress', 'processing', 'completed', 'failed']),
+    discarded: z.boolean(),
+    starred: z.boolean(),
+    transcript_segments: z.array(SegmentJson).optional().describe('There when they were asked for'),
+  })
+  .meta({ id: 'Conversation' });
 type ConversationJson = z.input<typeof ConversationJson>;
 
 /**

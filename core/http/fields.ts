@@ -14,21 +14,26 @@ export function text({ max }: { max?: number } = {}) {
       if (max !== undefined && [...given].length > max)
         refuse('string_too_long', `String should have at most ${max} characters`);
       if (given.includes('\0')) refuse('value_error', 'String should not have a NUL character');
-    });
+    })
+    .meta({ minLength: 1, ...(max === undefined ? {} : { maxLength: max }) });
 }
 
 /** A date-time, in UTC unless it names a zone, or a day (its beginning in UTC): epoch ms. */
 export function instant() {
-  return z.string().transform((given, context) => {
-    const value = toInstant(given.trim(), 'start');
-    if (value !== null) return value;
-    const message = 'Input should be a date-time';
-    context.addIssue({ code: 'custom', message, params: { type: 'datetime_parsing' } });
-    return z.NEVER;
-  });
+  return z
+    .string()
+    .transform((given, context) => {
+      const value = toInstant(given.trim(), 'start');
+      if (value !== null) return value;
+      const message = 'Input should be a date-time';
+      context.addIssue({ code: 'custom', message, params: { type: 'datetime_parsing' } });
+      return z.NEVER;
+    })
+    .meta({ format: 'date-time', description: 'In UTC unless it names a zone' });
 }
 
 /** May be left out, or null, which is the same: then it is `absent`. */
 export function optional<Schema extends z.ZodType, Absent>(schema: Schema, absent: Absent) {
-  return schema.nullish().transform((given): z.output<Schema> | Absent => given ?? absent);
+  const value = schema.nullish().transform((given): z.output<Schema> | Absent => given ?? absent);
+  return absent === null ? value : value.meta({ override: { default: absent } });
 }

@@ -8,7 +8,13 @@ export function integer(options: { from: number; to?: number; absent: number }) 
   const value = optional('int_parsing', 'Input should be a valid integer', text =>
     /^[+-]?\d+$/.test(text) ? Math.min(Math.max(Number(text), from), to) : null,
   );
-  return value.transform(given => given ?? absent);
+  const range = options.to === undefined ? `At least ${from}` : `From ${from} to ${to}`;
+  return value
+    .transform(given => given ?? absent)
+    .meta({
+      description: `${range}; what is beyond is brought into range`,
+      override: { type: 'integer', default: absent },
+    });
 }
 
 export function boolean() {
@@ -16,7 +22,7 @@ export function boolean() {
     'bool_parsing',
     'Input should be true or false',
     text => BOOLEANS.get(text.toLowerCase()) ?? null,
-  );
+  ).meta({ override: { type: 'boolean' } });
 }
 const BOOLEANS = new Map([
   ...['true', '1', 'yes', 'on'].map(text => [text, true] as const),
@@ -30,7 +36,13 @@ export function listOf<T extends string>(isKnown: (text: string) => text is T, k
     const names = text.split(',').map(name => name.trim());
     const given = names.filter(name => name !== '');
     return given.every(isKnown) ? given : null;
-  }).transform(given => (given && given.length > 0 ? given : undefined));
+  })
+    .transform(given => (given && given.length > 0 ? given : undefined))
+    .meta({
+      description: 'Any of these',
+      param: { style: 'form', explode: false },
+      override: { type: 'array', items: { type: 'string', enum: [...known] } },
+    });
 }
 
 /**
@@ -40,7 +52,10 @@ export function listOf<T extends string>(isKnown: (text: string) => text is T, k
 export function instant(edge: 'start' | 'end') {
   return optional('datetime_parsing', 'Input should be a date-time or YYYY-MM-DD', text =>
     toInstant(text, edge),
-  );
+  ).meta({
+    description: `Inclusive: a date-time, in UTC unless it names a zone, or the ${edge} of a day in UTC`,
+    format: 'date-time',
+  });
 }
 
 /** Undefined when absent or empty. `parse` answers null for what it does not take. */

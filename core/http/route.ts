@@ -1,9 +1,21 @@
+import type { Middleware } from 'koa';
 import type { z } from 'zod';
 import type { Principal } from '../domain/credentials.ts';
 import type { Scope } from '../model.ts';
+import type { FailureCode } from './openapi.ts';
 import { validate } from './validate.ts';
 
 type Method = 'get' | 'post' | 'patch' | 'delete';
+
+/** What every operation of the interface says of itself. */
+interface Description {
+  /** Its name in the OpenAPI document, and in code that is made from that. */
+  id: string;
+  /** With parameters in braces, as the interface's documents write it. */
+  path: `/${string}`;
+  tag: string;
+  summary: string;
+}
 
 /** One operation of the interface as data: enough to serve it, and to describe it. */
 interface RouteSpec<
@@ -11,13 +23,12 @@ interface RouteSpec<
   Query extends z.ZodObject,
   Body extends z.ZodType,
   Response extends z.ZodType,
-> {
+> extends Description {
   method: Method;
-  /** With parameters in braces, as the interface's documents write it. */
-  path: `/${string}`;
-  summary: string;
   /** What a key needs; the owner's ID token may do everything. */
   scope: Scope;
+  /** How it can fail, beside what every route has: a credential, parameters, a body, a server. */
+  errors?: FailureCode[];
   params: Params;
   query: Query;
   /** JSON; absent: none is read. */
@@ -33,17 +44,23 @@ interface RouteSpec<
 }
 
 /** A route as the server sees it: its parameters still as they came. */
-export interface Route {
+export interface Route extends Description {
   method: Method;
-  path: `/${string}`;
-  summary: string;
   scope: Scope;
+  errors?: FailureCode[];
   params: z.ZodObject;
   query: z.ZodObject;
   body?: z.ZodType;
   response: z.ZodType;
   /** Validates and handles; `invalid_request` where a parameter or the body is wrong. */
   run(request: { principal: Principal; params: unknown; query: unknown; body: unknown }): Promise<unknown>;
+}
+
+/** What anyone can get: no credential, no parameters. */
+export interface OpenRoute extends Description {
+  /** By status. */
+  answers: Record<number, { description: string; type: string; schema: z.ZodType }>;
+  serve: Middleware;
 }
 
 export function route<

@@ -12,9 +12,11 @@ import type { Clock } from '../model.ts';
 import { permitted } from './auth.ts';
 import { type Failure, plainFailure, refuseGarbage, SECURITY_HEADERS, toFailure } from './failure.ts';
 import { MAX_BODY_BYTES, readJson, tooLarge } from './json-body.ts';
+import { openApiDocument, openApiRoute } from './openapi.ts';
 import { cannotListen } from './port.ts';
-import type { Route } from './route.ts';
+import type { OpenRoute, Route } from './route.ts';
 import { conversationRoutes } from './routes/conversations.ts';
+import { docsFile, docsRoute } from './routes/docs.ts';
 import { folderRoutes } from './routes/folders.ts';
 import { healthRoute } from './routes/health.ts';
 import { importRoutes } from './routes/imports.ts';
@@ -66,8 +68,14 @@ export function createServer(options: ServerOptions): HttpServer {
     ...importRoutes(conversations),
     ...folderRoutes(conversations),
   ];
+  const open: OpenRoute[] = [
+    healthRoute(options.health),
+    openApiRoute(() => openApiDocument(routes, open)),
+    docsRoute,
+  ];
   const router = routerOf(routes, options.credentials);
-  router.get('/healthz', healthRoute(options.health));
+  for (const { path, serve } of open) router.get(path, serve);
+  router.get('/docs/:file', docsFile);
   koa.use(router.routes());
   koa.use(router.allowedMethods());
 

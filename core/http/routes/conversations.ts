@@ -25,6 +25,8 @@ const ListQuery = z.object({
   starred: boolean(),
 });
 
+const EDIT_EXAMPLE = { title: 'Tea with Eve', starred: true };
+
 const EditBody = z
   .object({
     title: text({ max: MAX_TITLE_CHARS }).exactOptional(),
@@ -35,7 +37,8 @@ const EditBody = z
   .refine(body => Object.values(body).some(value => value !== undefined), {
     message: 'At least one of: title, discarded, starred, folder_id',
     params: { type: 'missing' },
-  });
+  })
+  .meta({ id: 'ConversationEdit', minProperties: 1, override: { examples: [EDIT_EXAMPLE] } });
 
 /** Reading, changing and deleting conversations. */
 export function conversationRoutes(conversations: Conversations): Route[] {
@@ -73,7 +76,9 @@ export function conversationRoutes(conversations: Conversations): Route[] {
   return [
     route({
       method: 'get',
+      id: 'listConversations',
       path: '/v1/dev/user/conversations',
+      tag: 'Conversations',
       summary: 'List conversations that are completed, newest first',
       scope: 'conversations:read',
       params: z.object({}),
@@ -98,9 +103,12 @@ export function conversationRoutes(conversations: Conversations): Route[] {
     }),
     route({
       method: 'get',
+      id: 'getConversation',
       path: '/v1/dev/user/conversations/{conversation_id}',
+      tag: 'Conversations',
       summary: 'Get one conversation, whatever its status',
       scope: 'conversations:read',
+      errors: ['not_found'],
       params: z.object({ conversation_id: z.string() }),
       query: z.object({ include_transcript: boolean() }),
       response: ConversationJson,
@@ -111,9 +119,12 @@ export function conversationRoutes(conversations: Conversations): Route[] {
     }),
     route({
       method: 'patch',
+      id: 'updateConversation',
       path: '/v1/dev/user/conversations/{conversation_id}',
+      tag: 'Conversations',
       summary: 'Change the title, the folder or the marks of a conversation',
       scope: 'conversations:write',
+      errors: ['not_found', 'conflict', 'locked'],
       params: z.object({ conversation_id: z.string() }),
       query: z.object({}),
       body: EditBody,
@@ -126,9 +137,12 @@ export function conversationRoutes(conversations: Conversations): Route[] {
     }),
     route({
       method: 'delete',
+      id: 'deleteConversation',
       path: '/v1/dev/user/conversations/{conversation_id}',
+      tag: 'Conversations',
       summary: 'Delete a conversation with its transcript',
       scope: 'conversations:write',
+      errors: ['not_found', 'locked'],
       params: z.object({ conversation_id: z.string() }),
       query: z.object({}),
       response: z.object({ success: z.literal(true) }),

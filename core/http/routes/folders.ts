@@ -3,26 +3,30 @@ import type { Conversations } from '../../domain/conversations.ts';
 import type { Folder } from '../../model.ts';
 import { type Route, route } from '../route.ts';
 
-const FolderJson = z.object({
-  id: z.string(),
-  name: z.string(),
-  description: z.string().nullable(),
-  color: z.string(),
-  icon: z.string(),
-  created_at: z.iso.datetime(),
-  updated_at: z.iso.datetime(),
-  order: z.int(),
-  is_default: z.boolean(),
-  is_system: z.boolean(),
-  conversation_count: z.int(),
-});
+const FolderJson = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    description: z.string().nullable(),
+    color: z.string(),
+    icon: z.string(),
+    created_at: z.iso.datetime(),
+    updated_at: z.iso.datetime(),
+    order: z.int(),
+    is_default: z.boolean(),
+    is_system: z.boolean(),
+    conversation_count: z.int().describe('Without discarded ones'),
+  })
+  .meta({ id: 'Folder' });
 
 /** Reading folders. */
 export function folderRoutes(conversations: Pick<Conversations, 'folders'>): Route[] {
   return [
     route({
       method: 'get',
+      id: 'listFolders',
       path: '/v1/dev/user/folders',
+      tag: 'Folders',
       summary: 'List folders in their order',
       scope: 'conversations:read',
       params: z.object({}),

@@ -61,44 +61,65 @@ const ABOUT = {
       .refine(isSource, {
         message: `Input should be one of: ${[...SOURCES].join(', ')}`,
         params: { type: 'enum' },
-      }),
+      })
+      .meta({ override: { enum: [...SOURCES] } }),
     'external_integration',
   ),
   geolocation: optional(GeolocationBody, null),
 };
 
-const FromSegments = z.object({
-  ...ABOUT,
-  transcript_segments: z.array(SegmentBody).min(1).max(MAX_SEGMENTS),
-  client_device_id: optional(text({ max: MAX_NAME_CHARS }), null),
-  client_platform: optional(z.enum(['ios', 'android', 'macos']), null),
-  client_session_id: sessionId,
-  client_conversation_id: sessionId,
-  session_id: sessionId,
-  client_id: sessionId,
-});
+const SEGMENTS_EXAMPLE = {
+  transcript_segments: [
+    { text: 'The train leaves at seven tomorrow.', start: 0, end: 2.5, is_user: true },
+    { text: 'Then I will book the hotel.', start: 3, end: 5, speaker: 'SPEAKER_01' },
+  ],
+  client_session_id: 'recording-17',
+};
 
-const FromText = z.object({
-  ...ABOUT,
-  text: text({ max: MAX_TEXT_CHARS }),
-  text_source: optional(z.enum(['audio_transcript', 'message', 'other_text']), 'audio_transcript').describe(
-    'What kind of text it is; all kinds are treated alike',
-  ),
-  text_source_spec: optional(z.string(), null).describe('More about that; not kept'),
-});
+const FromSegments = z
+  .object({
+    ...ABOUT,
+    transcript_segments: z.array(SegmentBody).min(1).max(MAX_SEGMENTS),
+    client_device_id: optional(text({ max: MAX_NAME_CHARS }), null),
+    client_platform: optional(z.enum(['ios', 'android', 'macos']), null),
+    client_session_id: sessionId.describe(
+      'The same again is the same conversation, stored and processed once',
+    ),
+    client_conversation_id: sessionId.describe('As client_session_id'),
+    session_id: sessionId.describe('As client_session_id'),
+    client_id: sessionId.describe('As client_session_id'),
+  })
+  .meta({ id: 'ConversationFromSegments', override: { examples: [SEGMENTS_EXAMPLE] } });
 
-const Imported = z.object({
-  id: z.string(),
-  status: z.enum(['in_progress', 'processing', 'completed', 'failed', 'deleted']),
-  discarded: z.boolean(),
-});
+const TEXT_EXAMPLE = { text: 'The train leaves at seven tomorrow.', text_source: 'message' };
+
+const FromText = z
+  .object({
+    ...ABOUT,
+    text: text({ max: MAX_TEXT_CHARS }),
+    text_source: optional(z.enum(['audio_transcript', 'message', 'other_text']), 'audio_transcript').describe(
+      'What kind of text it is; all kinds are treated alike',
+    ),
+    text_source_spec: optional(z.string(), null).describe('More about that; not kept'),
+  })
+  .meta({ id: 'ConversationFromText', override: { examples: [TEXT_EXAMPLE] } });
+
+const Imported = z
+  .object({
+    id: z.string(),
+    status: z.enum(['in_progress', 'processing', 'completed', 'failed', 'deleted']),
+    discarded: z.boolean(),
+  })
+  .meta({ id: 'ImportedConversation' });
 
 /** Conversations that were recorded elsewhere. */
 export function importRoutes(conversations: Conversations): Route[] {
   return [
     route({
       method: 'post',
+      id: 'createConversationFromSegments',
       path: '/v1/dev/user/conversations/from-segments',
+      tag: 'Conversations',
       summary: 'Create a conversation from the segments of a transcript',
       scope: 'conversations:write',
       params: z.object({}),
@@ -129,7 +150,9 @@ export function importRoutes(conversations: Conversations): Route[] {
     }),
     route({
       method: 'post',
+      id: 'createConversation',
       path: '/v1/dev/user/conversations',
+      tag: 'Conversations',
       summary: 'Create a conversation from text',
       scope: 'conversations:write',
       params: z.object({}),

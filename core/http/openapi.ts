@@ -1,0 +1,151 @@
+/** The interface as an OpenAPI document, made from the routes that serve it and the schemas that validate. */
+import { z } from 'zod';
+import {
+  createDocument,
+  type ZodOpenApiOperationObject,
+  type ZodOpenApiOverride,
+  type ZodOpenApiPathsObject,
+  type ZodOpenApiResponseObject,
+} from 'zod-openapi';
+import { ERRORS, type ErrorCode } from '../errors.ts';
+import { fixed } from './fixed.ts';
+import type { OpenRoute, Route } from './route.ts';
+
+const JSON_TYPE = 'application/json';
+
+const ABOUT = `What Earshot keeps for an account. Every request needs a credential of it, \`Authorization: Bearer …\`.
+Where Earshot runs, get
+
+- an API key, which may do what its scopes say: \`npx earshot key owner --scopes conversations:read,conversations:write\`
+- or an ID token, which may do everything for 30 days: \`npx earshot token owner\``;
+
+const SECURITY_SCHEMES = {
+  apiKey: {
+    type: 'http',
+    scheme: 'bearer',
+    description:
+      'An API key, `omi_dev_…`, with the scope that the operation names: `npx earshot key USER --scopes LIST`',
+  },
+  idToken: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description: 'An ID token, which may do everything that its owner may: `npx earshot token USER`',
+  },
+} as const;
+
+const Issue = z.object({
+  loc: z.array(z.union([z.string(), z.int()])).describe('Where: body, query or path, and the way from there'),
+  msg: z.string(),
+  type: z.string().describe('The kind, for programs'),
+});
+const Invalid = z.object({ detail: z.array(Issue) }).meta({ id: 'Invalid' });
+const Failed = z.object({ detail: z.string() }).meta({ id: 'Failed' });
+const RetryAfter = z.object({ 'Retry-After': z.int().optional().describe('Seconds') });
+
+/** What a failure means to who asks; its status is that of its code. */
+const FAILURES = {
+  invalid_request: failure('InvalidRequest', 'Not valid; every mistake is listed', { schema: Invalid }),
+  unauthorized: failure('Unauthorized', 'The credential is missing, malformed or unknown', {
+    headers: z.object({ 'WWW-Authenticate': z.literal('Bearer') }),
+  }),
+  forbidden: failure('Forbidden', 'The key does not have the scope'),
+  not_found: failure('NotFound', 'There is no such thing, or it is not yours'),
+  conflict: failure('Conflict', 'It has just changed: try again'),
+  too_large: failure('TooLarge', 'The body has more than 1 MiB'),
+  unsupported_media: failure('UnsupportedMedia', 'The body is not declared as JSON'),
+  locked: failure('Locked', 'It is locked, and cannot be changed'),
+  internal: failure('Internal', 'The server failed; its log says why'),
+  unavailable: failure('Unavailable', 'Not now: try again later', { headers: RetryAfter }),
+} satisfies Partial<Record<ErrorCode, ZodOpenApiResponseObject>>;
+export type FailureCode = keyof typeof FAILURES;
+
+/** The route of the document. */
+export function openApiRoute(document: () => object): OpenRoute {
+  const schema = z.looseObject({ openapi: z.string(), info: z.looseObject({}), paths: z.looseObject({}) });
+  return {
+    id: 'getOpenApi',
+    path: '/openapi.json',
+    tag: 'Service',
+    summary: 'This interface as an OpenAPI document',
+    answers: { 200: { description: 'The document', type: JSON_TYPE, schema } },
+    serve: fixed(JSON_TYPE, () => JSON.stringify(document())),
+  };
+}
+
+export function openApiDocument(routes: readonly Route[], open: readonly OpenRoute[]): object {
+  const paths: ZodOpenApiPathsObject = {};
+  for (const route of routes)
+    paths[route.path] = { ...paths[route.path], [route.method]: operationOf(route) };
+  for (const route of open) paths[route.path] = { get: openOperationOf(route) };
+  return createDocument(
+    {
+      openapi: '3.1.1',
+      info: {
+        title: 'Earshot',
+        version: '1.0.0',
+        description: ABOUT,
+      },
+      tags: [...new Set([...routes, ...open].map(({ tag }) => tag))].map(name => ({ name })),
+      paths,
+      components: { securitySchemes: SECURITY_SCHEMES },
+    },
+    { override: simplify },
+  );
+}
+
+function operationOf(route: Route): ZodOpenApiOperationObject {
+  const { id, tag, summary, scope, params, query, body, response } = route;
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    description: `A key needs the scope \`${scope}\`.`,
+    'x-required-scope': scope,
+    security: [{ apiKey: [scope] }, { idToken: [] }],
+    requestParams: { path: params, query },
+    ...(body ? { requestBody: { required: true, content: { [JSON_TYPE]: { schema: body } } } } : {}),
+    responses: {
+      200: { description: 'Done', content: { [JSON_TYPE]: { schema: response } } },
+      ...Object.fromEntries(errorsOf(route).map(code => [ERRORS[code].status, FAILURES[code]])),
+    },
+  };
+}
+
+/** All that can go wrong with it, in the order of their codes. */
+function errorsOf({ query, body, errors = [] }: Route): FailureCode[] {
+  const takesInput = body !== undefined || Object.keys(query.shape).length > 0;
+  return [
+    'unauthorized',
+    'forbidden',
+    ...(takesInput ? (['invalid_request'] as const) : []),
+    ...(body ? (['too_large', 'unsupported_media'] as const) : []),
+    ...errors,
+    'internal',
+    'unavailable',
+  ];
+}
+
+function openOperationOf({ id, tag, summary, answers }: OpenRoute): ZodOpenApiOperationObject {
+  const responses = Object.entries(answers).map(([status, { description, type, schema }]) => [
+    status,
+    { description, content: { [type]: { schema } } },
+  ]);
+  return { operationId: id, tags: [tag], summary, security: [], responses: Object.fromEntries(responses) };
+}
+
+function failure(
+  id: string,
+  description: string,
+  { schema = Failed, headers }: { schema?: z.ZodType; headers?: z.ZodObject } = {},
+): ZodOpenApiResponseObject {
+  return { id, description, content: { [JSON_TYPE]: { schema } }, ...(headers ? { headers } : {}) };
+}
+
+/** Leaves out what only says how we check: clients have to take fields that come later. */
+const simplify: ZodOpenApiOverride = ({ jsonSchema, io }) => {
+  if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
+  if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+};

@@ -1,0 +1,372 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import test, { type ExecutionContext } from 'ava';
+import type { Config } from '../../../config/schema.ts';
+import { AppError } from '../../../core/errors.ts';
+import { createServer } from '../../../core/http/server.ts';
+import { completedConversation } from '../../helpers/domain.ts';
+import { openRest } from '../../helpers/rest.ts';
+
+type Json = Record<string, unknown>;
+interface Answer {
+  headers?: Record<string, { required?: boolean }>;
+  content: Record<string, { schema: Json }>;
+}
+interface Operation {
+  operationId: string;
+  summary: string;
+  tags: string[];
+  security: Record<string, string[]>[];
+  'x-required-scope'?: string;
+  requestBody?: { content: Record<string, { schema: Json }> };
+  responses: Record<string, Answer>;
+}
+interface OpenApi {
+  openapi: string;
+  info: { version: string };
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Json>; responses: Record<string, Answer> };
+}
+
+/** How an operation is called, beside what its credential and its body make of it. */
+interface Call {
+  status: number;
+  path?: string;
+  query?: string;
+  /** As JSON; absent: the example of the document, where there is a body at all. */
+  body?: unknown;
+}
+
+/** One call and its answer. */
+interface Exchange {
+  operation: string;
+  status: number;
+  type: string;
+  headers: Headers;
+  body: unknown;
+  sent?: unknown;
+}
+
+const UNKNOWN = '01890000-0000-7000-8000-000000000000';
+
+async function start(t: ExecutionContext) {
+  const rest = await openRest(t);
+  rest.run();
+  const document = await documentOf(rest.url);
+  const { key } = await rest.keys.create(rest.user.id, { name: 'device', scopes: ['listen'] });
+  const conversation = async (changes: { locked?: boolean } = {}) => {
+    const { id } = await completedConversation(rest, rest.user.id);
+    await rest.storage.conversations.update(rest.user.id, id, changes);
+    return id;
+  };
+  /** What only this operation can answer, by its id; what has the same cause everywhere is provoked for all. */
+  const calls: Record<string, Call[]> = {
+    listConversations: [
+      { status: 200 },
+      { status: 200, query: 'include_transcript=true&categories=other,work&limit=1000&starred=false' },
+      { status: 422, query: 'limit=ten&start_date=soon' },
+    ],
+    getConversation: [
+      { status: 200, path: await conversation(), query: 'include_transcript=true' },
+      { status: 404, path: UNKNOWN },
+      { status: 404, path: 'nonsense' },
+      { status: 404, path: await conversation({ locked: true }) },
+      { status: 422, path: UNKNOWN, query: 'include_transcript=maybe' },
+    ],
+    updateConversation: [
+      { status: 200, path: await conversation() },
+      { status: 404, path: UNKNOWN },
+      { status: 404, path: await conversation(), body: { folder_id: UNKNOWN } },
+      { status: 422, path: UNKNOWN, body: { title: null } },
+      { status: 423, path: await conversation({ locked: true }) },
+    ],
+    deleteConversation: [
+      { status: 200, path: await conversation() },
+      { status: 404, path: UNKNOWN },
+      { status: 423, path: await conversation({ locked: true }) },
+    ],
+    createConversation: [{ status: 200 }, { status: 422, body: { text: ' ', source: 'radio' } }],
+    createConversationFromSegments: [
+      { status: 200 },
+      { status: 422, body: { transcript_segments: [{ text: 'x', start: 1, end: 1 }] } },
+    ],
+    listFolders: [{ status: 200 }],
+    getHealth: [{ status: 200 }],
+    getOpenApi: [{ status: 200 }],
+    getDocs: [{ status: 200 }],
+  };
+  return { ...rest, document, deviceKey: key, calls };
+}
+
+async function documentOf(url: string): Promise<OpenApi> {
+  const response = await fetch(`${url}/openapi.json`);
+  return (await response.json()) as OpenApi;
+}
+
+interface Target {
+  url: string;
+  document: OpenApi;
+  credential: string | null;
+}
+
+/** Calls an operation as `call` says. */
+async function exchange(target: Target, id: string, call: Omit<Call, 'status'>): Promise<Exchange> {
+  const { operation } = find(target.document, id);
+  const sent = call.body ?? exampleOf(target.document, operation);
+  const raw = { type: 'application/json', text: JSON.stringify(sent) };
+  return { ...(await send(target, id, call, sent === undefined ? null : raw)), sent };
+}
+
+/** The same with a body as it is. */
+async function send(
+  { url, document, credential }: Target,
+  id: string,
+  { path = UNKNOWN, query = '' }: Omit<Call, 'status'>,
+  body: { type: string; text: string } | null,
+): Promise<Exchange> {
+  const { method, template } = find(document, id);
+  const response = await fetch(`${url}${template.replace(/\{\w+\}/g, path)}?${query}`, {
+    method: method.toUpperCase(),
+    headers: {
+      ...(credential === null ? {} : { Authorization: `Bearer ${credential}` }),
+      ...(body ? { 'Content-Type': body.type } : {}),
+    },
+    ...(body ? { body: body.text } : {}),
+  });
+  const text = await response.text();
+  const type = response.headers.get('content-type')?.split(';')[0] ?? '';
+  const parsed: unknown = type === 'application/json' ? JSON.parse(text) : text;
+  return { operation: id, status: response.status, type, headers: response.headers, body: parsed };
+}
+
+function operationsOf(document: OpenApi) {
+  return Object.entries(document.paths).flatMap(([template, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ template, method, operation })),
+  );
+}
+
+function find(document: OpenApi, id: string) {
+  const found = operationsOf(document).find(({ operation }) => operation.operationId === id);
+  if (!found) throw new Error(`the document has no operation ${id}`);
+  return found;
+}
+
+function bodyOf(document: OpenApi, operation: Operation): Json | undefined {
+  const schema = operation.requestBody?.content['application/json']?.schema;
+  return schema && resolve(document, schema);
+}
+
+function exampleOf(document: OpenApi, operation: Operation): unknown {
+  return (bodyOf(document, operation)?.examples as unknown[] | undefined)?.[0];
+}
+
+function resolve<T extends object>(document: OpenApi, value: T): T {
+  if (!('$ref' in value)) return value;
+  const steps = String(value.$ref).slice(2).split('/');
+  return steps.reduce<unknown>((inner, step) => (inner as Json)[step], document) as T;
+}
+
+/** What in these exchanges does not agree with the document, and what of the document they do not show. */
+function complaints(document: OpenApi, exchanges: Exchange[]): string[] {
+  const check = checker(document);
+  return operationsOf(document).flatMap(({ operation }) => {
+    const id = operation.operationId;
+    const own = exchanges.filter(it => it.operation === id);
+    const unseen = Object.keys(operation.responses).filter(
+      status => !own.some(it => String(it.status) === status),
+    );
+    return [...unseen.map(status => `${id} never answered ${status}`), ...own.flatMap(judge(operation))];
+  });
+
+  function judge(operation: Operation) {
+    return (it: Exchange): string[] => {
+      const name = `${it.operation} ${it.status}`;
+      const declared = operation.responses[it.status];
+      if (!declared) return [`${name} is not declared`];
+      const answer = resolve(document, declared);
+      const schema = answer.content[it.type]?.schema;
+      if (!schema) return [`${name} is of the undeclared type ${it.type}`];
+      const headers = Object.entries(answer.headers ?? {}).filter(([, { required }]) => required);
+      const body = bodyOf(document, operation);
+      return [
+        ...check(schema, it.body).map(problem => `${name}: ${problem}`),
+        ...headers.filter(([header]) => !it.headers.has(header)).map(([header]) => `${name} lacks ${header}`),
+        ...(body && it.status === 200
+          ? check(body, it.sent).map(problem => `${name}, sent: ${problem}`)
+          : []),
+      ];
+    };
+  }
+}
+
+/** Tells what is wrong with a value. Stricter than the document: a field that it does not name is a mistake. */
+function checker({ components }: OpenApi) {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  addFormats.default(ajv);
+  const closed = { ...components, schemas: close(components.schemas) };
+  return (schema: Json, value: unknown): string[] => {
+    const validate = ajv.compile({ ...(close(schema) as Json), components: closed });
+    return validate(value) ? [] : (validate.errors ?? []).map(it => `${it.instancePath} ${it.message}`);
+  };
+}
+
+function close(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(close);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const inner = Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, close(value)]));
+  return 'properties' in inner ? { additionalProperties: false, ...inner } : inner;
+}
+
+test('Every operation answers as the OpenAPI document says, with success and with each of its failures', async t => {
+  const { url, document, deviceKey, calls, token, ...rest } = await start(t);
+  let failure = new Error('broken');
+  const reject = () => Promise.reject(failure);
+  const failing = createServer({
+    ...rest,
+    conversations: new Proxy(rest.conversations, { get: () => reject }),
+    listen: { paths: [], authorize: async () => null, accept: async () => {} },
+    config: { listen: { maxConnections: 100 } as Config['listen'] },
+    health: () => false,
+  });
+  const { port } = await failing.listen('127.0.0.1', 0);
+  t.teardown(() => failing.close());
+  const target = { url, document, credential: token };
+  const broken = { ...target, url: `http://127.0.0.1:${port}` };
+
+  const exchanges: Exchange[] = [];
+  const expect = async (status: number, answer: Promise<Exchange>) => {
+    const made = await answer;
+    exchanges.push(made);
+    t.is(made.status, status, `${made.operation}: ${JSON.stringify(made.body)}`);
+  };
+  for (const { operation } of operationsOf(document)) {
+    const { operationId: id, responses, security } = operation;
+    for (const { status, ...call } of calls[id] ?? []) await expect(status, exchange(target, id, call));
+    if (security.length > 0) {
+      await expect(401, exchange({ ...target, credential: null }, id, {}));
+      await expect(401, exchange({ ...target, credential: 'nonsense' }, id, {}));
+      await expect(403, exchange({ ...target, credential: deviceKey }, id, {}));
+      await expect(500, exchange(broken, id, {}));
+    }
+    if (operation.requestBody) {
+      const json = 'application/json';
+      await expect(422, send(target, id, {}, { type: json, text: '{"half":' }));
+      await expect(422, send(target, id, {}, null));
+      await expect(415, send(target, id, {}, { type: 'text/plain', text: '{}' }));
+      await expect(413, send(target, id, {}, { type: json, text: `"${'x'.repeat(1024 * 1024)}"` }));
+    }
+    if (responses[409]) {
+      failure = new AppError('conflict', 'The conversation has just changed');
+      await expect(409, exchange(broken, id, {}));
+    }
+    if (responses[503]) {
+      failure = new AppError('unavailable', 'Not now', { retryAfter: 1 });
+      await expect(503, exchange(broken, id, {}));
+    }
+    failure = new Error('broken');
+  }
+  t.deepEqual(complaints(document, exchanges), []);
+  t.true(exchanges.length > 60);
+
+  // The same answers do not agree with a document that says something else.
+  const other = structuredClone(document);
+  const path = '/v1/dev/user/conversations';
+  const list = other.paths[path]?.get as Operation;
+  const folder = other.components.schemas.Folder as { properties: Json };
+  other.paths['/v1/dev/user/goals'] = {
+    get: { ...list, operationId: 'listGoals', responses: { 200: list.responses[200] as Answer } },
+  };
+  delete list.responses[422];
+  delete folder.properties.icon;
+  folder.properties.order = { type: 'string' };
+  (other.components.responses.Forbidden as Answer).headers = { 'X-Scope': { required: true } };
+  const found = new Set(complaints(other, exchanges));
+  for (const complaint of [
+    'listGoals never answered 200',
+    'listConversations 422 is not declared',
+    'listFolders 200: /0 must NOT have additional properties',
+    'listFolders 200: /0/order must be string',
+    'deleteConversation 403 lacks X-Scope',
+  ])
+    t.true(found.has(complaint), complaint);
+});
+
+test('The document is OpenAPI 3.1, version 1.0.0, and every operation says who may call it', async t => {
+  const { url } = await openRest(t);
+  const document = await documentOf(url);
+  t.regex(document.openapi, /^3\.1\./);
+  t.is(document.info.version, '1.0.0');
+  t.deepEqual(await new Validator().validate({ ...structuredClone(document) }), { valid: true });
+  const operations = operationsOf(document).map(({ operation }) => operation);
+  const ids = operations.map(({ operationId }) => operationId);
+  t.is(new Set(ids).size, ids.length);
+  for (const { operationId, summary, tags, security, ...rest } of operations) {
+    t.truthy(summary && tags[0], operationId);
+    const scope = rest['x-required-scope'];
+    t.deepEqual(security, scope ? [{ apiKey: [scope] }, { idToken: [] }] : [], operationId);
+  }
+  const broken = { ...structuredClone(document), info: {} };
+  t.false((await new Validator().validate(broken)).valid);
+});
+
+test('Parameters are described as what they mean, with their defaults and tables', async t => {
+  const { url } = await openRest(t);
+  const response = await fetch(`${url}/openapi.json`);
+  const { paths } = (await response.json()) as {
+    paths: Record<string, Record<string, { parameters: Json[] }>>;
+  };
+  const parameters = paths['/v1/dev/user/conversations']?.get?.parameters ?? [];
+  const schemas = Object.fromEntries(parameters.map(({ name, schema }) => [name, schema]));
+  t.like(schemas.limit, { type: 'integer', default: 25 });
+  t.like(schemas.offset, { type: 'integer', default: 0 });
+  t.like(schemas.starred, { type: 'boolean' });
+  t.like(schemas.start_date, { type: 'string', format: 'date-time' });
+  t.like(schemas.folder_id, { type: 'string', minLength: 1 });
+  t.is((schemas.categories as { items: { enum: string[] } }).items.enum.length, 33);
+  t.like(
+    parameters.find(({ name }) => name === 'categories'),
+    { style: 'form', explode: false },
+  );
+});
+
+test('The document and the page are not sent again to who has them', async t => {
+  const { url } = await openRest(t);
+  for (const path of ['/openapi.json', '/docs', '/docs/swagger-ui.css']) {
+    const first = await fetch(url + path);
+    const etag = first.headers.get('etag');
+    await first.text();
+    t.is(first.headers.get('cache-control'), 'no-cache');
+    const ask = (known: string) =>
+      fetch(url + path, { headers: { 'If-None-Match': known, 'Cache-Control': 'max-age=0' } });
+    const again = await ask(String(etag));
+    t.is(again.status, 304, path);
+    t.is(await again.text(), '');
+    t.is((await ask('"other"')).status, 200);
+  }
+});
+
+test('The page is made of this server’s files alone, and may load nothing else', async t => {
+  const { url } = await openRest(t);
+  const page = await fetch(`${url}/docs`);
+  t.is(page.headers.get('content-type'), 'text/html; charset=utf-8');
+  const policy = page.headers.get('content-security-policy') ?? '';
+  t.regex(policy, /default-src 'none'/);
+  t.notRegex(policy, /unsafe|http|\*/);
+  const html = await page.text();
+  const targets = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, target = '']) => target);
+  const files = targets.filter(target => target.startsWith('/docs/'));
+  t.true(files.length >= 4);
+  t.deepEqual(
+    targets.filter(target => !target.startsWith('/')),
+    ['data:,'],
+  );
+  const types = { css: 'text/css; charset=utf-8', js: 'text/javascript; charset=utf-8' };
+  for (const file of files) {
+    const { status, headers } = await fetch(url + file);
+    t.is(status, 200, file);
+    t.is(headers.get('content-type'), types[file.endsWith('.css') ? 'css' : 'js']);
+  }
+  for (const name of ['page.html', '..%2fpage.html', 'index.html', 'toString'])
+    t.is((await fetch(`${url}/docs/${name}`)).status, 404, name);
+});
