@@ -10,12 +10,7 @@ async function main(): Promise<number> {
       `Earshot needs Node ${OLDEST_NODE}, this is ${process.version}; start it with: npm start`,
     );
   const loaded = loadConfig({ env: environment });
-  const log = createLog(loaded.config.log);
-  process.on('unhandledRejection', error => {
-    log.fatal({ err: error }, 'unhandled rejection');
-    process.exit(1);
-  });
-  return (await serve(loaded, log)) ? 0 : 1;
+  return (await serve(loaded, createLog(loaded.config.log))) ? 0 : 1;
 }
 
 main().then(

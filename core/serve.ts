@@ -12,6 +12,10 @@ const STOP_MS = 10_000;
  * channel, which is sent `{ event: 'listening', url }`. Resolves to whether it stopped in time; its caller exits then.
  */
 export async function serve(loaded: LoadedConfig, log: Log): Promise<boolean> {
+  process.on('unhandledRejection', error => {
+    log.fatal({ err: error }, 'unhandled rejection');
+    throw error;
+  });
   const stopped = stopRequest();
   const app = await createApp({ loaded, log, serving: true });
   try {

@@ -3,7 +3,7 @@
 // project brings along, and there hands over to program.ts, or in a package to what was emitted of it.
 import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import module, { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -56,12 +56,21 @@ function runUnder(node) {
 }
 
 async function runProgram() {
+  keepCompiled();
   process.stdout.on('error', error => process.exit(error.code === 'EPIPE' ? 0 : 1));
   const program = ['program.ts', '../../build/core/cli/program.js']
     .map(name => new URL(name, import.meta.url))
     .find(url => existsSync(url));
   const { run } = await import(program.href);
   process.exit(await run(process.argv.slice(2)));
+}
+
+/** What was compiled, and stripped of its types, serves the next start too, and our threads and children. */
+function keepCompiled() {
+  process.env.NODE_COMPILE_CACHE ??= fileURLToPath(
+    new URL('../../node_modules/.cache/earshot', import.meta.url),
+  );
+  module.enableCompileCache(process.env.NODE_COMPILE_CACHE);
 }
 
 /** Started with a channel: its end is the end of whoever started us. */

@@ -8,7 +8,7 @@ import type { ExecutionContext } from 'ava';
 import { stringify } from 'yaml';
 import { callControl, controlPath } from '../../core/control.ts';
 
-const MAIN = join(import.meta.dirname, '../../core/main.ts');
+const MAIN = join(import.meta.dirname, '../../core/cli/main.mjs');
 
 /** Core as a process of its own, which can be killed and started again on the same data and port. */
 export interface CoreProcess {
@@ -35,7 +35,7 @@ export async function coreProcess(
   let child: ChildProcess | null = null;
 
   async function start() {
-    const [command = '', ...args] = [...launcher, process.execPath, MAIN];
+    const [command = '', ...args] = [...launcher, process.execPath, MAIN, 'serve'];
     child = spawn(command, args, {
       env: { PATH: process.env.PATH, EARSHOT_CONFIG: file },
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
