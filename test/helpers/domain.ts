@@ -13,17 +13,18 @@ import type { Clock, Segment } from '../../core/model.ts';
 import type { IdentityProvider } from '../../core/plugin.ts';
 import local from '../../plugins/identity/local.ts';
 import { manualClock } from './manual-clock.ts';
-import { temporaryStorage } from './storage.ts';
+import { type OpenStorage, temporaryStorage } from './storage.ts';
 
 export type Domain = Awaited<ReturnType<typeof openDomain>>;
 
 /**
  * The domain on a real database and a real identity provider, with a clock that the test moves. Everything is removed
  * when the test ends.
+ * @param openStorage of a migrated one; absent: a new SQLite file
  */
-export async function openDomain(t: ExecutionContext) {
+export async function openDomain(t: ExecutionContext, openStorage = temporarySqlite) {
   const clock = manualClock();
-  const { storage, close } = await temporaryStorage({ clock });
+  const { storage, close } = await openStorage(clock);
   t.teardown(close);
   const provider = await localIdentity(clock, await temporaryDirectory(t));
   const identity = () => provider;
@@ -56,6 +57,10 @@ export async function openDomain(t: ExecutionContext) {
     /** Every line that was logged. */
     logged,
   };
+}
+
+function temporarySqlite(clock: Clock): Promise<OpenStorage> {
+  return temporaryStorage({ clock });
 }
 
 export async function temporaryDirectory(t: ExecutionContext): Promise<string> {

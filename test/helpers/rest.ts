@@ -11,8 +11,8 @@ import { openDomain } from './domain.ts';
  * The REST interface on a real socket, with the pipeline behind it once `run` was called, and one user, whose ID token
  * goes with every request that names no other credential.
  */
-export async function openRest(t: ExecutionContext) {
-  const domain = await openDomain(t);
+export async function openRest(t: ExecutionContext, openStorage?: Parameters<typeof openDomain>[1]) {
+  const domain = await openDomain(t, openStorage);
   const { storage, clock, log, conversations } = domain;
   const server = createServer({
     ...domain,

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
+import { openPostgresStorage, startPostgres } from '../../../helpers/postgres.ts';
 import { openRest } from '../../../helpers/rest.ts';
 
 const PATH = '/v1/dev/user/conversations/from-segments';
@@ -197,21 +198,42 @@ test('A body that is no JSON, has the wrong type, or is too large, is refused', 
 });
 
 test('Fifty requests of one session at once make one conversation, processed once', async t => {
-  const { run, send, conversations, user, told } = await openRest(t);
+  await fiftyAtOnce(t, await openRest(t));
+});
+
+test('So they do on Postgres, over several connections', async t => {
+  const server = await startPostgres().catch((error: Error) => error);
+  if (server instanceof Error) {
+    t.log(`SKIPPED: Postgres cannot be started here. ${server}`);
+    return t.falsy(process.env.CI, server.message);
+  }
+  t.teardown(server.stop);
+  const rest = await openRest(t, async () => {
+    const open = await openPostgresStorage(server.url('postgres'));
+    await open.storage.migrate();
+    return open;
+  });
+  await fiftyAtOnce(t, rest);
+});
+
+async function fiftyAtOnce(t: ExecutionContext, rest: Awaited<ReturnType<typeof openRest>>) {
+  const { run, send, conversations, storage, user, told } = rest;
   const counted = run();
   const body = { ...one, client_session_id: 'session' };
   const answers = await Promise.all(Array.from({ length: 50 }, () => send('POST', PATH, body)));
-  for (const answer of answers) t.is(answer.status, 200);
+  for (const answer of answers) t.is(answer.status, 200, JSON.stringify(answer.body));
   const id = answers[0]?.body.id;
   t.regex(id, UUID_V5);
   for (const { body } of answers) t.deepEqual(body, { id, status: 'completed', discarded: false });
+  const stored = await conversations.list(user.id, { limit: 10, offset: 0 });
   t.deepEqual(
-    (await conversations.list(user.id, { limit: 10, offset: 0 })).map(conversation => conversation.id),
+    stored.map(conversation => conversation.id),
     [id],
   );
+  t.is(await storage.segments.count(user.id, id), 1);
   t.is(counted.runs, 1);
   t.is(told['conversation.processed'].length, 1);
-});
+}
 
 test('A retry is told what is stored, by any name of the session; other sessions and users are apart', async t => {
   const { run, send, users, storage, user } = await openRest(t);
