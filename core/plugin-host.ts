@@ -4,7 +4,7 @@ import { ConfigError, type LoadedConfig } from '../config/load.ts';
 import { AppError, type ErrorCode, toAppError } from './errors.ts';
 import { createLogWithSecrets, type Log } from './log.ts';
 import type { Clock } from './model.ts';
-import type { Capabilities, PluginState, Storage, Stores } from './plugin.ts';
+import type { Capabilities, PluginState, Storage, Stores, Table } from './plugin.ts';
 import { createPluginKeeper, type PluginKeeper } from './plugin-keeper.ts';
 import { type LifeLimits, type PluginLife, startPlugin, within } from './plugin-life.ts';
 import {
@@ -235,6 +235,8 @@ function stableStorage(current: () => Storage): Storage {
   const stable = {
     transaction: <T>(name: string, work: (tx: Stores) => Promise<T>) => current().transaction(name, work),
     migrate: () => current().migrate(),
+    describe: () => current().describe(),
+    tables: <T>(work: (tables: Table[]) => Promise<T>) => current().tables(work),
   };
   const stores = STORE_NAMES.map(name => [name, { get: () => current()[name], enumerable: true }]);
   return Object.defineProperties(stable, Object.fromEntries(stores)) as Storage; // every store, by name

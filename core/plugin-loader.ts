@@ -162,7 +162,7 @@ const SHAPES = {
     { windowSize: z.number('must be a number').int().positive(), open: callable },
     'must be an object',
   ),
-  storage: functions(['transaction', 'migrate']).extend(
+  storage: functions(['transaction', 'migrate', 'describe', 'tables']).extend(
     Object.fromEntries(Object.entries(STORES).map(([store, verbs]) => [store, functions(verbs)])),
   ),
   identity: z.looseObject(

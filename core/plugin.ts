@@ -177,7 +177,40 @@ export interface Storage extends Stores {
   transaction<T>(name: string, work: (tx: Stores) => Promise<T>): Promise<T>;
   /** Brings the schema to this version; backs the data up first when it has any. Never goes backwards. */
   migrate(): Promise<{ from: number; to: number; backup: string | null }>;
+  /** Which data this is, and in what state; changes nothing. */
+  describe(): Promise<StorageState>;
+  /**
+   * Hands every table over as it is, parents before what belongs to them, for a move to another storage: in one
+   * transaction, while nobody else writes. Rolls back when `work` throws. Needs a schema of this version.
+   */
+  tables<T>(work: (tables: Table[]) => Promise<T>): Promise<T>;
 }
+
+export interface StorageState {
+  /** For people: `database /var/lib/earshot/earshot.db`. No secrets. */
+  title: string;
+  /** The same for two storages exactly when they share their data. */
+  id: string;
+  /** Migrations that have not run yet. */
+  due: number;
+  isEmpty: boolean;
+}
+
+/** A table with all rows of all users. Its name and its columns are those of the `sql` plugin, in every storage. */
+export interface Table {
+  name: string;
+  /** The columns that tell its rows apart. */
+  key: readonly string[];
+  count(): Promise<number>;
+  /** All rows, ordered by key (texts by their UTF-8 bytes), in batches that fit into memory. */
+  read(): AsyncIterable<Row[]>;
+  write(rows: Row[]): Promise<void>;
+  /** The row as it will be read back: what this storage cannot hold is replaced. The same object when all stays. */
+  storable(row: Row): Row;
+}
+
+/** Column → value, the same whatever the database. JSON is text. */
+export type Row = Readonly<Record<string, string | number | boolean | null>>;
 
 export interface Stores {
   users: UserStore;

@@ -3,6 +3,7 @@ import { folderChecks } from './storage-folders.ts';
 import { jobChecks } from './storage-jobs.ts';
 import { ownershipChecks } from './storage-ownership.ts';
 import { storeChecks } from './storage-stores.ts';
+import { tableChecks } from './storage-tables.ts';
 import { transactionChecks } from './storage-transactions.ts';
 
 /** A migrated, empty storage under test. */
@@ -25,4 +26,5 @@ export const storageChecks: readonly StorageCheck[] = [
   ...ownershipChecks,
   ...transactionChecks,
   ...jobChecks,
+  ...tableChecks,
 ];

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Knex } from 'knex';
-import type { PluginContext, Stores } from '../../../core/plugin.ts';
+import type { PluginContext } from '../../../core/plugin.ts';
 import type { Dialect } from './dialect.ts';
 
 const SLOW_TRANSACTION_MS = 50;
@@ -26,13 +26,12 @@ interface Running {
 }
 
 type Context = Pick<PluginContext<never>, 'log' | 'clock' | 'error'>;
-type TransactionRunner = <T>(name: string, work: (tx: Stores) => Promise<T>) => Promise<T>;
+type TransactionRunner = <T>(name: string, work: (access: Access) => Promise<T>) => Promise<T>;
 
 /** The two ways in, and the rules between them. */
 export function createAccess(
   dialect: Dialect,
   { log, clock, error }: Context,
-  storesOn: (access: Access) => Stores,
 ): {
   outside: Access;
   transaction: TransactionRunner;
@@ -131,7 +130,7 @@ export function createAccess(
     return { read: run, write: run, atomic: run };
   }
 
-  async function transaction<T>(name: string, work: (tx: Stores) => Promise<T>): Promise<T> {
+  async function transaction<T>(name: string, work: (access: Access) => Promise<T>): Promise<T> {
     refuseInside(`transaction "${name}"`);
     const running: Running = { name, open: true, failed: null };
     let thrown: { error: unknown } | undefined;
@@ -140,7 +139,7 @@ export function createAccess(
       return await dialect.writer.transaction(async db => {
         beganAt = clock.now();
         try {
-          const result = await current.run(running, () => work(storesOn(within(db, running))));
+          const result = await current.run(running, () => work(within(db, running)));
           if (running.failed) throw running.failed.cause; // caught by `work`, yet nothing after it can be trusted
           return result;
         } catch (error) {

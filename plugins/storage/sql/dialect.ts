@@ -13,6 +13,30 @@ export type Fault =
   | 'other'
   | null;
 
+/** A table as the database itself tells it, without columns that are computed. */
+export interface TableShape {
+  name: string;
+  columns: { name: string; type: string }[];
+  /** Columns of the primary key, in its order. */
+  key: string[];
+  /** Tables that its rows belong to. */
+  parents: string[];
+}
+
+/** One statement of a transaction that is under way. */
+export type Run = <T>(query: (db: Knex) => PromiseLike<T>) => Promise<T>;
+
+/** Whole tables. */
+export interface TableDialect {
+  shapes(run: Run): Promise<TableShape[]>;
+  /** From now to the end of the transaction nobody else writes to these. */
+  hold(run: Run, names: string[]): Promise<void>;
+  /** All rows by key, texts in the order of their UTF-8 bytes, at most `size` at a time. */
+  pages(run: Run, shape: TableShape, size: number): AsyncIterable<Record<string, unknown>[]>;
+  /** The text as it will be read back. */
+  storable(text: string): string;
+}
+
 /**
  * All that differs from one database to another. Everything else in this folder is written once, in SQL that SQLite
  * and Postgres share.
@@ -31,5 +55,8 @@ export interface Dialect {
   explain(thrown: unknown): string;
   /** A copy of all data, made before a migration. Resolves to where it is; null where that is the operator's. */
   backup(label: string): Promise<string | null>;
+  /** The same for two dialects exactly when they are on the same data. */
+  identity(): Promise<string>;
+  tables: TableDialect;
   close(): Promise<void>;
 }

@@ -23,6 +23,7 @@ type Context = Pick<PluginContext<never>, 'log' | 'clock' | 'error'>;
 export interface Migrator {
   /** Rejects with `config_error` when the database was written by a newer version. */
   check(): Promise<void>;
+  state(): Promise<{ due: number; isEmpty: boolean }>;
   /** Versions are counts of migrations. */
   migrate(): Promise<{ from: number; to: number; backup: string | null }>;
 }
@@ -54,6 +55,11 @@ export function createMigrator(
     refuseNewer(await done());
   }
 
+  async function state() {
+    const due = migrations.length - (await done()).length;
+    return { due, isEmpty: !(await hasData(writer)) };
+  }
+
   async function migrate() {
     const names = await done();
     refuseNewer(names);
@@ -80,10 +86,12 @@ export function createMigrator(
     }
   }
 
-  return { check, migrate };
+  return { check, state, migrate };
 }
 
 const TABLE = 'migrations';
+/** What knex keeps for itself. */
+export const MIGRATION_TABLES: readonly string[] = [TABLE, `${TABLE}_lock`];
 
 /** Users come first: without one, nothing else can be there. */
 async function hasData(db: Knex): Promise<boolean> {

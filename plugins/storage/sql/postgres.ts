@@ -3,6 +3,7 @@ import knex, { type Knex } from 'knex';
 import type { PluginContext } from '../../../core/plugin.ts';
 import type { Dialect } from './dialect.ts';
 import { explain, fault, withoutValues } from './postgres-faults.ts';
+import { postgresTables, storable } from './postgres-tables.ts';
 
 /** How to reach a server: by an address that says it all, or piece by piece. */
 export interface PostgresOptions {
@@ -80,6 +81,13 @@ export function openPostgres(options: PostgresOptions, { log }: PostgresContext)
       );
       return null;
     },
+    async identity() {
+      const { rows } = await reader.raw(
+        'select system_identifier as server, current_database() as database from pg_control_system()',
+      );
+      return `postgres ${rows[0].server} ${rows[0].database}`;
+    },
+    tables: postgresTables,
     async close() {
       await reader.destroy();
       await writer.destroy();
@@ -162,7 +170,9 @@ function serialClient(): PgClientClass {
 
     override prepBindings(bindings: unknown): unknown {
       const values: unknown = super.prepBindings(bindings);
-      return Array.isArray(values) ? values.map(storable) : values;
+      return Array.isArray(values)
+        ? values.map(value => (typeof value === 'string' ? storable(value) : value))
+        : values;
     }
 
     override async _query(connection: Connection, statement: unknown): Promise<unknown> {
@@ -191,9 +201,4 @@ function serialClient(): PgClientClass {
       }
     }
   };
-}
-
-/** Postgres keeps every character in a text but this one. */
-function storable(value: unknown): unknown {
-  return typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value;
 }

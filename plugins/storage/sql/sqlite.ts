@@ -1,4 +1,5 @@
 import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,6 +7,7 @@ import knex, { type Knex } from 'knex';
 import type { PluginContext } from '../../../core/plugin.ts';
 import type { Dialect, Fault } from './dialect.ts';
 import { backUp } from './sqlite-backup.ts';
+import { sqliteTables } from './sqlite-tables.ts';
 
 /** How long to wait for another process's lock. */
 const DEFAULT_BUSY_MS = 5000;
@@ -55,6 +57,11 @@ export function openSqlite(file: string, context: SqliteContext, busyMs: number 
     fault,
     explain: reasonOf,
     backup: label => backUp(writer, file, label),
+    async identity() {
+      const { dev, ino } = await stat(file, { bigint: true }); // whatever links lead to it
+      return `sqlite ${dev} ${ino}`;
+    },
+    tables: sqliteTables,
     async close() {
       await reader.destroy();
       await writer.destroy();

@@ -9,6 +9,7 @@ import { jobStore } from './jobs.ts';
 import { createMigrator, type Migration } from './migrations.ts';
 import { pluginStateStore } from './plugin-state.ts';
 import { streamStore } from './streams.ts';
+import { openTables } from './tables.ts';
 
 export type StorageContext = Pick<PluginContext<never>, 'log' | 'clock' | 'error'>;
 
@@ -33,12 +34,20 @@ export async function createStorage(
     jobs: jobStore(access, context.clock, dialect),
     pluginState: pluginStateStore(access, context.error),
   });
-  const { outside, transaction } = createAccess(dialect, context, storesOn);
+  const { outside, transaction } = createAccess(dialect, context);
   const migrator = createMigrator(dialect, context, migrations);
   await outside.read('schema check', () => migrator.check());
   return {
     ...storesOn(outside),
-    transaction,
+    transaction: (name, work) => transaction(name, access => work(storesOn(access))),
     migrate: () => outside.write('migrate', () => migrator.migrate()),
+    describe: () =>
+      outside.read('describe', async () => ({
+        title: dialect.place,
+        id: await dialect.identity(),
+        ...(await migrator.state()),
+      })),
+    tables: work =>
+      transaction('tables', async access => work(await openTables(dialect, access, context.error))),
   };
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Storage } from '../../../core/plugin.ts';
 
 /** Storages with one fault each, and the check that has to notice it. */
@@ -119,5 +120,38 @@ export const brokenStorages: readonly BrokenStorage[] = [
     fault: 'a transaction is only a way of speaking',
     caughtBy: 'a transaction whose work throws leaves nothing, and its error comes out as it was',
     breakIt: storage => ({ ...storage, transaction: (_name, work) => work(storage) }),
+  },
+  {
+    fault: 'the same data goes by two ids',
+    caughtBy: 'a storage describes itself: which data, how far, and whether there is any',
+    breakIt: storage => {
+      const id = randomUUID();
+      return { ...storage, describe: async () => ({ ...(await storage.describe()), id }) };
+    },
+  },
+  {
+    fault: 'tables come children first',
+    caughtBy: 'tables are handed over whole, by key in the order of bytes, parents first',
+    breakIt: storage => ({
+      ...storage,
+      tables: work => storage.tables(tables => work(tables.toReversed())),
+    }),
+  },
+  {
+    fault: 'rows stay though the work failed',
+    caughtBy: 'rows written to a table are there for its store, or, when the work fails, are not',
+    breakIt: storage => ({
+      ...storage,
+      async tables(work) {
+        const ended = await storage.tables(tables =>
+          work(tables).then(
+            value => ({ value }),
+            (error: unknown) => ({ error }),
+          ),
+        );
+        if ('error' in ended) throw ended.error;
+        return ended.value;
+      },
+    }),
   },
 ];

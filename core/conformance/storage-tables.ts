@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import type { Row, Storage } from '../plugin.ts';
+import type { StorageCheck } from './storage.ts';
+import { conversation, segment, user } from './storage-rows.ts';
+
+export const tableChecks: StorageCheck[] = [
+  {
+    title: 'a storage describes itself: which data, how far, and whether there is any',
+    async run({ storage, another }) {
+      const before = await storage.describe();
+      assert.deepEqual([before.due, before.isEmpty], [0, true]);
+      assert.equal((await (await another()).describe()).id, before.id, 'the same data has the same id');
+      await storage.users.insert(user('anna'));
+      assert.equal((await storage.describe()).isEmpty, false);
+    },
+  },
+  {
+    title: 'tables are handed over whole, by key in the order of bytes, parents first',
+    async run({ storage }) {
+      const ids = ['\u{1f600}', '\uffff', 'ä', 'Z', 'a', '_', '-']; // not the order of any language, nor of UTF-16
+      for (const id of ids) await storage.users.insert(user(id));
+      const talk = conversation('c1', 'a');
+      await storage.conversations.insert(talk);
+      await storage.segments.upsert([segment('s1', talk, { start: 0.1 })]);
+      const rows = await rowsOf(storage);
+      assert.deepEqual(
+        rows.get('users')?.map(({ id }) => id),
+        ids.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))),
+      );
+      assert.deepEqual(
+        rows.get('segments')?.map(({ id, start, is_user }) => ({ id, start, is_user })),
+        [{ id: 's1', start: 0.1, is_user: false }],
+      );
+      const names = [...rows.keys()];
+      assert.ok(names.indexOf('users') < names.indexOf('conversations'));
+      assert.ok(names.indexOf('conversations') < names.indexOf('segments'));
+    },
+  },
+  {
+    title: 'rows written to a table are there for its store, or, when the work fails, are not',
+    async run({ storage }) {
+      const { id, name, issuer, subject, createdAt } = user('anna');
+      const write = (failure: Error | null) =>
+        storage.tables(async tables => {
+          const users = tables.find(table => table.name === 'users');
+          await users?.write([{ id, name, issuer, subject, created_at: createdAt }]);
+          assert.equal(await users?.count(), 1);
+          if (failure) throw failure;
+        });
+      const failure = new Error('no');
+      await assert.rejects(write(failure), failure);
+      assert.deepEqual(await storage.users.list(), []);
+      await write(null);
+      assert.deepEqual(await storage.users.list(), [user('anna')]);
+    },
+  },
+];
+
+/** Everything, by the names of the tables in the order in which they came. */
+async function rowsOf(storage: Storage): Promise<Map<string, Row[]>> {
+  return storage.tables(async tables => {
+    const all = new Map<string, Row[]>();
+    for (const table of tables) {
+      const rows: Row[] = [];
+      for await (const batch of table.read()) rows.push(...batch);
+      all.set(table.name, rows);
+    }
+    return all;
+  });
+}
