@@ -1,12 +1,11 @@
 import { Console } from 'node:console';
 import { mkdir } from 'node:fs/promises';
 import { isAbsolute, join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { parseArgs } from 'node:util';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { type Logger, pino, stdTimeFunctions } from 'pino';
 import pretty from 'pino-pretty';
 import { z } from 'zod';
-import { environment, type LoadedConfig, loadConfig } from '../config/load.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { type Clock, createClock } from './clock.ts';
 import { type DeviceLimits, startDevices } from './devices.ts';
@@ -44,6 +43,7 @@ export interface Bridge {
 
 const BUILT_IN: Driver[] = [omi];
 const COUNTS_EVERY_MS = 60_000;
+const RECORDING = fileURLToPath(new URL('./simulator/recording.wav', import.meta.url));
 
 /**
  * Starts the bridge: wearables on one side, core on the other, the spool in between.
@@ -180,16 +180,19 @@ async function loadDrivers(paths: string[], dir: string): Promise<Driver[]> {
   );
 }
 
-// ── run by itself ───────────────────────────────────────────────────────────────────────────────────────────────
-
 /**
  * Runs the bridge until a signal, or the end of a parent that started us with a channel. Its caller exits then:
  * Bluetooth libraries never let go of the process.
- * @param options `simulate`: a WAV file; `loop`: again and again; `json`: events on standard output, one a line
+ * @param options `simulate`: a WAV file, true for the recording that comes along; `loop`: again and again; `json`:
+ * events on standard output, one a line
  */
 export async function runBridge(
   { config, dir }: Pick<LoadedConfig, 'config' | 'dir'>,
-  options: { simulate?: string | undefined; loop?: boolean | undefined; json?: boolean | undefined },
+  options: {
+    simulate?: string | boolean | undefined;
+    loop?: boolean | undefined;
+    json?: boolean | undefined;
+  },
 ): Promise<void> {
   const { simulate, loop = false, json } = options;
   const stopped = stopRequest();
@@ -199,7 +202,7 @@ export async function runBridge(
     config,
     log,
     clock: createClock(Date.now),
-    ...(simulate ? { simulate: { audio: simulate, loop } } : {}),
+    ...(simulate ? { simulate: { audio: simulate === true ? RECORDING : simulate, loop } } : {}),
     configDir: dir,
     onEvent: event => {
       if (json) process.stdout.write(`${JSON.stringify(event)}\n`);
@@ -218,18 +221,6 @@ function stopRequest(): Promise<string> {
   });
 }
 
-async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      simulate: { type: 'string' },
-      json: { type: 'boolean' },
-      loop: { type: 'boolean' },
-      config: { type: 'string' },
-    },
-  });
-  await runBridge(loadConfig({ env: environment, file: values.config }), values);
-}
-
 function createLog({ level, format }: Config['log']): Logger {
   const settings = { level, timestamp: stdTimeFunctions.isoTime, base: null };
   if (format === 'json') return pino(settings, process.stderr);
@@ -241,15 +232,5 @@ function createLog({ level, format }: Config['log']): Logger {
       colorize: process.stderr.isTTY === true,
       translateTime: 'HH:MM:ss.l',
     }),
-  );
-}
-
-if (import.meta.main) {
-  main().then(
-    () => process.exit(0),
-    (error: unknown) => {
-      process.stderr.write(`error: ${error instanceof Error ? error.message : error}\n`);
-      process.exit(1);
-    },
   );
 }

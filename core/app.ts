@@ -279,6 +279,6 @@ async function bluetooth(): Promise<Readiness> {
     name: 'no adapter',
     ok: false,
     detail: 'plug one in, or try without a wearable',
-    cure: 'npx earshot bridge --simulate bridge/simulator/recording.wav',
+    cure: 'npx earshot bridge --simulate',
   };
 }

@@ -91,7 +91,7 @@ const OWNED_WORDS: { what: string; pattern: RegExp; among?: string; owners: stri
   {
     what: 'process.exit',
     pattern: /\bprocess\s*\.\s*exit\s*\(/,
-    owners: ['core/main.ts', 'bridge/main.ts', 'core/cli/main.mjs', 'config/setup.mjs'],
+    owners: ['core/main.ts', 'bridge/bin.mjs', 'core/cli/main.mjs', 'config/setup.mjs'],
   },
   {
     what: 'Date.now',

@@ -17,7 +17,7 @@ export interface Child {
 interface Options {
   /** For people: `the bridge`. */
   title: string;
-  /** Entry file below the root of the project, without its extension: `core/main`. */
+  /** Entry file below the root of the project; `core/main` where its extension is as ours. */
   entry: string;
   args?: string[];
   env: NodeJS.ProcessEnv;
@@ -32,7 +32,8 @@ const STOP_MS = 12_000;
 const MAX_LAST_WORDS = 20;
 
 export function startChild({ title, entry, args = [], env, onMessage, onLine }: Options): Child {
-  const file = fileURLToPath(new URL(`../../${entry}${extname(import.meta.filename)}`, import.meta.url));
+  const extension = extname(entry) ? '' : extname(import.meta.filename);
+  const file = fileURLToPath(new URL(`../../${entry}${extension}`, import.meta.url));
   const child = spawn(process.execPath, [file, ...args], {
     env,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

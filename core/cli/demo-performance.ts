@@ -83,7 +83,7 @@ async function playTo(story: Story, { audio, dir, loaded, start }: Stage): Promi
   const finished = Promise.withResolvers<string>();
   const bridge = start({
     title: 'the bridge',
-    entry: 'bridge/main',
+    entry: 'bridge/bin.mjs',
     args: ['--simulate', audio, '--json'],
     env: environmentOf(dir, loaded, {
       EARSHOT_PORT: new URL(url).port,

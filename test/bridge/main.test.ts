@@ -15,7 +15,7 @@ import { type Config, ConfigSchema } from '../../config/schema.ts';
 import { type HeldMessage, type ListenServer, startListenServer } from '../helpers/listen-server.ts';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
-const MAIN = join(ROOT, 'bridge/main.ts');
+const MAIN = join(ROOT, 'bridge/bin.mjs');
 const RECORDING = join(ROOT, 'test/fixtures/tomorrow.wav');
 const clock = createClock(Date.now);
 const source = createFrames(await readWav(RECORDING), 21);

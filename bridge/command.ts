@@ -1,0 +1,65 @@
+import { createRequire } from 'node:module';
+import { parseArgs } from 'node:util';
+import { environment, loadConfig } from '../config/load.ts';
+import { runBridge } from './main.ts';
+
+const HELP = `Usage: earshot-bridge [options]
+
+Carries what wearables hear over Bluetooth to an Earshot server, until Ctrl-C.
+
+  --core <url>       where the server is, as ws://192.168.1.5:8420
+  --key-file <file>  holds the API key that the server has made:
+                     npx earshot key owner --scopes listen --name kitchen
+  --data-dir <dir>   where sound waits until the server has stored its text
+                     (default: ./data)
+  --config <file>    configuration file (default: earshot.yaml, where there is one)
+  --simulate [file]  no Bluetooth: a simulated pendant plays this WAV file, or a
+                     recording that comes along
+  --loop             it plays the file again and again
+  --json             one JSON object per event
+  --version          the version of the bridge
+  --help             this
+
+The file and the environment may say it all as well: bridge.core, bridge.keyFile and
+dataDir; EARSHOT_BRIDGE__CORE, EARSHOT_BRIDGE__KEY_FILE and EARSHOT_DATA_DIR.
+`;
+
+const OPTIONS = {
+  core: { type: 'string' },
+  'key-file': { type: 'string' },
+  'data-dir': { type: 'string' },
+  config: { type: 'string' },
+  simulate: { type: 'boolean' },
+  loop: { type: 'boolean' },
+  json: { type: 'boolean' },
+  version: { type: 'boolean' },
+  help: { type: 'boolean' },
+} as const;
+
+/**
+ * The `earshot-bridge` command: does what `argv` says, until a signal.
+ * @throws Error with what is wrong, on one line
+ */
+export async function run(argv: string[]): Promise<void> {
+  const { values, positionals } = parseArgs({ args: argv, options: OPTIONS, allowPositionals: true });
+  const [file, ...more] = positionals; // what --simulate plays
+  if (more.length > 0 || (file && !values.simulate))
+    throw new Error(`unexpected: ${positionals.join(' ')}; --help lists the options`);
+  if (values.help) process.stdout.write(HELP);
+  else if (values.version) process.stdout.write(`${versionOf()}\n`);
+  else await runBridge(load(values), { ...values, simulate: values.simulate && (file ?? true) });
+}
+
+function load(values: { [name in keyof typeof OPTIONS]?: string | boolean }) {
+  const { core, config, 'key-file': keyFile, 'data-dir': dataDir } = values as Record<string, string>;
+  return loadConfig({
+    env: { ...environment, ...(keyFile ? { EARSHOT_BRIDGE__KEY_FILE: keyFile } : {}) },
+    file: config,
+    overrides: { dataDir, bridge: core ? { core } : {} },
+  });
+}
+
+function versionOf(): string {
+  const manifest: { version: string } = createRequire(import.meta.url)('../package.json');
+  return manifest.version;
+}
