@@ -66,7 +66,7 @@ export function createGate(setup: GateSetup): Gate {
   });
 
   let audio = createSampleBuffer(setup.startSample);
-  let levelled = openLeveller(setup.startSample);
+  let leveller = openLeveller(setup.startSample);
   /** Windows before this are judged. */
   let judged = setup.startSample;
   /** Nothing before this may become part of an utterance any more. */
@@ -89,6 +89,7 @@ export function createGate(setup: GateSetup): Gate {
   function openLeveller(startSample: number) {
     return createLeveller({
       startSample,
+      windowSize,
       peak: fromDb(options.levelPeakDb),
       maxGain: 10 ** (options.levelGainDb / 20),
       memoryWindows: toWindows(options.levelMemoryMs),
@@ -109,12 +110,12 @@ export function createGate(setup: GateSetup): Gate {
     forget();
   }
 
-  /** Each window is looked at and levelled once, also when the detector is not asked or fails. */
+  /** Each window is looked at once, also when the detector is not asked or fails. */
   function prepare(to: number) {
-    while (levelled.end < to) {
-      const window = audio.slice(levelled.end, levelled.end + windowSize);
-      levelled.add(window);
-      if (look.worthIt(window)) noticed = Math.max(noticed, levelled.end);
+    while (leveller.end < to) {
+      const window = audio.view(leveller.end, leveller.end + windowSize);
+      leveller.add(window);
+      if (look.worthIt(window)) noticed = Math.max(noticed, leveller.end);
     }
   }
 
@@ -125,7 +126,8 @@ export function createGate(setup: GateSetup): Gate {
     if (!utterance && beginning === null && noticed <= judged) return null;
     const before = wasListening ? 0 : Math.min(leadIn, floorTo(judged - audio.start, windowSize));
     if (!wasListening) detector.reset();
-    const probabilities = await detector.probabilities(levelled.slice(judged - before, to));
+    const from = judged - before;
+    const probabilities = await detector.probabilities(leveller.level(audio.view(from, to), from));
     listening = true;
     return probabilities.subarray(before / windowSize);
   }
@@ -146,7 +148,7 @@ export function createGate(setup: GateSetup): Gate {
   /** Whether what is judged ends in a tone, as far as there is enough of it to tell. */
   function isTone(): boolean {
     const from = judged - STEADY_TONE_SAMPLES;
-    return from >= audio.start && isSteadyTone(audio.slice(from, judged));
+    return from >= audio.start && isSteadyTone(audio.view(from, judged));
   }
 
   /** While open. */
@@ -177,7 +179,7 @@ export function createGate(setup: GateSetup): Gate {
     const free = utterance.startSample + freeLength;
     give(Math.min(judged, free));
     if (judged + windowSize <= utterance.startSample + maxLength) return;
-    const cut = free + quietestPoint(audio.slice(free, judged));
+    const cut = free + quietestPoint(audio.view(free, judged));
     finish(cut);
     if (cut >= lastSpeech) return; // nothing but silence is left
     open(cut);
@@ -185,7 +187,7 @@ export function createGate(setup: GateSetup): Gate {
   }
 
   function give(to: number) {
-    if (utterance && to > utterance.endSample) utterance.append(audio.slice(utterance.endSample, to));
+    if (utterance && to > utterance.endSample) utterance.append(audio.view(utterance.endSample, to));
   }
 
   function finish(at: number) {
@@ -207,7 +209,7 @@ export function createGate(setup: GateSetup): Gate {
   /** Drops the audio that neither an utterance nor the detector can want again. */
   function forget() {
     audio.release(Math.min(silentThrough(), judged - Math.max(leadIn, STEADY_TONE_SAMPLES)));
-    levelled.release(judged - leadIn);
+    leveller.release(judged - leadIn);
   }
 
   /** Closes what is open, and begins anew at `position`. */
@@ -217,7 +219,7 @@ export function createGate(setup: GateSetup): Gate {
     noticed = utterance ? position + lookHold : position;
     finish(audio.end);
     audio = createSampleBuffer(position);
-    levelled = openLeveller(position);
+    leveller = openLeveller(position);
     judged = position;
     settled = position;
     listening = false;

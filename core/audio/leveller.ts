@@ -1,15 +1,14 @@
-import { createSampleBuffer } from './sample-buffer.ts';
-
 /**
  * Brings quiet audio up, so that a detector hears a far voice as it hears a near one: speech at -45 dBFS is missed for
  * seconds otherwise. It never turns down, and never clips: a window is scaled by the loudest sample of itself and the
  * windows shortly before.
  */
 export interface Leveller {
-  /** Levels the next window. */
+  /** Notes how loud the next window is. */
   add(window: Int16Array): void;
-  /** Levelled samples by position. */
-  slice(from: number, to: number): Int16Array<ArrayBuffer>;
+  /** These samples levelled: whole windows that were added, the first of which begins at `position`. */
+  level(samples: Int16Array, position: number): Int16Array<ArrayBuffer>;
+  /** Windows before `position` will not be asked for. */
   release(position: number): void;
   /** Position after the last window. */
   readonly end: number;
@@ -17,6 +16,7 @@ export interface Leveller {
 
 interface LevellerOptions {
   startSample: number;
+  windowSize: number;
   /** Sample value to which the loudest one is brought. */
   peak: number;
   /** Greatest factor. */
@@ -26,25 +26,47 @@ interface LevellerOptions {
 }
 
 export function createLeveller(options: LevellerOptions): Leveller {
-  const levelled = createSampleBuffer(options.startSample);
-  let peaks: number[] = [];
+  const { startSample, windowSize, memoryWindows } = options;
+  /** Of the last windows; the first of them is window number `forgotten`. */
+  const peaks: number[] = [];
+  let forgotten = 0;
+
+  const windowAt = (position: number) => (position - startSample) / windowSize;
+
+  function gainOf(window: number): number {
+    const last = window - forgotten;
+    let peak = 0;
+    for (let i = Math.max(0, last + 1 - memoryWindows); i <= last; i++) peak = Math.max(peak, peaks[i] ?? 0);
+    return Math.max(1, Math.min(options.maxGain, options.peak / peak));
+  }
 
   return {
     add(window) {
-      peaks = [...peaks.slice(1 - options.memoryWindows), peakOf(window)];
-      const gain = Math.max(1, Math.min(options.maxGain, options.peak / Math.max(...peaks)));
-      levelled.append(window.map(sample => sample * gain));
+      peaks.push(peakOf(window));
     },
-    slice: levelled.slice,
-    release: levelled.release,
+    level(samples, position) {
+      const levelled = new Int16Array(samples.length);
+      for (let start = 0; start < samples.length; start += windowSize) {
+        const gain = gainOf(windowAt(position + start));
+        for (let i = start; i < start + windowSize; i++) levelled[i] = (samples[i] ?? 0) * gain;
+      }
+      return levelled;
+    },
+    release(position) {
+      const surplus = windowAt(position) - memoryWindows - forgotten;
+      if (surplus > 0) forgotten += peaks.splice(0, surplus).length;
+    },
     get end() {
-      return levelled.end;
+      return startSample + (forgotten + peaks.length) * windowSize;
     },
   };
 }
 
 function peakOf(samples: Int16Array): number {
   let peak = 0;
-  for (const sample of samples) peak = Math.max(peak, Math.abs(sample));
+  for (let i = 0; i < samples.length; i++) {
+    const level = Math.abs(samples[i] ?? 0);
+    if (level > peak) peak = level;
+  }
   return peak;
 }

@@ -9,6 +9,8 @@ export interface SampleBuffer {
   append(samples: Int16Array): void;
   /** A copy of [from, to), which must lie within [start, end). */
   slice(from: number, to: number): Int16Array<ArrayBuffer>;
+  /** The same without a copy: what it holds may change with the next call. */
+  view(from: number, to: number): Int16Array;
   /** Forgets what lies before `position`. */
   release(position: number): void;
 }
@@ -31,6 +33,12 @@ export function createSampleBuffer(startSample: number): SampleBuffer {
     origin = start;
   }
 
+  function view(from: number, to: number) {
+    if (from < start || to > end)
+      throw new RangeError(`Samples ${from} to ${to} are not in ${start} to ${end}`);
+    return store.subarray(from - origin, to - origin);
+  }
+
   return {
     get start() {
       return start;
@@ -46,11 +54,8 @@ export function createSampleBuffer(startSample: number): SampleBuffer {
       store.set(samples, end - origin);
       end += samples.length;
     },
-    slice(from, to) {
-      if (from < start || to > end)
-        throw new RangeError(`Samples ${from} to ${to} are not in ${start} to ${end}`);
-      return store.slice(from - origin, to - origin);
-    },
+    view,
+    slice: (from, to) => view(from, to).slice(),
     release(position) {
       start = Math.min(Math.max(start, position), end);
       const mostlyFree = end - start < store.length / 4;

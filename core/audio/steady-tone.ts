@@ -17,25 +17,46 @@ export const STEADY_TONE_SAMPLES = LENGTH + MOST_LAG + 2 * STEP;
  * detectors take such a tone for a vowel when it comes out of silence.
  */
 export function isSteadyTone(samples: Int16Array): boolean {
-  const ends = [samples.length, samples.length - STEP, samples.length - 2 * STEP];
-  return ends.filter(end => isLikeBefore(samples, end)).length >= 2;
+  const isLike = (end: number) => isLikeBefore(samples, end);
+  const end = samples.length;
+  // Two of three ends; a third is looked at only where it decides.
+  return isLike(end)
+    ? isLike(end - STEP) || isLike(end - 2 * STEP)
+    : isLike(end - STEP) && isLike(end - 2 * STEP);
 }
 
 /** Whether the stretch up to `end` is like an earlier one, at any of the lags. */
 function isLikeBefore(samples: Int16Array, end: number): boolean {
   const energy = product(samples, end, 0);
+  let earlier = product(samples, end - LEAST_LAG, 0);
   for (let lag = LEAST_LAG; lag <= MOST_LAG; lag++) {
-    const likeness = product(samples, end, lag) / Math.sqrt(energy * product(samples, end - lag, 0));
+    const likeness = product(samples, end, lag) / Math.sqrt(energy * earlier);
     if (likeness >= SAME) return true; // false for silence, which is like nothing
+    earlier += square(samples[end - LENGTH - lag - 1]) - square(samples[end - lag - 1]);
   }
   return false;
 }
 
 /** The stretch up to `end` times the one `lag` samples earlier, summed. */
 function product(samples: Int16Array, end: number, lag: number): number {
-  let sum = 0;
-  for (let i = end - LENGTH; i < end; i++) sum += (samples[i] ?? 0) * (samples[i - lag] ?? 0);
-  return sum;
+  const earlier = samples.subarray(end - LENGTH - lag, end - lag);
+  const stretch = samples.subarray(end - LENGTH, end);
+  // Four sums side by side: one alone would wait for each addition to end.
+  let a = 0;
+  let b = 0;
+  let c = 0;
+  let d = 0;
+  for (let i = 0; i < LENGTH; i += 4) {
+    a += (stretch[i] ?? 0) * (earlier[i] ?? 0);
+    b += (stretch[i + 1] ?? 0) * (earlier[i + 1] ?? 0);
+    c += (stretch[i + 2] ?? 0) * (earlier[i + 2] ?? 0);
+    d += (stretch[i + 3] ?? 0) * (earlier[i + 3] ?? 0);
+  }
+  return a + b + c + d;
+}
+
+function square(sample = 0): number {
+  return sample * sample;
 }
 
 function toSamples(ms: number): number {
