@@ -230,6 +230,33 @@ const systemClock: Clock = {
   sleep: (ms, signal) => sleep(ms, undefined, signal ? { signal } : {}),
 };
 
+/** The storage of a configuration alone, as it is: not migrated. */
+export async function openStorage({
+  loaded,
+  log,
+}: Pick<AppOptions, 'loaded' | 'log'>): Promise<{ storage: Storage; close(): Promise<void> }> {
+  const { storage, dataDir } = loaded.config;
+  const host = createPluginHost({
+    builtin: BUILTIN_PLUGINS,
+    config: loaded,
+    log,
+    clock: systemClock,
+    dataDir,
+  });
+  try {
+    return { storage: await host.loadStorage(storage), close: () => host.stop() };
+  } catch (error) {
+    await host.stop();
+    throw error;
+  }
+}
+
+/** Rejects with `conflict` while a server runs on this data directory. */
+export async function refuseServed(dataDir: string): Promise<void> {
+  if (await isServed(controlPath(dataDir)))
+    throw new AppError('conflict', `A server runs on ${dataDir}; stop it first`);
+}
+
 /** Does another server answer on this data directory? */
 async function isServed(control: string): Promise<boolean> {
   return (await callControl(control, 'status', {})) !== 'absent';

@@ -52,6 +52,7 @@ const RULES: Rule[] = [
     may: ['core/{domain,delivery,listen,pipeline}/**', ...COMMON],
     types: ['config/schema.ts', ...CONTRACTS],
   },
+  { from: ['core/move.ts'], may: COMMON, types: CONTRACTS },
   { from: ['core/{plugin-*,builtin-plugins}.ts'], may: [...COMMON, ...CONFIG], types: CONTRACTS },
   {
     from: ['core/conformance/**'],
@@ -63,7 +64,7 @@ const RULES: Rule[] = [
   {
     from: ['core/cli/**'],
     may: [
-      'core/{app,serve}.ts',
+      'core/{app,move,serve}.ts',
       'core/audio/*.ts',
       'core/listen/protocol.ts',
       'bridge/main.ts',

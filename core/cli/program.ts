@@ -4,6 +4,7 @@ import { version } from '../version.ts';
 import { addAccountCommands } from './accounts.ts';
 import { addBridge } from './bridge.ts';
 import { addDemo } from './demo.ts';
+import { addMove } from './move.ts';
 import { addPluginCheck } from './plugin-check.ts';
 import { addServe } from './serve.ts';
 import { addStatus } from './status.ts';
@@ -47,6 +48,7 @@ function createProgram(): Command {
   addAccountCommands(program);
   addStatus(program);
   addPluginCheck(program);
+  addMove(program);
   return program;
 }
 

@@ -27,6 +27,7 @@ test.serial('every command explains itself, with an example', async t => {
     'token',
     'key',
     'status',
+    'move',
   ];
   const helps = await Promise.all(commands.map(command => earshot([...command.split(' '), '--help'])));
   for (const [index, { code, stdout, stderr }] of helps.entries()) {

@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { cp, readdir, stat } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { AppError } from '../errors.ts';
+
+/** What a data directory holds beside the database, and what becomes of it in a move. Paths are relative to it. */
+export interface DataFiles {
+  /** Is it one directory before and after? Then nothing has to be carried over. */
+  stays: boolean;
+  /** The plugins' own: the key that signs ID tokens, speech models. */
+  carried: string[];
+  left: { path: string; why: string }[];
+}
+
+/** Where the plugins have their directories. */
+const PLUGINS = 'plugins';
+
+const LEFT = [
+  {
+    path: 'bridge',
+    why: 'sound that waits for the server, and a key: keep its bridge on the old directory until it is sent',
+  },
+  { path: 'backups', why: 'of the old database' },
+];
+
+/** Looks only. Rejects with `conflict` where a file would have to replace another one. */
+export async function planFiles(oldDir: string, newDir: string): Promise<DataFiles> {
+  if (await isSame(oldDir, newDir)) return { stays: true, carried: [], left: [] };
+  const carried: string[] = [];
+  for (const path of await filesIn(oldDir, PLUGINS)) {
+    const isThere = await present(join(newDir, path));
+    if (!isThere) carried.push(path);
+    else await refuseAnother(join(oldDir, path), join(newDir, path));
+  }
+  const left: DataFiles['left'] = [];
+  for (const each of LEFT) if ((await filesIn(oldDir, each.path)).length > 0) left.push(each);
+  return { stays: false, carried, left };
+}
+
+/** Copies what was planned, with its modes; nothing is replaced. */
+export async function carryOver({ carried }: DataFiles, oldDir: string, newDir: string): Promise<void> {
+  if (carried.length === 0) return;
+  await cp(join(oldDir, PLUGINS), join(newDir, PLUGINS), { recursive: true, force: false });
+}
+
+async function filesIn(dir: string, path: string): Promise<string[]> {
+  const entries = await readdir(join(dir, path), { recursive: true, withFileTypes: true }).catch(() => []);
+  return entries
+    .filter(entry => entry.isFile())
+    .map(entry => relative(dir, join(entry.parentPath, entry.name)))
+    .sort();
+}
+
+async function isSame(oldDir: string, newDir: string): Promise<boolean> {
+  const [before, after] = [await present(oldDir), await present(newDir)];
+  return before !== null && before.dev === after?.dev && before.ino === after.ino;
+}
+
+async function present(path: string) {
+  return stat(path, { bigint: true }).catch(() => null);
+}
+
+async function refuseAnother(old: string, present: string): Promise<void> {
+  if ((await hashOf(old)) === (await hashOf(present))) return;
+  throw new AppError(
+    'conflict',
+    `${present} is there already, and is not the same as ${old}: move it away, or what depends on the old one ends`,
+  );
+}
+
+async function hashOf(file: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(file), hash);
+  return hash.digest('hex');
+}

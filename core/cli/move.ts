@@ -1,0 +1,125 @@
+import type { Command } from 'commander';
+import { environment, type LoadedConfig, loadConfig } from '../../config/load.ts';
+import type { Moved, MoveProgress } from '../move.ts';
+import { carryOver, type DataFiles, planFiles } from './data-files.ts';
+import { print, settingsOf } from './house.ts';
+
+interface Options {
+  to: string;
+  json?: boolean;
+}
+
+/** `move`: everything from the database of this configuration into the database of another one. */
+export function addMove(program: Command): void {
+  program
+    .command('move')
+    .description('copy everything into the empty database of another configuration, and check every row')
+    .requiredOption('--to <file>', 'the other configuration')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText(
+      'after',
+      `
+The servers of both have to be stopped. What is copied from is only read; when anything fails, the
+other database stays empty. --config and --data-dir name the present configuration.
+
+Example: earshot move --to postgres.yaml`,
+    )
+    .action(async ({ to, json }: Options, command: Command) => {
+      const source = settingsOf(command);
+      const target = loadConfig({ env: environment, file: to });
+      const answer = await moveHouse(source, target);
+      print(json, { ...answer, config: to }, tell(answer, to));
+    });
+}
+
+interface Answer extends Moved {
+  files: DataFiles;
+}
+
+async function moveHouse(source: LoadedConfig, target: LoadedConfig): Promise<Answer> {
+  const [{ openStorage, refuseServed }, { createLog }, { move }] = await Promise.all([
+    import('../app.ts'), // much to load
+    import('../log.ts'),
+    import('../move.ts'),
+  ]);
+  const log = createLog({ level: 'silent', format: 'json' });
+  const [oldDir, newDir] = [source.config.dataDir, target.config.dataDir];
+  const refuseServers = async () => {
+    for (const dir of [oldDir, newDir]) await refuseServed(dir);
+  };
+  await refuseServers();
+  const files = await planFiles(oldDir, newDir);
+  const closers: (() => Promise<void>)[] = [];
+  const open = async (loaded: LoadedConfig) => {
+    const { storage, close } = await openStorage({ loaded, log });
+    closers.push(close);
+    return storage;
+  };
+  try {
+    const moved = await move({
+      source: await open(source),
+      target: await open(target),
+      onProgress: createReporter(),
+      async finish() {
+        await refuseServers(); // one may have been started meanwhile
+        await carryOver(files, oldDir, newDir);
+      },
+    });
+    return { ...moved, files };
+  } finally {
+    for (const close of closers.reverse()) await close();
+  }
+}
+
+/** A line each few seconds, where a move takes so long that one wonders. */
+function createReporter(): (progress: MoveProgress) => void {
+  let toldAt = performance.now();
+  return ({ table, step, done, total }) => {
+    if (performance.now() - toldAt < REPORT_MS) return;
+    toldAt = performance.now();
+    process.stderr.write(`${table}: ${count(done)} of ${count(total)} rows ${step}\n`);
+  };
+}
+const REPORT_MS = 3000;
+
+function tell(answer: Answer, config: string): string {
+  const { from, to, tables, replaced } = answer;
+  const rows = tables.reduce((sum, { copied }) => sum + copied, 0);
+  const blocks = [
+    [`Copied the ${from} to the ${to}: ${count(rows)} rows, each the same when read back.`],
+    table(tables),
+    replaced.map(
+      each =>
+        `${each.table}.${each.column}: U+0000 became U+FFFD in ${count(each.rows)} rows, first in ${each.first}`,
+    ),
+    tellFiles(answer.files),
+    [
+      `Start with it:  npx earshot serve --config ${config}`,
+      `Nothing has changed in the ${from}: keep it until you are satisfied.`,
+    ],
+  ];
+  return blocks
+    .filter(block => block.length > 0)
+    .map(block => block.join('\n'))
+    .join('\n\n');
+}
+
+function table(tables: Moved['tables']): string[] {
+  const rows = tables.map(each => [each.table, count(each.copied), count(each.compared)]);
+  return [['table', 'copied', 'compared'], ...rows].map(([name = '', ...numbers]) =>
+    [name.padEnd(16), ...numbers.map(number => number.padStart(12))].join(''),
+  );
+}
+
+function tellFiles({ stays, carried, left }: DataFiles): string[] {
+  if (stays)
+    return ['The data directory stays: signing key, speech models and sound of the bridge are in place.'];
+  return [
+    ...carried.map(path => `copied too   ${path}`),
+    ...left.map(({ path, why }) => `not copied   ${path}: ${why}`),
+  ];
+}
+
+function count(number: number): string {
+  return number.toLocaleString('en');
+}

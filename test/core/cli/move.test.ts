@@ -1,0 +1,129 @@
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { earshot } from '../../helpers/cli.ts';
+import { openHouse } from '../../helpers/house.ts';
+
+interface Places {
+  oldDir: string;
+  newDir: string;
+  /** The configuration that names the new directory. */
+  config: string;
+}
+
+/** Two data directories, the old one with an account. */
+async function places(t: ExecutionContext): Promise<Places> {
+  const dir = await mkdtemp(join(tmpdir(), 'earshot-move-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  const [oldDir, newDir, config] = ['old', 'new', 'new.yaml'].map(name => join(dir, name)) as [
+    string,
+    string,
+    string,
+  ];
+  await writeFile(config, `dataDir: ${newDir}\n`);
+  await run(t, 'user', 'add', 'ada', '--data-dir', oldDir);
+  return { oldDir, newDir, config };
+}
+
+async function run(t: ExecutionContext, ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await earshot(args);
+  t.deepEqual([code, stderr], [0, ''], stderr);
+  return stdout;
+}
+
+async function refused(t: ExecutionContext, { oldDir, config }: Places, message: RegExp): Promise<void> {
+  const { code, stdout, stderr } = await earshot(['move', '--to', config, '--data-dir', oldDir]);
+  t.deepEqual([code, stdout], [1, '']);
+  t.regex(stderr, /^error: [^\n]+\n$/);
+  t.regex(stderr, message);
+}
+
+async function put(...path: string[]): Promise<void> {
+  const file = join(...path);
+  await mkdir(join(file, '..'), { recursive: true });
+  await writeFile(file, `this is ${path.slice(1).join('/')}`);
+}
+
+test.serial('accounts, keys and tokens are good in the new place, and what is on disk is told', async t => {
+  const { oldDir, newDir, config } = await places(t);
+  const token = (await run(t, 'token', 'ada', '--data-dir', oldDir)).trim();
+  const key = (await run(t, 'key', 'ada', '--scopes', 'conversations:read', '--data-dir', oldDir)).trim();
+  await put(oldDir, 'plugins/sherpa-onnx/models/en/tokens.txt');
+  await put(oldDir, 'bridge/spool/1.log');
+  await put(oldDir, 'backups/earshot-1.db');
+
+  const words = await run(t, 'move', '--to', config, '--data-dir', oldDir);
+  t.regex(words, /^Copied the database .*old\/earshot\.db to the database .*new\/earshot\.db: 2 rows, each/);
+  t.regex(words, /\ntable +copied +compared\n/);
+  t.regex(words, /\nusers +1 +1\n/);
+  t.regex(words, /\ncopied too +plugins\/local\/signing-key\.pem\n/);
+  t.regex(words, /\ncopied too +plugins\/sherpa-onnx\/models\/en\/tokens\.txt\n/);
+  t.regex(words, /\nnot copied +bridge: .*sound/);
+  t.regex(words, /\nnot copied +backups: /);
+  t.true(words.includes(`npx earshot serve --config ${config}`));
+  t.regex(words, /keep it until/);
+
+  const pem = join('plugins', 'local', 'signing-key.pem');
+  t.is(await readFile(join(newDir, pem), 'utf8'), await readFile(join(oldDir, pem), 'utf8'));
+  t.is((await stat(join(newDir, pem))).mode & 0o777, 0o600);
+  t.is((await stat(join(newDir, 'plugins', 'local'))).mode & 0o777, 0o700);
+  t.false(existsSync(join(newDir, 'bridge')) || existsSync(join(newDir, 'backups')));
+  const house = await openHouse(t, { dataDir: newDir, stt: [] });
+  for (const credential of [token, key]) {
+    const response = await fetch(`${house.url}/v1/dev/user/conversations`, {
+      headers: { Authorization: `Bearer ${credential}` },
+    });
+    t.is(response.status, 200);
+  }
+});
+
+test.serial('another file in the same data directory needs nothing else; --json tells it all', async t => {
+  const { oldDir, config } = await places(t);
+  await writeFile(config, `dataDir: ${oldDir}\nplugins:\n  sql:\n    file: other.db\n`);
+  const answer = JSON.parse(await run(t, 'move', '--to', config, '--json', '--data-dir', oldDir));
+  t.like(answer, {
+    from: `database ${join(oldDir, 'earshot.db')}`,
+    to: `database ${join(oldDir, 'other.db')}`,
+    config,
+    replaced: [],
+    files: { stays: true, carried: [], left: [] },
+  });
+  t.deepEqual(
+    answer.tables.find(({ table }: { table: string }) => table === 'users'),
+    { table: 'users', copied: 1, compared: 1 },
+  );
+  t.regex(await run(t, 'user', 'list', '--config', config), / ada\n/);
+  await refused(t, { oldDir, newDir: oldDir, config }, /other\.db is not empty: it has rows in users \(1\)/);
+  t.regex(await run(t, 'user', 'list', '--data-dir', oldDir), / ada\n/, 'what is moved stays where it was');
+});
+
+test.serial('a server on either side has to be stopped first', async t => {
+  const house = await openHouse(t, { stt: [] });
+  const here = await places(t);
+  await writeFile(here.config, `dataDir: ${house.dataDir}\n`);
+  await refused(t, here, /A server runs on .*; stop it first/);
+  await refused(t, { ...here, oldDir: house.dataDir }, /A server runs on .*; stop it first/);
+});
+
+test.serial('a signing key is not replaced by another one', async t => {
+  const here = await places(t);
+  await run(t, 'token', 'ada', '--data-dir', here.oldDir);
+  await put(here.newDir, 'plugins/local/signing-key.pem');
+  await refused(t, here, /new\/plugins\/local\/signing-key\.pem is there already, and is not the same/);
+  t.false(existsSync(join(here.newDir, 'earshot.db')));
+});
+
+test.serial('one configuration, or one that is not there, is no place to move to', async t => {
+  const here = await places(t);
+  await refused(
+    t,
+    { ...here, oldDir: here.newDir },
+    /Both configurations mean the database .*new\/earshot\.db/,
+  );
+  await refused(t, { ...here, config: join(here.newDir, 'none.yaml') }, /there is no file .*none\.yaml/);
+  const { code, stderr } = await earshot(['move']);
+  t.is(code, 2);
+  t.regex(stderr, /^error: .*--to/);
+});
