@@ -18,14 +18,18 @@ export function text({ max }: { max?: number } = {}) {
     .meta({ minLength: 1, ...(max === undefined ? {} : { maxLength: max }) });
 }
 
+/** Years of four digits, and room for what begins then to end in one, too. */
+const EARLIEST = Date.parse('0000-01-01T00:00:00Z');
+const LATEST = Date.UTC(9900, 0);
+
 /** A date-time, in UTC unless it names a zone, or a day (its beginning in UTC): epoch ms. */
 export function instant() {
   return z
     .string()
     .transform((given, context) => {
       const value = toInstant(given.trim(), 'start');
-      if (value !== null) return value;
-      const message = 'Input should be a date-time';
+      if (value !== null && value >= EARLIEST && value < LATEST) return value;
+      const message = 'Input should be a date-time of the years 0 to 9899';
       context.addIssue({ code: 'custom', message, params: { type: 'datetime_parsing' } });
       return z.NEVER;
     })

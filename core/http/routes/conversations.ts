@@ -14,13 +14,17 @@ const MAX_LIMIT = 100;
 /** A transcript can be hundreds of kilobytes. */
 const MAX_LIMIT_WITH_TRANSCRIPT = 25;
 
+const includeTranscript = boolean()
+  .transform(given => given ?? false)
+  .meta({ override: { default: false } });
+
 const ListQuery = z.object({
   start_date: instant('start'),
   end_date: instant('end'),
   categories: listOf(isCategory, Object.keys(CATEGORY_EMOJI)),
   limit: integer({ from: 1, to: MAX_LIMIT, absent: DEFAULT_LIMIT }),
   offset: integer({ from: 0, absent: 0 }),
-  include_transcript: boolean(),
+  include_transcript: includeTranscript,
   folder_id: z.string().trim().min(1, 'String should have at least 1 character').optional(),
   starred: boolean(),
 });
@@ -85,7 +89,7 @@ export function conversationRoutes(conversations: Conversations): Route[] {
       query: ListQuery,
       response: z.array(ConversationJson),
       async handle({ principal: { user }, query }) {
-        const withTranscript = query.include_transcript ?? false;
+        const withTranscript = query.include_transcript;
         const found = await conversations.list(user.id, {
           statuses: ['completed'],
           discarded: false,
@@ -110,11 +114,11 @@ export function conversationRoutes(conversations: Conversations): Route[] {
       scope: 'conversations:read',
       errors: ['not_found'],
       params: z.object({ conversation_id: z.string() }),
-      query: z.object({ include_transcript: boolean() }),
+      query: z.object({ include_transcript: includeTranscript }),
       response: ConversationJson,
       async handle({ principal: { user }, params, query }) {
         const found = await conversations.get(user.id, params.conversation_id);
-        return presentOne(user, found?.locked ? null : found, query.include_transcript ?? false);
+        return presentOne(user, found?.locked ? null : found, query.include_transcript);
       },
     }),
     route({

@@ -10,6 +10,7 @@ const MAX_SEGMENTS = 500;
 const MAX_TEXT_CHARS = 100_000;
 const MAX_SESSION_ID_CHARS = 200;
 const MAX_NAME_CHARS = 200;
+const MAX_PLACE_CHARS = 500;
 /** About 30 years. */
 const MAX_SECONDS = 1e9;
 const MAX_SPEAKER_ID = 999_999_999;
@@ -33,13 +34,15 @@ const SegmentBody = z
     context.addIssue({ code: 'custom', path: ['end'], message, params: { type: 'greater_than' } });
   });
 
+const placeText = optional(text({ max: MAX_PLACE_CHARS }), null);
+
 const GeolocationBody = z
   .object({
     latitude: z.number().min(-90).max(90),
     longitude: z.number().min(-180).max(180),
-    address: optional(z.string(), null),
-    google_place_id: optional(z.string(), null),
-    location_type: optional(z.string(), null),
+    address: placeText,
+    google_place_id: placeText,
+    location_type: placeText,
   })
   .transform(({ google_place_id: googlePlaceId, location_type: locationType, ...place }) => ({
     ...place,
@@ -100,7 +103,7 @@ const FromText = z
     text_source: optional(z.enum(['audio_transcript', 'message', 'other_text']), 'audio_transcript').describe(
       'What kind of text it is; all kinds are treated alike',
     ),
-    text_source_spec: optional(z.string(), null).describe('More about that; not kept'),
+    text_source_spec: optional(text({ max: MAX_NAME_CHARS }), null).describe('More about that; not kept'),
   })
   .meta({ id: 'ConversationFromText', override: { examples: [TEXT_EXAMPLE] } });
 

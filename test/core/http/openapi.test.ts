@@ -320,7 +320,8 @@ test('Parameters are described as what they mean, with their defaults and tables
   const schemas = Object.fromEntries(parameters.map(({ name, schema }) => [name, schema]));
   t.like(schemas.limit, { type: 'integer', default: 25 });
   t.like(schemas.offset, { type: 'integer', default: 0 });
-  t.like(schemas.starred, { type: 'boolean' });
+  t.deepEqual(schemas.starred, { type: 'boolean' });
+  t.deepEqual(schemas.include_transcript, { type: 'boolean', default: false });
   t.like(schemas.start_date, { type: 'string', format: 'date-time' });
   t.like(schemas.folder_id, { type: 'string', minLength: 1 });
   t.is((schemas.categories as { items: { enum: string[] } }).items.enum.length, 33);

@@ -187,6 +187,14 @@ test('A list holds what is completed, not discarded and not locked, newest first
   t.deepEqual(await ids(), [two.id, one.id]);
 });
 
+test('Conversations of the same instant are in the order of their ids', async t => {
+  const { ids, conversations, clock, user } = await start(t);
+  const made: string[] = [];
+  for (let count = 0; count < 8; count += 1)
+    made.push((await completedConversation({ conversations, clock }, user.id)).id);
+  t.deepEqual(await ids(), made.toSorted());
+});
+
 test('A single one is found whatever its status, except when it is locked', async t => {
   const { ask, complete, conversations, storage, user } = await start(t);
   const { id } = await conversations.open({

@@ -4,7 +4,8 @@ import test, { type ExecutionContext } from 'ava';
 import { openPostgresStorage, startPostgres } from '../../../helpers/postgres.ts';
 import { openRest } from '../../../helpers/rest.ts';
 
-const PATH = '/v1/dev/user/conversations/from-segments';
+const CREATE = '/v1/dev/user/conversations';
+const PATH = `${CREATE}/from-segments`;
 const UUID_V5 = /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const WAIT_MS = 20_000;
 
@@ -27,7 +28,7 @@ test('Segments become a conversation, which is completed when it is answered', a
     source: 'phone',
     client_device_id: 'ios_123',
     client_platform: 'ios',
-    geolocation: { latitude: -90, longitude: 180, address: 'A 1' },
+    geolocation: { latitude: -90, longitude: 180, address: ' A 1 ' },
     more: 'is ignored',
   });
   t.is(answer.status, 200);
@@ -139,6 +140,24 @@ test('Everything that is wrong with a body is named by its place', async t => {
       'body.geolocation.longitude': 'greater_than_equal',
     },
   );
+  const place = { latitude: 0, longitude: 0 };
+  t.deepEqual(
+    await issues('POST', PATH, {
+      ...one,
+      geolocation: { ...place, address: ' ', google_place_id: 'a\0b', location_type: '🙂'.repeat(501) },
+    }),
+    {
+      'body.geolocation.address': 'string_too_short',
+      'body.geolocation.google_place_id': 'value_error',
+      'body.geolocation.location_type': 'string_too_long',
+    },
+  );
+  for (const date of ['9900-01-01', '9999-12-31T23:59:59-23:59', '0000-01-01T00:00:00+00:01'])
+    t.deepEqual(
+      await issues('POST', PATH, { ...one, started_at: date }),
+      { 'body.started_at': 'datetime_parsing' },
+      date,
+    );
   const list = 'body.transcript_segments';
   t.deepEqual(await issues('POST', PATH, {}), { [list]: 'missing' });
   t.deepEqual(await issues('POST', PATH, { transcript_segments: [] }), { [list]: 'too_short' });
@@ -152,6 +171,20 @@ test('Everything that is wrong with a body is named by its place', async t => {
     'body.transcript_segments.1.person_id': 'value_error',
   });
   t.deepEqual(await conversations.list(user.id, { limit: 10, offset: 0 }), [], 'nothing is stored');
+});
+
+test('Every instant that is taken comes back as one, also of what begins last and lasts longest', async t => {
+  const { run, send } = await openRest(t);
+  run();
+  const times = async (started_at: string, end: number) => {
+    const { id } = (await send('POST', PATH, { started_at, transcript_segments: [{ ...segment, end }] }))
+      .body;
+    const { body } = await send('GET', `${CREATE}/${id}`);
+    return [body.started_at, body.finished_at];
+  };
+  t.deepEqual(await times('0000-01-01', 1), ['0000-01-01T00:00:00.000Z', '0000-01-01T00:00:01.000Z']);
+  const last = ['9899-12-31T23:59:59.999Z', '9931-09-10T01:46:39.999Z'];
+  t.deepEqual(await times('9899-12-31T23:59:59.999Z', 1e9), last);
 });
 
 test('500 segments, and 200 characters beyond the first plane, are not too many', async t => {
@@ -283,8 +316,6 @@ test('Who waits is told at once when the conversation is completed', async t => 
   t.is((await answer).body.status, 'completed');
 });
 
-const CREATE = '/v1/dev/user/conversations';
-
 test('A text becomes a conversation of one segment', async t => {
   const { run, send, clock } = await openRest(t);
   run();
@@ -318,9 +349,11 @@ test('A text becomes a conversation of one segment', async t => {
 test('A text that is blank, too long or of an unknown kind is refused, and so is who may not write', async t => {
   const { send, issues, conversations, keys, user } = await openRest(t);
   t.deepEqual(await issues('POST', CREATE, {}), { 'body.text': 'missing' });
-  t.deepEqual(await issues('POST', CREATE, { text: ' \n', text_source: 'song', source: 'radio' }), {
+  const bad = { text: ' \n', text_source: 'song', text_source_spec: '', source: 'radio' };
+  t.deepEqual(await issues('POST', CREATE, bad), {
     'body.text': 'string_too_short',
     'body.text_source': 'enum',
+    'body.text_source_spec': 'string_too_short',
     'body.source': 'enum',
   });
   t.deepEqual(await issues('POST', CREATE, { text: 'x'.repeat(100_001) }), {
