@@ -26,6 +26,10 @@ const Answer = z.discriminatedUnion('ok', [
   z.object({ ok: z.literal(false), error: z.object({ code: z.string(), message: z.string() }) }),
 ]);
 
+/** For people: where the key of a bridge on another machine comes from. */
+export const MAKE_KEY =
+  'make one with "earshot key <account> --scopes listen" where core runs, and name its file in bridge.keyFile';
+
 const MAX_WAIT_MS = 30_000;
 
 /**
@@ -74,7 +78,7 @@ export function keyFromCore({
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
         log[told === reason ? 'debug' : 'warn'](
-          `no API key yet: ${reason}; start core on the data directory ${dataDir}, or set bridge.key`,
+          `no API key yet: ${reason}; start core on the data directory ${dataDir}, or ${MAKE_KEY}`,
         );
         told = reason;
       }

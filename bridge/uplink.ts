@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { type Backoff, createBackoff } from './backoff.ts';
 import type { Clock } from './clock.ts';
 import type { BridgeEvent, OnEvent } from './events.ts';
-import type { KeySource } from './key.ts';
+import { type KeySource, MAKE_KEY } from './key.ts';
 import type { Recording } from './recording.ts';
 import type { Spool } from './spool.ts';
 import { type Ending, runSession, type SessionLimits } from './uplink-session.ts';
@@ -39,7 +39,10 @@ const CLOSES: Readonly<Record<number, Meaning>> = {
   1000: { retry: 'soon', say: 'core closed the connection' },
   1001: { retry: 'soon', say: 'core is going away' },
   1003: { retry: 'slow', say: 'core does not take this kind of audio; is it older than the bridge?' },
-  1006: { retry: 'soon', say: 'core cannot be reached' },
+  1006: {
+    retry: 'soon',
+    say: 'core cannot be reached; does it run there, and does its setting host let this machine in?',
+  },
   1008: { retry: 'slow', say: 'core refuses these parameters' },
   1009: { retry: 'slow', say: 'core finds a message too long' },
   1011: { retry: 'soon', say: 'core failed' },
@@ -51,11 +54,11 @@ const OTHER_CLOSE: Meaning = { retry: 'soon', say: 'core closed the connection' 
 const REFUSALS: Readonly<Record<number, Meaning>> = {
   401: {
     retry: 'slow',
-    say: 'core does not know the API key of the bridge; make one with "earshot key <account> --scopes listen" and set bridge.key',
+    say: `core does not know the API key of the bridge; ${MAKE_KEY}`,
   },
   403: {
     retry: 'slow',
-    say: 'the API key of the bridge may not send audio; make one with "earshot key <account> --scopes listen" and set bridge.key',
+    say: `the API key of the bridge may not send audio; ${MAKE_KEY}`,
   },
   404: { retry: 'slow', say: 'there is no /v4/listen at this address; check bridge.core' },
 };
