@@ -1,12 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import type { Bench, Benchmark, Table } from './benchmark.ts';
+import { BRIDGE } from './bridge.ts';
 import { machine } from './machine.ts';
 import { renderTable } from './report.ts';
 import { START } from './start.ts';
 import { STREAMS } from './streams.ts';
 
-const BENCHMARKS: Benchmark[] = [...STREAMS, ...START];
+const BENCHMARKS: Benchmark[] = [...STREAMS, ...START, ...BRIDGE];
 
 const HELP = `Measures Earshot beside a floor or a peer, in one run, and says on what machine.
 

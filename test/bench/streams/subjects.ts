@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { coreProcess } from '../../helpers/core-process.ts';
 import type { Bench } from '../benchmark.ts';
-import { launcherOf, nextMessage, startProgram } from '../processes.ts';
+import { launcherOf, nextMessage, type Place, startProgram } from '../processes.ts';
 
 /** A server under load. */
 export interface Subject {
@@ -13,13 +13,13 @@ export interface Subject {
 const PROMPT = join(import.meta.dirname, '../../fixtures/plugins/prompt-stt.ts');
 
 /** All of core, with a recogniser that answers at once. */
-export async function startCore(bench: Bench): Promise<Subject> {
+export async function startCore(bench: Bench, place: Place = 'subject'): Promise<Subject> {
   const config = {
     stt: ['prompt'],
     plugins: { prompt: { use: PROMPT } },
     listen: { maxConnectionsPerUser: 1000 },
   };
-  const { url, key, process } = await coreProcess(bench, config, launcherOf('subject'));
+  const { url, key, process } = await coreProcess(bench, config, launcherOf(place));
   return { url, key, pid: process().pid ?? 0 };
 }
 
