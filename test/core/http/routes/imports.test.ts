@@ -234,7 +234,7 @@ test('Fifty requests of one session at once make one conversation, processed onc
   await fiftyAtOnce(t, await openRest(t));
 });
 
-test('So they do on Postgres, over several connections', async t => {
+test('On Postgres, over several connections, fifty requests at once make one conversation as well', async t => {
   const server = await startPostgres().catch((error: Error) => error);
   if (server instanceof Error) {
     t.log(`SKIPPED: Postgres cannot be started here. ${server}`);
