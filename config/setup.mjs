@@ -1,19 +1,20 @@
 #!/usr/bin/env node
 /**
- * Makes a checkout ready to run: its packages, and a speech recogniser for this machine. Run before start, demo and
- * test; says nothing when there is nothing to do. Plain JavaScript for any Node from 18 on, without packages: it is
+ * Makes Earshot ready to run: the packages of a checkout, and a speech recogniser for this machine. Run before start,
+ * demo and test of a checkout; says nothing then when there is nothing to do. Plain JavaScript for any Node from 18 on, without packages: it is
  * what installs them. Standard output belongs to the command that follows, so all of it goes to standard error.
  *
  *   node config/setup.mjs                                  packages, then a recogniser
+ *   node config/setup.mjs --recogniser                     a recogniser alone: `earshot setup`
  *   node config/setup.mjs --fetch <model> [--into <dir>]   a model of config/models.json, and nothing else
  *
  * CI=true: no model is fetched. EARSHOT_OFFLINE=1: nothing is, neither model nor system package. A fetch that failed is not
- * tried again for a day.
+ * tried again for a day, unless someone asks for it.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { fetchModel } from './setup/model.mjs';
+import { fetchModel, modelDirectory } from './setup/model.mjs';
 import { installPackages } from './setup/packages.mjs';
 import { makeRecogniserReady } from './setup/recogniser.mjs';
 import { readSettings } from './setup/settings.mjs';
@@ -32,20 +33,23 @@ async function main(args) {
   const name = argumentOf(args, '--fetch');
   if (name !== undefined) return fetchByName(name, argumentOf(args, '--into'));
   const event = process.env.npm_lifecycle_event;
-  await installPackages(root, { env: process.env, withDevelopment: event === 'pretest', say });
+  const isAsked = args.includes('--recogniser');
+  if (!isAsked) await installPackages(root, { env: process.env, withDevelopment: event === 'pretest', say });
   const settings = await readSettings(root, process.env, process.cwd());
-  await makeRecogniserReady({
+  const isReady = await makeRecogniserReady({
     catalogue,
     settings,
     env: process.env,
     now: Date.now(),
-    notes: join(root, 'node_modules', '.cache', 'earshot'),
+    notes: isAsked ? null : join(root, 'node_modules', '.cache', 'earshot'),
     mayFetch: !isSet('CI') && !isSet('EARSHOT_OFFLINE'),
     mayInstall: !isSet('EARSHOT_OFFLINE'),
     // A better recogniser than the one there is: worth the time when a server starts, not before tests and the demo.
     mayImprove: event !== 'pretest' && event !== 'predemo',
     say,
   });
+  if (isAsked && isReady) say('Nothing is left to make ready');
+  if (isAsked && !isReady) process.exitCode = 1;
 }
 
 async function fetchByName(name, into) {
@@ -54,7 +58,7 @@ async function fetchByName(name, into) {
     throw new Error(`there is no model ${name}; known are ${Object.keys(catalogue.models).join(', ')}`);
   }
   const settings = await readSettings(root, process.env, process.cwd());
-  const directory = into ?? join(settings.dataDir, 'plugins', 'sherpa-onnx', name);
+  const directory = into ?? modelDirectory(settings.dataDir, name, model);
   await fetchModel({ name, model, directory, say, check: true });
   say(`The speech model ${name} is in ${directory}`);
 }

@@ -6,6 +6,7 @@ const MODULES = {
   sql: 'storage/sql',
   silero: 'vad/silero',
   'sherpa-onnx': 'stt/sherpa-onnx',
+  whisper: 'stt/whisper',
   pocketsphinx: 'stt/pocketsphinx',
   openai: 'stt/openai',
   wyoming: 'stt/wyoming',

@@ -1,7 +1,16 @@
 /** The files of a speech model of config/models.json. */
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir, rm, rmdir, statfs } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { download, problemOf, sizeOf } from './download.mjs';
+
+/** Where its plugin looks for it. */
+export function modelDirectory(dataDir, name, model) {
+  return join(dataDir, 'plugins', model.plugin, name);
+}
+
+export function sizeOfModel(model) {
+  return Object.values(model.files).reduce((sum, file) => sum + file.size, 0);
+}
 
 /** Is it there? By size alone, which is quick; the recogniser checks what it loads. */
 export async function isComplete(model, directory) {
@@ -15,17 +24,20 @@ export async function isComplete(model, directory) {
  * Fetches what is missing.
  * @param options.check look at the checksums of the files that are there too, and fetch wrong ones again
  * @param options.limitMs stop after this for this time
+ * @param options.lines tell the progress in lines, where there is no terminal
  * @throws with the reason, which names the server or the file; `resumable` when it got on
  */
-export async function fetchModel({ name, model, directory, say, check = false, limitMs = Infinity }) {
+export async function fetchModel(options) {
+  const { name, model, directory, say, check = false, limitMs = Infinity, lines = false } = options;
   const files = Object.values(model.files);
-  const total = files.reduce((sum, file) => sum + file.size, 0);
+  const total = sizeOfModel(model);
   const hosts = new Set(files.map(file => new URL(file.url).host));
   say(
     `Fetching the speech model ${name} (${megabytes(total)} MB, ${model.licence}) from ${[...hosts].join(', ')} …`,
   );
+  await checkSpace(files, directory);
   const until = performance.now() + limitMs;
-  const progress = showProgress(total);
+  const progress = showProgress(total, lines ? say : () => undefined);
   let done = 0;
   try {
     for (const file of files) {
@@ -39,6 +51,43 @@ export async function fetchModel({ name, model, directory, say, check = false, l
   }
 }
 
+/** Removes its files, and what is there of them; resolves to the bytes that are free now. */
+export async function removeModel(model, directory) {
+  let freed = 0;
+  for (const { name } of Object.values(model.files)) {
+    for (const path of [join(directory, name), join(directory, `${name}.part`)]) {
+      freed += await sizeOf(path);
+      await rm(path, { force: true });
+    }
+  }
+  const rest = await readdir(directory).catch(() => null);
+  if (rest?.length === 0) await rmdir(directory);
+  return freed;
+}
+
+async function checkSpace(files, directory) {
+  let needed = 0;
+  for (const { name, size } of files) {
+    const path = join(directory, name);
+    needed += Math.max(0, size - Math.max(await sizeOf(path), await sizeOf(`${path}.part`)));
+  }
+  const free = await freeBytes(directory);
+  if (free < needed) {
+    throw new Error(`it needs ${megabytes(needed)} MB, and ${directory} has ${megabytes(free)} MB free`);
+  }
+}
+
+/** On the disk of the directory, or of the first above it that is there. */
+async function freeBytes(directory) {
+  try {
+    const { bavail, bsize } = await statfs(directory);
+    return bavail * bsize;
+  } catch (error) {
+    if (error.code !== 'ENOENT' || directory === dirname(directory)) throw error;
+    return freeBytes(dirname(directory));
+  }
+}
+
 async function isThere(path, file, check) {
   if ((await sizeOf(path)) !== file.size) return false;
   if (!check || (await problemOf(path, file)) === null) return true;
@@ -46,23 +95,26 @@ async function isThere(path, file, check) {
   return false;
 }
 
-/** A line that counts up, for people; nothing in a log. */
-function showProgress(total) {
+/** On a terminal a line that counts up; elsewhere a line for every tenth. */
+function showProgress(total, sayLine) {
   const { stderr } = process;
-  let shown = -1;
+  const step = stderr.isTTY ? 1 : 10;
+  let shown = stderr.isTTY ? -1 : 0;
   return {
     show(bytes) {
       const percent = Math.floor((100 * bytes) / total);
-      if (!stderr.isTTY || percent === shown) return;
-      shown = percent;
-      stderr.write(`\r${String(percent).padStart(3)} % of ${megabytes(total)} MB`);
+      if (percent < shown + step) return;
+      shown = percent - (percent % step);
+      const text = `${String(percent).padStart(3)} %, ${megabytes(bytes)} of ${megabytes(total)} MB`;
+      if (stderr.isTTY) stderr.write(`\r${text}`);
+      else sayLine(text);
     },
     end() {
-      if (shown !== -1) stderr.write('\n');
+      if (stderr.isTTY && shown !== -1) stderr.write('\n');
     },
   };
 }
 
-function megabytes(bytes) {
+export function megabytes(bytes) {
   return Math.max(1, Math.round(bytes / 1_000_000));
 }

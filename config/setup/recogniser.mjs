@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
-import { fetchModel, isComplete } from './model.mjs';
+import { fetchModel, isComplete, modelDirectory } from './model.mjs';
 
 const PACKAGES = ['libpocketsphinx3', 'pocketsphinx-en-us'];
 const LIBRARY_DIRECTORIES = ['/usr/lib', '/usr/lib64', '/usr/local/lib', '/lib'];
@@ -14,35 +14,40 @@ const APT_LIMIT_MS = 180_000;
 
 /**
  * Never fails: without a recogniser everything else still runs, and the reason is said.
+ * @param options.notes where to note what failed; null to try it all
  * @param options.mayFetch may a model be fetched from the net
  * @param options.mayInstall may system packages be installed
  * @param options.mayImprove fetch the model although pocketsphinx is there
+ * @returns whether nothing is left to do
  */
 export async function makeRecogniserReady(options) {
   const { settings, mayFetch, mayInstall, mayImprove } = options;
   const { sherpa, pocketsphinx } = settings;
-  if (!sherpa.wanted && !pocketsphinx.wanted) return;
+  if (!sherpa.wanted && !pocketsphinx.wanted) return true;
   // An operator's own model is his own care, and the program says what is wrong with it.
-  if (sherpa.wanted && sherpa.own) return;
+  if (sherpa.wanted && sherpa.own) return true;
   const model = chosenModel(options);
-  if (model !== null && (await isComplete(model.model, model.directory))) return;
+  if (model !== null && (await isComplete(model.model, model.directory))) return true;
 
   const hasSphinx = pocketsphinx.wanted && isSphinxThere(pocketsphinx);
-  if (model !== null && mayFetch && (mayImprove || !hasSphinx) && (await fetched(model, options))) return;
-  if (hasSphinx) return;
-  if (pocketsphinx.wanted && mayInstall && canInstall() && (await installed(pocketsphinx, options))) return;
+  if (model !== null && mayFetch && (mayImprove || !hasSphinx) && (await fetched(model, options)))
+    return true;
+  if (hasSphinx) return true;
+  if (pocketsphinx.wanted && mayInstall && canInstall() && (await installed(pocketsphinx, options)))
+    return true;
   options.say(advice(model, pocketsphinx));
+  return false;
 }
 
 function chosenModel({ catalogue, settings: { sherpa, dataDir } }) {
-  const name = sherpa.model ?? catalogue.default;
+  const name = sherpa.model ?? catalogue.defaults['sherpa-onnx'];
   if (!sherpa.wanted || !Object.hasOwn(catalogue.models, name)) return null;
-  const directory = sherpa.directory ?? join(dataDir, 'plugins', 'sherpa-onnx', name);
-  return { name, directory, model: catalogue.models[name] };
+  const model = catalogue.models[name];
+  return { name, directory: sherpa.directory ?? modelDirectory(dataDir, name, model), model };
 }
 
 async function fetched(model, { notes, now, say }) {
-  const note = join(notes, `fetch-${model.name}.json`);
+  const note = notes && join(notes, `fetch-${model.name}.json`);
   if (failedLately(note, now)) return false;
   try {
     await fetchModel({ ...model, say, limitMs: FETCH_LIMIT_MS });
@@ -83,7 +88,7 @@ function isDebian() {
 }
 
 async function installed(pocketsphinx, { env, notes, now, say }) {
-  const note = join(notes, 'install-pocketsphinx.json');
+  const note = notes && join(notes, 'install-pocketsphinx.json');
   if (failedLately(note, now)) return false;
   say(`Installing pocketsphinx, a small recogniser of English (apt-get install ${PACKAGES.join(' ')}) …`);
   const install = ['install', '-y', '--no-install-recommends', ...PACKAGES];
@@ -131,11 +136,11 @@ function advice(model, pocketsphinx) {
 }
 
 function fetchCommand({ name, directory }) {
-  return `node config/setup.mjs --fetch ${name} --into ${directory}`;
+  return `npx earshot setup --fetch ${name} --into ${directory}`;
 }
 
 function failedLately(note, now) {
-  if (!existsSync(note)) return false;
+  if (!note || !existsSync(note)) return false;
   try {
     const { failedAt } = JSON.parse(readFileSync(note, 'utf8'));
     const age = now - failedAt;
@@ -146,6 +151,7 @@ function failedLately(note, now) {
 }
 
 function remember(note, now) {
+  if (!note) return;
   try {
     mkdirSync(join(note, '..'), { recursive: true });
     writeFileSync(note, JSON.stringify({ failedAt: now }));
@@ -155,5 +161,5 @@ function remember(note, now) {
 }
 
 function forget(note) {
-  rmSync(note, { force: true });
+  if (note) rmSync(note, { force: true });
 }

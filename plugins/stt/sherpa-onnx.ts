@@ -1,13 +1,13 @@
 import { basename, extname, join } from 'node:path';
 import type { Plugin, PluginContext } from '../../core/plugin.ts';
 import { startEngine } from './engine/host.ts';
+import { readCatalogue } from './engine/model-file.ts';
 import {
   checkModel,
   type KnownModel,
   knownFrom,
   type OwnModel,
   ownModelSchema,
-  readCatalogue,
 } from './engine/sherpa-model.ts';
 
 interface Options {
@@ -73,7 +73,7 @@ async function choose(
     const remedy = 'put the file there, or correct plugins.sherpa-onnx.own';
     return { name: model ?? basename(directory), known: knownFrom(own), directory, remedy };
   }
-  const catalogue = await readCatalogue();
+  const catalogue = await readCatalogue<KnownModel>('sherpa-onnx');
   const name = model ?? catalogue.default;
   const known = catalogue.models[name];
   if (known === undefined) {

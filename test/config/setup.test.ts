@@ -72,8 +72,8 @@ function catalogue(origin: string) {
     sha256: createHash('sha256').update(bytes).digest('hex'),
   });
   const files = { model: file('model.onnx', BYTES), tokens: file('tokens.txt', TOKENS) };
-  const model = { kind: 'nemo-ctc', languages: ['en'], licence: 'MIT', files };
-  return { default: MODEL, models: { [MODEL]: model } };
+  const model = { plugin: 'sherpa-onnx', kind: 'nemo-ctc', languages: ['en'], licence: 'MIT', files };
+  return { defaults: { 'sherpa-onnx': MODEL }, models: { [MODEL]: model } };
 }
 
 async function writeProgram(path: string, script: string): Promise<void> {

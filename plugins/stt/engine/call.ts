@@ -18,8 +18,7 @@ export interface Call {
 
 /** @param failed makes an error of what the engine said it could not do */
 export function openCall(
-  id: number,
-  utterance: Utterance,
+  { id, utterance, language }: { id: number; utterance: Utterance; language: string },
   send: (message: ToChild) => void,
   failed: (message: string) => Error,
 ): Call {
@@ -30,7 +29,7 @@ export function openCall(
   let unconsumed = 0;
   let roomy = Promise.withResolvers<void>();
 
-  send({ type: 'begin', call: id, startSample: utterance.startSample });
+  send({ type: 'begin', call: id, startSample: utterance.startSample, language });
   pump().catch(error => inbox.fail(error));
   return { pieces: inbox.items, receive, fail, close };
 

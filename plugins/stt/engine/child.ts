@@ -29,7 +29,7 @@ export interface Child {
   /** Resolves to the reason when the process is gone. */
   ended: Promise<Error>;
   /** Begins an utterance. The caller closes the call. */
-  begin(utterance: Utterance): Call;
+  begin(utterance: Utterance, language: string): Call;
   kill(): void;
 }
 
@@ -76,9 +76,9 @@ export function startChild(settings: ChildSettings, context: Context): Child {
     ready.resolve();
   }
 
-  function begin(utterance: Utterance): Call {
+  function begin(utterance: Utterance, language: string): Call {
     const id = nextCall++;
-    const call = openCall(id, utterance, send, message => lost(`could not decode: ${message}`));
+    const call = openCall({ id, utterance, language }, send, message => lost(`could not decode: ${message}`));
     calls.set(id, call);
     if (reason !== null) call.fail(reason);
     const close = () => {

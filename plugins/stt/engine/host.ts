@@ -2,7 +2,14 @@
  * Runs a recogniser in a process of its own: native code can abort a process, and core must not go with it. One
  * process serves all sessions of a plugin and is started again when it dies.
  */
-import type { PluginContext, SttProvider, SttSession, Transcript, Utterance } from '../../../core/plugin.ts';
+import type {
+  PluginContext,
+  SttHints,
+  SttProvider,
+  SttSession,
+  Transcript,
+  Utterance,
+} from '../../../core/plugin.ts';
 import { orAborted } from './aborted.ts';
 import { type Child, type ChildSettings, startChild } from './child.ts';
 
@@ -92,14 +99,22 @@ export function startEngine(settings: EngineSettings, context: Context): Engine 
     current.reject(context.error('upstream_error', `${settings.name} is stopped`));
   }
 
-  async function open(hints: { signal: AbortSignal }): Promise<SttSession> {
-    await orAborted(current.promise, hints.signal);
-    return { transcribe, failed: dead.promise, close: async () => undefined };
+  async function open({ language, signal: opening }: SttHints): Promise<SttSession> {
+    await orAborted(current.promise, opening);
+    return {
+      transcribe: (utterance, signal) => transcribe(utterance, language, signal),
+      failed: dead.promise,
+      close: async () => undefined,
+    };
   }
 
-  async function* transcribe(utterance: Utterance, signal: AbortSignal): AsyncGenerator<Transcript> {
+  async function* transcribe(
+    utterance: Utterance,
+    language: string,
+    signal: AbortSignal,
+  ): AsyncGenerator<Transcript> {
     const { begin } = await orAborted(current.promise, signal);
-    const call = begin(utterance);
+    const call = begin(utterance, language);
     const abort = () => call.fail(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
     try {

@@ -5,13 +5,15 @@ export interface Piece {
   text: string;
   startSample: number;
   endSample: number;
+  /** ISO 639-1, where the engine detects it. */
+  language?: string;
 }
 
 export type ToChild =
   /** First: what to load. Answered by `ready` or `refused`. */
   | { type: 'load'; options: unknown }
   /** Begins an utterance. Audio may follow at once; it is acknowledged as it is consumed. */
-  | { type: 'begin'; call: number; startSample: number }
+  | { type: 'begin'; call: number; startSample: number; language: string }
   | { type: 'audio'; call: number; samples: Int16Array }
   /** No more audio. Answered by the last pieces and `done`. */
   | { type: 'end'; call: number }

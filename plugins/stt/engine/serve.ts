@@ -4,23 +4,27 @@
  */
 import type { FromChild, Piece, ToChild } from './messages.ts';
 
-/** A loaded engine. Its calls block; that is why it lives in a process of its own. */
+/** A loaded engine. Its calls may block; that is why it lives in a process of its own. */
 export interface Recogniser {
-  /** Begins an utterance, or answers null while all its decoders are taken. */
-  begin(startSample: number, emit: (piece: Piece) => void): Decoding | null;
+  /**
+   * Begins an utterance, or answers null while all its decoders are taken.
+   * @param language ISO 639-1, or `multi`
+   */
+  begin(startSample: number, emit: (piece: Piece) => void, language: string): Decoding | null;
 }
 
 export interface Decoding {
   feed(samples: Int16Array): void;
   /** Emits what is left. */
-  finish(): void;
-  /** Gives the decoder back; called once, after `finish` or in its stead. */
+  finish(): void | Promise<void>;
+  /** Gives the decoder back; called once: after `finish`, before it has come to its end, or in its stead. */
   release(): void;
 }
 
 /** One utterance: what has arrived for it and what works on it. */
 interface Call {
   startSample: number;
+  language: string;
   /** Waits for a free decoder; bounded by the sender, which stops when too much is unacknowledged. */
   waiting: Int16Array[];
   ended: boolean;
@@ -31,7 +35,7 @@ interface Call {
  * Serves the parent process until it goes away.
  * @param load loads the engine; a throw refuses the service, with its message
  */
-export function serve(load: (options: unknown) => Recogniser): void {
+export function serve(load: (options: unknown) => Recogniser | Promise<Recogniser>): void {
   const calls = new Map<number, Call>();
   let recogniser: Recogniser | null = null;
 
@@ -42,12 +46,12 @@ export function serve(load: (options: unknown) => Recogniser): void {
   function receive(message: ToChild): void {
     if (message.type === 'load') start(message.options);
     else if (message.type === 'ping') send({ type: 'pong' });
-    else if (message.type === 'begin') begin(message.call, message.startSample);
+    else if (message.type === 'begin') begin(message);
     else advance(message);
   }
 
-  function begin(id: number, startSample: number): void {
-    const call = { startSample, waiting: [], ended: false, decoding: null };
+  function begin({ call: id, startSample, language }: Extract<ToChild, { type: 'begin' }>): void {
+    const call = { startSample, language, waiting: [], ended: false, decoding: null };
     calls.set(id, call);
     work(id, call);
   }
@@ -62,35 +66,34 @@ export function serve(load: (options: unknown) => Recogniser): void {
     else work(message.call, call);
   }
 
-  function start(options: unknown): void {
+  async function start(options: unknown): Promise<void> {
     try {
-      recogniser = load(options);
+      recogniser = await load(options);
       send({ type: 'ready' });
     } catch (error) {
       send({ type: 'refused', message: messageOf(error) });
     }
   }
 
-  function work(id: number, call: Call): void {
+  async function work(id: number, call: Call): Promise<void> {
     try {
-      call.decoding ??= recogniser?.begin(call.startSample, piece => emit(id, piece)) ?? null;
+      call.decoding ??= begun(id, call);
       if (call.decoding === null) return;
-      consume(id, call, call.decoding);
+      for (const samples of call.waiting.splice(0)) {
+        call.decoding.feed(samples);
+        send({ type: 'consumed', call: id, samples: samples.length });
+      }
+      if (!call.ended) return;
+      await call.decoding.finish();
+      if (calls.has(id)) send({ type: 'done', call: id });
     } catch (error) {
-      send({ type: 'failed', call: id, message: messageOf(error) });
-      finish(id, call);
+      if (calls.has(id)) send({ type: 'failed', call: id, message: messageOf(error) });
     }
+    finish(id, call);
   }
 
-  function consume(id: number, call: Call, decoding: Decoding): void {
-    for (const samples of call.waiting.splice(0)) {
-      decoding.feed(samples);
-      send({ type: 'consumed', call: id, samples: samples.length });
-    }
-    if (!call.ended) return;
-    decoding.finish();
-    send({ type: 'done', call: id });
-    finish(id, call);
+  function begun(id: number, { startSample, language }: Call): Decoding | null {
+    return recogniser?.begin(startSample, piece => emit(id, piece), language) ?? null;
   }
 
   function emit(call: number, piece: Piece): void {
@@ -99,8 +102,7 @@ export function serve(load: (options: unknown) => Recogniser): void {
 
   /** Frees the decoder for the one that has waited longest. */
   function finish(id: number, call: Call): void {
-    calls.delete(id);
-    if (call.decoding === null) return;
+    if (!calls.delete(id) || call.decoding === null) return;
     call.decoding.release();
     for (const [nextId, next] of calls) {
       if (next.decoding !== null) continue;

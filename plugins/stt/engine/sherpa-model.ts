@@ -1,10 +1,8 @@
 /** Which files make a sherpa-onnx model, and whether they are what they should be. */
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { z } from 'zod';
 import type { PluginContext } from '../../../core/plugin.ts';
+import { type KnownFile, problemOf } from './model-file.ts';
 
 /** Kinds of streaming models, and the files that each is made of. */
 export const MODEL_KINDS = {
@@ -29,26 +27,6 @@ export interface KnownModel {
   kind: ModelKind;
   languages: string[];
   files: Partial<Record<ModelFile, KnownFile>>;
-}
-
-interface KnownFile {
-  name: string;
-  url?: string;
-  /** Bytes; absent where only the checksum is known. */
-  size?: number;
-  /** Absent: its operator vouches for it. */
-  sha256?: string;
-}
-
-const CATALOGUE = new URL('../../../config/models.json', import.meta.url);
-
-interface Catalogue {
-  default: string;
-  models: Record<string, KnownModel>;
-}
-
-export async function readCatalogue(): Promise<Catalogue> {
-  return JSON.parse(await readFile(CATALOGUE, 'utf8'));
 }
 
 /** Options of a model that the catalogue does not know. */
@@ -105,15 +83,4 @@ export async function checkModel(
   function refuse(what: string): Error {
     return error('config_error', `sherpa-onnx: ${what}; ${remedy}`);
   }
-}
-
-async function problemOf(path: string, { size, sha256 }: KnownFile): Promise<string | null> {
-  const found = await stat(path).catch(() => null);
-  if (found === null) return 'is missing';
-  if (size !== undefined && found.size !== size) return `has ${found.size} bytes instead of ${size}`;
-  if (sha256 === undefined) return null;
-  const hash = createHash('sha256');
-  for await (const chunk of createReadStream(path)) hash.update(chunk);
-  const digest = hash.digest('hex');
-  return digest === sha256 ? null : `has the SHA-256 ${digest} instead of ${sha256}`;
 }

@@ -51,7 +51,7 @@ function readSegment(value: unknown): Answer['segments'] {
 }
 
 /** Its words, on one line. */
-function heard(text: string): string {
+export function heard(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
   return NOTHING.test(line) ? '' : line;
 }

@@ -63,14 +63,22 @@ export function contextOf(clock: Clock = realClock) {
 }
 
 /** Sets a recogniser up as core does: options parsed, undone when setup throws. */
-export async function run<Options>(plugin: Plugin<Options>, options: unknown = {}): Promise<Running> {
+export async function run<Options>(
+  plugin: Plugin<Options>,
+  options: unknown = {},
+  dataDir?: string,
+): Promise<Running> {
   const { context, failed, logged, stop } = contextOf();
-  const dataDir = await mkdtemp(join(tmpdir(), 'earshot-stt-'));
-  context.onStop(() => rm(dataDir, { recursive: true }));
+  const ownDir = await mkdtemp(join(tmpdir(), 'earshot-stt-'));
+  context.onStop(() => rm(ownDir, { recursive: true }));
   const schema = plugin.options?.(z);
   if (schema === undefined) throw new Error(`${plugin.name} has no options`);
   try {
-    const { stt } = await plugin.setup({ ...context, dataDir, options: schema.parse(options) });
+    const { stt } = await plugin.setup({
+      ...context,
+      dataDir: dataDir ?? ownDir,
+      options: schema.parse(options),
+    });
     if (stt === undefined) throw new Error(`${plugin.name} recognises no speech`);
     return { stt, failed, logged, stop };
   } catch (error) {

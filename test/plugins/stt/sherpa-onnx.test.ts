@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { growingUtterance, sttChecks } from '../../../core/conformance/stt.ts';
-import { MODEL_KINDS, readCatalogue } from '../../../plugins/stt/engine/sherpa-model.ts';
+import { readCatalogue } from '../../../plugins/stt/engine/model-file.ts';
+import { type KnownModel, MODEL_KINDS } from '../../../plugins/stt/engine/sherpa-model.ts';
 import sherpaOnnx from '../../../plugins/stt/sherpa-onnx.ts';
 import { crash, run } from './context.ts';
 import { SAMPLE_RATE, sounds, writeToneModel } from './tone-model.ts';
@@ -112,8 +113,8 @@ test('a broken model that nobody checked ends its own process and not ours', asy
   });
 });
 
-test('every model of the catalogue is complete', async t => {
-  const catalogue = await readCatalogue();
+test('every model of the catalogue for sherpa-onnx is complete', async t => {
+  const catalogue = await readCatalogue<KnownModel>('sherpa-onnx');
   t.true(Object.hasOwn(catalogue.models, catalogue.default));
   for (const [name, model] of Object.entries(catalogue.models)) {
     t.deepEqual(Object.keys(model.files), [...MODEL_KINDS[model.kind]], name);

@@ -1,0 +1,45 @@
+/** The catalogue of models, and whether a file is what it should be. */
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+
+export interface KnownFile {
+  name: string;
+  url?: string;
+  /** Bytes; absent where only the checksum is known. */
+  size?: number;
+  /** Absent: its operator vouches for it. */
+  sha256?: string;
+}
+
+const CATALOGUE = new URL('../../../config/models.json', import.meta.url);
+
+interface Catalogue<Model> {
+  default: string;
+  models: Record<string, Model>;
+}
+
+/** What config/models.json has for this plugin. */
+export async function readCatalogue<Model>(plugin: string): Promise<Catalogue<Model>> {
+  const { defaults, models } = JSON.parse(await readFile(CATALOGUE, 'utf8'));
+  const all = Object.entries<Model & { plugin: string }>(models);
+  return {
+    default: defaults[plugin],
+    models: Object.fromEntries(all.filter(([, each]) => each.plugin === plugin)),
+  };
+}
+
+/** What is wrong with a file, in words, or null. */
+export async function problemOf(
+  path: string,
+  { size, sha256 }: Omit<KnownFile, 'name'>,
+): Promise<string | null> {
+  const found = await stat(path).catch(() => null);
+  if (found === null) return 'is missing';
+  if (size !== undefined && found.size !== size) return `has ${found.size} bytes instead of ${size}`;
+  if (sha256 === undefined) return null;
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(path)) hash.update(chunk);
+  const digest = hash.digest('hex');
+  return digest === sha256 ? null : `has the SHA-256 ${digest} instead of ${sha256}`;
+}
