@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 /**
  * Makes Earshot ready to run: the packages of a checkout, and a speech recogniser for this machine. Run before start,
- * demo and test of a checkout; says nothing then when there is nothing to do. Plain JavaScript for any Node from 18 on, without packages: it is
- * what installs them. Standard output belongs to the command that follows, so all of it goes to standard error.
+ * demo and test of a checkout; says nothing then when there is nothing to do. Plain JavaScript for any Node from 18 on,
+ * without packages: it is what installs them. Standard output belongs to the command that follows, so all of it goes to
+ * standard error.
  *
  *   node config/setup.mjs                                  packages, then a recogniser
  *   node config/setup.mjs --recogniser                     a recogniser alone: `earshot setup`

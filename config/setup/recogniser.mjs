@@ -57,9 +57,8 @@ async function fetched(model, { notes, now, say }) {
   } catch (error) {
     if (!error.resumable) remember(note, now);
     const next = error.resumable ? 'The next start goes on from there' : 'The next try is in a day';
-    say(
-      `The speech model could not be fetched: ${error.message}. ${next}, or by hand: ${fetchCommand(model)}`,
-    );
+    const again = notes ? `${next}, or by hand` : 'Once more';
+    say(`The speech model could not be fetched: ${error.message}. ${again}: ${fetchCommand(model)}`);
     return false;
   }
 }
@@ -99,7 +98,7 @@ async function installed(pocketsphinx, { env, notes, now, say }) {
     problem = 'its files are not where they are configured';
   if (problem !== null) {
     remember(note, now);
-    say(`pocketsphinx could not be installed: ${problem}. The next try is in a day`);
+    say(`pocketsphinx could not be installed: ${problem}${notes ? '. The next try is in a day' : ''}`);
     return false;
   }
   forget(note);

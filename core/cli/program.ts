@@ -7,6 +7,7 @@ import { addDemo } from './demo.ts';
 import { addMove } from './move.ts';
 import { addPluginCheck } from './plugin-check.ts';
 import { addServe } from './serve.ts';
+import { addSetup } from './setup.ts';
 import { addStatus } from './status.ts';
 import { addStream } from './stream.ts';
 
@@ -42,6 +43,7 @@ function createProgram(): Command {
     .exitOverride()
     .addHelpText('after', '\nExample: earshot serve');
   addServe(program);
+  addSetup(program);
   addBridge(program);
   addDemo(program);
   addStream(program);

@@ -203,7 +203,7 @@ test('says what the server answered, and how to try by hand', async t => {
   const { setup } = await checkout(t, origin);
   const { code, said } = await setup();
   t.is(code, 0);
-  t.regex(said, /model\.onnx answered with 404.*node config\/setup\.mjs --fetch test-model --into \//);
+  t.regex(said, /model\.onnx answered with 404.*npx earshot setup --fetch test-model --into \//);
 });
 
 test('starts without a model where nothing answers', async t => {
@@ -211,7 +211,7 @@ test('starts without a model where nothing answers', async t => {
   const { code, said } = await setup();
   t.is(code, 0);
   t.regex(said, /127\.0\.0\.1:1 cannot be reached: /);
-  t.regex(said, /No speech recogniser is ready on this machine; make one ready with: node config/);
+  t.regex(said, /No speech recogniser is ready on this machine; make one ready with: npx earshot setup/);
 });
 
 test('gives a server that takes the connection and then keeps silent three seconds', async t => {
@@ -246,6 +246,22 @@ test('leaves a pocketsphinx alone before tests and the demo, and looks for bette
   t.deepEqual(asked, []);
   t.is((await setup(env)).code, 0);
   t.is(asked.length, 2);
+});
+
+test('tries again, for whoever asks for a recogniser, what failed before, and its status tells whether there is one', async t => {
+  let isUp = false;
+  const { origin } = await serve(t, (request, response, body) =>
+    isUp ? answerWithRanges(request, response, body) : void response.writeHead(503).end(),
+  );
+  const { directory, setup } = await checkout(t, origin);
+  await rm(join(directory, 'package-lock.json')); // as where Earshot is installed as a package
+  const failed = await setup({}, ['--recogniser']);
+  t.is(failed.code, 1);
+  t.regex(failed.said, /answered with 503\. Once more: npx earshot setup --fetch test-model/);
+  isUp = true;
+  const ready = await setup({}, ['--recogniser']);
+  t.is(ready.code, 0, ready.said);
+  t.regex(ready.said, /The speech model is ready in .*\nNothing is left to make ready\n$/);
 });
 
 test('fetches for whoever asks: again what is corrupt, into any directory, and only what is known', async t => {

@@ -1,0 +1,40 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { Command } from 'commander';
+import { environment } from '../../config/load.ts';
+import { AppError } from '../errors.ts';
+import { settingsOf } from './house.ts';
+
+interface SetupOptions {
+  fetch?: string;
+  into?: string;
+}
+
+const SCRIPT = fileURLToPath(new URL('../../config/setup.mjs', import.meta.url));
+
+/** `setup`: a speech recogniser for this machine, as `npm start` of a checkout makes it ready by itself. */
+export function addSetup(program: Command): void {
+  program
+    .command('setup')
+    .description(
+      'make a speech recogniser ready on this machine, by fetching a model or, as root, with apt-get',
+    )
+    .option('--fetch <model>', 'fetch this speech model of config/models.json, and nothing else')
+    .option('--into <dir>', 'where to, instead of into the data directory')
+    .addHelpText('after', '\nExample: earshot setup')
+    .action(async ({ fetch: model, into }: SetupOptions, command: Command) => {
+      const { config, file } = settingsOf(command);
+      const args = model ? ['--fetch', model, ...(into ? ['--into', into] : [])] : ['--recogniser'];
+      const script = spawn(process.execPath, [SCRIPT, ...args], {
+        env: {
+          ...environment,
+          EARSHOT_DATA_DIR: config.dataDir,
+          ...(file ? { EARSHOT_CONFIG: file } : {}),
+        },
+        stdio: 'inherit',
+      });
+      const [status] = await once(script, 'exit');
+      if (status !== 0) throw new AppError('unavailable', 'the set-up is not complete');
+    });
+}
