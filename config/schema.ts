@@ -72,6 +72,16 @@ export const ConfigSchema = z.strictObject({
       maxConnections: z.number().int().min(1).default(1000).describe('Live sockets in all'),
     })
     .prefault({}),
+  metrics: z
+    .strictObject({
+      token: z
+        .string()
+        .min(16, 'must have 16 characters or more')
+        .optional()
+        .meta({ secret: true })
+        .describe('What GET /metrics asks for, as a bearer token; absent: it answers this machine alone'),
+    })
+    .prefault({}),
   bridge: z
     .strictObject({
       core: z

@@ -25,7 +25,8 @@ import { createServer, type HttpServer } from './http/server.ts';
 import { createJobs, type Jobs } from './jobs.ts';
 import { createRecogniser } from './listen/recogniser.ts';
 import { createListen, type Listen } from './listen/socket.ts';
-import type { Log } from './log.ts';
+import { concealSecrets, type Log } from './log.ts';
+import { createMetrics, type ListenMetrics, timedStorage } from './metrics.ts';
 import type { Clock } from './model.ts';
 import { createFinish, createGivenUp } from './pipeline/finish.ts';
 import type { Storage } from './plugin.ts';
@@ -88,6 +89,7 @@ export async function createApp({
     wanted: { stt: config.stt },
   });
   const container = root.createChildContainer();
+  concealSecrets([config.metrics.token, config.bridge.key].filter(secret => secret !== undefined));
   /** Last opened, first closed. */
   const closers: (() => Promise<void>)[] = [() => host.stop()];
   let url: string | null = null;
@@ -106,7 +108,9 @@ export async function createApp({
     if (!serving) await host.loadAll({ skip: [...BUILTIN_CHOICES, 'silero'] });
   }
 
-  function provide(storage: Storage) {
+  function provide(opened: Storage) {
+    const metrics = createMetrics({ plugins: host.status, jobs: () => opened.jobs.counts(clock.now()) });
+    const storage = timedStorage(opened, metrics);
     const identity = () => host.get('identity');
     const get = <T>(wanted: InjectionToken<T>) => container.resolve(wanted);
     const single = <T>(offered: InjectionToken<T>, make: () => T) =>
@@ -114,7 +118,7 @@ export async function createApp({
     const store = { storage, clock };
 
     single(TOKENS.events, createEvents);
-    single(TOKENS.jobs, () => createJobs({ ...store, log: log.child({ part: 'jobs' }) }));
+    single(TOKENS.jobs, () => createJobs({ ...store, metrics, log: log.child({ part: 'jobs' }) }));
     single(TOKENS.users, () => createUsers({ ...store, identity }));
     single(TOKENS.keys, () => createKeys(store));
     single(TOKENS.credentials, () =>
@@ -128,7 +132,7 @@ export async function createApp({
       }),
     );
     single(TOKENS.listen, () =>
-      makeListen(get(TOKENS.credentials), get(TOKENS.conversations), get(TOKENS.events)),
+      makeListen(get(TOKENS.credentials), get(TOKENS.conversations), get(TOKENS.events), metrics),
     );
     single(TOKENS.server, () =>
       createServer({
@@ -137,6 +141,7 @@ export async function createApp({
         credentials: get(TOKENS.credentials),
         conversations: get(TOKENS.conversations),
         listen: get(TOKENS.listen),
+        metrics: { ...metrics, token: config.metrics.token },
         config,
         health: () => ready,
       }),
@@ -146,15 +151,22 @@ export async function createApp({
     );
   }
 
-  function makeListen(credentials: Credentials, conversations: Conversations, events: EventBus): Listen {
+  function makeListen(
+    credentials: Credentials,
+    conversations: Conversations,
+    events: EventBus,
+    metrics: ListenMetrics,
+  ): Listen {
     return createListen({
       credentials,
       limits: config.listen,
+      metrics,
       clock,
       log: log.child({ part: 'listen' }),
       sessionDeps: sessionLog => ({
         conversations,
         events,
+        metrics,
         clock,
         log: sessionLog,
         vad: () => host.get('vad'),

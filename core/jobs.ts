@@ -1,5 +1,6 @@
 import { AppError, toAppError } from './errors.ts';
 import type { Log } from './log.ts';
+import type { JobMetrics } from './metrics.ts';
 import type { Clock, Job } from './model.ts';
 import type { Storage, Stores } from './plugin.ts';
 import { MAX_ATTEMPTS, retryDelayMs } from './retry.ts';
@@ -51,12 +52,14 @@ interface Parts extends Partial<JobLimits> {
   storage: Storage;
   clock: Clock;
   log: Log;
+  metrics?: JobMetrics;
   /** 0 to 1; for the spread of retries. */
   random?: () => number;
 }
 
 /** Runs the stored jobs of the kinds that have a handler; others stay for whoever has one. */
-export function createJobs({ storage, clock, log, random = Math.random, ...limits }: Parts): Jobs {
+export function createJobs(parts: Parts): Jobs {
+  const { storage, clock, log, metrics, random = Math.random, ...limits } = parts;
   const { leaseMs, maxRunning, pollMs, stopMs } = { ...LIMITS, ...limits };
   const handlers = new Map<string, { run: JobHandler; givenUp: GivenUp | undefined }>();
   const running = new Set<Promise<void>>();
@@ -118,10 +121,12 @@ export function createJobs({ storage, clock, log, random = Math.random, ...limit
     if (job.attempts > MAX_ATTEMPTS) return await giveUp(job, 'the process ended during each of its runs');
     const lease = holdLease(job, leasedUntil);
     const signal = AbortSignal.any([stopping.signal, lease.lost]);
+    const beganAt = metrics?.now() ?? 0;
     const finish = await (async () => handler.run(job, signal))().then(
       result => () => conclude(job, result),
       error => () => fail(job, error),
     );
+    metrics?.took(job.kind, metrics.now() - beganAt);
     await lease.release();
     if (abandoned) return; // too late: the storage may be closed
     if (lease.lost.aborted)
@@ -164,17 +169,18 @@ export function createJobs({ storage, clock, log, random = Math.random, ...limit
   async function conclude(job: Job, result: JobResult): Promise<void> {
     if (!result) {
       await storage.jobs.done(job);
-      return;
+      return metrics?.ran(job.kind, 'done');
     }
     if ('again' in result) {
       await storage.jobs.retryAt(job, result.again, null);
-      return;
+      return metrics?.ran(job.kind, 'again');
     }
     try {
       await storage.transaction(`job ${job.kind}`, async tx => {
         if (!(await tx.jobs.done(job))) throw new AppError('conflict', `The job ${job.kind} was taken over`);
         await result.commit(tx);
       });
+      metrics?.ran(job.kind, 'done');
     } catch (error) {
       await fail(job, error);
     }
@@ -185,6 +191,7 @@ export function createJobs({ storage, clock, log, random = Math.random, ...limit
       await storage.jobs.retryAt(job, clock.now(), null); // interrupted, not failed: the next start takes it up
       return;
     }
+    metrics?.ran(job.kind, 'failed');
     const { message, retryAfter } = toAppError(thrown);
     const delayMs = retryDelayMs(job.attempts, random(), retryAfter);
     if (delayMs === null) return await giveUp(job, message, thrown);
@@ -199,6 +206,7 @@ export function createJobs({ storage, clock, log, random = Math.random, ...limit
     log.error({ err: thrown, kind: job.kind, job: job.id, attempt: job.attempts, reason }, 'job given up');
     await handlers.get(job.kind)?.givenUp?.(job);
     await storage.jobs.dead(job, reason);
+    metrics?.ran(job.kind, 'dead');
   }
 
   function poke(): void {

@@ -5,7 +5,10 @@ import { AppError } from './errors.ts';
 export type Log = Logger;
 
 /** What may never be printed, wherever it stands in a logged object. */
-const REDACT = redactionOf(['key', 'token', 'secret', 'password', 'authorization', 'apiKey']);
+const REDACT = redactionOf([
+  ...['key', 'token', 'secret', 'password', 'apiKey'],
+  ...['authorization', 'Authorization', 'cookie', 'Cookie'],
+]);
 const CENSOR = '[redacted]';
 /** Shorter texts would blot out words of their own. */
 const MIN_SECRET_CHARACTERS = 6;
@@ -16,11 +19,20 @@ function redactionOf(names: readonly string[]): string[] {
 
 /** Texts that no line of this process may show, as they stand in JSON. */
 const secrets = new Set<string>();
+/** Credentials by their look, wherever they come from: API keys, ID tokens, the values of headers. */
+const CREDENTIALS = /\bomi_dev_[\w-]+|\beyJ[\w-]+\.[\w-]+\.[\w-]*|(?<=\bBearer +)[\w.~+/=-]{16,}/gi;
 
 function conceal(line: string): string {
-  let clean = line;
+  let clean = line.replace(CREDENTIALS, CENSOR);
   for (const secret of secrets) clean = clean.replaceAll(secret, CENSOR);
   return clean;
+}
+
+/** From now on no logger of this process prints these texts, not even inside a message or an error. */
+export function concealSecrets(texts: readonly string[]): void {
+  for (const text of texts) {
+    if (text.length >= MIN_SECRET_CHARACTERS) secrets.add(JSON.stringify(text).slice(1, -1));
+  }
 }
 
 /**
@@ -32,9 +44,7 @@ export function createLogWithSecrets(
   bindings: Record<string, unknown>,
   hidden: readonly { key: string; text: string }[],
 ): Log {
-  for (const { text } of hidden) {
-    if (text.length >= MIN_SECRET_CHARACTERS) secrets.add(JSON.stringify(text).slice(1, -1));
-  }
+  concealSecrets(hidden.map(({ text }) => text));
   const paths = [...REDACT, ...redactionOf(hidden.map(({ key }) => key))];
   return log.child(bindings, { redact: { paths, censor: CENSOR } });
 }

@@ -18,7 +18,7 @@ interface Rule {
 }
 
 const CONTRACTS = ['core/model.ts', 'core/plugin.ts', 'bridge/driver.ts'];
-const COMMON = ['core/{errors,log,events,jobs,retry}.ts'];
+const COMMON = ['core/{errors,log,events,jobs,metrics,retry}.ts'];
 const CONTROL = ['core/{control,status,unix-socket,version}.ts'];
 const CONFIG = ['config/{load,schema}.ts'];
 
@@ -113,6 +113,7 @@ const OWNED_PACKAGES: { pattern: RegExp; owners: string[] }[] = [
   { pattern: /^(knex|objection|better-sqlite3|pg)(\/.*)?$/, owners: ['plugins/storage/**'] },
   { pattern: /(noble|bluetooth-hci-socket)/, owners: ['bridge/radio.ts'] },
   { pattern: /^(tsyringe|reflect-metadata)$/, owners: ['core/app.ts'] },
+  { pattern: /^prom-client$/, owners: ['core/metrics.ts'] },
   { pattern: /^(node:)?process$/, owners: [] }, // it would hide process.env and process.exit
 ];
 

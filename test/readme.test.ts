@@ -52,7 +52,7 @@ test('everything that the README links to is there', t => {
 
 test('every setting that the README names exists', t => {
   const known = keysOf(ConfigSchema).map(({ path }) => path.join('.'));
-  const named = [...readme.matchAll(/`((?:listen|bridge|log)\.\w+)`/g)].map(([, name = '']) => name);
+  const named = [...readme.matchAll(/`((?:listen|bridge|log|metrics)\.\w+)`/g)].map(([, name = '']) => name);
   t.true(named.length >= 8);
   for (const name of named) t.true(known.includes(name), name);
 });

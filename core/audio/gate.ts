@@ -29,6 +29,8 @@ export interface Gate {
   readonly silentThrough: number;
   /** Whether an utterance is open. */
   readonly speaking: boolean;
+  /** Position after the last speech that it heard. */
+  readonly lastSpeech: number;
   /** Ends the open utterance, and closes the detector. */
   close(): void;
 }
@@ -254,6 +256,9 @@ export function createGate(setup: GateSetup): Gate {
     },
     get speaking() {
       return utterance !== null;
+    },
+    get lastSpeech() {
+      return lastSpeech;
     },
   };
 }

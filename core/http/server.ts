@@ -8,6 +8,7 @@ import type { Credentials } from '../domain/credentials.ts';
 import { MAX_MESSAGE_BYTES } from '../listen/protocol.ts';
 import type { Listen } from '../listen/socket.ts';
 import type { Log } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
 import type { Clock } from '../model.ts';
 import { permitted } from './auth.ts';
 import { type Failure, plainFailure, refuseGarbage, SECURITY_HEADERS, toFailure } from './failure.ts';
@@ -20,6 +21,7 @@ import { docsFile, docsRoute } from './routes/docs.ts';
 import { folderRoutes } from './routes/folders.ts';
 import { healthRoute } from './routes/health.ts';
 import { importRoutes } from './routes/imports.ts';
+import { measureRequests, metricsRoute } from './routes/metrics.ts';
 import { createUpgrade, pathOf } from './upgrade.ts';
 
 const HEADERS_MS = 10_000;
@@ -37,6 +39,8 @@ interface ServerOptions {
   conversations: Conversations;
   /** The live side. A socket is paused when handed over; `accept` resumes it once it listens. */
   listen: Pick<Listen, 'paths' | 'authorize' | 'accept'>;
+  /** Absent: nothing is measured. */
+  metrics?: Metrics & { token: string | undefined };
   config: Pick<Config, 'listen'>;
   /** Is everything up? */
   health(): boolean;
@@ -58,6 +62,7 @@ export function createServer(options: ServerOptions): HttpServer {
 
   const koa = new Koa();
   koa.on('error', error => log.debug({ err: error }, 'connection lost while answering'));
+  if (options.metrics) koa.use(measureRequests(options.metrics));
   koa.use(decorate(() => closing));
   koa.use(answerFailures(failureOf));
   koa.use(refuseLargeBodies);
@@ -76,6 +81,7 @@ export function createServer(options: ServerOptions): HttpServer {
   const router = routerOf(routes, options.credentials);
   for (const { path, serve } of open) router.get(path, serve);
   router.get('/docs/:file', docsFile);
+  if (options.metrics) router.get('/metrics', metricsRoute(options.metrics, options.metrics.token));
   koa.use(router.routes());
   koa.use(router.allowedMethods());
 

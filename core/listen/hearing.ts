@@ -2,9 +2,11 @@ import { createDecoder } from '../audio/codecs.ts';
 import { createGate } from '../audio/gate.ts';
 import { SAMPLE_RATE } from '../audio/pcm.ts';
 import type { GrowingUtterance } from '../audio/utterance.ts';
+import type { ListenMetrics } from '../metrics.ts';
 import type { StreamProgress } from '../model.ts';
 import type { VadProvider } from '../plugin.ts';
 import { cutBy } from './cut.ts';
+import { meteredDecoder, meteredDetector } from './meters.ts';
 import type { Connection } from './parameters.ts';
 import { createTimeline } from './timeline.ts';
 
@@ -13,6 +15,8 @@ export interface Pending {
   utterance: GrowingUtterance;
   /** Sample up to which its text is stored. */
   committed: number;
+  /** When its last speech came, and when it had ended: on the clock of the metrics. Null while it grows. */
+  ended: { spokenAt: number; at: number } | null;
 }
 
 /** One connection's way from messages to speech: decode, place in time, gate. */
@@ -46,6 +50,7 @@ interface HearingOptions {
   stored: StreamProgress & { anchorAt: number | null };
   vad: VadProvider;
   now(): number;
+  metrics: ListenMetrics;
   maxQueuedBytes: number;
   signal: AbortSignal;
   onUtterance(entry: Pending): void;
@@ -58,14 +63,16 @@ interface HearingOptions {
 const SAMPLES_PER_MS = SAMPLE_RATE / 1000;
 
 export async function createHearing(options: HearingOptions): Promise<Hearing> {
-  const { connection, stored, signal } = options;
+  const { connection, stored, signal, metrics } = options;
   const timeline = createTimeline(stored, connection.from);
   const startSample = timeline.position;
-  const detector = options.vad.open();
-  const decoder = await createDecoder(connection.format).catch(error => {
+  const total = metrics.streams(connection.format.codec);
+  const detector = meteredDetector(options.vad.open(), total, metrics.now);
+  const bareDecoder = await createDecoder(connection.format).catch(error => {
     detector.close();
     throw error;
   });
+  const decoder = meteredDecoder(bareDecoder, total, metrics.now);
   const pending: Pending[] = [];
   const counts = { messages: 0, held: 0, badFrames: 0 };
   const timeoutSamples = connection.timeoutMs * SAMPLES_PER_MS;
@@ -76,6 +83,10 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
   let judging = false;
   let anchorAt = stored.anchorAt;
   let roomFreed = Promise.withResolvers<void>();
+  /** When the message came that is being judged, and the one with the last speech up to `heardSample`. */
+  let arrivedAt = metrics.now();
+  let spokenAt = arrivedAt;
+  let heardSample = stored.through;
   signal.addEventListener('abort', () => roomFreed.resolve());
 
   const gate = createGate({
@@ -84,14 +95,19 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
     channel: 0,
     startSample: stored.through,
     onUtterance(utterance) {
-      const entry = { utterance, committed: utterance.startSample };
+      const entry: Pending = { utterance, committed: utterance.startSample, ended: null };
       pending.push(entry);
+      void utterance.ended.then(() => {
+        noteSpeech();
+        entry.ended = { spokenAt, at: metrics.now() };
+      });
       quietFrom = gate.position;
       options.onUtterance(entry);
     },
   });
 
   async function take(bytes: Uint8Array) {
+    arrivedAt = metrics.now();
     counts.messages += 1;
     audioCame = true;
     if (!timeline.accept()) {
@@ -121,9 +137,18 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
     noticeSilence();
     const known = gate.position - start;
     if (known >= pcm.length) return;
+    const beganAt = metrics.now();
     await unlessEnded(gate.push(pcm.subarray(known)));
+    total.gateMs += metrics.now() - beganAt;
+    noteSpeech();
     if (gate.speaking) quietFrom = gate.position;
     noticeSilence();
+  }
+
+  function noteSpeech() {
+    if (gate.lastSpeech === heardSample) return;
+    heardSample = gate.lastSpeech;
+    spokenAt = arrivedAt;
   }
 
   /** A detector that hangs does not hold up the end of its connection. */
@@ -150,6 +175,8 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
     }
   }
   const heldBytes = () => pending.reduce((sum, entry) => sum + entry.utterance.bytes, 0);
+  const unwatch = metrics.watch('speech', heldBytes);
+  total.open += 1;
 
   return {
     take,
@@ -176,6 +203,8 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
     },
     counts,
     close() {
+      unwatch();
+      total.open -= 1;
       gate.close();
       decoder.close();
     },

@@ -1,4 +1,5 @@
 import type { RawData, WebSocket } from 'ws';
+import type { ListenMetrics } from '../metrics.ts';
 import { KEEP_ALIVE_BYTES } from './protocol.ts';
 import { createQueue } from './queue.ts';
 
@@ -18,13 +19,19 @@ export interface Inbox extends AsyncIterable<Message | 'quiet'> {
   clear(): void;
 }
 
+interface InboxOptions {
+  /** While more wait, the socket is paused, so that the peer feels it through TCP. */
+  maxBytes: number;
+  metrics: Pick<ListenMetrics, 'watch'>;
+  onMessage(): void;
+}
+
 /** What one waiting message costs besides its bytes. */
 const OVERHEAD_BYTES = 128;
 /** A client that sends nothing for so long has paused: what it said before is not waiting for more. */
 const QUIET_MS = 2000;
 
-/** While more than `maxBytes` wait, the socket is paused, so that the peer feels it through TCP. */
-export function createInbox(socket: WebSocket, maxBytes: number, onMessage: () => void): Inbox {
+export function createInbox(socket: WebSocket, { maxBytes, metrics, onMessage }: InboxOptions): Inbox {
   const queue = createQueue<Message | 'quiet'>();
   let waitingBytes = 0;
 
@@ -33,9 +40,11 @@ export function createInbox(socket: WebSocket, maxBytes: number, onMessage: () =
     if (waitingBytes > maxBytes) socket.pause();
     else if (socket.isPaused && waitingBytes < maxBytes / 2) socket.resume();
   };
+  const unwatch = metrics.watch('messages', () => waitingBytes);
   let pause: NodeJS.Timeout | undefined; // runs from the first audio on
   socket.on('close', () => {
     clearTimeout(pause);
+    unwatch();
     queue.end();
   });
   socket.on('message', (data: RawData, binary: boolean) => {

@@ -1,6 +1,7 @@
 import type { Conversations } from '../domain/conversations.ts';
 import type { EventBus } from '../events.ts';
 import type { Log } from '../log.ts';
+import type { ListenMetrics } from '../metrics.ts';
 import type { Clock } from '../model.ts';
 import type { VadProvider } from '../plugin.ts';
 import { cutBy } from './cut.ts';
@@ -18,6 +19,7 @@ import { createTranscriber } from './transcriber.ts';
 export interface SessionDeps {
   conversations: Conversations;
   events: EventBus;
+  metrics: ListenMetrics;
   vad(): VadProvider;
   recogniser(connection: Connection, signal: AbortSignal, events: RecogniserEvents): Recogniser;
   clock: Clock;
@@ -91,7 +93,7 @@ async function greet(connection: Connection, send: Send, conversations: Conversa
 /** Everything that has a part in this connection, joined by the tasks; nothing runs yet. */
 async function openParts(
   given: Opened & { connection: Connection; send: Send; signal: AbortSignal },
-  { conversations, events, clock, log, ...deps }: SessionDeps,
+  { conversations, events, metrics, clock, log, ...deps }: SessionDeps,
 ) {
   const { connection, conversation, stream, send, signal } = given;
   const tasks = createTasks();
@@ -100,6 +102,7 @@ async function openParts(
     stored: stream,
     vad: deps.vad(),
     now: () => clock.now(),
+    metrics,
     maxQueuedBytes: deps.maxQueuedBytes,
     signal,
     onUtterance: tasks.utterance,
@@ -107,13 +110,17 @@ async function openParts(
     onAnchor: at => conversations.anchor(connection.userId, stream.id, at),
   });
   const recogniser = deps.recogniser(connection, signal, {
-    onLost: error => send({ type: 'service_status', status: 'stt_initiating', reason: error.code }),
+    onLost(error) {
+      metrics.lost();
+      send({ type: 'service_status', status: 'stt_initiating', reason: error.code });
+    },
     onBack: provider => send({ type: 'service_status', status: 'ready', provider }),
   });
   const streamId = stream.id;
   const thread = createThread({
     conversations,
     events,
+    metrics,
     connection,
     streamId,
     first: conversation,
@@ -127,7 +134,7 @@ async function openParts(
   const suggestions = createSuggestions({ hearing, progress, readyAt: clock.now() });
   const shared = { connection, hearing, thread, progress, send, signal };
   const intake = createIntake({ ...shared, suggestions, tasks });
-  const transcriber = createTranscriber({ ...shared, recogniser, log });
+  const transcriber = createTranscriber({ ...shared, recogniser, metrics, log });
   return { hearing, intake, recogniser, tasks, thread, transcriber };
 }
 

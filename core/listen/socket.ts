@@ -3,6 +3,7 @@ import type { WebSocket } from 'ws';
 import { type Credentials, type Principal, requireScope } from '../domain/credentials.ts';
 import { AppError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import type { ListenMetrics } from '../metrics.ts';
 import type { Clock } from '../model.ts';
 import { createInbox, type Inbox } from './inbox.ts';
 import { parseConnection, queryOf, Refusal } from './parameters.ts';
@@ -33,6 +34,7 @@ export interface Listen {
 interface ListenOptions {
   credentials: Credentials;
   limits: ListenLimits;
+  metrics: ListenMetrics;
   clock: Clock;
   log: Log;
   /** Everything a session needs, asked for each one: a plugin may have been started again. */
@@ -98,8 +100,12 @@ export function createListen(options: ListenOptions): Listen {
     const id = connections;
     const socketLog = log.child({ connection: id });
     let lastInboundAt = clock.now();
-    const inbox = createInbox(socket, limits.maxQueuedBytes, () => {
-      lastInboundAt = clock.now();
+    const inbox = createInbox(socket, {
+      maxBytes: limits.maxQueuedBytes,
+      metrics: options.metrics,
+      onMessage() {
+        lastInboundAt = clock.now();
+      },
     });
     socket.on('error', error => socketLog.info({ err: error }, 'socket error'));
     const stopWatching = watchPulse(socket, () => clock.now() - lastInboundAt);

@@ -1,6 +1,7 @@
 import type { Conversations, Piece } from '../domain/conversations.ts';
 import { AppError } from '../errors.ts';
 import type { EventBus, Events } from '../events.ts';
+import type { ListenMetrics } from '../metrics.ts';
 import type { Conversation, Segment, StreamProgress } from '../model.ts';
 import type { Connection } from './parameters.ts';
 import type { ServerEvent, WireSegment } from './protocol.ts';
@@ -23,6 +24,7 @@ export interface Thread {
 interface ThreadOptions {
   conversations: Conversations;
   events: EventBus;
+  metrics: Pick<ListenMetrics, 'segments'>;
   connection: Connection;
   streamId: string;
   first: Conversation;
@@ -77,7 +79,9 @@ export function createThread(options: ThreadOptions): Thread {
         startedAt: options.timeOf(beganAtSample),
         pieces,
       });
-      if (segments.length > 0) send(segments.map(toWire));
+      if (segments.length === 0) return;
+      send(segments.map(toWire));
+      options.metrics.segments(segments.length);
     } catch (error) {
       if (!(error instanceof AppError && error.code === 'conflict')) throw error;
       // It ended while this piece was on its way: the piece opens the next one.

@@ -1,6 +1,8 @@
 import { outcomeOf, toAppError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import type { ListenMetrics } from '../metrics.ts';
 import type { Hearing, Pending } from './hearing.ts';
+import { meterUtterance } from './meters.ts';
 import { type Connection, Refusal } from './parameters.ts';
 import type { Progress } from './progress.ts';
 import { CLOSE } from './protocol.ts';
@@ -20,13 +22,14 @@ interface TranscriberOptions {
   recogniser: Recogniser;
   thread: Thread;
   progress: Progress;
+  metrics: ListenMetrics;
   send: Send;
   signal: AbortSignal;
   log: Log;
 }
 
 export function createTranscriber(options: TranscriberOptions): Transcriber {
-  const { connection, hearing, recogniser, thread, progress, send, signal, log } = options;
+  const { connection, hearing, recogniser, thread, progress, metrics, send, signal, log } = options;
 
   async function getReady() {
     if (connection.customStt) return send({ type: 'service_status', status: 'ready', status_text: 'Ready' });
@@ -39,9 +42,11 @@ export function createTranscriber(options: TranscriberOptions): Transcriber {
 
   async function transcribe(entry: Pending) {
     const { utterance } = entry;
+    const meter = meterUtterance(metrics, entry);
     await thread.ensure(utterance.startSample);
     await thread.touch();
     for await (const { piece, provider } of heard(utterance)) {
+      const heardAt = metrics.now();
       entry.committed = piece.endSample;
       const startAt = hearing.timeOf(piece.startSample);
       const endAt = hearing.timeOf(piece.endSample);
@@ -50,8 +55,10 @@ export function createTranscriber(options: TranscriberOptions): Transcriber {
         [{ text: piece.text, startAt, endAt, speaker, sttProvider: provider }],
         utterance.startSample,
       );
+      meter.sent(provider, heardAt);
       utterance.release(piece.endSample);
     }
+    meter.done();
     hearing.settle(entry);
     await progress.store();
   }

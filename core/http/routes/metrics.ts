@@ -1,0 +1,63 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { BlockList, isIPv6 } from 'node:net';
+import type { Middleware } from 'koa';
+import { AppError } from '../../errors.ts';
+import type { HttpMetrics, Metrics } from '../../metrics.ts';
+
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet('127.0.0.0', 8);
+LOOPBACK.addAddress('::1', 'ipv6');
+/** Another name that leads here is how a web page would ask through its reader's browser. */
+const OWN_NAME = /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/i;
+/** With any of these somebody else asks, through a proxy. */
+const OF_PROXIES = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
+
+/** For Prometheus. They tell when people speak: without a token of their own they stay on this machine. */
+export function metricsRoute(
+  metrics: Pick<Metrics, 'text' | 'contentType'>,
+  token: string | undefined,
+): Middleware {
+  return async context => {
+    if (token === undefined) requireLocal(context.req);
+    else requireToken(context.req, token);
+    context.set('Content-Type', metrics.contentType);
+    context.body = await metrics.text();
+  };
+}
+
+/** By the route's pattern: all paths that have none are one. */
+export function measureRequests(metrics: HttpMetrics): Middleware {
+  return async (context, next) => {
+    const beganAt = metrics.now();
+    await next();
+    const { method, status } = context;
+    const route = String(context._matchedRoute ?? 'none');
+    metrics.answered({ method, route, status }, metrics.now() - beganAt);
+  };
+}
+
+function requireLocal({ socket, headers }: IncomingMessage): void {
+  const address = socket.remoteAddress ?? '';
+  const isHere = LOOPBACK.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+  const isDirect = OF_PROXIES.every(name => headers[name] === undefined);
+  if (isHere && isDirect && OWN_NAME.test(headers.host ?? '')) return;
+  throw new AppError(
+    'forbidden',
+    'Metrics are told on this machine alone, without a proxy; to read them from elsewhere set metrics.token and send it as "Authorization: Bearer <token>"',
+  );
+}
+
+function requireToken({ headers }: IncomingMessage, token: string): void {
+  const [, sent = ''] = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '') ?? [];
+  if (timingSafeEqual(digest(sent), digest(token))) return;
+  throw new AppError(
+    'unauthorized',
+    'Send the metrics.token of the configuration: "Authorization: Bearer <token>"',
+  );
+}
+
+/** Of equal length, whatever was sent. */
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

@@ -1,0 +1,62 @@
+import type { Decoder } from '../audio/codecs.ts';
+import type { ListenMetrics, StreamCounts } from '../metrics.ts';
+import type { VadSession } from '../plugin.ts';
+import type { Pending } from './hearing.ts';
+
+type Now = ListenMetrics['now'];
+
+/** The same decoder, counting what it is given and makes of it. */
+export function meteredDecoder(decoder: Decoder, total: StreamCounts, now: Now): Decoder {
+  return {
+    async decode(message) {
+      total.messages += 1;
+      total.bytes += message.length;
+      const startedAt = now();
+      const decoding = decoder.decode(message); // computes all of it, before it returns
+      total.decodeMs += now() - startedAt;
+      const decoded = await decoding;
+      total.samples += decoded.pcm.length;
+      total.badFrames += decoded.bad;
+      return decoded;
+    },
+    close: () => decoder.close(),
+  };
+}
+
+/** The same detector, timed from the question to the answer. */
+export function meteredDetector(detector: VadSession, total: StreamCounts, now: Now): VadSession {
+  return {
+    async probabilities(samples) {
+      const askedAt = now();
+      try {
+        return await detector.probabilities(samples);
+      } finally {
+        total.detectorMs += now() - askedAt;
+      }
+    },
+    reset: () => detector.reset(),
+    close: () => detector.close(),
+  };
+}
+
+/** Follows one utterance on its way to text. */
+export function meterUtterance(metrics: ListenMetrics, entry: Pending) {
+  const begunAt = metrics.now();
+  let last: { provider: string; heardAt: number; sentAt: number } | null = null;
+  return {
+    /** A piece of its text came at `heardAt`, and is stored and sent now. */
+    sent(provider: string, heardAt: number) {
+      last = { provider, heardAt, sentAt: metrics.now() };
+    },
+    done() {
+      metrics.utterance(last ? 'text' : 'empty');
+      if (!last || !entry.ended) return;
+      const { at, spokenAt } = entry.ended;
+      metrics.transcribed(last.provider, {
+        recogniserMs: Math.max(0, last.heardAt - Math.max(begunAt, at)),
+        latencyMs: Math.max(0, last.sentAt - spokenAt),
+        beyondMs: Math.max(0, last.sentAt - at),
+      });
+    },
+  };
+}

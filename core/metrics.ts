@@ -1,0 +1,225 @@
+import { performance } from 'node:perf_hooks';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { JobCount } from './model.ts';
+import type { Storage } from './plugin.ts';
+
+/**
+ * What the streams of one codec have come to since the start: plain numbers, read when someone asks. Adding to them is
+ * all that a message costs.
+ */
+export interface StreamCounts {
+  open: number;
+  messages: number;
+  bytes: number;
+  badFrames: number;
+  samples: number;
+  decodeMs: number;
+  gateMs: number;
+  detectorMs: number;
+}
+
+type Queue = 'messages' | 'speech';
+
+interface Stopwatch {
+  /** A clock that only goes forward, in ms; its zero means nothing. */
+  now(): number;
+}
+
+export interface ListenMetrics extends Stopwatch {
+  /** The same object for all streams of a codec. */
+  streams(codec: string): StreamCounts;
+  /** `bytes` is asked for what waits there, until the returned function is called. */
+  watch(queue: Queue, bytes: () => number): () => void;
+  utterance(outcome: 'text' | 'empty'): void;
+  /** A recogniser failed in an utterance, and is opened again. */
+  lost(): void;
+  /** An utterance became text, the last of which was sent just now. */
+  transcribed(provider: string, times: { recogniserMs: number; latencyMs: number; beyondMs: number }): void;
+  segments(count: number): void;
+}
+
+export interface JobMetrics extends Stopwatch {
+  ran(kind: string, outcome: 'done' | 'again' | 'failed' | 'dead'): void;
+  took(kind: string, ms: number): void;
+}
+
+export interface HttpMetrics extends Stopwatch {
+  /** @param route the pattern, not the path: there are as many as there are routes */
+  answered(request: { method: string; route: string; status: number }, ms: number): void;
+}
+
+export interface Metrics extends ListenMetrics, JobMetrics, HttpMetrics {
+  transaction(name: string, ms: number): void;
+  /** Everything, in the text format of Prometheus. */
+  text(): Promise<string>;
+  readonly contentType: string;
+}
+
+/** What is counted elsewhere, and asked for with each answer. */
+interface Sources {
+  plugins(): { name: string; state: string }[];
+  jobs(): Promise<JobCount[]>;
+}
+
+const SAMPLES_PER_SECOND = 16_000;
+const PLUGIN_STATES = ['off', 'starting', 'ready', 'degraded'];
+/** In seconds. */
+const BUCKETS = {
+  wait: [0.05, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 30],
+  work: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
+  long: [0.01, 0.1, 0.5, 1, 5, 15, 60, 300],
+};
+
+/** Sums of the streams of each codec. */
+const STREAM_SUMS: [name: string, help: string, (counts: StreamCounts) => number][] = [
+  ['messages_total', 'Binary messages with audio', ({ messages }) => messages],
+  ['received_bytes_total', 'Bytes of these messages', ({ bytes }) => bytes],
+  ['bad_frames_total', 'Frames that could not be decoded, and became silence', ({ badFrames }) => badFrames],
+  ['audio_seconds_total', 'Audio decoded', ({ samples }) => samples / SAMPLES_PER_SECOND],
+  ['decode_seconds_total', 'Time in decoders', ({ decodeMs }) => decodeMs / 1000],
+  ['gate_seconds_total', 'Time until the gate had judged, with its detector', ({ gateMs }) => gateMs / 1000],
+  ['detector_seconds_total', 'Time until the detector had answered', ({ detectorMs }) => detectorMs / 1000],
+];
+
+/** Everything that this process measures. Names, units and labels stand here; labels never tell whose, or what. */
+export function createMetrics(sources: Sources): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  const byCodec = new Map<string, StreamCounts>();
+  const queues = { messages: new Set<() => number>(), speech: new Set<() => number>() };
+  collectDefaultMetrics({ register: registry });
+
+  const counter = <L extends string>(name: string, help: string, labelNames: L[] = []) =>
+    new Counter({ name: `earshot_${name}`, help, labelNames, registers });
+  const histogram = <L extends string>(name: string, help: string, buckets: number[], labelNames: L[] = []) =>
+    new Histogram({ name: `earshot_${name}_seconds`, help, labelNames, buckets, registers });
+  /** `collect` tells all values anew with each answer. */
+  const gauge = <L extends string>(
+    name: string,
+    help: string,
+    labelNames: L[],
+    collect: (set: (labels: Record<L, string>, value: number) => void) => void | Promise<void>,
+  ) =>
+    new Gauge({
+      name: `earshot_${name}`,
+      help,
+      labelNames,
+      registers,
+      async collect() {
+        this.reset();
+        await collect((labels, value) => this.set(labels, value));
+      },
+    });
+
+  for (const [name, help, value] of STREAM_SUMS)
+    new Counter({
+      name: `earshot_stream_${name}`,
+      help,
+      labelNames: ['codec'],
+      registers,
+      collect() {
+        this.reset();
+        for (const [codec, counts] of byCodec) this.inc({ codec }, value(counts));
+      },
+    });
+  gauge('streams_open', 'Live connections whose audio is listened to', ['codec'], set => {
+    for (const [codec, { open }] of byCodec) set({ codec }, open);
+  });
+  gauge(
+    'queue_bytes',
+    'Messages that wait to be decoded, and speech that waits for its text',
+    ['queue'],
+    set => {
+      for (const [queue, asked] of Object.entries(queues))
+        set(
+          { queue },
+          [...asked].reduce((sum, bytes) => sum + bytes(), 0),
+        );
+    },
+  );
+  gauge(
+    'jobs',
+    'Stored jobs; failed: waiting for the next attempt, dead: given up',
+    ['kind', 'state'],
+    async set => {
+      for (const { kind, state, count } of await sources.jobs().catch(() => [])) set({ kind, state }, count);
+    },
+  );
+  gauge('plugin_state', '1 for the state that a plugin is in', ['plugin', 'state'], set => {
+    for (const { name, state } of sources.plugins())
+      for (const each of PLUGIN_STATES) set({ plugin: name, state: each }, Number(each === state));
+  });
+
+  const utterances = counter('utterances_total', 'Utterances that a recogniser is done with', ['outcome']);
+  const losses = counter('recogniser_losses_total', 'Recognisers that failed in an utterance');
+  const segments = counter('segments_sent_total', 'Segments sent; one that grew is sent again');
+  const recogniser = histogram(
+    'recogniser',
+    'From when a recogniser had all of an utterance to the last of its text',
+    BUCKETS.wait,
+    ['provider'],
+  );
+  const latency = histogram(
+    'segment_latency',
+    'From the arrival of the last speech of an utterance to the sending of its text',
+    BUCKETS.wait,
+  );
+  const beyond = histogram(
+    'segment_latency_beyond_hangover',
+    'The same without the silence that has to follow: from when the utterance had ended',
+    BUCKETS.wait,
+  );
+  const runs = counter('job_runs_total', 'Runs of jobs; dead: given up after the last', ['kind', 'outcome']);
+  const jobTime = histogram('job', 'Time that a run of a job took', BUCKETS.long, ['kind']);
+  const requests = histogram('http_request', 'Time until a request was answered', BUCKETS.work, [
+    'method',
+    'route',
+    'status',
+  ]);
+  const transactions = histogram('transaction', 'Time that a database transaction took', BUCKETS.work, [
+    'name',
+  ]);
+
+  return {
+    now: () => performance.now(),
+    streams(codec) {
+      const known = byCodec.get(codec);
+      if (known) return known;
+      const counts = { open: 0, messages: 0, bytes: 0, badFrames: 0, samples: 0 };
+      const fresh = { ...counts, decodeMs: 0, gateMs: 0, detectorMs: 0 };
+      byCodec.set(codec, fresh);
+      return fresh;
+    },
+    watch(queue, bytes) {
+      queues[queue].add(bytes);
+      return () => queues[queue].delete(bytes);
+    },
+    utterance: outcome => utterances.inc({ outcome }),
+    lost: () => losses.inc(),
+    transcribed(provider, { recogniserMs, latencyMs, beyondMs }) {
+      recogniser.observe({ provider }, recogniserMs / 1000);
+      latency.observe(latencyMs / 1000);
+      beyond.observe(beyondMs / 1000);
+    },
+    segments: count => segments.inc(count),
+    ran: (kind, outcome) => runs.inc({ kind, outcome }),
+    took: (kind, ms) => jobTime.observe({ kind }, ms / 1000),
+    answered: ({ method, route, status }, ms) => requests.observe({ method, route, status }, ms / 1000),
+    transaction: (name, ms) => transactions.observe({ name }, ms / 1000),
+    text: () => registry.metrics(),
+    contentType: registry.contentType,
+  };
+}
+
+/** The same storage, its transactions timed. */
+export function timedStorage(storage: Storage, metrics: Pick<Metrics, 'now' | 'transaction'>): Storage {
+  const transaction: Storage['transaction'] = async (name, work) => {
+    const beganAt = metrics.now();
+    try {
+      return await storage.transaction(name, work);
+    } finally {
+      metrics.transaction(name, metrics.now() - beganAt);
+    }
+  };
+  return Object.create(storage, { transaction: { value: transaction } });
+}
