@@ -122,6 +122,7 @@ const PluginShape = z.looseObject(
     title: z.string('must be text').trim().min(1, 'must not be empty'),
     options: callable.optional(),
     setup: callable,
+    diagnose: callable.optional(),
   },
   'must be an object',
 );

@@ -35,6 +35,27 @@ export interface Plugin<Options = never> {
   options?: (zod: typeof z) => z.ZodType<Options>;
   /** Opens what it needs and returns what it can do. Has 10 seconds; on failure everything pushed to `onStop` is undone. */
   setup(context: PluginContext<Options>): Capabilities | Promise<Capabilities>;
+  /**
+   * For `earshot doctor`: what can be told of its state without `setup`, while a server may run on the same data. It
+   * looks, and changes nothing.
+   */
+  diagnose?(context: DiagnosisContext<Options>): Promise<Diagnosis[]>;
+}
+
+export type DiagnosisContext<Options> = Pick<
+  PluginContext<Options>,
+  'options' | 'log' | 'clock' | 'signal' | 'dataDir' | 'error'
+>;
+
+/** One thing that was looked at. */
+export interface Diagnosis {
+  /** For people: `schema`. */
+  what: string;
+  /** `note`: good to know. `doubt`: it works, and may not for long. `bad`: it does not work. */
+  level: 'good' | 'note' | 'doubt' | 'bad';
+  detail: string;
+  /** The way out in one line; null where nothing is wrong. */
+  cure: string | null;
 }
 
 export interface PluginContext<Options> {

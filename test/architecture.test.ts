@@ -59,13 +59,24 @@ const RULES: Rule[] = [
     may: ['core/{plugin-*,builtin-plugins}.ts', 'core/audio/*.ts', 'config/keys.ts', ...COMMON, ...CONFIG],
     types: CONTRACTS,
   },
+  {
+    from: ['core/doctor/**'],
+    may: [
+      'core/{plugin-*,builtin-plugins}.ts',
+      'core/conformance/{speech,stt}.ts',
+      'bridge/radio.ts',
+      ...COMMON,
+      ...CONFIG,
+    ],
+    types: ['core/control.ts', ...CONTRACTS],
+  },
   { from: ['core/{app,tokens}.ts'], may: ['core/**', ...CONFIG] },
   { from: ['core/{main,serve}.ts'], may: ['core/app.ts', ...COMMON, ...CONTROL, ...CONFIG] },
   {
     from: ['core/cli/**'],
     may: [
       'core/{app,move,serve}.ts',
-      'core/audio/*.ts',
+      'core/{audio,doctor}/*.ts',
       'core/listen/protocol.ts',
       'bridge/main.ts',
       'config/load.ts',
@@ -97,7 +108,7 @@ const OWNED_WORDS: { what: string; pattern: RegExp; among?: string; owners: stri
   {
     what: 'Date.now',
     pattern: /\bDate\s*\.\s*now\b/,
-    owners: ['core/app.ts', 'core/conformance/main.ts', 'bridge/main.ts', 'config/setup.mjs'],
+    owners: ['core/{app,cli/doctor,conformance/main}.ts', 'bridge/main.ts', 'config/setup.mjs'],
   },
   {
     what: 'fetch',

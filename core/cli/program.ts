@@ -4,6 +4,7 @@ import { version } from '../version.ts';
 import { addAccountCommands } from './accounts.ts';
 import { addBridge } from './bridge.ts';
 import { addDemo } from './demo.ts';
+import { addDoctor } from './doctor.ts';
 import { addMove } from './move.ts';
 import { addPluginCheck } from './plugin-check.ts';
 import { addServe } from './serve.ts';
@@ -49,6 +50,7 @@ function createProgram(): Command {
   addStream(program);
   addAccountCommands(program);
   addStatus(program);
+  addDoctor(program);
   addPluginCheck(program);
   addMove(program);
   return program;

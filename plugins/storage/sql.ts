@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { Plugin } from '../../core/plugin.ts';
+import { diagnosePostgres, diagnoseSqlite } from './sql/diagnosis.ts';
 import { openPostgres, type PostgresOptions } from './sql/postgres.ts';
 import { openSqlite } from './sql/sqlite.ts';
 import { createStorage } from './sql/storage.ts';
@@ -65,4 +66,8 @@ export default {
     onStop(() => dialect.close());
     return { storage: await createStorage(dialect, context) };
   },
+  diagnose: ({ options, ...context }) =>
+    options.client === 'postgres'
+      ? diagnosePostgres(options, context)
+      : diagnoseSqlite(resolve(context.dataDir, options.file), context),
 } satisfies Plugin<Options>;

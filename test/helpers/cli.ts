@@ -11,9 +11,12 @@ interface Ran {
   stderr: string;
 }
 
-/** Runs the real command line to its end, in an environment without settings of our own. */
-export async function earshot(args: string[], env: NodeJS.ProcessEnv = {}): Promise<Ran> {
-  const child = startEarshot(args, env);
+/**
+ * Runs the real command line to its end, in an environment without settings of our own.
+ * @param uid the account to run it as, where that is another
+ */
+export async function earshot(args: string[], env: NodeJS.ProcessEnv = {}, uid?: number): Promise<Ran> {
+  const child = startEarshot(args, env, uid);
   const [stdout, stderr, [code]] = await Promise.all([
     child.stdout ? text(child.stdout) : '',
     child.stderr ? text(child.stderr) : '',
@@ -23,8 +26,9 @@ export async function earshot(args: string[], env: NodeJS.ProcessEnv = {}): Prom
 }
 
 /** Starts the command line; the caller ends it. */
-export function startEarshot(args: string[], env: NodeJS.ProcessEnv = {}): ChildProcess {
+export function startEarshot(args: string[], env: NodeJS.ProcessEnv = {}, uid?: number): ChildProcess {
   return spawn(process.execPath, [MAIN, ...args], {
+    ...(uid === undefined ? {} : { uid, gid: uid }),
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...plainEnvironment(), ...env },
   });

@@ -89,7 +89,8 @@ export function createMigrator(
   return { check, state, migrate };
 }
 
-const TABLE = 'migrations';
+/** Where the names of those that were run are kept. */
+export const TABLE = 'migrations';
 /** What knex keeps for itself. */
 export const MIGRATION_TABLES: readonly string[] = [TABLE, `${TABLE}_lock`];
 

@@ -1,0 +1,47 @@
+import type { LoadedConfig } from '../../config/load.ts';
+import type { Status } from '../control.ts';
+import type { Clock } from '../model.ts';
+import { type Finding, findingsOf } from './finding.ts';
+
+/** What is looked at, and with what. */
+export interface Patient {
+  loaded: LoadedConfig;
+  /** What the server that runs on this data directory says of itself. */
+  server: Status | 'absent' | { problem: string };
+  clock: Clock;
+  /** Where the system tells of itself: `/sys` and `/proc`, `/run`. */
+  sys: string;
+  proc: string;
+  run: string;
+  fetch: typeof fetch;
+}
+
+export interface Check {
+  group: string;
+  what: string;
+  limitMs: number;
+  /** The way out when it does not come to an end, or fails in a way that nobody thought of. */
+  cure: string;
+  look(patient: Patient, signal: AbortSignal): Promise<Finding[]>;
+}
+
+/** Runs a check; whatever it does, this resolves in time. */
+export async function runCheck(check: Check, patient: Patient): Promise<Finding[]> {
+  const { group, what, limitMs, cure } = check;
+  const { bad, doubt } = findingsOf(group);
+  const stopper = new AbortController();
+  const late = Promise.withResolvers<Finding[]>();
+  const timer = setTimeout(() => {
+    stopper.abort(new Error('time is up'));
+    late.resolve([doubt(what, `no answer within ${limitMs / 1000} s`, cure)]);
+  }, limitMs);
+  try {
+    const looking = check.look(patient, stopper.signal);
+    looking.catch(() => {}); // when it comes too late
+    return await Promise.race([looking, late.promise]);
+  } catch (error) {
+    return [bad(what, error instanceof Error ? error.message : String(error), cure)];
+  } finally {
+    clearTimeout(timer);
+  }
+}

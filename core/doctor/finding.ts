@@ -1,0 +1,46 @@
+import type { Diagnosis } from '../plugin.ts';
+
+/** What was looked at, and what was found there. */
+export interface Finding extends Diagnosis {
+  group: string;
+}
+
+/** Findings of one group. What is wrong cannot be told without its cure. */
+export function findingsOf(group: string) {
+  return {
+    good: (what: string, detail: string): Finding => ({ group, what, level: 'good', detail, cure: null }),
+    note: (what: string, detail: string): Finding => ({ group, what, level: 'note', detail, cure: null }),
+    doubt: (what: string, detail: string, cure: string): Finding => ({
+      ...{ group, what, level: 'doubt', detail, cure },
+    }),
+    bad: (what: string, detail: string, cure: string): Finding => ({
+      group,
+      what,
+      level: 'bad',
+      detail,
+      cure,
+    }),
+  };
+}
+
+/** Of bytes, for people. */
+export function sizeOf(bytes: number): string {
+  const units = ['bytes', 'KB', 'MB', 'GB', 'TB'];
+  const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
+  const value = bytes / 1000 ** power;
+  return `${value < 10 && power > 0 ? value.toFixed(1) : Math.round(value)} ${units[power]}`;
+}
+
+/** Of a stretch of time, for people. */
+export function ageOf(ms: number): string {
+  const minutes = Math.round(ms / 60_000);
+  if (minutes < 1) return 'less than a minute';
+  if (minutes < 120) return `${minutes} minutes`;
+  return minutes < 2880 ? `${Math.round(minutes / 60)} hours` : `${Math.round(minutes / 1440)} days`;
+}
+
+/** The code of a system's error, or else what it says. */
+export function codeOf(thrown: unknown): string {
+  if (thrown instanceof Error && 'code' in thrown) return String(thrown.code);
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

@@ -1,0 +1,191 @@
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { BUILTIN_PLUGINS } from '../builtin-plugins.ts';
+import { bundledSpeech, type Speech } from '../conformance/speech.ts';
+import { utteranceOf, wordErrorRate } from '../conformance/stt.ts';
+import { AppError } from '../errors.ts';
+import { createLog } from '../log.ts';
+import type { SttProvider } from '../plugin.ts';
+import { createPluginHost, type PluginHost } from '../plugin-host.ts';
+import { chosenPlugins } from './configuration.ts';
+import type { Check, Patient } from './examination.ts';
+import { type Finding, findingsOf } from './finding.ts';
+
+const { good, doubt, bad } = findingsOf('Speech');
+
+const SAMPLE_RATE = 16_000;
+const LANGUAGE = 'en';
+const MANY_WORD_ERRORS = 0.5;
+/** Slower than people speak. */
+const TOO_SLOW = 1;
+const CHOOSE = 'name recognisers in the configuration: stt: [sherpa-onnx, pocketsphinx]';
+
+/** One recogniser after the other, as each takes all of a processor. */
+export const recognitionCheck: Check = {
+  group: 'Speech',
+  what: 'recognition',
+  limitMs: 90_000,
+  cure: 'try one alone: npx earshot plugin check pocketsphinx',
+  async look(patient, signal) {
+    const { stt } = patient.loaded.config;
+    if (stt.length === 0) return [doubt('recognition', 'nothing is transcribed: stt is empty', CHOOSE)];
+    const findings: Finding[] = [];
+    for (const name of stt) {
+      const trial = await tryRecogniser(name, patient, signal);
+      findings.push(trial, ...(trial.level === 'good' ? tellServer(name, patient) : []));
+    }
+    const isAnyReady = findings.some(({ level }) => level === 'good');
+    return isAnyReady
+      ? findings
+      : [...findings, bad('recognition', 'no recogniser is ready', cureAmong(findings))];
+  },
+};
+
+function cureAmong(findings: readonly Finding[]): string {
+  return findings.find(({ cure }) => cure !== null)?.cure ?? CHOOSE;
+}
+
+/** What the running server says, where that is not as it should be. */
+function tellServer(name: string, { server }: Patient): Finding[] {
+  const said =
+    typeof server === 'object' && 'ready' in server
+      ? server.ready.find(part => part.name === name)
+      : undefined;
+  if (!said || said.ok) return [];
+  const told = withoutName(name, said.detail);
+  const [detail, cure] = splitCure(told, 'start the server again: it may have been made ready since');
+  return [doubt(name, `in the running server: ${detail}`, cure)];
+}
+
+async function tryRecogniser(name: string, patient: Patient, signal: AbortSignal): Promise<Finding> {
+  try {
+    return await withPlugin(name, patient, host => recognise(name, host.get('stt', name), signal));
+  } catch (error) {
+    const told = withoutName(name, messageOf(error));
+    const [detail, cure] = splitCure(told, `try it: npx earshot plugin check ${name}`);
+    return doubt(name, detail, cure);
+  }
+}
+
+async function recognise(name: string, provider: SttProvider, signal: AbortSignal): Promise<Finding> {
+  const { languages } = provider;
+  const isEnglish = languages === 'any' || languages.includes(LANGUAGE) || languages.includes('multi');
+  const language = isEnglish ? LANGUAGE : (languages[0] ?? 'multi');
+  const session = await provider.open({ language, signal });
+  try {
+    if (!isEnglish)
+      return good(name, `it opens; it has ${languages.join(', ')}, in which there is no recording`);
+    const [speech] = await bundledSpeech();
+    if (!speech) throw new AppError('internal', 'the bundled recording is missing');
+    const began = performance.now();
+    const pieces: string[] = [];
+    for await (const piece of session.transcribe(utteranceOf(speech.samples, 0), signal))
+      if (piece.final) pieces.push(piece.text);
+    return judgeTrial(name, speech, pieces.join(' '), performance.now() - began);
+  } finally {
+    await session.close();
+  }
+}
+
+export function judgeTrial(name: string, { samples, text }: Speech, heard: string, tookMs: number): Finding {
+  const factor = tookMs / ((samples.length * 1000) / SAMPLE_RATE);
+  const errors = wordErrorRate(text, heard);
+  const words = text.split(' ').length;
+  const right = Math.max(0, Math.round(words * (1 - errors)));
+  const detail = `${right} of ${words} words right, in ${factor.toFixed(2)} of the time that they take to say`;
+  if (errors > MANY_WORD_ERRORS)
+    return doubt(
+      name,
+      `${detail}; it heard: ${heard || 'nothing'}`,
+      'choose another model, or another recogniser',
+    );
+  if (factor > TOO_SLOW) return doubt(name, detail, 'choose a smaller model, or a faster machine');
+  return good(name, detail);
+}
+
+export const detectionCheck: Check = {
+  group: 'Speech',
+  what: 'detection',
+  limitMs: 20_000,
+  cure: 'try it: npx earshot plugin check silero',
+  async look(patient) {
+    if (!chosenPlugins(patient).some(({ name }) => name === 'silero')) return [];
+    try {
+      return [await withPlugin('silero', patient, detect)];
+    } catch (error) {
+      const [detail, cure] = splitCure(messageOf(error), 'npm ci brings the model again');
+      return [bad('silero', detail, cure)];
+    }
+  },
+};
+
+async function detect(host: PluginHost): Promise<Finding> {
+  const { open, windowSize } = host.get('vad', 'silero');
+  const [speech] = await bundledSpeech();
+  const samples = speech?.samples ?? new Int16Array(0);
+  const session = open();
+  const found = await session.probabilities(samples.slice(0, samples.length - (samples.length % windowSize)));
+  session.close();
+  const share = found.filter(probability => probability > 0.5).length / found.length;
+  if (share > 0.5)
+    return good('silero', `it finds speech in ${Math.round(share * 100)} % of a spoken sentence`);
+  return bad('silero', 'it finds no speech in a spoken sentence', 'switch it off: plugins.silero: false');
+}
+
+/** A plugin alone, as the server loads it, without the others that are configured. */
+async function withPlugin<T>(
+  name: string,
+  patient: Patient,
+  work: (host: PluginHost) => Promise<T>,
+): Promise<T> {
+  const { loaded, clock } = patient;
+  const section = loaded.config.plugins[name];
+  const plugins = section === undefined ? {} : { [name]: section };
+  const ground = await groundOf(name, loaded.config.dataDir);
+  const host = createPluginHost({
+    builtin: BUILTIN_PLUGINS,
+    config: { ...loaded, config: { ...loaded.config, plugins } },
+    log: createLog({ level: 'silent', format: 'json' }),
+    clock,
+    dataDir: ground.directory,
+  });
+  try {
+    await host.loadAll({ skip: Object.keys(BUILTIN_PLUGINS).filter(builtin => builtin !== name) });
+    return await work(host);
+  } catch (error) {
+    throw new AppError('unavailable', messageOf(error).replaceAll(ground.directory, loaded.config.dataDir));
+  } finally {
+    await host.stop();
+    await ground.remove();
+  }
+}
+
+/** The data directory, where a plugin has something in it; else one that goes away again. */
+async function groundOf(
+  name: string,
+  dataDir: string,
+): Promise<{ directory: string; remove(): Promise<void> }> {
+  const found = await stat(join(dataDir, 'plugins', name)).catch(() => null);
+  if (found) return { directory: dataDir, remove: async () => {} };
+  const directory = await mkdtemp(join(tmpdir(), 'earshot-doctor-'));
+  return { directory, remove: () => rm(directory, { recursive: true, force: true }) };
+}
+
+/** A plugin's message ends with the way out. */
+function splitCure(message: string, otherwise: string): [detail: string, cure: string] {
+  const at = Math.max(message.lastIndexOf('; '), message.lastIndexOf('. '));
+  if (at < 0) return [message, otherwise];
+  return [message.slice(0, at), message.slice(at + 2)];
+}
+
+/** It stands before it already. */
+function withoutName(name: string, message: string): string {
+  return message.startsWith(`${name}: `) ? message.slice(name.length + 2) : message;
+}
+
+/** Without what the host says around the plugin's own words. */
+function messageOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return message.replace(/^.* gives no \w+ now; .* is degraded: /, '').replaceAll(/\s*\n\s*/g, ' ');
+}

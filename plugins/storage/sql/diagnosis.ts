@@ -1,0 +1,127 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir, stat } from 'node:fs/promises';
+import { basename, dirname, extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Diagnosis, DiagnosisContext } from '../../../core/plugin.ts';
+import { MIGRATIONS, TABLE } from './migrations.ts';
+import { openPostgres, type PostgresOptions } from './postgres.ts';
+import type { SqliteState } from './sqlite-diagnosis-main.ts';
+
+type Context = Omit<DiagnosisContext<never>, 'options'>;
+
+const ENTRY = fileURLToPath(
+  new URL(`./sqlite-diagnosis-main${extname(import.meta.filename)}`, import.meta.url),
+);
+const HOUR_MS = 3_600_000;
+
+// ── SQLite ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Reads all of it, and writes nothing; a server may have it open. */
+export async function diagnoseSqlite(file: string, { clock, signal }: Context): Promise<Diagnosis[]> {
+  const found = await stat(file).catch(() => null);
+  if (!found) return [note('file', `${file} is not there yet; the first start makes it`)];
+  const backup = await latestBackup(file);
+  const state = await read(file, signal);
+  const backups = tellBackup(backup, clock.now());
+  if ('failed' in state) return [broken(file, state.failed, backup), backups];
+  const { version, problems, migrations } = state;
+  if (problems.length > 0) return [broken(file, problems.join('; '), backup), backups];
+  const size = `${(found.size / 1e6).toFixed(1)} MB`;
+  return [good('file', `${file}: sound, ${size}, SQLite ${version}`), judgeSchema(migrations), backups];
+}
+
+async function read(file: string, signal: AbortSignal): Promise<SqliteState | { failed: string }> {
+  const child = fork(ENTRY, [file], { signal, killSignal: 'SIGKILL', stdio: 'ignore' });
+  const died = once(child, 'exit').then(([code, name]) => ({
+    failed: `reading it ended with ${name ?? code}`,
+  }));
+  const told = once(child, 'message').then(([state]) => state);
+  try {
+    return await Promise.race([told, died]);
+  } finally {
+    child.kill('SIGKILL');
+  }
+}
+
+interface Backup {
+  path: string;
+  at: number;
+}
+
+async function latestBackup(file: string): Promise<Backup | null> {
+  const directory = join(dirname(file), 'backups');
+  const names = await readdir(directory).catch(() => []);
+  const own = names.filter(name => name.startsWith(`${basename(file, '.db')}-`) && name.endsWith('.db'));
+  const name = own.sort().at(-1);
+  if (name === undefined) return null;
+  const path = join(directory, name);
+  return { path, at: (await stat(path)).mtimeMs };
+}
+
+function tellBackup(backup: Backup | null, now: number): Diagnosis {
+  if (backup === null)
+    return note(
+      'backup',
+      'none of its own: it makes one before each migration, and the rest is yours to copy',
+    );
+  return note('backup', `${backup.path}, ${Math.round((now - backup.at) / HOUR_MS)} hours old`);
+}
+
+function broken(file: string, reason: string, backup: Backup | null): Diagnosis {
+  const copy = backup ? `cp ${backup.path} ${file}` : 'put back a copy of your own';
+  return bad(
+    'file',
+    `${file} is damaged: ${reason}`,
+    `stop Earshot, move it away with its -wal, and ${copy}`,
+  );
+}
+
+// ── Postgres ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export async function diagnosePostgres(options: PostgresOptions, context: Context): Promise<Diagnosis[]> {
+  const dialect = openPostgres({ ...options, readers: 1, writers: 1 }, context);
+  const { reader, place } = dialect;
+  try {
+    const version: { rows: { server_version: string }[] } = await reader.raw('show server_version');
+    const hasTable = await reader.schema.hasTable(TABLE);
+    const names = hasTable
+      ? await reader<{ id: number; name: string }>(TABLE).orderBy('id').pluck('name')
+      : [];
+    return [
+      good('server', `${place}: Postgres ${version.rows[0]?.server_version}`),
+      judgeSchema(names),
+      note('backup', 'its operator makes them: pg_dump'),
+    ];
+  } catch (error) {
+    const [reason = '', cure = 'look at the log of Postgres'] = dialect.explain(error).split('. ');
+    return [bad('server', `the ${place} cannot be used: ${reason}`, cure)];
+  } finally {
+    await dialect.close();
+  }
+}
+
+// ── both ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+function judgeSchema(names: readonly string[]): Diagnosis {
+  const unknown = names.find(name => !MIGRATIONS.some(migration => migration.name === name));
+  if (unknown !== undefined) {
+    const cure = 'update Earshot, or put back a backup from before the update';
+    return bad('schema', `a newer Earshot has written it (${unknown})`, cure);
+  }
+  const due = MIGRATIONS.length - names.length;
+  if (due === 0) return good('schema', `version ${names.length}, up to date`);
+  return note('schema', `version ${names.length}; the next start brings it to ${MIGRATIONS.length}`);
+}
+
+function good(what: string, detail: string): Diagnosis {
+  return { what, level: 'good', detail, cure: null };
+}
+
+function note(what: string, detail: string): Diagnosis {
+  return { what, level: 'note', detail, cure: null };
+}
+
+function bad(what: string, detail: string, cure: string): Diagnosis {
+  return { what, level: 'bad', detail, cure };
+}

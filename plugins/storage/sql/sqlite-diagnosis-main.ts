@@ -1,0 +1,43 @@
+/** Reads a whole SQLite file to see whether it is sound: in a process of its own, as that holds the thread for long. */
+import { createRequire } from 'node:module';
+import { TABLE } from './migrations.ts';
+
+/** What is told to the process that started this one. */
+export interface SqliteState {
+  version: string;
+  /** Of `quick_check`; empty when it is sound. */
+  problems: string[];
+  /** Names of those that were run. */
+  migrations: string[];
+}
+
+interface Database {
+  pragma(source: string): unknown;
+  prepare(sql: string): { pluck(): { get(): unknown; all(): unknown[] } };
+  close(): void;
+}
+
+const SQLite: new (file: string, options: { readonly: true; fileMustExist: true }) => Database =
+  createRequire(import.meta.url)('better-sqlite3');
+
+const MAX_PROBLEMS = 3;
+
+function look(file: string): SqliteState {
+  const database = new SQLite(file, { readonly: true, fileMustExist: true });
+  const column = (sql: string) => database.prepare(sql).pluck();
+  const texts = column(`pragma quick_check(${MAX_PROBLEMS})`).all().map(String);
+  const hasTable = column(`select 1 from sqlite_master where name = '${TABLE}'`).get() !== undefined;
+  const state = {
+    version: String(column('select sqlite_version()').get()),
+    problems: texts.filter(text => text !== 'ok'),
+    migrations: hasTable ? column(`select name from ${TABLE} order by id`).all().map(String) : [],
+  };
+  database.close();
+  return state;
+}
+
+try {
+  process.send?.(look(process.argv[2] ?? ''));
+} catch (error) {
+  process.send?.({ failed: error instanceof Error ? error.message : String(error) });
+}

@@ -1,0 +1,87 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import test from 'ava';
+import { detectionCheck, judgeTrial, recognitionCheck } from '../../../core/doctor/speech.ts';
+import { temporaryDirectory } from '../../helpers/domain.ts';
+import { countingStt, openHouse } from '../../helpers/house.ts';
+import { look, patientOf } from '../../helpers/patient.ts';
+import { writeToneModel } from '../../plugins/stt/tone-model.ts';
+
+test('a recogniser is opened, and tried with a recording', async t => {
+  const found = await look(t, recognitionCheck, await patientOf(t, { stt: ['pocketsphinx'] }));
+  t.is(found.pocketsphinx?.level, 'good', found.pocketsphinx?.detail);
+  t.regex(found.pocketsphinx?.detail ?? '', /^\d+ of 11 words right, in \d+\.\d\d of the time/);
+  t.is(found.recognition, undefined);
+});
+
+test('one that lacks something says what, and how to get it; without any other, nothing works', async t => {
+  const plugins = { pocketsphinx: { hmm: '/nowhere/en-us' } };
+  const found = await look(t, recognitionCheck, await patientOf(t, { stt: ['pocketsphinx'], plugins }));
+  t.like(found.pocketsphinx, {
+    level: 'doubt',
+    detail: '/nowhere/en-us is missing',
+    cure: 'make it ready with: sudo apt-get install libpocketsphinx3 pocketsphinx-en-us',
+  });
+  t.like(found.recognition, { level: 'bad', cure: found.pocketsphinx?.cure });
+});
+
+test('a model that is another file than it should be is told with both checksums', async t => {
+  const directory = await temporaryDirectory(t);
+  await writeToneModel(directory);
+  const own = {
+    kind: 'zipformer2-ctc',
+    languages: ['en'],
+    files: { model: 'tones.onnx', tokens: 'tokens.txt' },
+    sha256: { model: 'a'.repeat(64), tokens: 'b'.repeat(64) },
+  };
+  const patient = await patientOf(t, {
+    stt: ['sherpa-onnx'],
+    plugins: { 'sherpa-onnx': { directory, own } },
+  });
+  const found = await look(t, recognitionCheck, patient);
+  t.regex(found['sherpa-onnx']?.detail ?? '', /tones\.onnx has the SHA-256 [0-9a-f]{64} instead of a{64}$/);
+  t.regex(found['sherpa-onnx']?.cure ?? '', /put the file there, or correct plugins\.sherpa-onnx\.own/);
+  t.is(found.recognition?.level, 'bad');
+});
+
+test('one that hears something else is doubtful, and so is one that the running server has not ready', async t => {
+  const patient = await patientOf(t, countingStt());
+  const found = await look(t, recognitionCheck, patient);
+  t.is(found.counting?.level, 'doubt');
+  t.regex(found.counting?.detail ?? '', /^0 of 11 words right, .*; it heard: 43 tenths$/);
+
+  const house = await openHouse(t, { stt: ['pocketsphinx'], plugins: { pocketsphinx: { hmm: '/nowhere' } } });
+  const server = await house.app.status();
+  const beside = await look(t, recognitionCheck, await patientOf(t, { stt: ['pocketsphinx'] }, { server }));
+  t.like(beside.pocketsphinx, { level: 'doubt', detail: 'in the running server: /nowhere is missing' });
+});
+
+test('a recogniser without English is opened, and no more', async t => {
+  const found = await look(t, recognitionCheck, await patientOf(t, countingStt({ languages: ['de'] })));
+  t.like(found.counting, { level: 'good', detail: 'it opens; it has de, in which there is no recording' });
+});
+
+test('without a recogniser nothing is transcribed, and that may be meant', async t => {
+  const found = await look(t, recognitionCheck, await patientOf(t, { stt: [] }));
+  t.is(found.recognition?.level, 'doubt');
+});
+
+test('a recogniser that is slower than people speak is doubtful', t => {
+  const speech = { samples: new Int16Array(16_000), text: 'one two' };
+  t.is(judgeTrial('x', speech, 'one two', 900).level, 'good');
+  t.like(judgeTrial('x', speech, 'one two', 1500), {
+    level: 'doubt',
+    detail: '2 of 2 words right, in 1.50 of the time that they take to say',
+    cure: 'choose a smaller model, or a faster machine',
+  });
+});
+
+test('the speech detector is tried; with a changed model it is bad', async t => {
+  t.is((await look(t, detectionCheck, await patientOf(t))).silero?.level, 'good');
+  const model = join(await temporaryDirectory(t), 'silero.onnx');
+  await writeFile(model, 'not a model');
+  const found = await look(t, detectionCheck, await patientOf(t, { plugins: { silero: { model } } }));
+  t.is(found.silero?.level, 'bad');
+  t.regex(found.silero?.detail ?? '', /is another file: 11 bytes, SHA-256 [0-9a-f]{64}$/);
+  t.regex(found.silero?.cure ?? '', /^Restore the file/);
+});

@@ -1,0 +1,42 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ExecutionContext } from 'ava';
+import { loadConfig, type Overrides } from '../../config/load.ts';
+import { type Check, type Patient, runCheck } from '../../core/doctor/examination.ts';
+import type { Finding } from '../../core/doctor/finding.ts';
+
+/** A server that does not run, with a data directory of its own, on this very machine. */
+export async function patientOf(
+  t: ExecutionContext,
+  overrides: Overrides = {},
+  changes: Partial<Patient> = {},
+): Promise<Patient> {
+  const cwd = await mkdtemp(join(tmpdir(), 'earshot-patient-'));
+  t.teardown(() => rm(cwd, { recursive: true, force: true }));
+  return {
+    loaded: loadConfig({ env: {}, cwd, overrides: { dataDir: cwd, port: 0, ...overrides } }),
+    server: 'absent',
+    clock: { now: () => Date.now(), sleep: (ms, signal) => sleep(ms, undefined, signal ? { signal } : {}) },
+    sys: '/sys',
+    proc: '/proc',
+    run: '/run',
+    fetch,
+    ...changes,
+  };
+}
+
+/** What a check finds, by what it looked at. Whatever is wrong has to come with its cure. */
+export async function look(
+  t: ExecutionContext,
+  check: Check,
+  patient: Patient,
+): Promise<Record<string, Finding>> {
+  const findings = await runCheck(check, patient);
+  for (const { what, level, cure } of findings) {
+    const isWrong = level === 'bad' || level === 'doubt';
+    t.is(typeof cure === 'string' && cure.trim() !== '', isWrong, `${what}: ${cure}`);
+  }
+  return Object.fromEntries(findings.map(finding => [finding.what, finding]));
+}
