@@ -73,7 +73,8 @@ async function checkSpace(files, directory) {
   }
   const free = await freeBytes(directory);
   if (free < needed) {
-    throw new Error(`it needs ${megabytes(needed)} MB, and ${directory} has ${megabytes(free)} MB free`);
+    const message = `it needs ${megabytes(needed)} MB, and ${directory} has ${megabytes(free)} MB free`;
+    throw Object.assign(new Error(message), { code: 'ENOSPC' });
   }
 }
 

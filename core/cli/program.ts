@@ -5,6 +5,7 @@ import { addAccountCommands } from './accounts.ts';
 import { addBridge } from './bridge.ts';
 import { addDemo } from './demo.ts';
 import { addDoctor } from './doctor.ts';
+import { addModels } from './models.ts';
 import { addMove } from './move.ts';
 import { addPluginCheck } from './plugin-check.ts';
 import { addServe } from './serve.ts';
@@ -50,6 +51,7 @@ function createProgram(): Command {
   addStream(program);
   addAccountCommands(program);
   addStatus(program);
+  addModels(program);
   addDoctor(program);
   addPluginCheck(program);
   addMove(program);

@@ -27,6 +27,10 @@ test.serial('every command explains itself, with an example', async t => {
     'token',
     'key',
     'status',
+    'models',
+    'models list',
+    'models pull',
+    'models remove',
     'move',
   ];
   const helps = await Promise.all(commands.map(command => earshot([...command.split(' '), '--help'])));

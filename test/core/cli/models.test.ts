@@ -1,0 +1,184 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { plainEnvironment } from '../../helpers/cli.ts';
+import { answerWithRanges, breakHalfway, serveFiles } from '../../helpers/file-server.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const BYTES = Buffer.from(Array.from({ length: 3_000_000 }, (_, index) => (index * 7919) % 251));
+const FILES = { '/small.bin': BYTES };
+
+/** The command line with a catalogue of its own, whose models are at `origin`. */
+async function checkout(t: ExecutionContext, origin: string, size = BYTES.length) {
+  const directory = await mkdtemp(join(tmpdir(), 'earshot-models-'));
+  t.teardown(() => rm(directory, { recursive: true }));
+  for (const part of ['core', 'config', 'bridge', 'package.json']) {
+    await cp(join(ROOT, part), join(directory, part), { recursive: true });
+  }
+  await symlink(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
+  const sha256 = createHash('sha256').update(BYTES).digest('hex');
+  const files = { model: { name: 'small.bin', url: `${origin}/small.bin`, size, sha256 } };
+  const model = { plugin: 'whisper', languages: ['multi'], licence: 'MIT', about: 'small', files };
+  const models = { 'whisper-small': model, 'sherpa-tiny': { ...model, plugin: 'sherpa-onnx' } };
+  const defaults = { whisper: 'whisper-base', 'sherpa-onnx': 'sherpa-tiny' };
+  await writeFile(join(directory, 'config/models.json'), JSON.stringify({ defaults, models }));
+
+  const main = join(directory, 'core/cli/main.mjs');
+  const env = { ...plainEnvironment(), EARSHOT_DATA_DIR: join(directory, 'data') };
+  return {
+    directory,
+    file: join(directory, 'data/plugins/whisper/whisper-small/small.bin'),
+    command: [process.execPath, main, 'models'],
+    env,
+    models: (...args: string[]) => execute(process.execPath, [main, 'models', ...args], directory, env),
+  };
+}
+
+function execute(command: string, args: string[], cwd: string, env: NodeJS.ProcessEnv) {
+  return new Promise<{ code: unknown; stdout: string; stderr: string }>(resolve => {
+    execFile(command, args, { cwd, env }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : error.code, stdout, stderr });
+    });
+  });
+}
+
+test('a model is fetched, listed as installed, and removed', async t => {
+  const { origin, asked } = await serveFiles(t, FILES);
+  const { file, models } = await checkout(t, origin);
+  const pulled = await models('pull', 'whisper-small');
+  t.is(pulled.code, 0, pulled.stderr);
+  t.regex(pulled.stderr, /^Fetching the speech model whisper-small \(3 MB, MIT\) from 127\.0\.0\.1:\d+ …\n/);
+  t.regex(pulled.stderr, /\n 5\d %, \d of 3 MB\n(.*\n)*100 %, 3 of 3 MB\n$/);
+  t.deepEqual(await readFile(file), BYTES);
+  t.regex(
+    (await models('list')).stdout,
+    /^NAME .*\nwhisper-small +whisper +multi +3 MB +MIT +installed\nsherpa-tiny +sherpa-onnx +multi +3 MB +MIT +default\n$/,
+  );
+  const again = await models('pull', 'whisper-small', '--json');
+  t.like(JSON.parse(again.stdout), { name: 'whisper-small', plugin: 'whisper', bytes: BYTES.length });
+  t.deepEqual(asked, ['/small.bin all']);
+
+  t.is((await models('remove', 'whisper-small')).stdout, 'Removed whisper-small: 3 MB are free again.\n');
+  t.false(existsSync(join(file, '..')));
+  const { models: listed } = JSON.parse((await models('list', '--json')).stdout);
+  t.like(listed[0], { name: 'whisper-small', bytes: BYTES.length, installed: false, default: false });
+  const gone = await models('remove', 'whisper-small');
+  t.is(gone.code, 1);
+  t.regex(gone.stderr, /^error: whisper-small is not in \/.*whisper-small\n$/);
+});
+
+test('says what to configure, and where nothing has to be', async t => {
+  const { origin } = await serveFiles(t, FILES);
+  const { directory, models } = await checkout(t, origin);
+  t.regex(
+    (await models('pull', 'sherpa-tiny')).stdout,
+    /\nNothing is left to configure: the next start uses it\.\n$/,
+  );
+  t.regex(
+    (await models('pull', 'whisper-small')).stdout,
+    /with this in earshot\.yaml:\n\nstt: \[whisper, sherpa-onnx, pocketsphinx\]\nplugins:\n {2}whisper:\n {4}model: whisper-small\n$/,
+  );
+  await writeFile(
+    join(directory, 'earshot.yaml'),
+    'stt: [whisper]\nplugins: { whisper: { model: whisper-small } }\n',
+  );
+  t.regex((await models('pull', 'whisper-small')).stdout, /\nNothing is left to configure/);
+});
+
+test('counts up on one line of a terminal', async t => {
+  const { origin } = await serveFiles(t, FILES);
+  const { command, directory, env } = await checkout(t, origin);
+  const line = [...command, 'pull', 'whisper-small'].join(' ');
+  const { stdout } = await execute('script', ['-qec', line, '/dev/null'], directory, env);
+  t.regex(stdout, /\r 5\d %, \d of 3 MB\r/);
+  t.regex(stdout, /\r100 %, 3 of 3 MB\r?\n/);
+});
+
+test('goes on where the connection broke, and has nothing under the name until then', async t => {
+  let broken = true;
+  const { origin, asked } = await serveFiles(t, FILES, (...request) =>
+    (broken ? breakHalfway : answerWithRanges)(...request),
+  );
+  const { file, models } = await checkout(t, origin);
+  const { code, stderr } = await models('pull', 'whisper-small');
+  t.is(code, 1);
+  t.regex(
+    stderr,
+    /\nerror: .*what has come is kept, and the next try goes on from there; or carry it here by hand/,
+  );
+  t.false(existsSync(file));
+  broken = false;
+  t.is((await models('pull', 'whisper-small')).code, 0);
+  t.deepEqual(await readFile(file), BYTES);
+  t.regex(asked.at(-1) ?? '', /^\/small\.bin bytes=[1-9]\d+-$/);
+});
+
+test('begins anew where the server cannot go on', async t => {
+  let broken = true;
+  const { origin, asked } = await serveFiles(t, FILES, (request, response, body) => {
+    if (broken) breakHalfway(request, response, body);
+    else response.end(body);
+  });
+  const { file, models } = await checkout(t, origin);
+  await models('pull', 'whisper-small');
+  broken = false;
+  t.is((await models('pull', 'whisper-small')).code, 0);
+  t.regex(asked.at(-1) ?? '', /bytes=[1-9]/);
+  t.deepEqual(await readFile(file), BYTES);
+});
+
+test('keeps nothing of what has the wrong checksum', async t => {
+  const { origin } = await serveFiles(t, { '/small.bin': Buffer.alloc(BYTES.length) });
+  const { file, models } = await checkout(t, origin);
+  const { code, stderr } = await models('pull', 'whisper-small');
+  t.is(code, 1);
+  t.regex(
+    stderr,
+    /\nerror: http:.*\/small\.bin has the SHA-256 [0-9a-f]{64} instead of [0-9a-f]{64}; or carry/,
+  );
+  t.false(existsSync(file));
+  t.false(existsSync(`${file}.part`));
+});
+
+for (const status of [404, 500]) {
+  test(`says that the server answered with ${status}, and how to do without it`, async t => {
+    const { origin } = await serveFiles(t, FILES, (_, response) => response.writeHead(status).end());
+    const { file, models } = await checkout(t, origin);
+    const { code, stderr } = await models('pull', 'whisper-small');
+    t.is(code, 1);
+    const address = `${origin}/small.bin`;
+    const way = `error: ${address} answered with ${status}; or carry it here by hand: ${address} to ${file}\n`;
+    t.true(stderr.endsWith(way), stderr);
+  });
+}
+
+test('says how to do without a network', async t => {
+  const { file, models } = await checkout(t, 'http://127.0.0.1:1');
+  const { code, stderr } = await models('pull', 'whisper-small');
+  t.is(code, 1);
+  t.regex(stderr, /\nerror: 127\.0\.0\.1:1 cannot be reached: .*ECONNREFUSED.*; or carry it here by hand: /);
+  t.true(stderr.endsWith(`http://127.0.0.1:1/small.bin to ${file}\n`));
+});
+
+test('asks for nothing that the disk has no room for', async t => {
+  const { origin, asked } = await serveFiles(t, FILES);
+  const { models } = await checkout(t, origin, 1e15);
+  const { code, stderr } = await models('pull', 'whisper-small');
+  t.is(code, 1);
+  t.regex(stderr, /\nerror: it needs 1000000000 MB, and \/.*whisper-small has \d+ MB free\n$/);
+  t.deepEqual(asked, []);
+});
+
+test('suggests the name that was meant', async t => {
+  const { models } = await checkout(t, 'http://127.0.0.1:1');
+  for (const command of ['pull', 'remove']) {
+    const { code, stderr } = await models(command, 'wisper-smal');
+    t.is(code, 1);
+    t.is(stderr, 'error: there is no model wisper-smal; did you mean whisper-small?\n');
+  }
+  t.regex((await models('pull', 'something else')).stderr, /earshot models list shows what there is/);
+});
