@@ -59,6 +59,7 @@ interface Known extends Wearable {
   /** The connection that is being made or used. */
   busy: Promise<void> | null;
   streaming: boolean;
+  connections: number;
 }
 
 /** Finds wearables, keeps a connection to each, and hands on their audio. */
@@ -124,6 +125,7 @@ export function startDevices(options: DevicesOptions): Devices {
       notBeforeMs: 0,
       busy: null,
       streaming: false,
+      connections: 0,
     };
     known.set(id, device);
     return device;
@@ -152,7 +154,10 @@ export function startDevices(options: DevicesOptions): Devices {
   }
 
   function streaming(device: Known, status: { codec: string; battery: number | null }): void {
-    if (!device.streaming) log.info({ device: device.name, ...status }, 'wearable streams');
+    if (!device.streaming) {
+      log.info({ device: device.name, ...status }, 'wearable streams');
+      device.connections += 1;
+    }
     device.streaming = true;
     tell(device, 'streaming', status);
   }
@@ -177,7 +182,11 @@ export function startDevices(options: DevicesOptions): Devices {
 
   const running = run();
   return {
-    counts: () => [...known.values()].map(({ name, counts }) => ({ name, ...counts })),
+    counts: () =>
+      [...known.values()].map(({ name, streaming, connections, counts }) => ({
+        ...{ name, streaming, connections },
+        ...counts,
+      })),
     async stop() {
       stopping.abort();
       await running;

@@ -21,7 +21,10 @@ export type BridgeEvent =
   | FromCore<ServerEvent>
   | {
       event: 'counts';
-      spool: { bytes: number; dropped: number; droppedMs: number; damaged: number };
+      /** `oldestMs`: age of the oldest audio that core has not confirmed; null: it has all. */
+      spool: { bytes: number; oldestMs: number | null; dropped: number; droppedMs: number; damaged: number };
+      /** Connections to core that were made, and those that failed: refused, or broken before their end. */
+      core: { connections: number; failures: number };
       devices: DeviceCounts[];
     };
 
@@ -32,6 +35,10 @@ type FromCore<Message extends { type: string }> = Message extends { type: infer 
 /** Packets of one wearable since it was first seen. */
 export interface DeviceCounts {
   name: string;
+  /** Now. */
+  streaming: boolean;
+  /** Times that it began to stream. */
+  connections: number;
   packets: number;
   frames: number;
   lost: number;

@@ -11,7 +11,7 @@ import { type Clock, createClock } from './clock.ts';
 import { type DeviceLimits, startDevices } from './devices.ts';
 import type { Driver } from './driver.ts';
 import omi from './drivers/omi.ts';
-import type { OnEvent } from './events.ts';
+import type { BridgeEvent, OnEvent } from './events.ts';
 import { fixedKey, keyFromCore } from './key.ts';
 import { lockDirectory } from './lock.ts';
 import { createRadio, type RadioLimits } from './radio.ts';
@@ -111,8 +111,16 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     onEvent,
     ...(limits.devices ? { limits: limits.devices } : {}),
   });
-  const tellCounts = () =>
-    onEvent({ event: 'counts', spool: { ...spool.counts }, devices: devices.counts() });
+  const tellCounts = () => {
+    const { bytes, ...losses } = spool.counts;
+    const counts = {
+      spool: { bytes, oldestMs: spool.oldestMs(), ...losses },
+      core: totalOf([...uplinks.values()]),
+      devices: devices.counts(),
+    };
+    log.info(counts, 'counts');
+    onEvent({ event: 'counts', ...counts });
+  };
   const timer = setInterval(tellCounts, limits.countsMs ?? COUNTS_EVERY_MS);
 
   return {
@@ -127,6 +135,15 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
       await watching;
     },
   };
+}
+
+function totalOf(uplinks: Uplink[]) {
+  const total = { connections: 0, failures: 0 };
+  for (const { counts } of uplinks) {
+    total.connections += counts.connections;
+    total.failures += counts.failures;
+  }
+  return total;
 }
 
 async function tellStates(
@@ -206,12 +223,20 @@ export async function runBridge(
     configDir: dir,
     onEvent: event => {
       if (json) process.stdout.write(`${JSON.stringify(event)}\n`);
-      else log.debug(event, 'event');
+      else log.debug(withoutWords(event), 'event');
     },
   });
   log.info({ reason: await stopped }, 'stopping');
   await bridge.stop();
 }
+
+/** What core sends may hold what was said: of that the log tells only that it came. */
+function withoutWords(event: BridgeEvent): object {
+  return OWN_EVENTS.has(event.event) || !('device' in event)
+    ? event
+    : { event: event.event, device: event.device };
+}
+const OWN_EVENTS: ReadonlySet<BridgeEvent['event']> = new Set(['connected', 'disconnected']);
 
 /** Resolves with what asked. */
 function stopRequest(): Promise<string> {

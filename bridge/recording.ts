@@ -61,6 +61,8 @@ export interface Recording {
   readonly next: number;
   /** No message will follow. */
   readonly ended: boolean;
+  /** UTC epoch ms from which on core has not confirmed what is here, to the length of a file; null: it has all. */
+  readonly unconfirmedSinceMs: number | null;
   /** Never throws; what cannot be stored is counted, and core is told of it as a loss. @param gapMs of a loss just before */
   append(bytes: Uint8Array, gapMs: number): void;
   /** Up to `limit` messages from number `from` on; empty: none yet. Null: that one is lost, see `skip`. */
@@ -243,6 +245,10 @@ function open(dir: string, startMeta: Meta, found: Segment[] | null, store: Stor
     },
     get ended() {
       return ended;
+    },
+    get unconfirmedSinceMs() {
+      const oldest = segments.list.find(segment => segment.next > heldBelow);
+      return oldest ? meta.startedAtMs + oldest.firstAtMs : null;
     },
     append,
     read,

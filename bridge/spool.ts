@@ -35,6 +35,8 @@ export interface Spool {
   /** `listener` is told when there is something new for this wearable. Returns how to end that. */
   watch(clientDeviceId: string, listener: () => void): () => void;
   readonly counts: Readonly<SpoolCounts>;
+  /** Age of the oldest audio that core has not confirmed; null: it has all. */
+  oldestMs(): number | null;
   close(): Promise<void>;
 }
 
@@ -123,6 +125,10 @@ export async function openSpool({ dir, maxBytes, clock, log, syncMs = 1000 }: Sp
       return () => listeners.delete(listener);
     },
     counts,
+    oldestMs() {
+      const since = recordings.flatMap(({ unconfirmedSinceMs }) => unconfirmedSinceMs ?? []);
+      return since.length === 0 ? null : Math.max(0, clock.now() - Math.min(...since));
+    },
     async close() {
       clearInterval(timer);
       for (const recording of recordings) recording.close();

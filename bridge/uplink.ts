@@ -66,6 +66,8 @@ const OTHER_REFUSAL: Meaning = { retry: 'soon', say: 'core refuses connections f
 
 /** Carries what the spool holds of one wearable to core: one recording after the other, oldest first. */
 export interface Uplink {
+  /** Connections that were made, and those that failed: refused, or broken before their end. */
+  readonly counts: Readonly<{ connections: number; failures: number }>;
   /** Sends what is there, then closes; what is not confirmed stays in the spool. */
   stop(): Promise<void>;
 }
@@ -97,6 +99,7 @@ export function startUplink({
   const backoff = createBackoff({ firstMs: limits.firstRetryMs, maxMs: limits.maxRetryMs });
   /** Ended recordings that were sent as a whole: when to ask for what is not confirmed, and how long to wait then. */
   const unconfirmed = new WeakMap<Recording, { askAtMs: number; backoff: Backoff }>();
+  const counts = { connections: 0, failures: 0 };
   let told = '';
 
   async function run(): Promise<void> {
@@ -156,6 +159,7 @@ export function startUplink({
         events: {
           onHello(received) {
             told = '';
+            counts.connections += 1;
             log.info({ device, stream: recording.stream, received }, 'connected to core');
             onEvent({ event: 'connected', device, stream: recording.stream, received });
           },
@@ -177,6 +181,7 @@ export function startUplink({
       askLater(recording);
       return;
     }
+    counts.failures += 1;
     if (ending.kind === 'closed' && ending.confirmed) backoff.reset();
     const { retry, say } = meaningOf(ending);
     const hasOther = ending.kind === 'refused' && ending.status === 401 && keys.refused();
@@ -206,6 +211,7 @@ export function startUplink({
 
   const running = run();
   return {
+    counts,
     async stop() {
       stopping.abort();
       await running;

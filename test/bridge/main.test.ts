@@ -65,7 +65,7 @@ test('a recording goes from the simulated pendant to a server that speaks /v4/li
   const names = events.map(({ event }) => event);
   for (const name of ['radio', 'device', 'connected', 'conversation_session', 'disconnected', 'counts'])
     t.true(names.includes(name as BridgeEvent['event']), name);
-  t.like(events.at(-1), { event: 'counts', spool: { bytes: 0, dropped: 0 } });
+  t.like(events.at(-1), { event: 'counts', spool: { bytes: 0, oldestMs: null, dropped: 0 } });
 });
 
 test('it stops in good order while core is away, and the next one brings the audio', async t => {
@@ -90,6 +90,42 @@ test('it stops in good order while core is away, and the next one brings the aud
   t.deepEqual(messages, expected(messages.length));
 });
 const FAST = { uplink: { firstRetryMs: 10, finalAckMs: 100 } };
+
+test('now and then it counts what waits and for how long, who streams, and how core was reached', async t => {
+  const [dataDir, server] = await Promise.all([makeDir(t), makeServer(t)]);
+  server.refuse = { status: 503 };
+  type Counts = BridgeEvent & { event: 'counts' };
+  const counts: Counts[] = [];
+  let look = () => {};
+  const lines: { msg: string }[] = [];
+  await start(t, {
+    config: configFor(dataDir, { core: server.url, key: 'k' }),
+    log: pino({}, { write: (line: string) => lines.push(JSON.parse(line)) }),
+    simulate: { audio: RECORDING, speed: 20, loop: true },
+    limits: { ...FAST, countsMs: 20 },
+    onEvent(event) {
+      if (event.event !== 'counts') return;
+      counts.push(event);
+      look();
+    },
+  });
+  const until = (fits: (counts: Counts) => boolean) =>
+    new Promise<Counts>(resolve => {
+      look = () => {
+        const latest = counts.at(-1);
+        if (latest && fits(latest)) resolve(latest);
+      };
+    });
+  const away = await until(({ core, spool }) => core.failures > 1 && (spool.oldestMs ?? 0) > 100);
+  t.true(away.spool.bytes > 0);
+  t.is(away.core.connections, 0);
+  t.like(away.devices[0], { name: 'Omi', streaming: true, connections: 1, lost: 0 });
+  server.refuse = null;
+  const back = await until(({ core }) => core.connections > 0);
+  t.true(back.core.failures >= away.core.failures);
+  const line = lines.findLast(({ msg }) => msg === 'counts');
+  t.like(line, { core: back.core, devices: [{ name: 'Omi' }] });
+});
 
 test('a configuration from which core cannot be found says what to set', async t => {
   const dataDir = await makeDir(t);
