@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { chmod, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
+import { answerWithRanges, breakHalfway, serveFiles } from '../helpers/file-server.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const MODEL = 'test-model';
@@ -90,40 +90,10 @@ function execute(command: string, args: string[], cwd: string, env: NodeJS.Proce
   });
 }
 
-type Answer = (request: IncomingMessage, response: ServerResponse, body: Buffer) => void;
-
-/** A server of the model's files; what it is asked is noted. */
-async function serve(t: ExecutionContext, answer: Answer = answerWithRanges) {
-  const asked: string[] = [];
-  const server = createServer((request, response) => {
-    asked.push(`${request.url} ${request.headers.range ?? 'all'}`);
-    const body = request.url === '/model.onnx' ? BYTES : TOKENS;
-    answer(request, response, body);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
-  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
-}
-
-function answerWithRanges(request: IncomingMessage, response: ServerResponse, body: Buffer): void {
-  const start = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0);
-  if (start > 0)
-    response.writeHead(206, { 'content-range': `bytes ${start}-${body.length - 1}/${body.length}` });
-  response.end(body.subarray(start));
-}
-
-/** Sends half of what is left of the model, then breaks the connection. */
-function breakHalfway(request: IncomingMessage, response: ServerResponse, body: Buffer): void {
-  const start = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0);
-  if (start > 0)
-    response.writeHead(206, { 'content-range': `bytes ${start}-${body.length - 1}/${body.length}` });
-  const half = body.subarray(start, start + Math.ceil((body.length - start) / 2));
-  response.write(half, () => response.destroy());
-}
+const FILES = { '/model.onnx': BYTES, '/tokens.txt': TOKENS };
 
 test('fetches the model, and says nothing once all is there', async t => {
-  const { origin, asked } = await serve(t);
+  const { origin, asked } = await serveFiles(t, FILES);
   const { model, setup } = await checkout(t, origin);
   const first = await setup();
   t.is(first.code, 0);
@@ -140,7 +110,7 @@ test('fetches the model, and says nothing once all is there', async t => {
 
 test('goes on where a broken connection stopped, within a run and in the next one', async t => {
   let broken = true;
-  const { origin, asked } = await serve(t, (...request) =>
+  const { origin, asked } = await serveFiles(t, FILES, (...request) =>
     (broken ? breakHalfway : answerWithRanges)(...request),
   );
   const { model, setup } = await checkout(t, origin);
@@ -165,7 +135,7 @@ test('goes on where a broken connection stopped, within a run and in the next on
 });
 
 test('begins anew where the server cannot send a part', async t => {
-  const { origin } = await serve(t, (_request, response, body) => response.end(body));
+  const { origin } = await serveFiles(t, FILES, (_request, response, body) => response.end(body));
   const { directory, model, setup } = await checkout(t, origin);
   await mkdir(join(directory, 'data/plugins/sherpa-onnx', MODEL), { recursive: true });
   await writeFile(`${model('model.onnx')}.part`, 'something else');
@@ -174,7 +144,7 @@ test('begins anew where the server cannot send a part', async t => {
 });
 
 test('throws away what has the wrong checksum, and does not ask again the same day', async t => {
-  const { origin, asked } = await serve(t, (_request, response, body) =>
+  const { origin, asked } = await serveFiles(t, FILES, (_request, response, body) =>
     response.end(Buffer.alloc(body.length)),
   );
   const { model, setup } = await checkout(t, origin);
@@ -193,13 +163,13 @@ test('throws away what has the wrong checksum, and does not ask again the same d
 });
 
 test('stops reading a file that is longer than it should be', async t => {
-  const { origin } = await serve(t, (_request, response) => response.end(Buffer.alloc(300_000)));
+  const { origin } = await serveFiles(t, FILES, (_request, response) => response.end(Buffer.alloc(300_000)));
   const { setup } = await checkout(t, origin);
   t.regex((await setup()).said, /model\.onnx has more than 200000 bytes/);
 });
 
 test('says what the server answered, and how to try by hand', async t => {
-  const { origin } = await serve(t, (_request, response) => response.writeHead(404).end());
+  const { origin } = await serveFiles(t, FILES, (_request, response) => response.writeHead(404).end());
   const { setup } = await checkout(t, origin);
   const { code, said } = await setup();
   t.is(code, 0);
@@ -225,7 +195,7 @@ test('gives a server that takes the connection and then keeps silent three secon
 });
 
 test('fetches nothing in CI or when told that it is offline', async t => {
-  const { origin, asked } = await serve(t);
+  const { origin, asked } = await serveFiles(t, FILES);
   const { aptCalls, setup } = await checkout(t, origin);
   t.is((await setup({ EARSHOT_OFFLINE: '1' })).code, 0);
   t.deepEqual(await aptCalls(), []);
@@ -234,7 +204,7 @@ test('fetches nothing in CI or when told that it is offline', async t => {
 });
 
 test('leaves a pocketsphinx alone before tests and the demo, and looks for better before a start', async t => {
-  const { origin, asked } = await serve(t);
+  const { origin, asked } = await serveFiles(t, FILES);
   const { directory, setup } = await checkout(t, origin);
   const names = ['library', 'hmm', 'lm', 'dict'];
   for (const name of names) await writeFile(join(directory, name), '');
@@ -250,7 +220,7 @@ test('leaves a pocketsphinx alone before tests and the demo, and looks for bette
 
 test('tries again, for whoever asks for a recogniser, what failed before, and its status tells whether there is one', async t => {
   let isUp = false;
-  const { origin } = await serve(t, (request, response, body) =>
+  const { origin } = await serveFiles(t, FILES, (request, response, body) =>
     isUp ? answerWithRanges(request, response, body) : void response.writeHead(503).end(),
   );
   const { directory, setup } = await checkout(t, origin);
@@ -265,7 +235,7 @@ test('tries again, for whoever asks for a recogniser, what failed before, and it
 });
 
 test('fetches for whoever asks: again what is corrupt, into any directory, and only what is known', async t => {
-  const { origin } = await serve(t);
+  const { origin } = await serveFiles(t, FILES);
   const { directory, setup } = await checkout(t, origin);
   const into = join(directory, 'elsewhere');
   await mkdir(into);
@@ -278,7 +248,7 @@ test('fetches for whoever asks: again what is corrupt, into any directory, and o
 });
 
 test('reads from the configuration file where the model goes, and whether one is wanted', async t => {
-  const { origin, asked } = await serve(t);
+  const { origin, asked } = await serveFiles(t, FILES);
   const { directory, setup } = await checkout(t, origin);
   await symlink(join(ROOT, 'node_modules/yaml'), join(directory, 'node_modules/yaml'));
   await writeFile(join(directory, 'earshot.yaml'), 'dataDir: ./state\n');
