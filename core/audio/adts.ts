@@ -16,10 +16,10 @@ export interface AdtsPacket {
 /** Samples of one frame, per channel. */
 export const AAC_FRAME_SAMPLES = 1024;
 
-/** By the header's index, ISO/IEC 14496-3 table 1.18. */
+/** By the header's index, ISO/IEC 14496-3 table 1.18, but for the last: nothing that decodes it is at hand. */
 const RATES = [
   ...[96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000],
-  ...[22_050, 16_000, 12_000, 11_025, 8000, 7350],
+  ...[22_050, 16_000, 12_000, 11_025, 8000],
 ];
 const LOW_COMPLEXITY = 1;
 const HEADER_BYTES = 7;

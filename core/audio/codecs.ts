@@ -52,7 +52,7 @@ const CODECS = {
   opus: { rates: OPUS_RATES, defaultRate: 16_000, open: async () => createOpusDecoder(10) },
   opus_fs320: { rates: OPUS_RATES, defaultRate: 16_000, open: async () => createOpusDecoder(20) },
   // What the client says is only a guess: its packets say their own rate.
-  aac: { rates: { from: 7350, to: 96_000 }, defaultRate: 16_000, open: createAacDecoder },
+  aac: { rates: { from: 8000, to: 96_000 }, defaultRate: 16_000, open: createAacDecoder },
   lc3: { ...LC3, open: () => createLc3Decoder() },
   lc3_fs1030: { ...LC3, open: () => createLc3Decoder(LC3_FS1030_BYTES) },
 } as const satisfies Record<string, CodecKind>;

@@ -33,6 +33,14 @@ function sine(seconds: number, hz: number, sampleRate: number): Sound {
   );
 }
 
+function interleaved(left: Sound, right: Sound): Sound {
+  return Int16Array.from({ length: 2 * left.length }, (_, i) => (i % 2 ? right : left)[i >> 1] ?? 0);
+}
+
+function toUnsignedBytes(sound: Sound): Uint8Array {
+  return Uint8Array.from(sound, sample => (sample >> 8) + 128);
+}
+
 /** How much of the sound is a tone of this pitch, 0 to 1. */
 function share(sound: Sound, hz: number): number {
   let sin = 0;
@@ -108,25 +116,30 @@ test('PCM at 16 kHz comes through sample by sample, however it is cut into messa
 test('two interleaved channels are mixed, however they are cut into messages', async t => {
   const left = atPeak(-6, whiteNoise(1, 1));
   const right = atPeak(-6, whiteNoise(1, 2));
-  const interleaved = Int16Array.from(
-    { length: 2 * left.length },
-    (_, i) => (i % 2 ? right : left)[i >> 1] ?? 0,
-  );
-  const { pcm } = await decodeAll(cut(samplesToBytes(interleaved), 3), 'pcm16', 16_000, 2);
+  const { pcm } = await decodeAll(cut(samplesToBytes(interleaved(left, right)), 3), 'pcm16', 16_000, 2);
   t.deepEqual(
     pcm,
     left.map((sample, i) => Math.round((sample + (right[i] ?? 0)) / 2)),
   );
 });
 
-for (const rate of [8000, 11_025, 22_050, 24_000, 44_100, 48_000])
-  test(`PCM at ${rate} Hz becomes 16 kHz with its length, pitch and loudness`, async t => {
-    const { pcm } = await decodeAll(cut(samplesToBytes(sine(2, 1000, rate)), 4), 'pcm16', rate);
-    t.is(pcm.length, 32_000);
-    const settled = pcm.slice(1600);
-    t.true(share(settled, 1000) > 0.999);
-    t.true(Math.abs(rms(settled) / (10_000 / Math.SQRT2) - 1) < 0.01);
-  });
+const PCM = { pcm8: toUnsignedBytes, pcm16: samplesToBytes };
+
+for (const [codec, toBytes] of Object.entries(PCM))
+  for (const rate of [8000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000])
+    test(`${codec} at ${rate} Hz, of one channel or two, becomes 16 kHz with its length, pitch and loudness`, async t => {
+      const tone = sine(2, 1000, rate);
+      for (const [channels, sound, loudness] of [
+        [1, tone, 1],
+        [2, interleaved(tone, new Int16Array(tone.length)), 0.5], // half as loud: the other channel is silent
+      ] as const) {
+        const { pcm } = await decodeAll(cut(toBytes(sound), 4), codec, rate, channels);
+        t.is(pcm.length, 32_000);
+        const settled = pcm.slice(1600);
+        t.true(share(settled, 1000) > 0.999);
+        t.true(Math.abs(rms(settled) / ((loudness * 10_000) / Math.SQRT2) - 1) < 0.02);
+      }
+    });
 
 test('resampling gives the same whether in one message or many', async t => {
   const bytes = samplesToBytes(atPeak(-6, whiteNoise(2)));
@@ -165,20 +178,27 @@ for (const [codec, ms] of [
     t.true(Math.abs(rms(pcm) / rms(sound) - 1) < 0.05);
   });
 
-test('Opus of any rate, of two channels, and of longer packets comes out as 16 kHz mono', async t => {
-  for (const rate of [8000, 12_000, 24_000, 48_000] as const) {
-    const { pcm, bad } = await decodeAll(opusPackets(sine(1, 440, rate), 20, rate), 'opus', rate);
-    t.deepEqual([pcm.length, bad], [16_000, 0]);
-    t.true(share(pcm.slice(1600), 440) > 0.99);
-  }
-  const left = sine(1, 440, 16_000);
-  const stereo = Int16Array.from({ length: 32_000 }, (_, i) => (i % 2 ? 0 : (left[i >> 1] ?? 0)));
-  const { pcm } = await decodeAll(opusPackets(stereo, 20, 16_000, 2), 'opus', 16_000, 2);
-  t.is(pcm.length, 16_000);
-  t.true(Math.abs(rms(pcm) / (rms(left) / 2) - 1) < 0.1, 'half as loud: the other channel was silent');
+for (const [codec, ms] of [
+  ['opus', 10],
+  ['opus_fs320', 20],
+] as const)
+  for (const rate of [8000, 12_000, 16_000, 24_000, 48_000] as const)
+    test(`${codec} at ${rate} Hz, of one channel or two, comes out as 16 kHz mono`, async t => {
+      const tone = sine(1, 440, rate);
+      const mono = await decodeAll(opusPackets(tone, ms, rate), codec, rate);
+      const both = interleaved(tone, new Int16Array(tone.length));
+      const stereo = await decodeAll(opusPackets(both, ms, rate, 2), codec, rate, 2);
+      for (const { pcm, bad } of [mono, stereo]) {
+        t.deepEqual([pcm.length, bad], [16_000, 0]);
+        t.true(share(pcm.slice(1600), 440) > 0.99);
+      }
+      const loudness = rms(stereo.pcm) / rms(mono.pcm);
+      t.true(Math.abs(loudness - 0.5) < 0.15, 'half as loud: the other channel was silent');
+    });
 
-  const long = await decodeAll(opusPackets(sine(0.96, 440, 16_000), 60), 'opus');
-  t.deepEqual([long.pcm.length, long.bad], [15_360, 0]);
+test('Opus packets of 60 ms come out whole', async t => {
+  const { pcm, bad } = await decodeAll(opusPackets(sine(0.96, 440, 16_000), 60), 'opus');
+  t.deepEqual([pcm.length, bad], [15_360, 0]);
 });
 
 test('a broken packet becomes silence of its length, is counted, and the next ones decode', async t => {
@@ -265,6 +285,59 @@ for (const [file, frames] of [
     t.true(share(pcm.slice(6400, 12_800), 440) > 0.99);
     t.deepEqual(await decodeAll([concatBytes(packets)], 'aac'), { pcm, bad }, 'the same in one message');
   });
+
+/** The rates that a header can say, by their index. */
+const AAC_RATES = [
+  ...[96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000],
+  ...[22_050, 16_000, 12_000, 11_025, 8000],
+];
+
+for (const [rateIndex, rate] of AAC_RATES.entries())
+  test(`AAC at ${rate} Hz, of one channel or two, has its length at 16 kHz`, async t => {
+    for (const bits of [`${MONO}${SILENT}${END}`, `${STEREO}${SILENT}${SILENT}${END}`]) {
+      const frames = Array.from({ length: 100 }, () => adtsFrame(rateIndex, bits));
+      const { pcm, bad } = await decodeAll(frames, 'aac', 16_000);
+      t.deepEqual([pcm.length, bad], [Math.ceil((100 * 1024 * 16_000) / rate), 0]);
+    }
+  });
+
+test('AAC at a rate that cannot be decoded is silence, and counted', async t => {
+  for (const rateIndex of [AAC_RATES.length, 13, 15]) {
+    const { pcm, bad } = await decodeAll([adtsFrame(rateIndex, `${MONO}${SILENT}${END}`)], 'aac');
+    t.deepEqual([pcm, bad], [new Int16Array(1024), 1]);
+  }
+});
+
+test('the two channels of AAC are mixed', async t => {
+  const mono = adtsFrames('tone-8000.aac').slice(1); // the first one begins with the name of its encoder
+  const stereo = mono.map(frame => {
+    const bits = [...frame.subarray(7)].map(byte => byte.toString(2).padStart(8, '0')).join('');
+    t.is(bits.slice(0, 3), MONO.slice(0, 3));
+    return adtsFrame(11, `${STEREO}${SILENT}${bits.slice(MONO.length)}`); // the other channel stays as it is
+  });
+  const [one, two] = [await decodeAll(mono, 'aac'), await decodeAll(stereo, 'aac', 16_000, 2)];
+  t.deepEqual([two.pcm.length, two.bad], [one.pcm.length, 0]);
+  t.true(share(two.pcm.slice(6400, 12_800), 440) > 0.99);
+  t.true(Math.abs(rms(two.pcm) / rms(one.pcm) - 0.5) < 0.01, 'half as loud: the other channel was silent');
+});
+
+// Pieces of a frame, ISO/IEC 14496-3 section 4.4.2.1: an element of one channel; of two, each with its own windows; a
+// channel without any sound; the end.
+const MONO = '0000000';
+const STEREO = '00100000';
+const SILENT = `${'0'.repeat(8)}${'0'.repeat(11)}000`;
+const END = '111';
+
+/** A frame of these bits, with a header for low-complexity AAC. */
+function adtsFrame(rateIndex: number, bits: string): Uint8Array {
+  const payload = (bits.match(/.{1,8}/g) ?? []).map(byte => Number.parseInt(byte.padEnd(8, '0'), 2));
+  const [channels, length] = [bits.startsWith(MONO) ? 1 : 2, payload.length + 7];
+  return Uint8Array.of(
+    ...[0xff, 0xf1, 0x40 | (rateIndex << 2), (channels << 6) | (length >> 11)],
+    ...[(length >> 3) & 0xff, ((length & 7) << 5) | 0x1f, 0xfc],
+    ...payload,
+  );
+}
 
 test('AAC that goes on in another format is taken up with the second packet of it', async t => {
   const [first, second] = [adtsFrames('tone-8000.aac'), adtsFrames('tone-44100-stereo.aac')];
