@@ -4,10 +4,9 @@
  *   for (const check of codecChecks) test(check.title, () => check.run(subject));
  */
 import assert from 'node:assert/strict';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import type { Decoded, Decoder } from '../../core/audio/codecs.ts';
 import { concatSamples } from '../../core/audio/pcm.ts';
+import { garbageCollector, held } from '../helpers/memory.ts';
 import { random } from '../helpers/sound.ts';
 
 export interface CodecSubject {
@@ -126,12 +125,6 @@ const STREAMS_PER_ROUND = 200;
 /** 14 kB for each stream of the later rounds. */
 const MAX_GROWTH_BYTES = 8 * MEBIBYTE;
 
-/** Objects, and the memories of WebAssembly modules. */
-function held(): number {
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
-}
-
 async function givesBack(subject: CodecSubject): Promise<void> {
   const collect = garbageCollector();
   const messages = subject.messages.slice(0, 3);
@@ -218,9 +211,4 @@ function noiseMaker(seed: number) {
     return changed;
   }
   return { below, bytes, damage };
-}
-
-function garbageCollector(): () => void {
-  setFlagsFromString('--expose-gc');
-  return runInNewContext('gc');
 }
