@@ -215,7 +215,7 @@ test('a recogniser that is lost in an utterance is counted, and its text comes n
 
 test('jobs are told by kind and state, and their runs by outcome', async t => {
   const { house, client } = await listening(t);
-  const database = new DatabaseSync(join(house.dataDir, 'earshot.db'));
+  const database = new DatabaseSync(join(house.dataDir, 'earshot.db'), { timeout: 5000 });
   t.teardown(() => database.close());
   send(client, TALK);
   await client.until('segments');

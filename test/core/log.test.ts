@@ -1,0 +1,153 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import test, { type ExecutionContext } from 'ava';
+import { stringify } from 'yaml';
+import { samplesToBytes } from '../../core/audio/pcm.ts';
+import { callControl, controlPath } from '../../core/control.ts';
+import { AppError } from '../../core/errors.ts';
+import { concealSecrets, createLog } from '../../core/log.ts';
+import { countingStt } from '../helpers/house.ts';
+import { connectListen, refusedListen } from '../helpers/listen-client.ts';
+import { join as joined, silence, speech } from '../helpers/sound.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const PCM = { codec: 'pcm16', sample_rate: 16000, conversation_timeout: 600 };
+const METRICS_TOKEN = 'metrics-token-of-this-test';
+
+/** A process whose whole output is kept. */
+function run(t: ExecutionContext, args: string[], env: Record<string, string>) {
+  const child = spawn(process.execPath, args, {
+    env: { PATH: process.env.PATH, EARSHOT_LOG__LEVEL: 'trace', EARSHOT_LOG__FORMAT: 'json', ...env },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', data => {
+      output += data;
+    });
+  return { child, output: () => output };
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  child.kill('SIGTERM');
+  await once(child, 'close');
+}
+
+async function startCore(t: ExecutionContext) {
+  const dataDir = await mkdtemp(join(tmpdir(), 'earshot-log-'));
+  t.teardown(() => rm(dataDir, { recursive: true, force: true }));
+  const file = join(dataDir, 'earshot.yaml');
+  await writeFile(file, stringify({ ...countingStt(), port: 0, dataDir, metrics: { token: METRICS_TOKEN } }));
+  const core = run(t, [join(ROOT, 'core/main.ts')], { EARSHOT_CONFIG: file });
+  const [{ url }] = (await once(core.child, 'message')) as [{ url: string }];
+  const control = async <Name extends 'key' | 'token'>(
+    name: Name,
+    given: Parameters<typeof callControl>[2],
+  ) => {
+    const answer = await callControl(controlPath(dataDir), name, given as never);
+    if (answer === 'absent') throw new Error('core does not answer');
+    return answer;
+  };
+  const { key } = (await control('key', { user: 'owner', scopes: ['listen'] })) as { key: string };
+  const { token } = (await control('token', { user: 'owner' })) as { token: string };
+  return { ...core, url, dataDir, key, token };
+}
+
+test('whatever is said and whoever says it, no log at any level holds a word or a credential', async t => {
+  const core = await startCore(t);
+  const { url, key, token } = core;
+
+  const client = await connectListen(url, token, { ...PCM, custom_stt: 'enabled' });
+  const suggest = (text: unknown) =>
+    client.socket.send(
+      JSON.stringify({
+        type: 'suggested_transcript',
+        stt_provider: 'phone',
+        segments: [{ text, speaker: 'SPEAKER_00', start: 0, end: 1 }],
+      }),
+    );
+  suggest('the zebra has an umbrella');
+  await client.until('segments');
+  suggest({ wrong: 'quagmire' });
+  client.socket.send('{"type": "quagmire');
+  client.socket.send('{"type":"finish_conversation"}');
+  await client.until('memory_created');
+  const database = new DatabaseSync(join(core.dataDir, 'earshot.db'), { timeout: 5000 });
+  database.exec('alter table segments rename to lost');
+  suggest('my marmalade is mouldy');
+  await client.closed;
+  database.exec('alter table lost rename to segments');
+  database.close();
+
+  const recorded = await connectListen(url, key, { ...PCM, client_device_id: 'recorded' });
+  recorded.socket.send(samplesToBytes(joined(speech('budget'), silence(1))));
+  await recorded.until('segments');
+  const [heard] = recorded.segments();
+  recorded.socket.close();
+  const web = await connectListen(url, null, PCM, '/v4/web/listen');
+  web.socket.send(JSON.stringify({ type: 'auth', token }));
+  await web.until('conversation_session');
+  web.socket.close();
+  await refusedListen(url, `${key.slice(0, -1)}x`, PCM);
+  for (const credential of [key, token, METRICS_TOKEN, 'a-wrong-credential'])
+    for (const path of ['/v1/dev/user/conversations', '/metrics', `/nowhere?token=${token}`])
+      await fetch(url + path, { headers: { authorization: `Bearer ${credential}` } });
+
+  const bridge = run(
+    t,
+    [join(ROOT, 'bridge/bin.mjs'), '--simulate', join(ROOT, 'test/fixtures/budget.wav')],
+    {
+      EARSHOT_DATA_DIR: join(core.dataDir, 'bridge-of-the-test'),
+      EARSHOT_BRIDGE__CORE: url.replace('http', 'ws'),
+      EARSHOT_BRIDGE__KEY: key,
+    },
+  );
+  while (!bridge.output().includes('"segments"'))
+    await once(bridge.child.stderr as NodeJS.ReadableStream, 'data');
+  await end(bridge.child);
+  await end(core.child);
+
+  const output = core.output() + bridge.output();
+  for (const said of [
+    'stream closed',
+    'wearable streams',
+    'connected to core',
+    '"counts"',
+    'cannot be served',
+  ])
+    t.true(output.includes(said), said);
+  t.regex(heard?.text ?? '', /^\d+ tenths$/);
+  const words = ['zebra', 'umbrella', 'quagmire', 'marmalade', 'mouldy', ' tenths'];
+  for (const secret of [...words, key, key.slice(8), token, METRICS_TOKEN, 'a-wrong-credential']) {
+    const line = output.split('\n').find(text => text.toLowerCase().includes(secret));
+    t.is(line, undefined, secret);
+  }
+});
+
+test('credentials are blotted out wherever they stand, by name, by look and as a text', t => {
+  let output = '';
+  const log = createLog({ level: 'trace', format: 'json' }, { write: line => (output += line) });
+  concealSecrets(['correct horse "battery"']);
+  const jwt = 'eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJvd25lciJ9.c2lnbmF0dXJlLWxvbmc';
+  log.trace({ apiKey: 'named-1', headers: { Authorization: 'named-2', cookie: 'named-3' } }, 'by name');
+  log.child({ deep: { config: { password: 'named-4' } } }).info('by name in a child');
+  log.warn({ err: new Error('401 for omi_dev_0123456789abcdef0123456789abcdef') }, `token ${jwt}`);
+  log.error(
+    { err: new AppError('internal', 'x', { cause: new Error('Bearer abcdefgh-ijklmnop-qrst') }) },
+    'look',
+  );
+  log.fatal({ deep: { er: { than: { any: { path: 'correct horse "battery"' } } } } }, 'text');
+  t.notRegex(output, /named-|0123456789abcdef|eyJ|abcdefgh|horse/);
+  t.is(
+    output
+      .trim()
+      .split('\n')
+      .every(line => JSON.parse(line).msg),
+    true,
+  );
+});
