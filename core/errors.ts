@@ -19,6 +19,7 @@ export const ERRORS = {
   rate_limited: { status: 429, expose: true, retryable: true },
   internal: { status: 500, expose: false, retryable: true },
   unavailable: { status: 503, expose: true, retryable: true },
+  storage_full: { status: 507, expose: true, retryable: true },
   empty_unexpected: { status: 502, expose: true, retryable: true },
   timeout: { status: 504, expose: true, retryable: true },
   upstream_error: { status: 502, expose: true, retryable: true },

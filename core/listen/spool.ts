@@ -1,0 +1,251 @@
+import { AppError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { Clock } from '../model.ts';
+import { openAppendLog } from './spool/append-log.ts';
+import { type Entry, encodeChunk, sizeOf } from './spool/chunk.ts';
+import type { Disk } from './spool/disk.ts';
+import { Held } from './spool/held.ts';
+
+export type { AudioEntry, Entry } from './spool/chunk.ts';
+export { LEAD_IN_MESSAGES } from './spool/held.ts';
+
+export interface SpoolLimits {
+  /** On disk in all; past it nothing more is taken in. */
+  maxBytes: number;
+  /** Of one user, that wait for their text. */
+  maxBytesPerUser: number;
+}
+
+/**
+ * Audio on disk until its text is stored: what every live stream of this process sends, in one log. A stream is
+ * written at one end and read at the other; whoever reads slowly reads from the disk.
+ */
+export interface Spool {
+  /** The stream's place in it, with what an earlier connection, or process, left there. One at a time. */
+  open(stream: StreamName): HeldStream;
+  /** Streams of which something is held, and which are not open. */
+  left(): StreamName[];
+  readonly counts: Readonly<SpoolCounts>;
+  /** What was appended is on the disk when it resolves, if the disk takes it. */
+  close(): Promise<void>;
+}
+
+interface StreamName {
+  id: string;
+  userId: string;
+}
+
+export interface SpoolCounts {
+  /** On disk. */
+  bytes: number;
+  /** Not there yet. */
+  pendingBytes: number;
+  /** Stretches that could not be read back. */
+  damaged: number;
+  /** What the last write and sync took. */
+  syncMs: number;
+}
+
+export interface HeldStream {
+  /** Number of the next message: those below it need not be sent again, once they are on the disk. */
+  readonly next: number;
+  /** Messages below this are on the disk. */
+  readonly durable: number;
+  /** Why the disk takes no more of it; messages from `durable` on must then be sent again. */
+  readonly broken: AppError | null;
+  /** Takes an entry in; waits while the disk is far behind. Throws `storage_full` where there is no room for it. */
+  append(entry: Entry): Promise<void>;
+  /** Audio paused: a reader that is at the end is told so. Nothing is written. */
+  pause(): void;
+  /** From message `from`, or somewhat before it, to the end, as it comes. Numbers have holes where the disk lost something. */
+  read(from: number): AsyncGenerator<Entry | 'pause'>;
+  /** The text of everything before this message is stored. */
+  settle(number: number): void;
+  /** `durable` has grown, or the stream is broken. */
+  onSynced(listener: () => void): void;
+  /** Nothing more will come: readers end. */
+  end(): void;
+  /** Lets go of it: what is on the disk and not settled stays there. */
+  close(): void;
+}
+
+/** Between two syncs of the disk, at least. */
+const SYNC_MS = 200;
+const FILE_BYTES = 64 * 1024 * 1024;
+const FILE_MS = 60_000;
+/** What is not written yet may be this much; past it, whoever appends waits. */
+const MAX_PENDING_BYTES = 16 * 1024 * 1024;
+
+interface SpoolOptions {
+  disk: Disk;
+  clock: Clock;
+  log: Log;
+  limits: SpoolLimits;
+}
+
+export async function openSpool({ disk, clock, log, limits }: SpoolOptions): Promise<Spool> {
+  const files = await openAppendLog({ disk, clock, fileBytes: FILE_BYTES, fileMs: FILE_MS });
+  const streams = new Map<string, Held>();
+  /** By user: what is not settled. */
+  const bytesOf = new Map<string, number>();
+  const dirty = new Set<Held>();
+  const counts = { pendingBytes: 0, damaged: files.damaged, syncMs: 0 };
+  const closing = new AbortController();
+  let lastSyncAt = Number.NEGATIVE_INFINITY;
+  let flushing: Promise<void> | null = null;
+  let roomFreed = Promise.withResolvers<void>();
+
+  if (files.damaged > 0)
+    log.warn({ stretches: files.damaged }, 'damaged audio in the spool; the rest of it goes on');
+  for (const { place, chunk } of files.found) {
+    count(chunk.userId, bytesIn(chunk.entries));
+    heldOf({ id: chunk.streamId, userId: chunk.userId }).recall(place, chunk.entries);
+  }
+
+  function heldOf({ id, userId }: StreamName): Held {
+    const known = streams.get(id);
+    if (known) return known;
+    const held = new Held({
+      id,
+      userId,
+      async load(place) {
+        const chunk = await files.read(place);
+        if (!chunk) counts.damaged += 1;
+        return chunk;
+      },
+      release({ place, bytes }) {
+        count(userId, -bytes);
+        files.release(place).catch(error => log.warn({ err: error }, 'could not remove a file of the spool'));
+      },
+    });
+    streams.set(id, held);
+    return held;
+  }
+
+  function count(userId: string, bytes: number) {
+    const sum = (bytesOf.get(userId) ?? 0) + bytes;
+    if (sum > 0) bytesOf.set(userId, sum);
+    else bytesOf.delete(userId);
+  }
+
+  function checkRoom({ userId, broken }: Held, size: number) {
+    if (broken) throw broken;
+    if (files.bytes + counts.pendingBytes + size > limits.maxBytes)
+      throw new AppError('storage_full', 'The spool of this server is full (listen.spool.maxBytes)');
+    if ((bytesOf.get(userId) ?? 0) + size > limits.maxBytesPerUser)
+      throw new AppError(
+        'storage_full',
+        'Too much audio of this user waits for its text (listen.spool.maxBytesPerUser)',
+      );
+  }
+
+  async function append(held: Held, entry: Entry) {
+    const size = sizeOf(entry);
+    checkRoom(held, size);
+    count(held.userId, size);
+    counts.pendingBytes += size;
+    dirty.add(held);
+    held.push(entry);
+    flushing ??= flush();
+    while (counts.pendingBytes > MAX_PENDING_BYTES) await roomFreed.promise;
+  }
+
+  /** Runs while there is something to write: one sync serves all streams. */
+  async function flush() {
+    while (dirty.size > 0) {
+      await clock.sleep(Math.max(0, lastSyncAt + SYNC_MS - clock.now()), closing.signal).catch(() => {});
+      lastSyncAt = clock.now();
+      const batch = [...dirty].map(held => ({ held, entries: held.unwritten() }));
+      dirty.clear();
+      await write(batch.filter(({ entries }) => entries.length > 0));
+      counts.syncMs = clock.now() - lastSyncAt;
+      roomFreed.resolve();
+      roomFreed = Promise.withResolvers();
+    }
+    flushing = null;
+  }
+
+  async function write(batch: { held: Held; entries: Entry[] }[]) {
+    const chunks = batch.map(({ held, entries }) =>
+      encodeChunk({ streamId: held.id, userId: held.userId, entries }, held.durable),
+    );
+    const places = await files.write(chunks).catch(error => {
+      log.error({ err: error }, 'the spool cannot be written');
+      return null;
+    });
+    for (const [i, { held, entries }] of batch.entries()) {
+      const place = places?.[i];
+      if (place) {
+        counts.pendingBytes -= bytesIn(entries);
+        held.wrote(place, entries);
+        dropIfDone(held);
+      } else {
+        const lost = held.break(new AppError('storage_full', 'The disk of this server takes no more audio'));
+        dirty.delete(held);
+        counts.pendingBytes -= lost;
+        count(held.userId, -lost);
+      }
+    }
+  }
+
+  function dropIfDone(held: Held) {
+    if (!held.isOpen && held.isSettled) streams.delete(held.id);
+  }
+
+  function open(stream: StreamName): HeldStream {
+    const held = heldOf(stream);
+    held.open();
+    return {
+      get next() {
+        return held.next;
+      },
+      get durable() {
+        return held.durable;
+      },
+      get broken() {
+        return held.broken;
+      },
+      append: entry => append(held, entry),
+      pause: () => held.pause(),
+      read: from => held.read(from),
+      settle: number => held.settle(number),
+      onSynced(listener) {
+        held.onSynced = listener;
+      },
+      end: () => held.end(),
+      close() {
+        held.close();
+        dropIfDone(held);
+      },
+    };
+  }
+
+  return {
+    open,
+    left: () =>
+      [...streams.values()].filter(({ isOpen }) => !isOpen).map(({ id, userId }) => ({ id, userId })),
+    counts: {
+      get bytes() {
+        return files.bytes;
+      },
+      get pendingBytes() {
+        return counts.pendingBytes;
+      },
+      get damaged() {
+        return counts.damaged;
+      },
+      get syncMs() {
+        return counts.syncMs;
+      },
+    },
+    async close() {
+      closing.abort();
+      await flushing;
+      await files.close();
+    },
+  };
+}
+
+function bytesIn(entries: Entry[]): number {
+  return entries.reduce((sum, entry) => sum + sizeOf(entry), 0);
+}

@@ -1,0 +1,143 @@
+import type { Clock } from '../../model.ts';
+import { decodeChunk, decodeChunks, type Found } from './chunk.ts';
+import type { Disk, DiskFile } from './disk.ts';
+
+/** Where a chunk lies. */
+export interface Place {
+  file: LogFile;
+  offset: number;
+  length: number;
+}
+
+/** One file of the log; it goes when nothing in it is wanted any more. */
+interface LogFile {
+  name: string;
+  size: number;
+  /** Chunks in it that are still wanted. */
+  wanted: number;
+}
+
+/** A log in files of bounded size: written at one end, and taken away file by file. */
+export interface AppendLog {
+  /** What an earlier process left, in the order it was written. */
+  readonly found: { place: Place; chunk: Found }[];
+  /** Stretches of damaged bytes in that. */
+  readonly damaged: number;
+  /** Writes chunks one behind the other; they are on the disk when it resolves. Rejects: none of them is. Calls must not overlap. */
+  write(chunks: Buffer[]): Promise<Place[]>;
+  /** Null where it cannot be read back. */
+  read(place: Place): Promise<Found | null>;
+  /** A chunk is no longer wanted. */
+  release(place: Place): Promise<void>;
+  /** On disk. */
+  readonly bytes: number;
+  close(): Promise<void>;
+}
+
+interface LogOptions {
+  disk: Disk;
+  clock: Clock;
+  /** A file is not added to past this … */
+  fileBytes: number;
+  /** … nor after this time. */
+  fileMs: number;
+}
+
+const NAME = /^(\d{12})\.log$/;
+
+/** Opens the log of a directory with all that is whole in it. Files that are not its own are left alone. */
+export async function openAppendLog({ disk, clock, fileBytes, fileMs }: LogOptions): Promise<AppendLog> {
+  const names = (await disk.list()).filter(name => NAME.test(name)).sort();
+  const found: AppendLog['found'] = [];
+  let damaged = 0;
+  let bytes = 0;
+  let nextNumber = Number(NAME.exec(names.at(-1) ?? '')?.[1] ?? 0) + 1;
+  /** The file that grows. */
+  let growing: { file: LogFile; handle: DiskFile; since: number } | null = null;
+
+  for (const name of names) {
+    const content = await disk.read(name);
+    const scan = decodeChunks(content);
+    damaged += scan.damaged;
+    const file = { name, size: content.length, wanted: scan.chunks.length };
+    bytes += file.size;
+    for (const chunk of scan.chunks)
+      found.push({ place: { file, offset: chunk.offset, length: chunk.length }, chunk });
+    if (file.wanted === 0) await drop(file);
+  }
+
+  async function drop(file: LogFile) {
+    bytes -= file.size;
+    file.size = 0;
+    await disk.remove(file.name);
+  }
+
+  async function fileToWrite() {
+    if (growing && isOver(growing)) await roll();
+    growing ??= await begin();
+    return growing;
+  }
+
+  /** One of which nothing is wanted makes room early, but not at every chunk. */
+  function isOver({ file, since }: { file: LogFile; since: number }) {
+    const enough = file.wanted === 0 ? fileBytes / 64 : fileBytes;
+    return file.size >= enough || clock.now() - since >= fileMs;
+  }
+
+  async function begin() {
+    const name = `${String(nextNumber).padStart(12, '0')}.log`;
+    nextNumber += 1;
+    return { file: { name, size: 0, wanted: 0 }, handle: await disk.create(name), since: clock.now() };
+  }
+
+  async function roll() {
+    const old = growing;
+    growing = null;
+    await old?.handle.close();
+    if (old?.file.wanted === 0) await drop(old.file);
+  }
+
+  async function write(chunks: Buffer[]) {
+    const { file, handle } = await fileToWrite();
+    const start = file.size;
+    const all = Buffer.concat(chunks);
+    try {
+      await handle.write(all, start);
+      await handle.sync();
+    } catch (error) {
+      // What may lie there half written is cut off, or at least not added to.
+      await handle.truncate(start).catch(() => {});
+      await roll().catch(() => {});
+      throw error;
+    }
+    file.size += all.length;
+    bytes += all.length;
+    file.wanted += chunks.length;
+    let offset = start;
+    return chunks.map(({ length }) => {
+      const place = { file, offset, length };
+      offset += length;
+      return place;
+    });
+  }
+
+  return {
+    found,
+    damaged,
+    write,
+    async read({ file, offset, length }) {
+      const content = await disk.read(file.name, offset, length).catch(() => Buffer.alloc(0));
+      return decodeChunk(content, 0);
+    },
+    async release({ file }) {
+      file.wanted -= 1;
+      if (file.wanted === 0 && file !== growing?.file) await drop(file);
+    },
+    get bytes() {
+      return bytes;
+    },
+    async close() {
+      await roll();
+    },
+  };
+}

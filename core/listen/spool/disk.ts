@@ -1,0 +1,60 @@
+import { mkdir, open, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** The files of one directory, as far as an append log needs them: so that a test can cut the power. */
+export interface Disk {
+  list(): Promise<string[]>;
+  /** A new, empty file, whose name is durable when this resolves. */
+  create(name: string): Promise<DiskFile>;
+  read(name: string, offset?: number, length?: number): Promise<Buffer>;
+  remove(name: string): Promise<void>;
+}
+
+export interface DiskFile {
+  /** All of it, at this offset. */
+  write(bytes: Buffer, offset: number): Promise<void>;
+  /** What was written is on the disk when this resolves. */
+  sync(): Promise<void>;
+  truncate(length: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openDisk(dir: string): Promise<Disk> {
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+
+  async function syncNames() {
+    const handle = await open(dir, 'r');
+    await handle.sync().finally(() => handle.close());
+  }
+
+  return {
+    list: () => readdir(dir),
+    async create(name) {
+      const handle = await open(join(dir, name), 'wx', 0o600);
+      await syncNames();
+      return {
+        async write(bytes, offset) {
+          for (let done = 0; done < bytes.length; ) {
+            const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, offset + done);
+            done += bytesWritten;
+          }
+        },
+        sync: () => handle.datasync(),
+        truncate: length => handle.truncate(length),
+        close: () => handle.close(),
+      };
+    },
+    async read(name, offset = 0, length) {
+      const handle = await open(join(dir, name), 'r');
+      try {
+        const wanted = length ?? (await handle.stat()).size - offset;
+        const bytes = Buffer.alloc(wanted);
+        const { bytesRead } = await handle.read(bytes, 0, wanted, offset);
+        return bytes.subarray(0, bytesRead);
+      } finally {
+        await handle.close();
+      }
+    },
+    remove: name => rm(join(dir, name), { force: true }),
+  };
+}

@@ -1,0 +1,206 @@
+import type { AppError } from '../../errors.ts';
+import type { Place } from './append-log.ts';
+import { type Entry, type Found, isAudio, sizeOf } from './chunk.ts';
+
+/** What one stream keeps in memory of what is written already, for a reader that is not far behind. */
+const TAIL_BYTES = 64 * 1024;
+/** Settled messages that are kept for a decoder to find its feet: 200 ms in the shortest frames. */
+export const LEAD_IN_MESSAGES = 20;
+
+/** A stretch of entries that is on the disk. Entries are counted by `seq`, messages have numbers. */
+interface Written {
+  place: Place;
+  bytes: number;
+  firstSeq: number;
+  endSeq: number;
+  /** Of the message after it. */
+  endNumber: number;
+}
+
+interface HeldOptions {
+  id: string;
+  userId: string;
+  load(place: Place): Promise<Found | null>;
+  /** These bytes of it are no longer needed. */
+  release(written: { place: Place; bytes: number }): void;
+}
+
+/** One stream's entries: those on disk by their places, the last ones in memory too. */
+export class Held {
+  readonly id: string;
+  readonly userId: string;
+  isOpen = false;
+  /** Number of the next message. */
+  next = 0;
+  /** Messages below this are on the disk. */
+  durable = 0;
+  /** Why the disk does not take any more of it. */
+  broken: AppError | null = null;
+  onSynced = () => {};
+
+  private readonly options: HeldOptions;
+  private written: Written[] = [];
+  /** The entries from `tailSeq` on; those below `writtenSeq` are on the disk too. */
+  private tail: Entry[] = [];
+  private tailSeq = 0;
+  private tailBytes = 0;
+  private writtenSeq = 0;
+  private readSeq = 0;
+  private settled = 0;
+  private paused = false;
+  private ended = false;
+  private wake = () => {};
+
+  constructor(options: HeldOptions) {
+    this.options = options;
+    this.id = options.id;
+    this.userId = options.userId;
+  }
+
+  get isSettled(): boolean {
+    return this.written.length === 0 && this.tail.length === 0;
+  }
+
+  /** An earlier process wrote this. */
+  recall(place: Place, entries: Entry[]): void {
+    this.tailSeq += entries.length;
+    this.wrote(place, entries);
+    this.next = this.durable;
+  }
+
+  open(): void {
+    this.isOpen = true;
+    this.ended = false;
+    this.broken = null;
+  }
+
+  /** What is on its way to the disk still gets there. */
+  close(): void {
+    this.isOpen = false;
+    this.onSynced = () => {};
+    this.end();
+    this.trim();
+  }
+
+  /** The disk refuses: what is not on it is forgotten. Answers how many bytes that were. */
+  break(error: AppError): number {
+    const lost = this.tail.splice(this.writtenSeq - this.tailSeq);
+    const bytes = lost.reduce((sum, entry) => sum + sizeOf(entry), 0);
+    this.tailBytes -= bytes;
+    this.next = this.durable;
+    this.broken = error;
+    this.onSynced();
+    return bytes;
+  }
+
+  push(entry: Entry): void {
+    this.tail.push(entry);
+    this.tailBytes += sizeOf(entry);
+    if (isAudio(entry)) this.next = entry.number + 1;
+    this.paused = false;
+    this.wake();
+  }
+
+  pause(): void {
+    this.paused = true;
+    this.wake();
+  }
+
+  end(): void {
+    this.ended = true;
+    this.wake();
+  }
+
+  unwritten(): Entry[] {
+    return this.tail.slice(this.writtenSeq - this.tailSeq);
+  }
+
+  wrote(place: Place, entries: Entry[]): void {
+    const firstSeq = this.writtenSeq;
+    this.writtenSeq += entries.length;
+    const last = entries.findLast(isAudio);
+    this.durable = Math.max(this.durable, (last?.number ?? -1) + 1);
+    const bytes = entries.reduce((sum, entry) => sum + sizeOf(entry), 0);
+    const endNumber = this.durable;
+    this.written.push({ place, bytes, firstSeq, endSeq: this.writtenSeq, endNumber });
+    this.trim();
+    this.forget();
+    this.onSynced();
+  }
+
+  settle(number: number): void {
+    this.settled = Math.max(this.settled, number);
+    this.forget();
+  }
+
+  /** Lets what is settled go from the disk; a settled end needs no lead-in. */
+  private forget(): void {
+    const all = this.settled >= this.next;
+    const below = all ? this.settled : this.settled - LEAD_IN_MESSAGES;
+    while (this.written[0] && this.written[0].endNumber <= below) {
+      const [gone] = this.written.splice(0, 1);
+      if (gone) this.options.release(gone);
+    }
+  }
+
+  /** Lets go of what is both written and read, and of what is written where that is too much. */
+  private trim(): void {
+    let count = 0;
+    for (const entry of this.tail) {
+      const seq = this.tailSeq + count;
+      const wanted = this.isOpen && seq >= this.readSeq && this.tailBytes <= TAIL_BYTES;
+      if (seq >= this.writtenSeq || wanted) break;
+      this.tailBytes -= sizeOf(entry);
+      count += 1;
+    }
+    this.tail.splice(0, count);
+    this.tailSeq += count;
+  }
+
+  /** From message `from`, or somewhat before it, to the end, as it comes. Each message once, in order. */
+  async *read(from: number): AsyncGenerator<Entry | 'pause'> {
+    this.readSeq = this.written.find(({ endNumber }) => endNumber >= from)?.firstSeq ?? this.tailSeq;
+    let next = 0;
+    for await (const entry of this.follow()) {
+      if (entry !== 'pause' && isAudio(entry)) {
+        if (entry.number < next) continue; // sent again after the disk had refused it, though it was there
+        next = entry.number + 1;
+      }
+      yield entry;
+    }
+  }
+
+  /** Every entry from `readSeq` on. */
+  private async *follow(): AsyncGenerator<Entry | 'pause'> {
+    for (;;) {
+      if (this.readSeq < this.tailSeq) yield* this.fromDisk();
+      const entry = this.tail[this.readSeq - this.tailSeq];
+      if (entry) {
+        this.readSeq += 1;
+        this.trim();
+        yield entry;
+      } else if (this.readSeq >= this.tailSeq) {
+        if (this.paused) {
+          this.paused = false;
+          yield 'pause';
+        } else if (this.ended) return;
+        else await new Promise<void>(resolve => (this.wake = resolve));
+      }
+    }
+  }
+
+  private async *fromDisk(): AsyncGenerator<Entry> {
+    const written = this.written.find(({ endSeq }) => endSeq > this.readSeq);
+    if (!written || written.firstSeq >= this.tailSeq) {
+      this.readSeq = this.tailSeq;
+      return;
+    }
+    const chunk = await this.options.load(written.place);
+    const skip = Math.max(0, this.readSeq - written.firstSeq);
+    for (const entry of chunk?.entries.slice(skip) ?? []) {
+      this.readSeq += 1;
+      yield entry;
+    }
+    this.readSeq = Math.max(this.readSeq, written.endSeq);
+  }
+}
