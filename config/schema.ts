@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 const MiB = 1024 * 1024;
+const GiB = 1024 * MiB;
 
 /**
  * The whole configuration. Every key has a description; `example.yaml` shows each of them. Set in the YAML file, or as
@@ -61,7 +62,39 @@ export const ConfigSchema = z.strictObject({
         .int()
         .min(64 * 1024)
         .default(4 * MiB)
-        .describe('Undecoded audio and unread speech that one stream may hold; past it the socket is paused'),
+        .describe(
+          'Unread messages that one stream may hold in memory, and speech that waits for a recogniser; past it the socket is paused, or the speech stays on disk',
+        ),
+      spool: z
+        .strictObject({
+          maxBytes: z
+            .number()
+            .int()
+            .min(MiB)
+            .default(4 * GiB)
+            .describe(
+              'Audio on disk that waits for its text, of all users; past it nothing more is taken in',
+            ),
+          maxBytesPerUser: z
+            .number()
+            .int()
+            .min(64 * 1024)
+            .default(2 * GiB)
+            .describe('The same of one user'),
+          minFreeBytes: z
+            .number()
+            .int()
+            .min(0)
+            .default(256 * MiB)
+            .describe('Free space on the disk below which no new stream may begin'),
+        })
+        .prefault({}),
+      maxUntranscribedMs: z
+        .number()
+        .int()
+        .min(1000)
+        .default(6 * 3600 * 1000)
+        .describe('A conversation is kept open at most so long for text that no recogniser gives'),
       maxUnsentBytes: z
         .number()
         .int()

@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type InjectionToken, instanceCachingFactory, container as root } from 'tsyringe';
 import type { LoadedConfig } from '../config/load.ts';
@@ -25,6 +26,8 @@ import { createServer, type HttpServer } from './http/server.ts';
 import { createJobs, type Jobs } from './jobs.ts';
 import { createRecogniser } from './listen/recogniser.ts';
 import { createListen, type Listen } from './listen/socket.ts';
+import { openDisk } from './listen/spool/disk.ts';
+import { openSpool, type Spool } from './listen/spool.ts';
 import { concealSecrets, type Log } from './log.ts';
 import { createMetrics, type ListenMetrics, timedStorage } from './metrics.ts';
 import type { Clock } from './model.ts';
@@ -43,6 +46,7 @@ const TOKENS = {
   keys: token<Keys>('keys'),
   credentials: token<Credentials>('credentials'),
   conversations: token<Conversations>('conversations'),
+  spool: token<Spool>('spool'),
   listen: token<Listen>('listen'),
   server: token<HttpServer>('server'),
   commands: token<Commands>('commands'),
@@ -132,7 +136,13 @@ export async function createApp({
       }),
     );
     single(TOKENS.listen, () =>
-      makeListen(get(TOKENS.credentials), get(TOKENS.conversations), get(TOKENS.events), metrics),
+      makeListen(
+        get(TOKENS.credentials),
+        get(TOKENS.conversations),
+        get(TOKENS.spool),
+        get(TOKENS.events),
+        metrics,
+      ),
     );
     single(TOKENS.server, () =>
       createServer({
@@ -154,21 +164,21 @@ export async function createApp({
   function makeListen(
     credentials: Credentials,
     conversations: Conversations,
+    spool: Spool,
     events: EventBus,
     metrics: ListenMetrics,
   ): Listen {
     return createListen({
       credentials,
+      conversations,
+      spool,
       limits: config.listen,
       metrics,
       clock,
       log: log.child({ part: 'listen' }),
       sessionDeps: sessionLog => ({
-        conversations,
         events,
         metrics,
-        clock,
-        log: sessionLog,
         vad: () => host.get('vad'),
         maxQueuedBytes: config.listen.maxQueuedBytes,
         recogniser: (connection, signal, told) =>
@@ -191,6 +201,16 @@ export async function createApp({
     if (created) log.info({ account: created.name }, 'first account made');
     const answering = await serveControl(control, container.resolve(TOKENS.commands), log);
     closers.push(() => answering.close());
+    const spool = await openSpool({
+      disk: await openDisk(join(config.dataDir, 'audio')),
+      clock,
+      log: log.child({ part: 'spool' }),
+      limits: config.listen.spool,
+    });
+    closers.push(() => spool.close());
+    container.register(TOKENS.spool, { useValue: spool });
+    const listen = container.resolve(TOKENS.listen);
+    await listen.start(); // before the jobs, which would end the conversations that wait for text
     const jobs = container.resolve(TOKENS.jobs);
     const conversations = container.resolve(TOKENS.conversations);
     jobs.handle(
@@ -204,7 +224,7 @@ export async function createApp({
     const address = await server.listen(config.host, config.port);
     // Side by side: nobody connects any more while those who are connected are let go.
     closers.push(async () => {
-      await Promise.all([server.close(), container.resolve(TOKENS.listen).stop(DRAIN_MS)]);
+      await Promise.all([server.close(), listen.stop(DRAIN_MS)]);
     });
     url = `http://${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`;
     ready = true;

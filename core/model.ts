@@ -121,6 +121,22 @@ export interface StreamProgress {
   receivedSample: number;
 }
 
+/** What a connection asked for, as far as its audio can be worked through without it. */
+export interface StreamSetup {
+  sampleRate: number;
+  channels: 1 | 2;
+  /** ISO 639-1, or `multi`. */
+  language: string;
+  /** Silence that ends a conversation. */
+  timeoutMs: number;
+  /** The recogniser that it would like. */
+  sttService: string | null;
+  /** The client brings its own text: the audio is never transcribed. */
+  customStt: boolean;
+  /** When its first sample was recorded (epoch ms), where that was earlier. */
+  recordedAt: number | null;
+}
+
 /** One recording as its client numbers it; a connection is a piece of it. One row per channel. */
 export interface Stream extends StreamProgress {
   id: string;
@@ -132,6 +148,8 @@ export interface Stream extends StreamProgress {
   source: string;
   deviceId: string | null;
   codec: string;
+  /** Of the newest connection; null in rows from before it was kept. */
+  setup: StreamSetup | null;
   /** Wall-clock time of sample 0; null until audio came. */
   anchorAt: number | null;
 }

@@ -324,7 +324,7 @@ export interface StreamStore {
   update(
     userId: string,
     id: string,
-    patch: Partial<Pick<Stream, 'conversationId' | 'anchorAt'>>,
+    patch: Partial<Pick<Stream, 'conversationId' | 'anchorAt' | 'codec' | 'setup'>>,
   ): Promise<void>;
 }
 

@@ -67,6 +67,7 @@ export function stream(id: string, owner: Conversation, changes: Partial<Stream>
     id,
     userId: owner.userId,
     clientStream: null,
+    setup: null,
     channel: 0,
     conversationId: owner.id,
     source: owner.source,

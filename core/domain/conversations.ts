@@ -255,6 +255,8 @@ export function createConversations({
     anchor: (userId: string, streamId: string, at: number): Promise<void> =>
       storage.streams.update(userId, streamId, { anchorAt: at }),
     get,
+    /** The row of a stream. */
+    stream: (userId: string, id: string): Promise<Stream | null> => storage.streams.get(userId, id),
     list,
     /** Of several conversations at once, by start. */
     segments: async (userId: string, conversationIds: string[]): Promise<Segment[]> =>

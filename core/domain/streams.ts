@@ -12,7 +12,11 @@ const CHANNEL = 0;
 export interface ConnectRequest extends OpenRequest {
   /** The client's own name of the recording; null: it cannot resume. */
   stream: string | null;
-  format: { codec: string };
+  /** The row of a recording that is worked through without its client. */
+  streamId?: string;
+  format: { codec: string; sampleRate: number; channels: 1 | 2 };
+  sttService: string | null;
+  customStt: boolean;
 }
 
 interface Progress {
@@ -22,7 +26,11 @@ interface Progress {
 }
 
 /** The recording that this client names, if it was here before. */
-export async function findStream(tx: Stores, { userId, stream }: ConnectRequest): Promise<Stream | null> {
+export async function findStream(
+  tx: Stores,
+  { userId, stream, streamId }: ConnectRequest,
+): Promise<Stream | null> {
+  if (streamId !== undefined) return tx.streams.get(userId, streamId);
   return stream === null ? null : tx.streams.byClientStream(userId, stream, CHANNEL);
 }
 
@@ -34,11 +42,13 @@ export async function openStream(
   conversationId: string,
   now: number,
 ): Promise<Stream> {
-  if (known) {
-    await tx.streams.update(known.userId, known.id, { conversationId });
-    return { ...known, conversationId };
-  }
   const { userId, stream: clientStream, source, deviceId } = request;
+  const { codec } = request.format;
+  const setup = setupOf(request);
+  if (known) {
+    await tx.streams.update(userId, known.id, { conversationId, codec, setup });
+    return { ...known, conversationId, codec, setup };
+  }
   const stream: Stream = {
     id: newId(now),
     userId,
@@ -47,7 +57,8 @@ export async function openStream(
     conversationId,
     source,
     deviceId,
-    codec: request.format.codec,
+    codec,
+    setup,
     anchorAt: null,
     through: 0,
     received: 0,
@@ -55,6 +66,11 @@ export async function openStream(
   };
   await tx.streams.insert(stream);
   return stream;
+}
+
+function setupOf({ format, language, timeoutMs, sttService, customStt, recordedAt }: ConnectRequest) {
+  const { sampleRate, channels } = format;
+  return { sampleRate, channels, language, timeoutMs, sttService, customStt, recordedAt: recordedAt ?? null };
 }
 
 /** Moves the stream on. False: another connection has brought it further, and stored what was said until there. */

@@ -8,6 +8,7 @@ import type { VadProvider } from '../plugin.ts';
 import { cutBy } from './cut.ts';
 import { meteredDecoder, meteredDetector } from './meters.ts';
 import type { Connection } from './parameters.ts';
+import { type AudioEntry, LEAD_IN_MESSAGES } from './spool.ts';
 import { createTimeline } from './timeline.ts';
 
 /** Speech that waits for its text. */
@@ -21,10 +22,11 @@ export interface Pending {
 
 /** One connection's way from messages to speech: decode, place in time, gate. */
 export interface Hearing {
-  /** One binary message that is no keep-alive. Waits while too much speech is held back for a slow recogniser. */
-  take(bytes: Uint8Array): Promise<void>;
-  /** The clock of the stream moves on before the next message. */
-  gap(ms: number): void;
+  /**
+   * One message of audio. Those whose text is stored already only help the decoder to find its feet. Waits while too
+   * much speech is held back for a slow recogniser.
+   */
+  take(message: AudioEntry): Promise<void>;
   /** The first sample was, or would have been, at this instant (epoch ms), unless audio has told already. */
   begin(at: number): Promise<void>;
   /** Ends the utterance that is still growing. */
@@ -36,12 +38,14 @@ export interface Hearing {
   /** Wall clock of a sample of the stream, epoch ms. */
   timeOf(sample: number): number;
   readonly position: number;
+  /** Samples of the messages below `number`, as far as they are heard. */
+  samplesBelow(number: number): number;
   /** Where this connection began. */
   readonly startSample: number;
   readonly waiting: number;
   /** Whether speech waits, or audio came since the last call without a whole silence in it: the conversation lives. */
   isAlive(): boolean;
-  readonly counts: { messages: number; held: number; badFrames: number };
+  readonly counts: { messages: number; badFrames: number };
   close(): void;
 }
 
@@ -64,7 +68,7 @@ const SAMPLES_PER_MS = SAMPLE_RATE / 1000;
 
 export async function createHearing(options: HearingOptions): Promise<Hearing> {
   const { connection, stored, signal, metrics } = options;
-  const timeline = createTimeline(stored, connection.from);
+  const timeline = createTimeline(stored);
   const startSample = timeline.position;
   const total = metrics.streams(connection.format.codec);
   const detector = meteredDetector(options.vad.open(), total, metrics.now);
@@ -74,7 +78,7 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
   });
   const decoder = meteredDecoder(bareDecoder, total, metrics.now);
   const pending: Pending[] = [];
-  const counts = { messages: 0, held: 0, badFrames: 0 };
+  const counts = { messages: 0, badFrames: 0 };
   const timeoutSamples = connection.timeoutMs * SAMPLES_PER_MS;
   /** Sample after which nothing was heard; null once the conversation ended by that, until speech begins the next. */
   let quietFrom: number | null = stored.through;
@@ -106,18 +110,16 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
     },
   });
 
-  async function take(bytes: Uint8Array) {
-    arrivedAt = metrics.now();
-    counts.messages += 1;
-    audioCame = true;
-    if (!timeline.accept()) {
-      counts.held += 1;
-      return;
-    }
+  async function take({ number, gapMs, at, bytes }: AudioEntry) {
+    if (number < stored.received - LEAD_IN_MESSAGES) return;
     const { pcm, bad } = await decoder.decode(bytes);
+    if (number < stored.received) return;
+    arrivedAt = metrics.now() - (options.now() - at);
+    counts.messages += 1;
     counts.badFrames += bad;
-    const start = timeline.place(pcm.length);
-    await begin(connection.recordedAt ?? options.now() - Math.round((start + pcm.length) / SAMPLES_PER_MS));
+    audioCame = true;
+    const start = timeline.place({ number, gap: gapMs * SAMPLES_PER_MS, samples: pcm.length });
+    await begin(connection.recordedAt ?? at - Math.round((start + pcm.length) / SAMPLES_PER_MS));
     judging = true;
     if (connection.customStt) skipTo(timeline.position);
     else await listen(start, pcm);
@@ -180,7 +182,6 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
 
   return {
     take,
-    gap: ms => timeline.gap(ms * SAMPLES_PER_MS),
     begin,
     flush: () => gate.flush(),
     settle(entry) {
@@ -192,6 +193,7 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
     get position() {
       return gate.position;
     },
+    samplesBelow: timeline.samplesBelow,
     startSample,
     get waiting() {
       return pending.length;

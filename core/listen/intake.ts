@@ -1,43 +1,55 @@
+import type { Clock } from '../model.ts';
 import type { Hearing } from './hearing.ts';
 import type { Inbox } from './inbox.ts';
 import { type Input, inputOf } from './input.ts';
 import type { Connection } from './parameters.ts';
 import type { Progress } from './progress.ts';
+import type { HeldStream } from './spool.ts';
 import type { Suggestions } from './suggestions.ts';
-import type { Tasks } from './tasks.ts';
 import type { Send, Thread } from './thread.ts';
 
-/** What comes in: the messages of a client, each carried to who does what it asks for. */
+/** What comes in: the messages of a client, numbered and held; what is no audio is carried to who does what it asks. */
 export interface Intake {
-  /** Resolves when the client has gone, and all that it said is heard or, once aborted, forgotten. */
+  /** Resolves when the client has gone, and all that it said is held or, once aborted, forgotten. */
   run(inbox: Inbox): Promise<void>;
-  /** Messages of a type that we do not know. */
-  readonly ignored: number;
+  readonly counts: Readonly<{
+    /** Messages of a type that we do not know. */
+    ignored: number;
+    /** Audio that was held already. */
+    repeated: number;
+  }>;
 }
+
+/** Longest sum of gaps between two messages: what a field of 32 bits holds, 49 days. */
+const MAX_GAP_MS = 2 ** 32 - 1;
 
 interface IntakeOptions {
   connection: Connection;
+  held: HeldStream;
   hearing: Hearing;
   suggestions: Suggestions;
   thread: Thread;
-  tasks: Tasks;
   progress: Progress;
   send: Send;
-  signal: AbortSignal;
+  clock: Clock;
 }
 
 export function createIntake(options: IntakeOptions): Intake {
-  const { connection, hearing, suggestions, thread, tasks, progress, send, signal } = options;
-  let ignored = 0;
+  const { connection, held, hearing, suggestions, thread, progress, send, clock } = options;
+  const counts = { ignored: 0, repeated: 0 };
+  let next = connection.from ?? held.next;
+  /** Belongs to the next message, and is forgotten with it where that is held already. */
+  let gapMs = 0;
 
   async function obey(input: Input) {
     switch (input.type) {
       case 'audio':
-        return hearing.take(input.bytes);
+        return take(input.bytes);
       case 'quiet':
-        return hearing.flush();
+        return held.pause();
       case 'gap':
-        return hearing.gap(input.ms);
+        gapMs = Math.min(gapMs + input.ms, MAX_GAP_MS);
+        return;
       case 'finish_conversation':
         return finish();
       case 'suggested_transcript':
@@ -46,17 +58,29 @@ export function createIntake(options: IntakeOptions): Intake {
       case 'invalid':
         return refuse('This is no message of this interface');
       case 'unknown':
-        ignored += 1;
+        counts.ignored += 1;
         return;
       case 'keep_alive':
         return;
     }
   }
 
+  async function take(bytes: Buffer) {
+    const entry = { kind: 'audio' as const, number: next, gapMs, at: clock.now(), bytes };
+    next += 1;
+    gapMs = 0;
+    if (entry.number < held.next) {
+      counts.repeated += 1;
+      return;
+    }
+    if (!connection.customStt) return held.append(entry);
+    await hearing.take(entry); // it is never transcribed: nothing to hold it for
+    await progress.storeSilence();
+  }
+
   async function finish() {
-    if (connection.customStt) return thread.finish(); // suggestions do not pass through the tasks
-    await hearing.flush();
-    tasks.finish();
+    if (connection.customStt) return thread.finish(); // suggestions are stored as they come
+    await held.append({ kind: 'finish', at: clock.now() });
   }
 
   function refuse(message: string) {
@@ -65,16 +89,9 @@ export function createIntake(options: IntakeOptions): Intake {
 
   return {
     async run(inbox) {
-      for await (const message of inbox) {
-        await obey(inputOf(message));
-        await progress.storeSilence();
-      }
-      if (signal.aborted) return;
-      await hearing.flush();
-      tasks.end();
+      for await (const message of inbox) await obey(inputOf(message));
+      held.end();
     },
-    get ignored() {
-      return ignored;
-    },
+    counts,
   };
 }

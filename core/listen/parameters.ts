@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { type AudioFormat, checkFormat } from '../audio/codecs.ts';
 import { knownSource } from '../domain/sources.ts';
 import { toAppError } from '../errors.ts';
+import type { Stream } from '../model.ts';
 import { CLOSE, ListenQuery } from './protocol.ts';
 
 /** What a client asked for when it connected, checked. */
@@ -22,6 +23,8 @@ export interface Connection {
   ack: boolean;
   customStt: boolean;
   sttService: string | null;
+  /** The row of the stream, where its client is not here. */
+  streamId?: string;
 }
 
 /** A connection that is refused after the upgrade: the WebSocket close code says why. */
@@ -68,6 +71,28 @@ export function parseConnection(
     ack: query.ack === 'enabled',
     customStt: query.custom_stt === 'enabled',
     sttService: query.stt_service ?? null,
+  };
+}
+
+/** The connection of a stream whose client is not here; null where it cannot be worked through. */
+export function connectionOf(stream: Stream): Connection | null {
+  const { id, userId, setup, codec, source, deviceId, clientStream } = stream;
+  if (!setup || setup.customStt) return null;
+  const { sampleRate, channels, language, timeoutMs, sttService, recordedAt } = setup;
+  return {
+    userId,
+    format: checkFormat({ codec, sampleRate, channels }),
+    language,
+    source,
+    deviceId,
+    timeoutMs,
+    stream: clientStream,
+    streamId: id,
+    from: null,
+    recordedAt,
+    ack: false,
+    customStt: false,
+    sttService,
   };
 }
 

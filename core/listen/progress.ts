@@ -24,12 +24,11 @@ interface ProgressOptions {
   onStored(progress: StreamProgress): void;
 }
 
-/** Progress through silence is stored at most this often: a client that asked for `ack` waits for it. */
-const PROGRESS_MS = { ack: 1000, plain: 10_000 };
+/** Progress through silence is stored at most this often. */
+const PROGRESS_MS = 10_000;
 
 export function createProgress(options: ProgressOptions): Progress {
   const { connection, streamId, conversations, hearing, thread, clock } = options;
-  const everyMs = connection.ack ? PROGRESS_MS.ack : PROGRESS_MS.plain;
   let storedAt = clock.now();
 
   function stored(progress: StreamProgress) {
@@ -51,7 +50,7 @@ export function createProgress(options: ProgressOptions): Progress {
     },
     store,
     async storeSilence() {
-      if (hearing.waiting === 0 && clock.now() - storedAt >= everyMs) await store();
+      if (hearing.waiting === 0 && clock.now() - storedAt >= PROGRESS_MS) await store();
     },
   };
 }
@@ -59,9 +58,9 @@ export function createProgress(options: ProgressOptions): Progress {
 /** Tells a client that asked for it which of its messages it need not keep any longer, each number once. */
 export function acknowledge(connection: Connection, received: number, send: Send) {
   let acknowledged = received;
-  return (progress: Pick<StreamProgress, 'received' | 'receivedSample'>) => {
-    if (!connection.ack || progress.received === acknowledged) return;
-    acknowledged = progress.received;
-    send({ type: 'ack', messages: progress.received, samples: progress.receivedSample });
+  return (messages: number, samples: number) => {
+    if (!connection.ack || messages <= acknowledged) return;
+    acknowledged = messages;
+    send({ type: 'ack', messages, samples });
   };
 }

@@ -2,15 +2,18 @@ import type { Conversations } from '../domain/conversations.ts';
 import type { EventBus } from '../events.ts';
 import type { Log } from '../log.ts';
 import type { ListenMetrics } from '../metrics.ts';
-import type { Clock } from '../model.ts';
+import type { Clock, StreamProgress } from '../model.ts';
 import type { VadProvider } from '../plugin.ts';
+import type { Claim } from './backlog.ts';
 import { cutBy } from './cut.ts';
 import { createHearing, type Hearing } from './hearing.ts';
 import type { Inbox } from './inbox.ts';
 import { createIntake } from './intake.ts';
 import type { Connection } from './parameters.ts';
+import { playHeld } from './playback.ts';
 import { acknowledge, createProgress } from './progress.ts';
 import type { Recogniser, RecogniserEvents } from './recogniser.ts';
+import type { HeldStream, Spool } from './spool.ts';
 import { createSuggestions } from './suggestions.ts';
 import { createTasks } from './tasks.ts';
 import { createThread, type Send, type Thread } from './thread.ts';
@@ -20,11 +23,14 @@ export interface SessionDeps {
   conversations: Conversations;
   events: EventBus;
   metrics: ListenMetrics;
+  spool: Spool;
+  /** Nobody else works on this stream until the claim is released. */
+  claim(streamId: string): Promise<Claim>;
   vad(): VadProvider;
   recogniser(connection: Connection, signal: AbortSignal, events: RecogniserEvents): Recogniser;
   clock: Clock;
   log: Log;
-  /** Speech that may wait for the recogniser, in bytes; past it no more audio is taken in. */
+  /** Speech that may wait for the recogniser in memory, in bytes; past it what is held stays on disk. */
   maxQueuedBytes: number;
 }
 
@@ -35,10 +41,11 @@ export interface SessionDeps {
 const TOUCH_MS = 5000;
 
 /**
- * One live connection from its first message to its last stored word, in two halves that run side by side: messages
- * in, by way of the hearing; text out, by way of the recogniser. A queue of tasks joins them. Resolves when the client
- * has gone and all it said is stored; throws what ended it before, a `Refusal` where it is to see a close code.
- * @param halt aborts at once: what is not stored yet is left to whoever resumes the stream
+ * One live connection from its first message to its last stored word, in three parts that run side by side: messages
+ * into the spool; what is held there to the hearing; what was heard to text, by way of the recogniser. Resolves when
+ * the client has gone and all it said is stored; throws what ended it before, a `Refusal` where it is to see a close
+ * code. What is not stored then stays in the spool.
+ * @param halt aborts at once
  */
 export async function runSession(
   connection: Connection,
@@ -49,45 +56,61 @@ export async function runSession(
 ): Promise<void> {
   const ending = cutBy(halt);
   const { signal } = ending;
-  const opened = await greet(connection, send, deps.conversations);
-  const { hearing, intake, recogniser, tasks, thread, transcriber } = await openParts(
-    { connection, send, signal, ...opened },
-    deps,
-  );
+  const opened = await greet(connection, send, deps);
+  const { held, stream } = opened;
+  const letGo = () => {
+    held.close();
+    opened.claim.release();
+  };
+  const parts = await openParts({ connection, send, signal, ...opened }, deps).catch(error => {
+    letGo();
+    throw error;
+  });
+  const { hearing, intake, playback, recogniser, tasks, thread, transcriber } = parts;
   const stopTouching = keepAlive(connection, hearing, thread, deps.log);
   const abandon = () => {
     inbox.clear();
+    held.end();
     tasks.clear();
   };
   signal.addEventListener('abort', abandon);
   if (signal.aborted) abandon(); // while it was being set up
-  const guard = (half: Promise<void>) =>
-    half.catch(error => {
+  const guard = (part: Promise<void>) =>
+    part.catch(error => {
       ending.abort(error);
       throw error;
     });
-  const halves = await Promise.allSettled([guard(intake.run(inbox)), guard(transcriber.run(tasks))]);
+  const ends = await Promise.allSettled([intake.run(inbox), playback(), transcriber.run(tasks)].map(guard));
   stopTouching();
   thread.close();
   hearing.close();
   await recogniser.close();
-  deps.log.info({ ...hearing.counts, ignored: intake.ignored, stream: opened.stream.id }, 'stream closed');
-  const failure = halves.find(half => half.status === 'rejected');
+  letGo();
+  deps.log.info({ ...hearing.counts, ...intake.counts, stream: stream.id }, 'stream closed');
+  const failure = ends.find(end => end.status === 'rejected');
   if (failure && !halt.aborted) throw failure.reason;
 }
 
-type Opened = Awaited<ReturnType<Conversations['connect']>>;
+type Opened = Awaited<ReturnType<Conversations['connect']>> & { held: HeldStream; claim: Claim };
 
-async function greet(connection: Connection, send: Send, conversations: Conversations): Promise<Opened> {
+async function greet(
+  connection: Connection,
+  send: Send,
+  { conversations, spool, ...deps }: SessionDeps,
+): Promise<Opened> {
   send({ type: 'service_status', status: 'initiating', status_text: 'Service starting' });
-  const { conversation, stream } = await conversations.connect(connection);
+  let opened = await conversations.connect(connection);
+  const claim = await deps.claim(opened.stream.id);
+  if (claim.wasWorking) opened = await conversations.connect(connection);
+  const { conversation, stream } = opened;
+  const held = spool.open(stream, stream.received);
   send({
     type: 'conversation_session',
     conversation_id: conversation.id,
     status: conversation.status,
-    ...(connection.stream === null ? {} : { received: stream.received }),
+    ...(connection.stream === null ? {} : { received: held.durable }),
   });
-  return { conversation, stream };
+  return { conversation, stream, held, claim };
 }
 
 /** Everything that has a part in this connection, joined by the tasks; nothing runs yet. */
@@ -95,7 +118,7 @@ async function openParts(
   given: Opened & { connection: Connection; send: Send; signal: AbortSignal },
   { conversations, events, metrics, clock, log, ...deps }: SessionDeps,
 ) {
-  const { connection, conversation, stream, send, signal } = given;
+  const { connection, conversation, stream, held, send, signal } = given;
   const tasks = createTasks();
   const hearing = await createHearing({
     connection,
@@ -129,13 +152,19 @@ async function openParts(
     send,
     onEnded: tasks.renew,
   });
-  const onStored = acknowledge(connection, stream.received, send);
+  const ack = acknowledge(connection, held.durable, send);
+  held.onSynced(() => ack(held.durable, hearing.samplesBelow(held.durable)));
+  const onStored = ({ received, receivedSample }: StreamProgress) => {
+    held.settle(received);
+    ack(received, receivedSample);
+  };
   const progress = createProgress({ connection, streamId, conversations, hearing, thread, clock, onStored });
   const suggestions = createSuggestions({ hearing, progress, readyAt: clock.now() });
   const shared = { connection, hearing, thread, progress, send, signal };
-  const intake = createIntake({ ...shared, suggestions, tasks });
+  const intake = createIntake({ ...shared, held, suggestions, clock });
+  const playback = () => playHeld({ ...shared, held, stored: stream, tasks });
   const transcriber = createTranscriber({ ...shared, recogniser, metrics, log });
-  return { hearing, intake, recogniser, tasks, thread, transcriber };
+  return { hearing, intake, playback, recogniser, tasks, thread, transcriber };
 }
 
 function keepAlive({ timeoutMs }: Connection, hearing: Hearing, thread: Thread, log: Log): () => void {

@@ -1,14 +1,17 @@
 import type { IncomingMessage } from 'node:http';
 import type { WebSocket } from 'ws';
+import type { Conversations } from '../domain/conversations.ts';
 import { type Credentials, type Principal, requireScope } from '../domain/credentials.ts';
 import { AppError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { ListenMetrics } from '../metrics.ts';
 import type { Clock } from '../model.ts';
+import { type Claim, createBacklog } from './backlog.ts';
 import { createInbox, type Inbox } from './inbox.ts';
-import { parseConnection, queryOf, Refusal } from './parameters.ts';
+import { connectionOf, parseConnection, queryOf, Refusal } from './parameters.ts';
 import { CLOSE } from './protocol.ts';
 import { runSession, type SessionDeps } from './session.ts';
+import type { Spool, StreamName } from './spool.ts';
 import type { Send } from './thread.ts';
 
 export interface ListenLimits {
@@ -18,6 +21,7 @@ export interface ListenLimits {
   maxUnsentBytes: number;
   maxConnectionsPerUser: number;
   maxConnections: number;
+  maxUntranscribedMs: number;
 }
 
 /** The live side of the server: who may connect, and what happens on the socket. Knows nothing of HTTP routing. */
@@ -25,6 +29,8 @@ export interface Listen {
   paths: readonly string[];
   /** Throws 401, 403 or 429 before the upgrade is accepted. Null: the first message will tell who it is. */
   authorize(request: IncomingMessage): Promise<Principal | null>;
+  /** Takes up what an earlier process left untranscribed. Resolves once nothing ends the conversations that wait for it. */
+  start(): Promise<void>;
   /** Runs the connection to its end; never throws. */
   accept(socket: WebSocket, request: IncomingMessage, principal: Principal | null): Promise<void>;
   /** Closes every socket with 1012 and waits until what they said is stored, at most `deadlineMs`. */
@@ -37,8 +43,10 @@ interface ListenOptions {
   metrics: ListenMetrics;
   clock: Clock;
   log: Log;
-  /** Everything a session needs, asked for each one: a plugin may have been started again. */
-  sessionDeps(log: Log): SessionDeps;
+  conversations: Conversations;
+  spool: Spool;
+  /** Everything else that a session needs, asked for each one: a plugin may have been started again. */
+  sessionDeps(log: Log): Omit<SessionDeps, 'spool' | 'claim' | 'conversations' | 'clock' | 'log'>;
 }
 
 /** Browsers cannot send the header: they connect here, and their first message is the credential. */
@@ -49,6 +57,8 @@ const AUTH_WAIT_MS = 5000;
 const MISSED_PONGS = 2;
 /** What an older connection of the same stream has to store what it heard. */
 const TAKE_OVER_MS = 5000;
+/** How often a conversation is kept open that waits for its text, at least. */
+const TOUCH_MS = 5000;
 /** A peer that does not answer our close frame is cut off after this. */
 const CLOSE_WAIT_MS = 2000;
 
@@ -62,11 +72,43 @@ interface Live {
 }
 
 export function createListen(options: ListenOptions): Listen {
-  const { credentials, limits, clock, log } = options;
+  const { credentials, conversations, spool, limits, clock, log } = options;
   const live = new Set<Live>();
   let connections = 0;
   const logins = new Set<Inbox>();
   let stopping = false;
+  const backlog = createBacklog({
+    left: spool.left,
+    work,
+    touch: async ({ userId, id }) => {
+      const stream = await conversations.stream(userId, id);
+      if (stream) await conversations.touch(userId, stream.conversationId);
+      return Math.min((stream?.setup?.timeoutMs ?? 0) / 4, TOUCH_MS) || TOUCH_MS;
+    },
+    maxWaitMs: limits.maxUntranscribedMs,
+    clock,
+    log,
+  });
+
+  function depsOf(log: Log, claim: SessionDeps['claim']): SessionDeps {
+    return { ...options.sessionDeps(log), conversations, spool, clock, log, claim };
+  }
+
+  /** A stream without its client. What nobody can work through, or is never transcribed, is let go. */
+  async function work({ userId, id }: StreamName, signal: AbortSignal) {
+    const stream = await conversations.stream(userId, id);
+    const connection = stream && connectionOf(stream);
+    if (!connection) return discard({ userId, id });
+    const workLog = log.child({ stream: id });
+    workLog.info('transcribing what is held of a stream');
+    const deps = depsOf(workLog, async () => UNCLAIMED);
+    await runSession(connection, NO_MESSAGES, () => {}, deps, signal);
+  }
+
+  function discard(stream: StreamName) {
+    log.warn({ stream: stream.id }, 'audio is held of a stream that is not there any more; it goes');
+    spool.open(stream, Number.MAX_SAFE_INTEGER).close();
+  }
 
   async function authorize(request: IncomingMessage) {
     if (stopping) throw new AppError('unavailable', STOPPING);
@@ -116,7 +158,7 @@ export function createListen(options: ListenOptions): Listen {
       await converse(socket, request, who, inbox, send, socketLog);
       closeSocket(socket, CLOSE.normal, '');
     } catch (error) {
-      refuse(socket, error, socketLog);
+      refuse(socket, error, send, socketLog);
     } finally {
       stopWatching();
     }
@@ -130,6 +172,7 @@ export function createListen(options: ListenOptions): Listen {
     send: Send,
     socketLog: Log,
   ) {
+    await spool.checkDisk();
     if (stopping) throw new Refusal(CLOSE.restarting, STOPPING);
     checkRoom(user.id);
     const connection = parseConnection(request, user.id, keyId ?? 'token', clock.now());
@@ -150,7 +193,7 @@ export function createListen(options: ListenOptions): Listen {
     live.add(entry);
     try {
       await Promise.all(replaced.map(takeOver));
-      await runSession(connection, inbox, send, options.sessionDeps(socketLog), halt.signal);
+      await runSession(connection, inbox, send, depsOf(socketLog, backlog.claim), halt.signal);
     } finally {
       live.delete(entry);
       resolve();
@@ -230,19 +273,32 @@ export function createListen(options: ListenOptions): Listen {
 
   return {
     paths: ['/v4/listen', WEB_PATH],
+    start: backlog.takeUp,
     authorize,
     accept,
     async stop(deadlineMs) {
       stopping = true;
       for (const inbox of logins) inbox.clear();
+      const halted = backlog.stop();
       const all = [...live];
       for (const entry of all) entry.letGo(CLOSE.restarting, STOPPING);
-      await Promise.all(all.map(entry => endWithin(entry, deadlineMs)));
+      await Promise.all([halted, ...all.map(entry => endWithin(entry, deadlineMs))]);
     },
   };
 }
 
-function refuse(socket: WebSocket, error: unknown, log: Log) {
+const UNCLAIMED: Claim = { wasWorking: false, release() {} };
+
+/** Of a client that is not here. */
+const NO_MESSAGES: Inbox = {
+  end() {},
+  clear() {},
+  async *[Symbol.asyncIterator]() {},
+};
+
+function refuse(socket: WebSocket, error: unknown, send: Send, log: Log) {
+  if (error instanceof AppError && error.code === 'storage_full')
+    send({ type: 'error', code: error.code, message: error.message });
   if (error instanceof Refusal) return closeSocket(socket, error.closeCode, error.message);
   if (error instanceof AppError && error.code === 'unsupported_media') {
     log.warn({ err: error }, 'a codec is not installed');

@@ -6,7 +6,7 @@ import { type Entry, encodeChunk, sizeOf } from './spool/chunk.ts';
 import type { Disk } from './spool/disk.ts';
 import { Held } from './spool/held.ts';
 
-export type { AudioEntry, Entry } from './spool/chunk.ts';
+export { type AudioEntry, type Entry, isAudio } from './spool/chunk.ts';
 export { LEAD_IN_MESSAGES } from './spool/held.ts';
 
 export interface SpoolLimits {
@@ -14,6 +14,8 @@ export interface SpoolLimits {
   maxBytes: number;
   /** Of one user, that wait for their text. */
   maxBytesPerUser: number;
+  /** Room that the disk must have for a new stream to begin. */
+  minFreeBytes: number;
 }
 
 /**
@@ -21,8 +23,13 @@ export interface SpoolLimits {
  * written at one end and read at the other; whoever reads slowly reads from the disk.
  */
 export interface Spool {
-  /** The stream's place in it, with what an earlier connection, or process, left there. One at a time. */
-  open(stream: StreamName): HeldStream;
+  /**
+   * The stream's place in it, with what an earlier connection, or process, left there. One at a time.
+   * @param settled messages whose text is stored
+   */
+  open(stream: StreamName, settled: number): HeldStream;
+  /** Throws `storage_full` while the disk has too little room for new streams. */
+  checkDisk(): Promise<void>;
   /** Streams of which something is held, and which are not open. */
   left(): StreamName[];
   readonly counts: Readonly<SpoolCounts>;
@@ -30,7 +37,7 @@ export interface Spool {
   close(): Promise<void>;
 }
 
-interface StreamName {
+export interface StreamName {
   id: string;
   userId: string;
 }
@@ -71,10 +78,11 @@ export interface HeldStream {
 
 /** Between two syncs of the disk, at least. */
 const SYNC_MS = 200;
-const FILE_BYTES = 64 * 1024 * 1024;
+const MiB = 1024 * 1024;
+const FILE_BYTES = 64 * MiB;
 const FILE_MS = 60_000;
 /** What is not written yet may be this much; past it, whoever appends waits. */
-const MAX_PENDING_BYTES = 16 * 1024 * 1024;
+const MAX_PENDING_BYTES = 16 * MiB;
 
 interface SpoolOptions {
   disk: Disk;
@@ -192,9 +200,9 @@ export async function openSpool({ disk, clock, log, limits }: SpoolOptions): Pro
     if (!held.isOpen && held.isSettled) streams.delete(held.id);
   }
 
-  function open(stream: StreamName): HeldStream {
+  function open(stream: StreamName, settled: number): HeldStream {
     const held = heldOf(stream);
-    held.open();
+    held.open(settled);
     return {
       get next() {
         return held.next;
@@ -220,8 +228,18 @@ export async function openSpool({ disk, clock, log, limits }: SpoolOptions): Pro
     };
   }
 
+  async function checkDisk() {
+    const free = await disk.free();
+    if (free >= limits.minFreeBytes) return;
+    throw new AppError(
+      'storage_full',
+      `The disk of this server has ${Math.floor(free / MiB)} MiB left (listen.spool.minFreeBytes)`,
+    );
+  }
+
   return {
     open,
+    checkDisk,
     left: () =>
       [...streams.values()].filter(({ isOpen }) => !isOpen).map(({ id, userId }) => ({ id, userId })),
     counts: {

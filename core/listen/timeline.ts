@@ -1,46 +1,30 @@
 import type { StreamProgress } from '../model.ts';
 
 export interface Timeline {
-  /** Counts one binary message. False: it is held already (its number is below `received`) and must be dropped. */
-  accept(): boolean;
-  /** Moves the clock on before the next message; forgotten with that message when it is dropped. */
-  gap(samples: number): void;
-  /** Places the message just accepted, which decoded to `samples`; resolves to the position of its first sample. */
-  place(samples: number): number;
+  /** Places message `number`, which decoded to `samples`, behind a gap; returns the position of its first sample. */
+  place(message: { number: number; gap: number; samples: number }): number;
   /** What to store when everything below `through` is done. */
   progress(through: number): StreamProgress;
+  /** Samples of the messages below `number`, as far as they are placed. */
+  samplesBelow(number: number): number;
   /** End of the last placed message. */
   readonly position: number;
 }
 
 /**
- * Which message of a stream lies where in time: turns the sample `through` into the message number from which a client
- * may resume. A gap belongs to the message after it, so sending both again counts it once.
- * @param from number of the first message that will come; null: the first that is not held yet
+ * Which message of a stream lies where in time: turns the sample `through` into the message number from which it can be
+ * taken up again. Numbers may have holes: what a client lost takes no time but for the gap that it tells.
  */
-export function createTimeline(stored: StreamProgress, from: number | null): Timeline {
-  const heldBelow = stored.received;
-  let next = from ?? heldBelow;
-  let position = stored.receivedSample;
-  let pendingGap = 0;
-  let reached = { received: Math.max(heldBelow, next), receivedSample: position };
-  const ends: { received: number; receivedSample: number }[] = [];
+export function createTimeline({ received, receivedSample }: StreamProgress): Timeline {
+  let position = receivedSample;
+  let reached = { received, receivedSample };
+  const ends: (typeof reached)[] = [];
 
   return {
-    accept() {
-      next += 1;
-      if (next > heldBelow) return true;
-      pendingGap = 0;
-      return false;
-    },
-    gap(samples) {
-      pendingGap += samples;
-    },
-    place(samples) {
-      const start = position + pendingGap;
-      pendingGap = 0;
+    place({ number, gap, samples }) {
+      const start = position + gap;
       position = start + samples;
-      ends.push({ received: next, receivedSample: position });
+      ends.push({ received: number + 1, receivedSample: position });
       return start;
     },
     progress(through) {
@@ -53,6 +37,8 @@ export function createTimeline(stored: StreamProgress, from: number | null): Tim
       ends.splice(0, done);
       return { through, ...reached };
     },
+    samplesBelow: number =>
+      ends.findLast(end => end.received <= number)?.receivedSample ?? reached.receivedSample,
     get position() {
       return position;
     },

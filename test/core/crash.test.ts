@@ -98,6 +98,26 @@ test('a client that resumes after the kill loses nothing and doubles nothing', a
   }
 });
 
+test('killed right after it has taken everything, core transcribes it by itself, without its client', async t => {
+  const core = await coreProcess(t, countingStt());
+  const client = await connectListen(core.url, core.key, { ...QUERY, conversation_timeout: 5, ack: 'enabled' });
+  send(client, TALK);
+  const messages = Math.ceil(TALK.length / CHUNK_SAMPLES);
+  await client.until('ack', event => event.messages === messages);
+  t.true(client.segments().length < UTTERANCES, 'the acknowledgement does not wait for the text');
+  await core.kill();
+  await client.closed;
+
+  await core.start();
+  const [conversation, ...others] = await finished(core);
+  t.deepEqual(others, []);
+  t.is(conversation?.transcript_segments.length, UTTERANCES);
+  const every = TALK.length / UTTERANCES / 16_000;
+  const [, second, ...starts] = conversation?.transcript_segments.map(({ start }) => start) ?? [];
+  for (const [i, start] of starts.entries())
+    t.true(Math.abs(start - (second ?? 0) - (i + 1) * every) <= 0.1, `segment ${i + 2} at ${start} s`);
+});
+
 test('a client that reads nothing is closed, costs little memory, and the others get what is theirs', async t => {
   const core = await coreProcess(t, { ...countingStt(), listen: { maxUnsentBytes: 256 * 1024 } });
   const rss = async () => {

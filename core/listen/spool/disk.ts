@@ -1,4 +1,4 @@
-import { mkdir, open, readdir, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** The files of one directory, as far as an append log needs them: so that a test can cut the power. */
@@ -8,6 +8,8 @@ export interface Disk {
   create(name: string): Promise<DiskFile>;
   read(name: string, offset?: number, length?: number): Promise<Buffer>;
   remove(name: string): Promise<void>;
+  /** Room that is left, in bytes. */
+  free(): Promise<number>;
 }
 
 export interface DiskFile {
@@ -56,5 +58,9 @@ export async function openDisk(dir: string): Promise<Disk> {
       }
     },
     remove: name => rm(join(dir, name), { force: true }),
+    async free() {
+      const { bavail, bsize } = await statfs(dir);
+      return bavail * bsize;
+    },
   };
 }

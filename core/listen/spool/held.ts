@@ -68,10 +68,14 @@ export class Held {
     this.next = this.durable;
   }
 
-  open(): void {
+  /** @param settled messages whose text is stored; more of them than there are here came before */
+  open(settled: number): void {
     this.isOpen = true;
     this.ended = false;
     this.broken = null;
+    this.next = Math.max(this.next, settled);
+    this.durable = Math.max(this.durable, settled);
+    this.settle(settled);
   }
 
   /** What is on its way to the disk still gets there. */

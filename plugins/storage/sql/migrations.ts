@@ -4,6 +4,7 @@ import type { Dialect } from './dialect.ts';
 import { up as first } from './migrations/0001-first.ts';
 import { up as claims } from './migrations/0002-claims.ts';
 import { up as folders } from './migrations/0003-folders.ts';
+import { up as streamSetup } from './migrations/0004-stream-setup.ts';
 
 /** One step of the schema. It runs in a transaction with all others that are due, and is never undone. */
 export interface Migration {
@@ -16,6 +17,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0001-first', up: first },
   { name: '0002-claims', up: claims },
   { name: '0003-folders', up: folders },
+  { name: '0004-stream-setup', up: streamSetup },
 ];
 
 type Context = Pick<PluginContext<never>, 'log' | 'clock' | 'error'>;

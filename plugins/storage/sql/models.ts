@@ -67,7 +67,7 @@ export const Segments = table<Segment>({
   fractions: ['start', 'end'],
 });
 
-export const Streams = table<Stream>({ name: 'streams', id: ['user_id', 'id'] });
+export const Streams = table<Stream>({ name: 'streams', id: ['user_id', 'id'], json: ['setup'] });
 
 export const Folders = table<Folder>({
   name: 'folders',

@@ -15,7 +15,18 @@ async function start(t: ExecutionContext) {
     language: 'en',
     timeoutMs: TIMEOUT_MS,
   };
-  return { ...domain, user, request, connection: { ...request, stream: 'walk', format: { codec: 'opus' } } };
+  return {
+    ...domain,
+    user,
+    request,
+    connection: {
+      ...request,
+      stream: 'walk',
+      format: { codec: 'opus', sampleRate: 16000, channels: 1 as const },
+      sttService: null,
+      customStt: false,
+    },
+  };
 }
 
 /** Something said so many seconds after `zero`. */

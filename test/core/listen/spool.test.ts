@@ -8,7 +8,7 @@ import { type Disk, openDisk } from '../../../core/listen/spool/disk.ts';
 import { type Entry, openSpool, type Spool, type SpoolLimits } from '../../../core/listen/spool.ts';
 import { manualClock } from '../../helpers/manual-clock.ts';
 
-const LIMITS = { maxBytes: 1024 * 1024, maxBytesPerUser: 512 * 1024 };
+const LIMITS = { maxBytes: 1024 * 1024, maxBytesPerUser: 512 * 1024, minFreeBytes: 1024 };
 const USER = '018f0000-0000-7000-8000-00000000000a';
 const OTHER = '018f0000-0000-7000-8000-00000000000b';
 const A = { id: '018f0000-0000-7000-8000-000000000001', userId: USER };
@@ -83,7 +83,7 @@ function range(from: number, to: number): number[] {
 
 test('what was appended and synced is read back after a kill, with its gaps and its ends', async t => {
   const world = await makeWorld(t);
-  const stream = (await world.start()).open(A);
+  const stream = (await world.start()).open(A, 0);
   await stream.append(audio(0));
   await stream.append(audio(1, { gapMs: 500, length: 0 }));
   await stream.append({ kind: 'finish', at: 1002 });
@@ -91,7 +91,7 @@ test('what was appended and synced is read back after a kill, with its gaps and 
 
   const again = await world.start();
   t.deepEqual(again.left(), [A]);
-  const reopened = again.open(A);
+  const reopened = again.open(A, 0);
   t.is(reopened.next, 2);
   reopened.end();
   const entries = await collect(reopened.read(0));
@@ -118,7 +118,7 @@ test('durable is what was synced, and one sync serves every stream', async t => 
     },
   }));
   const spool = await world.start();
-  const streams = [A, B, C].map(name => spool.open(name));
+  const streams = [A, B, C].map(name => spool.open(name, 0));
   for (const stream of streams) await send(stream, 0, 10);
   t.deepEqual(
     streams.map(({ durable }) => durable),
@@ -140,7 +140,7 @@ test('durable is what was synced, and one sync serves every stream', async t => 
 
 test('a reader gets what comes, in order, until the stream ends', async t => {
   const world = await makeWorld(t);
-  const stream = (await world.start()).open(A);
+  const stream = (await world.start()).open(A, 0);
   const read = numbers(stream.read(0));
   await send(stream, 0, 5);
   await world.sync();
@@ -151,7 +151,7 @@ test('a reader gets what comes, in order, until the stream ends', async t => {
 
 test('a reader that is far behind reads from the disk, and catches up', async t => {
   const world = await makeWorld(t);
-  const stream = (await world.start()).open(A);
+  const stream = (await world.start()).open(A, 0);
   for (let from = 0; from < 300; from += 30) {
     await send(stream, from, from + 30, 1000);
     await world.sync();
@@ -164,7 +164,7 @@ test('a reader that is far behind reads from the disk, and catches up', async t 
 
 test('a reader at the end is told of a pause, and one that is behind is not', async t => {
   const world = await makeWorld(t);
-  const stream = (await world.start()).open(A);
+  const stream = (await world.start()).open(A, 0);
   const reader = stream.read(0);
   await send(stream, 0, 1);
   stream.pause();
@@ -178,7 +178,7 @@ test('a reader at the end is told of a pause, and one that is behind is not', as
 test('files go once everything in them is settled, and not before', async t => {
   const world = await makeWorld(t);
   const spool = await world.start();
-  const streams = [spool.open(A), spool.open(B)];
+  const streams = [spool.open(A, 0), spool.open(B, 0)];
   for (const stream of streams) await send(stream, 0, 100);
   await world.sync();
   world.clock.advance(61_000);
@@ -197,7 +197,7 @@ test('files go once everything in them is settled, and not before', async t => {
 test('a settled stream leaves nothing behind, in memory or on disk', async t => {
   const world = await makeWorld(t);
   const spool = await world.start();
-  const stream = spool.open(A);
+  const stream = spool.open(A, 0);
   await send(stream, 0, 10);
   stream.settle(10);
   stream.close();
@@ -209,7 +209,7 @@ test('a settled stream leaves nothing behind, in memory or on disk', async t => 
 
 test('a torn end and a damaged stretch are counted, and the rest goes on', async t => {
   const world = await makeWorld(t);
-  const stream = (await world.start()).open(A);
+  const stream = (await world.start()).open(A, 0);
   for (let from = 0; from < 30; from += 10) {
     await send(stream, from, from + 10);
     await world.sync();
@@ -221,7 +221,7 @@ test('a torn end and a damaged stretch are counted, and the rest goes on', async
 
   const again = await world.start();
   t.is(again.counts.damaged, 2);
-  const reopened = again.open(A);
+  const reopened = again.open(A, 0);
   reopened.end();
   t.deepEqual(await numbers(reopened.read(0)), range(10, 20));
 });
@@ -237,12 +237,12 @@ test('files that are not its own are left alone', async t => {
 test('one user cannot take the room of another, and all cannot take more than there is', async t => {
   const world = await makeWorld(t);
   const spool = await world.start({ maxBytes: 10_500, maxBytesPerUser: 6000 });
-  const mine = spool.open(A);
+  const mine = spool.open(A, 0);
   await t.throwsAsync(send(mine, 0, 10, 1000), { code: 'storage_full', message: /maxBytesPerUser/ });
   t.is(mine.next, 5);
   await world.sync();
   t.is(mine.durable, 5, 'what was taken in is kept');
-  const other = spool.open(C);
+  const other = spool.open(C, 0);
   await t.throwsAsync(send(other, 0, 4, 1400), { code: 'storage_full', message: /maxBytes\)/ });
 
   mine.settle(5);
@@ -265,7 +265,7 @@ test('where the disk refuses, nothing counts as durable, and what is sent again 
     },
   }));
   const spool = await world.start();
-  const stream = spool.open(A);
+  const stream = spool.open(A, 0);
   await send(stream, 0, 5);
   await world.sync();
   full = true;
@@ -277,11 +277,11 @@ test('where the disk refuses, nothing counts as durable, and what is sent again 
   stream.close();
 
   full = false;
-  const resumed = spool.open(A);
+  const resumed = spool.open(A, 0);
   t.is(resumed.next, 5);
   await send(resumed, 5, 12);
   await world.sync();
-  const again = (await world.start()).open(A);
+  const again = (await world.start()).open(A, 0);
   again.end();
   t.deepEqual(await numbers(again.read(0)), range(0, 12));
 });
@@ -293,7 +293,7 @@ test('after a power loss at any of 100 moments every message that was durable is
     const clock = manualClock();
     const start = () => openSpool({ disk, clock, log: pino({ level: 'silent' }), limits: LIMITS });
     const spool = await start();
-    const streams = [spool.open(A), spool.open(B)];
+    const streams = [spool.open(A, 0), spool.open(B, 0)];
     const sent = [0, 0];
     for (let step = Math.floor(random() * 60); step > 0; step--) {
       const which = Math.floor(random() * 2);
@@ -311,7 +311,7 @@ test('after a power loss at any of 100 moments every message that was durable is
 
     const again = await start();
     for (const [i, name] of [A, B].entries()) {
-      const stream = again.open(name);
+      const stream = again.open(name, 0);
       stream.end();
       const found = await numbers(stream.read(0));
       t.deepEqual(found, range(0, found.length), `seed ${seed}`);
@@ -361,6 +361,7 @@ function volatileDisk(): Disk & { losePower(random: () => number): void } {
     async remove(name) {
       files.delete(name);
     },
+    free: async () => 1024 * 1024,
     losePower(random) {
       for (const file of files.values()) {
         const onItsWay = file.now.subarray(file.safe.length);
