@@ -15,7 +15,7 @@ import { type ConversationEdit, editIn, removeIn } from './edits.ts';
 import { folderFor } from './folders.ts';
 import { isId } from './ids.ts';
 import { fromText, type Imported, type ImportRequest, idOf, importIn, type TextRequest } from './imports.ts';
-import { type End, endIn, type OpenRequest, openIn, silenceEnd } from './lifecycle.ts';
+import { type End, endIn, type OpenRequest, openIn, reopenIn, silenceEnd } from './lifecycle.ts';
 import { addPieces, type Piece } from './segments.ts';
 import { advance, type ConnectRequest, findStream, openStream } from './streams.ts';
 import { awaitEnd } from './waiting.ts';
@@ -34,6 +34,8 @@ export interface AppendRequest {
   startedAt: number;
   /** In the order they were spoken. */
   pieces: Piece[];
+  /** They were said in this conversation, though it may be over by now: it is then processed once more. */
+  late?: boolean;
 }
 
 type Result = { status: 'completed'; structured: Structured } | { status: 'failed' };
@@ -75,7 +77,8 @@ export function createConversations({
     const now = clock.now();
     const { opened, stream } = await storage.transaction('connect', async tx => {
       const known = await findStream(tx, request);
-      const opened = await openIn(tx, { ...request, resume: known?.conversationId }, now);
+      const late = request.streamId !== undefined;
+      const opened = await openIn(tx, { ...request, resume: known?.conversationId, late }, now);
       return { opened, stream: await openStream(tx, known, request, opened.conversation.id, now) };
     });
     announce(opened.end);
@@ -87,7 +90,8 @@ export function createConversations({
    * Stores what was said, and in the same transaction how far its stream has come. Answers the segments that are new
    * or have changed. Without pieces it only moves the stream on, which is no activity. A stream that is further
    * already has had these pieces stored by another connection: then nothing is written and `[]` answered.
-   * `conflict` when the conversation is over, or gone: it was empty when it ended.
+   * `conflict` when the conversation is over, or gone: it was empty when it ended. What comes late is stored in one
+   * that is over, too; `unavailable` while that is being processed.
    */
   async function append(request: AppendRequest): Promise<Segment[]> {
     const pieces = request.pieces.filter(piece => piece.text.trim() !== '');
@@ -96,6 +100,7 @@ export function createConversations({
       const fresh = await advance(tx, request);
       return fresh && pieces.length > 0 ? store(tx, { ...request, pieces }, now) : [];
     });
+    if (request.late) jobs.poke();
     if (segments.length > 0)
       events.emit('segments', { userId: request.userId, conversationId: request.conversationId, segments });
     return segments;
@@ -270,8 +275,11 @@ async function store(tx: Stores, request: AppendRequest, now: number): Promise<S
   const conversation = await tx.conversations.get(userId, conversationId);
   const startedAt = conversation?.startedAt ?? Math.round(request.startedAt);
   const patch = { startedAt, lastActivityAt: now };
-  if (!(await tx.conversations.update(userId, conversationId, patch, 'in_progress')))
-    throw new AppError('conflict', 'The conversation is over: nothing can be added to it.');
+  if (!(await tx.conversations.update(userId, conversationId, patch, 'in_progress'))) {
+    if (!request.late || !conversation)
+      throw new AppError('conflict', 'The conversation is over: nothing can be added to it.');
+    await reopenIn(tx, conversation, now);
+  }
   const last = await tx.segments.last(userId, conversationId);
   const segments = addPieces({ userId, conversationId, startedAt, last, now }, request.pieces);
   await tx.segments.upsert(segments);

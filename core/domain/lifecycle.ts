@@ -1,4 +1,5 @@
 /** How a conversation begins and ends: each step inside a transaction of its caller. */
+import { AppError } from '../errors.ts';
 import type { Conversation, Structured } from '../model.ts';
 import type { Stores } from '../plugin.ts';
 import { CATEGORY_EMOJI } from './categories.ts';
@@ -27,6 +28,8 @@ export interface OpenRequest {
   timeoutMs: number;
   /** The conversation that the same recording was in before: while it is open it goes on, its silence begins anew. */
   resume?: string | undefined;
+  /** What is added was said before the recording's conversation ended, also where that has happened by now. */
+  late?: boolean;
   /** When the audio was recorded (epoch ms); longer ago than the timeout, it joins nothing that is open now. */
   recordedAt?: number | null;
 }
@@ -50,6 +53,7 @@ export async function openIn(
   now: number,
 ): Promise<{ conversation: Conversation; end: End | null }> {
   const resumed = await findResumed(tx, request);
+  if (resumed && resumed.status !== 'in_progress') return { conversation: resumed, end: null };
   if (resumed) return { conversation: await renew(tx, resumed, request, now), end: null };
   const found = await findOpen(tx, request, now);
   if (found && now < silenceEnd(found))
@@ -58,9 +62,9 @@ export async function openIn(
   return { conversation: await create(tx, request, now), end };
 }
 
-async function findResumed(tx: Stores, { userId, resume }: OpenRequest): Promise<Conversation | null> {
+async function findResumed(tx: Stores, { userId, resume, late }: OpenRequest): Promise<Conversation | null> {
   const own = resume === undefined ? null : await tx.conversations.get(userId, resume);
-  return own?.status === 'in_progress' ? own : null;
+  return own?.status === 'in_progress' || late ? own : null;
 }
 
 async function findOpen(tx: Stores, request: OpenRequest, now: number): Promise<Conversation | null> {
@@ -122,6 +126,16 @@ export async function endIn(tx: Stores, { userId, id }: Conversation, now: numbe
   }
   await enqueueFinish(tx, { userId, id }, now);
   return { event: 'conversation.processing', userId, conversationId: id };
+}
+
+/** One that is over is processed once more, with what comes late. */
+export async function reopenIn(tx: Stores, conversation: Conversation, now: number): Promise<void> {
+  const { userId, id, status } = conversation;
+  // Its pipeline may have read the transcript already, and would not see what is added.
+  if (status === 'processing')
+    throw new AppError('unavailable', 'The conversation is being processed; add to it when that is done');
+  await tx.conversations.update(userId, id, { status: 'processing', finishedAt: null });
+  await enqueueFinish(tx, conversation, now);
 }
 
 export async function enqueueFinish(

@@ -12,7 +12,7 @@ const CHANNEL = 0;
 export interface ConnectRequest extends OpenRequest {
   /** The client's own name of the recording; null: it cannot resume. */
   stream: string | null;
-  /** The row of a recording that is worked through without its client. */
+  /** The row of a recording that is worked through without its client: late, it may be. */
   streamId?: string;
   format: { codec: string; sampleRate: number; channels: 1 | 2 };
   sttService: string | null;

@@ -15,6 +15,8 @@ export interface Recogniser {
   /** Final pieces only, each with the provider it came from. A lost engine is opened again and goes on where the last piece ended. */
   transcribe(utterance: EndingUtterance): AsyncGenerator<{ piece: Transcript; provider: string }>;
   close(): Promise<void>;
+  /** The one that was asked last, or null. */
+  readonly provider: string | null;
 }
 
 export interface RecogniserEvents {
@@ -43,11 +45,13 @@ const STALL_MS = 30_000;
 export function createRecogniser(options: RecogniserOptions): Recogniser {
   const { clock, log, signal } = options;
   let current: { name: string; session: SttSession; unwatch(): void } | null = null;
+  let provider: string | null = null;
 
   async function open() {
     let failure: AppError | undefined;
     for (const { name, stt } of chooseProviders(options.providers(), options)) {
       signal.throwIfAborted();
+      provider = name;
       try {
         const session = await answered(stt.open({ language: options.language, signal }), name, signal);
         current = { name, session, unwatch: watch(session) };
@@ -108,7 +112,14 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
     }
   }
 
-  return { open: async () => (await open()).name, transcribe, close: drop };
+  return {
+    open: async () => (await open()).name,
+    transcribe,
+    close: drop,
+    get provider() {
+      return provider;
+    },
+  };
 }
 
 /** One promise may serve every session of an engine: whoever is released leaves nothing of a connection on it. */

@@ -68,8 +68,9 @@ export async function runSession(
   });
   const { hearing, intake, playback, recogniser, tasks, thread, transcriber } = parts;
   const stopTouching = keepAlive(connection, hearing, thread, deps.log);
+  /** What has come already is still held. */
   const abandon = () => {
-    inbox.clear();
+    inbox.end();
     held.end();
     tasks.clear();
   };

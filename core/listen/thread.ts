@@ -63,6 +63,7 @@ export function createThread(options: ThreadOptions): Thread {
       deviceId: connection.deviceId,
       language: connection.language,
       timeoutMs: connection.timeoutMs,
+      recordedAt: options.timeOf(sample),
     });
     awaited.add(current.id);
     send({ type: 'conversation_session', conversation_id: current.id, status: current.status });
@@ -78,6 +79,7 @@ export function createThread(options: ThreadOptions): Thread {
         stream: { id: streamId, progress },
         startedAt: options.timeOf(beganAtSample),
         pieces,
+        late: connection.streamId !== undefined,
       });
       if (segments.length === 0) return;
       send(segments.map(toWire));
@@ -114,7 +116,8 @@ export function createThread(options: ThreadOptions): Thread {
     ensure,
     write,
     async finish() {
-      if (current) await conversations.finish(userId, current.id);
+      // One that was over before its last words came is told to nobody a second time.
+      if (current && !(await conversations.finish(userId, current.id))) current = null;
     },
     async touch() {
       if (current) await conversations.touch(userId, current.id);

@@ -84,6 +84,7 @@ export function createTranscriber(options: TranscriberOptions): Transcriber {
       status: 'stt_failed',
       status_text: message,
       outcome,
+      ...(recogniser.provider === null ? {} : { provider: recogniser.provider }),
       retryable,
       reason: message,
     });

@@ -100,7 +100,11 @@ test('a client that resumes after the kill loses nothing and doubles nothing', a
 
 test('killed right after it has taken everything, core transcribes it by itself, without its client', async t => {
   const core = await coreProcess(t, countingStt());
-  const client = await connectListen(core.url, core.key, { ...QUERY, conversation_timeout: 5, ack: 'enabled' });
+  const client = await connectListen(core.url, core.key, {
+    ...QUERY,
+    conversation_timeout: 5,
+    ack: 'enabled',
+  });
   send(client, TALK);
   const messages = Math.ceil(TALK.length / CHUNK_SAMPLES);
   await client.until('ack', event => event.messages === messages);

@@ -1,0 +1,82 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { samplesToBytes } from '../../../core/audio/pcm.ts';
+import { countingStt, type House, openHouse } from '../../helpers/house.ts';
+import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
+import { join as joined, silence, speech } from '../../helpers/sound.ts';
+
+const QUERY = {
+  codec: 'pcm16',
+  sample_rate: 16000,
+  conversation_timeout: 2,
+  client_device_id: 'pendant',
+  stream: 'walk',
+  ack: 'enabled',
+};
+const SAID = joined(speech('budget'), silence(4));
+
+interface Stored {
+  id: string;
+  status: string;
+  transcript_segments: { start: number }[];
+}
+
+/** A house whose recogniser is out of order while `begin` has been called and `end` has not. */
+async function houseWithOutages(t: ExecutionContext, listen: Record<string, number> = {}) {
+  const outage = join(tmpdir(), `earshot-outage-${process.pid}-${Math.random()}`);
+  t.teardown(() => rm(outage, { force: true }));
+  const house = await openHouse(t, { ...countingStt({ outage }), listen });
+  return { house, begin: () => writeFile(outage, ''), end: () => rm(outage) };
+}
+
+async function say(house: House, from: number): Promise<ListenClient> {
+  const client = await connectListen(house.url, house.key, { ...QUERY, from });
+  client.socket.send(samplesToBytes(SAID));
+  await client.until('ack', ({ messages }) => messages === from + 1);
+  return client;
+}
+
+async function stored(house: House, enough: (list: Stored[]) => boolean): Promise<Stored[]> {
+  for (;;) {
+    const { body } = await house.get('/v1/dev/user/conversations?include_transcript=true');
+    if (enough(body as Stored[])) return body as Stored[];
+    await new Promise(resolve => setTimeout(resolve, 100));
+  }
+}
+
+test('what no recogniser took is kept, and transcribed without its client once one is back', async t => {
+  const { house, begin, end } = await houseWithOutages(t);
+  await begin();
+  const client = await say(house, 0);
+  const failed = await client.until('service_status', ({ status }) => status === 'stt_failed');
+  t.like(failed, { provider: 'counting', retryable: true });
+  t.is((await client.closed).code, 1011);
+  await end();
+  const list = await stored(house, ({ length }) => length > 0);
+  t.is(list.length, 1);
+  t.is(list[0]?.transcript_segments.length, 1);
+});
+
+test('text that comes after the end of its conversation is added to it, at its time', async t => {
+  const { house, begin, end } = await houseWithOutages(t, { maxUntranscribedMs: 1000 });
+  const first = await say(house, 0);
+  await first.until('segments');
+  first.socket.close();
+  await first.closed;
+  await begin();
+  const second = await say(house, 1);
+  t.is((await second.closed).code, 1011);
+
+  const [before] = await stored(house, ({ length }) => length > 0);
+  t.is(before?.transcript_segments.length, 1, 'it does not wait for ever');
+  await end();
+  const list = await stored(house, ([conversation]) => conversation?.transcript_segments.length === 2);
+  t.deepEqual(
+    list.map(({ id }) => id),
+    [before?.id],
+  );
+  const start = list[0]?.transcript_segments[1]?.start ?? 0;
+  t.true(Math.abs(start - SAID.length / 16_000) < 0.5, `at ${start} s`);
+});
