@@ -30,6 +30,9 @@ async function createRawDecoder(
       const mono = mixToMono(toSamples(wholeFrames(message)), channels);
       return { pcm: resampler ? resampler.push(mono) : mono, bad: 0 };
     },
+    get carries() {
+      return carried.length > 0;
+    },
     close() {
       resampler?.close();
     },

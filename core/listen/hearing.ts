@@ -1,4 +1,4 @@
-import { createDecoder } from '../audio/codecs.ts';
+import { createDecoder, needsLeadIn } from '../audio/codecs.ts';
 import { createGate } from '../audio/gate.ts';
 import { SAMPLE_RATE } from '../audio/pcm.ts';
 import type { GrowingUtterance } from '../audio/utterance.ts';
@@ -77,6 +77,7 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
     throw error;
   });
   const decoder = meteredDecoder(bareDecoder, total, metrics.now);
+  const leadIn = needsLeadIn(connection.format) ? LEAD_IN_MESSAGES : 0;
   const pending: Pending[] = [];
   const counts = { messages: 0, badFrames: 0 };
   const timeoutSamples = connection.timeoutMs * SAMPLES_PER_MS;
@@ -111,14 +112,19 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
   });
 
   async function take({ number, gapMs, at, bytes }: AudioEntry) {
-    if (number < stored.received - LEAD_IN_MESSAGES) return;
+    if (number < stored.received - leadIn) return;
     const { pcm, bad } = await decoder.decode(bytes);
     if (number < stored.received) return;
     arrivedAt = metrics.now() - (options.now() - at);
     counts.messages += 1;
     counts.badFrames += bad;
     audioCame = true;
-    const start = timeline.place({ number, gap: gapMs * SAMPLES_PER_MS, samples: pcm.length });
+    const start = timeline.place({
+      number,
+      gap: gapMs * SAMPLES_PER_MS,
+      samples: pcm.length,
+      split: decoder.carries ?? false,
+    });
     await begin(connection.recordedAt ?? at - Math.round((start + pcm.length) / SAMPLES_PER_MS));
     judging = true;
     if (connection.customStt) skipTo(timeline.position);

@@ -19,6 +19,9 @@ export function meteredDecoder(decoder: Decoder, total: StreamCounts, now: Now):
       total.badFrames += decoded.bad;
       return decoded;
     },
+    get carries() {
+      return decoder.carries ?? false;
+    },
     close: () => decoder.close(),
   };
 }

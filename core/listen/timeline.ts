@@ -1,8 +1,11 @@
 import type { StreamProgress } from '../model.ts';
 
 export interface Timeline {
-  /** Places message `number`, which decoded to `samples`, behind a gap; returns the position of its first sample. */
-  place(message: { number: number; gap: number; samples: number }): number;
+  /**
+   * Places message `number`, which decoded to `samples`, behind a gap; returns the position of its first sample.
+   * @param message.split whether its last sample ends in the next message: the two are taken up again together
+   */
+  place(message: { number: number; gap: number; samples: number; split?: boolean }): number;
   /** What to store when everything below `through` is done. */
   progress(through: number): StreamProgress;
   /** Samples of the messages below `number`, as far as they are placed. */
@@ -21,10 +24,10 @@ export function createTimeline({ received, receivedSample }: StreamProgress): Ti
   const ends: (typeof reached)[] = [];
 
   return {
-    place({ number, gap, samples }) {
+    place({ number, gap, samples, split = false }) {
       const start = position + gap;
       position = start + samples;
-      ends.push({ received: number + 1, receivedSample: position });
+      if (!split) ends.push({ received: number + 1, receivedSample: position });
       return start;
     },
     progress(through) {

@@ -35,6 +35,15 @@ test('a client that lost messages of its own goes on with a later number at the 
   t.deepEqual(timeline.progress(960), { through: 960, received: 11, receivedSample: 960 });
 });
 
+test('a message that ends within a sample is taken up again with the next one', t => {
+  const timeline = createTimeline(fresh);
+  timeline.place({ number: 0, gap: 0, samples: 320 });
+  timeline.place({ number: 1, gap: 0, samples: 320, split: true });
+  t.deepEqual(timeline.progress(640), { through: 640, received: 1, receivedSample: 320 });
+  timeline.place({ number: 2, gap: 0, samples: 320 });
+  t.deepEqual(timeline.progress(960), { through: 960, received: 3, receivedSample: 960 });
+});
+
 test('the samples of the first messages are told as far as these are placed', t => {
   const timeline = createTimeline({ through: 640, received: 2, receivedSample: 640 });
   for (const number of [2, 3]) timeline.place({ number, gap: 0, samples: 320 });
