@@ -29,7 +29,7 @@ import { createListen, type Listen } from './listen/socket.ts';
 import { openDisk } from './listen/spool/disk.ts';
 import { openSpool, type Spool } from './listen/spool.ts';
 import { concealSecrets, type Log } from './log.ts';
-import { createMetrics, type ListenMetrics, timedStorage } from './metrics.ts';
+import { createMetrics, type ListenMetrics, type Metrics, timedStorage } from './metrics.ts';
 import type { Clock } from './model.ts';
 import { createFinish, createGivenUp } from './pipeline/finish.ts';
 import type { Storage } from './plugin.ts';
@@ -46,6 +46,7 @@ const TOKENS = {
   keys: token<Keys>('keys'),
   credentials: token<Credentials>('credentials'),
   conversations: token<Conversations>('conversations'),
+  metrics: token<Metrics>('metrics'),
   spool: token<Spool>('spool'),
   listen: token<Listen>('listen'),
   server: token<HttpServer>('server'),
@@ -113,7 +114,12 @@ export async function createApp({
   }
 
   function provide(opened: Storage) {
-    const metrics = createMetrics({ plugins: host.status, jobs: () => opened.jobs.counts(clock.now()) });
+    const metrics = createMetrics({
+      plugins: host.status,
+      jobs: () => opened.jobs.counts(clock.now()),
+      spool: () => (container.isRegistered(TOKENS.spool) ? container.resolve(TOKENS.spool).counts : null),
+    });
+    container.register(TOKENS.metrics, { useValue: metrics });
     const storage = timedStorage(opened, metrics);
     const identity = () => host.get('identity');
     const get = <T>(wanted: InjectionToken<T>) => container.resolve(wanted);
@@ -206,6 +212,7 @@ export async function createApp({
       clock,
       log: log.child({ part: 'spool' }),
       limits: config.listen.spool,
+      metrics: container.resolve(TOKENS.metrics),
     });
     closers.push(() => spool.close());
     container.register(TOKENS.spool, { useValue: spool });

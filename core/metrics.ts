@@ -48,7 +48,12 @@ export interface HttpMetrics extends Stopwatch {
   answered(request: { method: string; route: string; status: number }, ms: number): void;
 }
 
-export interface Metrics extends ListenMetrics, JobMetrics, HttpMetrics {
+export interface SpoolMetrics {
+  /** Audio was written, and is on the disk. */
+  synced(ms: number): void;
+}
+
+export interface Metrics extends ListenMetrics, SpoolMetrics, JobMetrics, HttpMetrics {
   transaction(name: string, ms: number): void;
   /** Everything, in the text format of Prometheus. */
   text(): Promise<string>;
@@ -59,6 +64,8 @@ export interface Metrics extends ListenMetrics, JobMetrics, HttpMetrics {
 interface Sources {
   plugins(): { name: string; state: string }[];
   jobs(): Promise<JobCount[]>;
+  /** Null while there is none. */
+  spool(): { bytes: number; pendingBytes: number; damaged: number } | null;
 }
 
 const SAMPLES_PER_SECOND = 16_000;
@@ -145,6 +152,14 @@ export function createMetrics(sources: Sources): Metrics {
       for (const { kind, state, count } of await sources.jobs().catch(() => [])) set({ kind, state }, count);
     },
   );
+  gauge('spool_bytes', 'Audio that waits for its text, on disk and on its way there', ['state'], set => {
+    const spool = sources.spool();
+    set({ state: 'disk' }, spool?.bytes ?? 0);
+    set({ state: 'pending' }, spool?.pendingBytes ?? 0);
+  });
+  gauge('spool_damaged', 'Stretches of that audio that could not be read back', [], set => {
+    set({}, sources.spool()?.damaged ?? 0);
+  });
   gauge('plugin_state', '1 for the state that a plugin is in', ['plugin', 'state'], set => {
     for (const { name, state } of sources.plugins())
       for (const each of PLUGIN_STATES) set({ plugin: name, state: each }, Number(each === state));
@@ -169,6 +184,7 @@ export function createMetrics(sources: Sources): Metrics {
     'The same without the silence that has to follow: from when the utterance had ended',
     BUCKETS.wait,
   );
+  const syncs = histogram('spool_sync', 'Time until audio that was written was on the disk', BUCKETS.work);
   const runs = counter('job_runs_total', 'Runs of jobs; dead: given up after the last', ['kind', 'outcome']);
   const jobTime = histogram('job', 'Time that a run of a job took', BUCKETS.long, ['kind']);
   const requests = histogram('http_request', 'Time until a request was answered', BUCKETS.work, [
@@ -202,6 +218,7 @@ export function createMetrics(sources: Sources): Metrics {
       beyond.observe(beyondMs / 1000);
     },
     segments: count => segments.inc(count),
+    synced: ms => syncs.observe(ms / 1000),
     ran: (kind, outcome) => runs.inc({ kind, outcome }),
     took: (kind, ms) => jobTime.observe({ kind }, ms / 1000),
     answered: ({ method, route, status }, ms) => requests.observe({ method, route, status }, ms / 1000),

@@ -22,6 +22,10 @@ const LEFT = [
     path: 'bridge',
     why: 'sound that waits for the server, and a key: keep its bridge on the old directory until it is sent',
   },
+  {
+    path: 'audio',
+    why: 'sound that waits for its text: start the server on the old database once more, until none is left',
+  },
   { path: 'backups', why: 'of the old database' },
 ];
 

@@ -1,5 +1,6 @@
 import { AppError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import type { SpoolMetrics } from '../metrics.ts';
 import type { Clock } from '../model.ts';
 import { openAppendLog } from './spool/append-log.ts';
 import { type Entry, encodeChunk, sizeOf } from './spool/chunk.ts';
@@ -49,8 +50,6 @@ export interface SpoolCounts {
   pendingBytes: number;
   /** Stretches that could not be read back. */
   damaged: number;
-  /** What the last write and sync took. */
-  syncMs: number;
 }
 
 export interface HeldStream {
@@ -89,15 +88,16 @@ interface SpoolOptions {
   clock: Clock;
   log: Log;
   limits: SpoolLimits;
+  metrics: SpoolMetrics;
 }
 
-export async function openSpool({ disk, clock, log, limits }: SpoolOptions): Promise<Spool> {
+export async function openSpool({ disk, clock, log, limits, metrics }: SpoolOptions): Promise<Spool> {
   const files = await openAppendLog({ disk, clock, fileBytes: FILE_BYTES, fileMs: FILE_MS });
   const streams = new Map<string, Held>();
   /** By user: what is not settled. */
   const bytesOf = new Map<string, number>();
   const dirty = new Set<Held>();
-  const counts = { pendingBytes: 0, damaged: files.damaged, syncMs: 0 };
+  const counts = { pendingBytes: 0, damaged: files.damaged };
   const closing = new AbortController();
   let lastSyncAt = Number.NEGATIVE_INFINITY;
   let flushing: Promise<void> | null = null;
@@ -166,7 +166,7 @@ export async function openSpool({ disk, clock, log, limits }: SpoolOptions): Pro
       const batch = [...dirty].map(held => ({ held, entries: held.unwritten() }));
       dirty.clear();
       await write(batch.filter(({ entries }) => entries.length > 0));
-      counts.syncMs = clock.now() - lastSyncAt;
+      metrics.synced(clock.now() - lastSyncAt);
       roomFreed.resolve();
       roomFreed = Promise.withResolvers();
     }
@@ -251,9 +251,6 @@ export async function openSpool({ disk, clock, log, limits }: SpoolOptions): Pro
       },
       get damaged() {
         return counts.damaged;
-      },
-      get syncMs() {
-        return counts.syncMs;
       },
     },
     async close() {

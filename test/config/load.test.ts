@@ -305,7 +305,10 @@ test('the example says nothing as it is, and uncommented it is valid and holds t
   const { token, ...metrics } = config.metrics;
   t.truthy(core && key && token);
   const defaults = ConfigSchema.parse({});
-  t.deepEqual({ ...config, bridge, metrics, plugins: {} }, { ...defaults, dataDir: join(cwd, 'data'), plugins: {} });
+  t.deepEqual(
+    { ...config, bridge, metrics, plugins: {} },
+    { ...defaults, dataDir: join(cwd, 'data'), plugins: {} },
+  );
 });
 
 test('the example shows every key of the schema with its description', t => {

@@ -197,13 +197,14 @@ test('a frame that cannot be decoded is counted with its codec', async t => {
   t.is(await value(house, 'earshot_streams_open', { codec: 'opus_fs320' }), 1);
 });
 
-test('what waits for a recogniser, and to be decoded, is told in bytes', async t => {
+test('what waits for a recogniser, in memory and on disk, is told in bytes', async t => {
   const waiting = { ...countingStt({ behaviour: 'hangs' }), listen: { maxQueuedBytes: 64 * 1024 } };
   const { house, client } = await listening(t, waiting);
   const queue = (name: string) => value(house, 'earshot_queue_bytes', { queue: name });
   for (let i = 0; i < 5; i++) send(client, TALK);
-  await until(async () => (await queue('speech')) > 64 * 1024 && (await queue('messages')) > 0);
-  t.pass();
+  const onDisk = () => value(house, 'earshot_spool_bytes', { state: 'disk' });
+  await until(async () => (await queue('speech')) > 64 * 1024 && (await onDisk()) > 4 * TALK.byteLength);
+  t.true((await value(house, 'earshot_spool_sync_seconds_count')) > 0);
 });
 
 test('a recogniser that is lost in an utterance is counted, and its text comes none the less', async t => {

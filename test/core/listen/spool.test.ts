@@ -8,6 +8,7 @@ import { type Disk, openDisk } from '../../../core/listen/spool/disk.ts';
 import { type Entry, openSpool, type Spool, type SpoolLimits } from '../../../core/listen/spool.ts';
 import { manualClock } from '../../helpers/manual-clock.ts';
 
+const UNMEASURED = { synced() {} };
 const LIMITS = { maxBytes: 1024 * 1024, maxBytesPerUser: 512 * 1024, minFreeBytes: 1024 };
 const USER = '018f0000-0000-7000-8000-00000000000a';
 const OTHER = '018f0000-0000-7000-8000-00000000000b';
@@ -40,6 +41,7 @@ async function makeWorld(t: ExecutionContext, wrap: (disk: Disk) => Disk = disk 
     clock,
     async start(limits) {
       latest = await openSpool({
+        metrics: UNMEASURED,
         disk,
         clock,
         log: pino({ level: 'silent' }),
@@ -291,7 +293,8 @@ test('after a power loss at any of 100 moments every message that was durable is
     const random = seededRandom(seed);
     const disk = volatileDisk();
     const clock = manualClock();
-    const start = () => openSpool({ disk, clock, log: pino({ level: 'silent' }), limits: LIMITS });
+    const start = () =>
+      openSpool({ metrics: UNMEASURED, disk, clock, log: pino({ level: 'silent' }), limits: LIMITS });
     const spool = await start();
     const streams = [spool.open(A, 0), spool.open(B, 0)];
     const sent = [0, 0];
