@@ -33,14 +33,14 @@ export function render(findings: readonly Finding[], { width, paint }: Paper): s
       const [first = '', ...rest] = wrap(`${what}: ${detail}`, width - 4);
       const told = [`  ${paint(colour, sign)} ${first}`, ...rest.map(line => `    ${line}`)];
       if (cure === null) return told;
-      return [...told, ...wrap(`→ ${cure}`, width - 4).map(line => `    ${paint('bold', line)}`)];
+      return [...told, `    ${paint('bold', `→ ${cure}`)}`]; // whole, to be copied
     });
     return [paint('bold', group), ...lines].join('\n');
   });
   return blocks.join('\n');
 }
 
-/** Words are never cut: a path or a command must be fit to be copied. */
+/** Words are never cut: a path must be fit to be copied. */
 function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';

@@ -1,15 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { ConfigError, type LoadedConfig } from '../../config/load.ts';
-import { callControl, controlPath } from '../control.ts';
-import type { Patient } from '../doctor/examination.ts';
-import type { Finding } from '../doctor/finding.ts';
+import { type DoctorMessage, type Finding, findingsOf } from '../doctor/finding.ts';
 import { AppError } from '../errors.ts';
 import { paperFor, render, summary } from './doctor-report.ts';
-import { settingsOf } from './house.ts';
 
-/** A server that is busy has this long to say what it is doing. */
-const ANSWER_MS = 5000;
+/** More than all its checks may take one after the other. */
+const LIMIT_MS = 240_000;
 
 /** `doctor`: everything that a home server can have wrong, and the way out. */
 export function addDoctor(program: Command): void {
@@ -29,41 +24,21 @@ export function addDoctor(program: Command): void {
 }
 
 async function diagnose(command: Command, tell: (findings: Finding[]) => void): Promise<Finding[]> {
-  const { examine } = await import('../doctor/checks.ts'); // much to load
+  const { runGuarded } = await import('./guarded.ts');
+  const { config, dataDir } = command.optsWithGlobals<{ config?: string; dataDir?: string }>();
   const findings: Finding[] = [];
   const add = (found: Finding[]) => {
     findings.push(...found);
     if (found.length > 0) tell(found);
   };
-  const loaded = await readSettings(command, add);
-  if (loaded) await examine(await patientOf(loaded), add);
+  const broken = await runGuarded({
+    entry: 'doctor/main',
+    request: { file: config, dataDir },
+    limitMs: LIMIT_MS,
+    onMessage: message => add((message as DoctorMessage & { type: 'findings' }).findings), // it sends nothing else
+  });
+  if (broken !== null) add([findingsOf('Doctor').bad('examination', broken, TRY_PLUGINS)]);
   return findings;
 }
 
-/** Without a configuration there is nothing to look at but what is wrong with it. */
-async function readSettings(command: Command, add: (found: Finding[]) => void): Promise<LoadedConfig | null> {
-  try {
-    return settingsOf(command);
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    const { problemsIn } = await import('../doctor/configuration.ts');
-    add(problemsIn(error));
-    return null;
-  }
-}
-
-async function patientOf(loaded: LoadedConfig): Promise<Patient> {
-  const path = controlPath(loaded.config.dataDir);
-  const server = await callControl(path, 'status', {}, { timeLimitMs: ANSWER_MS }).catch(error => ({
-    problem: error instanceof Error ? error.message : String(error),
-  }));
-  return {
-    loaded,
-    server,
-    clock: { now: () => Date.now(), sleep: (ms, signal) => sleep(ms, undefined, signal ? { signal } : {}) },
-    sys: '/sys',
-    proc: '/proc',
-    run: '/run',
-    fetch,
-  };
-}
+const TRY_PLUGINS = 'try the plugins that you added, one by one: npx earshot plugin check PATH';

@@ -1,11 +1,12 @@
 import { readFile } from 'node:fs/promises';
-import { isAbsolute } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { parse } from 'yaml';
 import { ConfigError } from '../../config/load.ts';
 import { BUILTIN_PLUGINS } from '../builtin-plugins.ts';
 import { AppError } from '../errors.ts';
 import type { Clock } from '../model.ts';
 import type { Capabilities } from '../plugin.ts';
+import { diagnose } from '../plugin-diagnosis.ts';
 import { within } from '../plugin-life.ts';
 import { importUnnamed, type LoadedPlugin, optionsSchema } from '../plugin-loader.ts';
 import type { Leftovers } from './leftovers.ts';
@@ -44,7 +45,7 @@ export async function examine(request: CheckRequest, tools: Tools): Promise<void
   const options = await check('options', 'those that were given are right', async () => {
     const given = await readOptions(request.options);
     const nursery = await createNursery(plugin, module, given, { ...request, ...tools });
-    nursery.config.pluginOptions(plugin.name, schema);
+    readGiven(() => nursery.config.pluginOptions(plugin.name, schema), request);
     return nursery;
   });
   if (options) await live(options, request, { ...tools, check, warn });
@@ -64,8 +65,26 @@ async function live(nursery: Nursery, request: CheckRequest, tools: Tools & Repo
   leftovers.begin();
   const run = await check('life', 'starts to work', () => nursery.start());
   if (!run) return;
+  await check('doctor', 'what it tells of itself makes sense', () => tellDiagnosis(nursery, run, tools));
   for (const capability of run.capabilities) await work(capability, run, { nursery, request, ...tools });
   await stop(run, ' after its work', tools);
+}
+
+/** Beside the plugin that runs, as the doctor asks beside a server. */
+async function tellDiagnosis(
+  { plugin, config, name }: Nursery,
+  { dataDir, capabilities }: Run,
+  { clock }: Tools,
+): Promise<string> {
+  const told = await diagnose(plugin, {
+    options: config.pluginOptions(name, optionsSchema(plugin)).values,
+    dataDir: capabilities.includes('storage') ? dataDir : join(dataDir, 'plugins', name),
+    clock,
+    signal: AbortSignal.timeout(CHECK_MS),
+  });
+  return (
+    told?.map(({ what, detail }) => `${what}: ${detail}`).join('; ') ?? 'it tells nothing, which is fine'
+  );
 }
 
 async function stop(run: Run, when: string, { check, leftovers }: Tools & Reporter): Promise<void> {
@@ -140,6 +159,16 @@ async function load({ dir }: CheckRequest, module: string): Promise<LoadedPlugin
 async function refuseTakenName({ name }: LoadedPlugin, module: string): Promise<void> {
   if (!Object.hasOwn(BUILTIN_PLUGINS, name) || isBuiltinModule(name, module)) return;
   throw new AppError('conflict', `${name} is built in; give yours a name of its own`);
+}
+
+/** @throws {AppError} what is wrong, and how to give it */
+function readGiven(read: () => unknown, { options }: CheckRequest): void {
+  try {
+    read();
+  } catch (error) {
+    if (options !== null) throw error;
+    throw new AppError('config_error', `${reasonOf(error)}; give it with --options FILE.yaml`);
+  }
 }
 
 async function readOptions(file: string | null): Promise<Record<string, unknown>> {

@@ -14,6 +14,7 @@ import type { LoadedPlugin } from '../plugin-loader.ts';
 /** A plugin under the same host that the server has, in a directory that nothing else uses. */
 export interface Nursery {
   name: string;
+  plugin: LoadedPlugin;
   /** Its configuration, as the host gets it. */
   config: LoadedConfig;
   /** Starts it. @throws {AppError | ConfigError} why it does not start; nothing is left open then */
@@ -39,11 +40,12 @@ interface Surroundings {
 
 /** @param module an absolute path, or the name of a package; of a built-in plugin, its own */
 export async function createNursery(
-  { name }: Pick<LoadedPlugin, 'name'>,
+  plugin: LoadedPlugin,
   module: string,
   options: Record<string, unknown>,
   { dir, scratch, environment, clock }: Surroundings,
 ): Promise<Nursery> {
+  const { name } = plugin;
   const isBuiltin = isBuiltinModule(name, module);
   const file = join(scratch, 'earshot.yaml'); // or the one that lies around would be read
   await writeFile(file, '');
@@ -94,7 +96,7 @@ export async function createNursery(
     throw new AppError('internal', `the host does not know ${name}`);
   }
 
-  return { name, config, start, directory: () => mkdtemp(join(scratch, 'empty-')) };
+  return { name, plugin, config, start, directory: () => mkdtemp(join(scratch, 'empty-')) };
 }
 
 export function isBuiltinModule(name: string, module: string): boolean {

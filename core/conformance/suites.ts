@@ -70,8 +70,14 @@ function checkLanguage(languages: SttProvider['languages'], { language }: CheckR
 }
 
 /** At least two: the suite lets two people speak at once. */
-async function speechOf({ speech }: CheckRequest): Promise<Speech[]> {
-  if (speech.length === 0) return bundledSpeech();
+async function speechOf({ speech, language }: CheckRequest): Promise<Speech[]> {
+  if (speech.length === 0) {
+    if (language === 'en') return bundledSpeech();
+    throw new AppError(
+      'config_error',
+      `our own speech is English; add --speech FILE.wav --text "…" in ${language}`,
+    );
+  }
   const own = await Promise.all(speech.map(readSpeech));
   return own.length > 1 ? own : [...own, ...own];
 }

@@ -2,10 +2,10 @@ import { bluetoothCheck } from './bluetooth.ts';
 import { bridgeCheck } from './bridge.ts';
 import { configurationCheck } from './configuration.ts';
 import { dataDirectoryCheck } from './data-directory.ts';
-import { databaseCheck } from './database.ts';
 import { type Check, type Patient, runCheck } from './examination.ts';
 import type { Finding } from './finding.ts';
 import { clockCheck, machineCheck } from './machine.ts';
+import { databaseCheck, pluginsCheck } from './plugins.ts';
 import { portCheck } from './port.ts';
 import { detectionCheck, recognitionCheck } from './speech.ts';
 
@@ -13,7 +13,7 @@ import { detectionCheck, recognitionCheck } from './speech.ts';
 export const ROUNDS: readonly (readonly Check[])[] = [
   [machineCheck, clockCheck, configurationCheck, portCheck],
   [dataDirectoryCheck],
-  [databaseCheck, bluetoothCheck, bridgeCheck],
+  [databaseCheck, pluginsCheck, bluetoothCheck, bridgeCheck],
   [detectionCheck, recognitionCheck],
 ];
 

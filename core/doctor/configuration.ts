@@ -1,4 +1,4 @@
-import { ConfigError } from '../../config/load.ts';
+import { ConfigError, type LoadedConfig } from '../../config/load.ts';
 import { BUILTIN_CHOICES, BUILTIN_PLUGINS } from '../builtin-plugins.ts';
 import { importPlugin, type LoadedPlugin, optionsSchema } from '../plugin-loader.ts';
 import { type KnownPlugin, knownPlugins } from '../plugin-selection.ts';
@@ -43,7 +43,7 @@ export function chosenPlugins({ loaded }: Patient): KnownPlugin[] {
 /** @throws {AppError | ConfigError} what is wrong with its module, or its options */
 export async function optionsOf(
   known: KnownPlugin,
-  { loaded }: Patient,
+  loaded: LoadedConfig,
 ): Promise<{ plugin: LoadedPlugin; options: unknown }> {
   const plugin = await importPlugin(known);
   return { plugin, options: loaded.pluginOptions(plugin.name, optionsSchema(plugin)).values };
@@ -51,7 +51,7 @@ export async function optionsOf(
 
 async function problemsOf(known: KnownPlugin, patient: Patient): Promise<Finding[]> {
   try {
-    await optionsOf(known, patient);
+    await optionsOf(known, patient.loaded);
     return [];
   } catch (error) {
     if (error instanceof ConfigError) return problemsIn(error);

@@ -5,6 +5,15 @@ export interface Finding extends Diagnosis {
   group: string;
 }
 
+/** What to look at: as the command line names it. */
+export interface DoctorRequest {
+  file?: string;
+  dataDir?: string;
+}
+
+/** From the process that looks: what it found, by and by. */
+export type DoctorMessage = { type: 'findings'; findings: Finding[] } | { type: 'end' };
+
 /** Findings of one group. What is wrong cannot be told without its cure. */
 export function findingsOf(group: string) {
   return {

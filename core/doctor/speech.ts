@@ -1,16 +1,12 @@
-import { mkdtemp, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { BUILTIN_PLUGINS } from '../builtin-plugins.ts';
 import { bundledSpeech, type Speech } from '../conformance/speech.ts';
 import { utteranceOf, wordErrorRate } from '../conformance/stt.ts';
 import { AppError } from '../errors.ts';
-import { createLog } from '../log.ts';
 import type { SttProvider } from '../plugin.ts';
-import { createPluginHost, type PluginHost } from '../plugin-host.ts';
+import type { PluginHost } from '../plugin-host.ts';
 import { chosenPlugins } from './configuration.ts';
 import type { Check, Patient } from './examination.ts';
 import { type Finding, findingsOf } from './finding.ts';
+import { messageOf, withPlugin } from './trial.ts';
 
 const { good, doubt, bad } = findingsOf('Speech');
 
@@ -31,11 +27,16 @@ export const recognitionCheck: Check = {
     const { stt } = patient.loaded.config;
     if (stt.length === 0) return [doubt('recognition', 'nothing is transcribed: stt is empty', CHOOSE)];
     const findings: Finding[] = [];
+    let isAnyReady = false;
     for (const name of stt) {
-      const trial = await tryRecogniser(name, patient, signal);
-      findings.push(trial, ...(trial.level === 'good' ? tellServer(name, patient) : []));
+      try {
+        const trial = await withPlugin(name, patient, host => recognise(name, host.get('stt', name), signal));
+        findings.push(trial, ...tellServer(name, patient));
+        isAnyReady = true;
+      } catch (error) {
+        findings.push(excuse(name, error));
+      }
     }
-    const isAnyReady = findings.some(({ level }) => level === 'good');
     return isAnyReady
       ? findings
       : [...findings, bad('recognition', 'no recogniser is ready', cureAmong(findings))];
@@ -58,14 +59,10 @@ function tellServer(name: string, { server }: Patient): Finding[] {
   return [doubt(name, `in the running server: ${detail}`, cure)];
 }
 
-async function tryRecogniser(name: string, patient: Patient, signal: AbortSignal): Promise<Finding> {
-  try {
-    return await withPlugin(name, patient, host => recognise(name, host.get('stt', name), signal));
-  } catch (error) {
-    const told = withoutName(name, messageOf(error));
-    const [detail, cure] = splitCure(told, `try it: npx earshot plugin check ${name}`);
-    return doubt(name, detail, cure);
-  }
+function excuse(name: string, error: unknown): Finding {
+  const told = withoutName(name, messageOf(error));
+  const [detail, cure] = splitCure(told, `try it: npx earshot plugin check ${name}`);
+  return doubt(name, detail, cure);
 }
 
 async function recognise(name: string, provider: SttProvider, signal: AbortSignal): Promise<Finding> {
@@ -133,45 +130,6 @@ async function detect(host: PluginHost): Promise<Finding> {
   return bad('silero', 'it finds no speech in a spoken sentence', 'switch it off: plugins.silero: false');
 }
 
-/** A plugin alone, as the server loads it, without the others that are configured. */
-async function withPlugin<T>(
-  name: string,
-  patient: Patient,
-  work: (host: PluginHost) => Promise<T>,
-): Promise<T> {
-  const { loaded, clock } = patient;
-  const section = loaded.config.plugins[name];
-  const plugins = section === undefined ? {} : { [name]: section };
-  const ground = await groundOf(name, loaded.config.dataDir);
-  const host = createPluginHost({
-    builtin: BUILTIN_PLUGINS,
-    config: { ...loaded, config: { ...loaded.config, plugins } },
-    log: createLog({ level: 'silent', format: 'json' }),
-    clock,
-    dataDir: ground.directory,
-  });
-  try {
-    await host.loadAll({ skip: Object.keys(BUILTIN_PLUGINS).filter(builtin => builtin !== name) });
-    return await work(host);
-  } catch (error) {
-    throw new AppError('unavailable', messageOf(error).replaceAll(ground.directory, loaded.config.dataDir));
-  } finally {
-    await host.stop();
-    await ground.remove();
-  }
-}
-
-/** The data directory, where a plugin has something in it; else one that goes away again. */
-async function groundOf(
-  name: string,
-  dataDir: string,
-): Promise<{ directory: string; remove(): Promise<void> }> {
-  const found = await stat(join(dataDir, 'plugins', name)).catch(() => null);
-  if (found) return { directory: dataDir, remove: async () => {} };
-  const directory = await mkdtemp(join(tmpdir(), 'earshot-doctor-'));
-  return { directory, remove: () => rm(directory, { recursive: true, force: true }) };
-}
-
 /** A plugin's message ends with the way out. */
 function splitCure(message: string, otherwise: string): [detail: string, cure: string] {
   const at = Math.max(message.lastIndexOf('; '), message.lastIndexOf('. '));
@@ -182,10 +140,4 @@ function splitCure(message: string, otherwise: string): [detail: string, cure: s
 /** It stands before it already. */
 function withoutName(name: string, message: string): string {
   return message.startsWith(`${name}: `) ? message.slice(name.length + 2) : message;
-}
-
-/** Without what the host says around the plugin's own words. */
-function messageOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  return message.replace(/^.* gives no \w+ now; .* is degraded: /, '').replaceAll(/\s*\n\s*/g, ' ');
 }

@@ -134,3 +134,19 @@ test("so is every problem of a plugin's options, and a plugin that does not load
   t.regex(bad.map(({ detail }) => detail).join('\n'), /plugins\.counting\.speed is not a known key/);
   t.regex(bad.find(({ what }) => what === 'acme')?.cure ?? '', /npx earshot plugin check \/.*acme\.mjs/);
 });
+
+test('a plugin that ends the process does not take the doctor along', async t => {
+  const dir = await temporaryDirectory(t);
+  await writeFile(join(dir, 'acme.mjs'), 'process.exit(7);');
+  const file = join(dir, 'earshot.yaml');
+  await writeFile(file, JSON.stringify({ dataDir: dir, plugins: { acme: { use: './acme.mjs' } } }));
+  const { code, stdout } = await earshot(['doctor', '--config', file, '--json']);
+  t.is(code, 1);
+  const { findings }: Answer = JSON.parse(stdout);
+  t.like(findings.at(-1), {
+    what: 'examination',
+    level: 'bad',
+    cure: 'try the plugins that you added, one by one: npx earshot plugin check PATH',
+  });
+  t.regex(findings.at(-1)?.detail ?? '', /ended with status 7/);
+});

@@ -168,7 +168,7 @@ const FAULTS: Record<string, Fault> = {
   'needs options that were not given': {
     fields: "options: z => z.object({ url: z.url().describe('Where') }),",
     fails: 'options: those that were given are right',
-    says: /plugins\.acme\.url is required/,
+    says: /plugins\.acme\.url is required; give it with --options FILE\.yaml$/,
   },
   'hangs in setup': {
     setup: 'await new Promise(() => {});',
@@ -221,6 +221,11 @@ const FAULTS: Record<string, Fault> = {
     setup: 'process.abort();',
     fails: 'life: starts',
     says: /died of SIGABRT: native code/,
+  },
+  'tells of a fault without its cure': {
+    fields: "diagnose: async () => [{ what: 'licence', level: 'bad', detail: 'is over', cure: null }],",
+    fails: 'doctor: what it tells of itself makes sense',
+    says: /diagnose of acme: 0 is wrong without a cure/,
   },
   'breaks what its capability promises': {
     setup:

@@ -2,7 +2,7 @@ import { copyFile, mkdir, open, readdir, truncate, writeFile } from 'node:fs/pro
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { user } from '../../../core/conformance/storage-rows.ts';
-import { databaseCheck } from '../../../core/doctor/database.ts';
+import { databaseCheck, pluginsCheck } from '../../../core/doctor/plugins.ts';
 import { openSqlite } from '../../../plugins/storage/sql/sqlite.ts';
 import { temporaryDirectory } from '../../helpers/domain.ts';
 import { look, patientOf } from '../../helpers/patient.ts';
@@ -123,4 +123,24 @@ test('a Postgres that answers is told with its version, and with what is wrong t
   t.regex(refused.server?.detail ?? '', /user or password is wrong$/);
   const missing = await look(t, databaseCheck, await patient(server.url('nowhere')));
   t.regex(missing.server?.cure ?? '', /^Make it with createdb/);
+});
+
+const TELLS = `export default {
+  name: 'acme', api: 1, title: 'Acme',
+  options: z => z.object({ cure: z.string().nullable().default(null) }),
+  setup: () => ({}),
+  diagnose: async ({ options, dataDir }) => [
+    { what: 'licence', level: 'doubt', detail: 'ends soon, in ' + dataDir, cure: options.cure },
+  ],
+};`;
+
+test("another plugin's word on itself is told too, and what is wrong has to come with its cure", async t => {
+  const use = join(await temporaryDirectory(t), 'acme.mjs');
+  await writeFile(use, TELLS);
+  const sound = await patientOf(t, { plugins: { acme: { use, cure: 'renew it' } } });
+  const found = await look(t, pluginsCheck, sound);
+  const directory = join(sound.loaded.config.dataDir, 'plugins/acme');
+  t.like(found['acme, licence'], { level: 'doubt', detail: `ends soon, in ${directory}`, cure: 'renew it' });
+  const broken = await look(t, pluginsCheck, await patientOf(t, { plugins: { acme: { use } } }));
+  t.regex(broken.plugins?.detail ?? '', /^diagnose of acme: 0 is wrong without a cure/);
 });
