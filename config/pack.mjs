@@ -148,7 +148,7 @@ function compile(outDir, include, options) {
 /** Models, recordings, plain JavaScript, licence notices: all that is no source and no manual. */
 function copyAssets(outDir, folders) {
   for (const folder of folders) {
-    const filter = path => !/\.(ts|md)$/.test(path) && !NOT_COPIED.includes(basename(path));
+    const filter = path => !/\.(m?ts|md)$/.test(path) && !NOT_COPIED.includes(basename(path));
     cpSync(join(ROOT, folder), join(outDir, folder), { recursive: true, filter });
   }
 }

@@ -1,0 +1,82 @@
+import { execFile, spawn } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { plainEnvironment } from './cli.ts';
+
+export const ROOT = join(import.meta.dirname, '../..');
+
+/** What an install might compile with. */
+const COMPILERS = /(^|-)(g?make|cc|c[89]9|gcc|[gc]\+\+|clang|cpp|python)([\d.-]|$)/;
+
+interface Ran {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** A directory of somebody who has never seen a checkout, on a machine without a compiler. */
+export interface Workplace {
+  dir: string;
+  env: NodeJS.ProcessEnv;
+  /** Runs a program to its end. */
+  run(command: string, args: string[], env?: NodeJS.ProcessEnv): Promise<Ran>;
+  /** Starts a program; the caller ends it. */
+  start(command: string, args: string[], env?: NodeJS.ProcessEnv): ReturnType<typeof spawn>;
+  remove(): Promise<void>;
+}
+
+export async function openWorkplace(): Promise<Workplace> {
+  const home = await realpath(await mkdtemp(join(tmpdir(), 'earshot-packed-')));
+  const dir = join(home, 'empty');
+  const [tmp, bin] = [join(home, 'tmp'), join(home, 'bin')];
+  for (const each of [dir, tmp, bin]) await mkdir(each);
+  await writeFile(join(dir, 'package.json'), '{ "private": true }'); // else npm looks for one further up
+  await linkPrograms(bin);
+  const env = { ...withoutNpm(plainEnvironment()), PATH: bin, TMPDIR: tmp };
+  return {
+    dir,
+    env,
+    run: (command, args, more) => execute(command, args, { cwd: dir, env: { ...env, ...more } }),
+    start: (command, args, more) =>
+      spawn(command, args, { cwd: dir, env: { ...env, ...more }, stdio: ['ignore', 'pipe', 'pipe'] }),
+    remove: () => rm(home, { recursive: true, force: true }),
+  };
+}
+
+/** Can packages be had here? */
+export async function whyNoPackages(): Promise<string | null> {
+  const { code, stderr } = await execute('npm', ['view', 'zod', 'version'], { env: process.env });
+  return code === 0 ? null : `npm cannot ask its registry: ${stderr}`;
+}
+
+export function execute(
+  command: string,
+  args: string[],
+  options: { cwd?: string; env?: NodeJS.ProcessEnv },
+): Promise<Ran> {
+  return new Promise(resolve => {
+    execFile(command, args, { ...options, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {
+      resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, stdout, stderr });
+    });
+  });
+}
+
+/** Everything on the path but compilers and what this checkout has installed. */
+async function linkPrograms(bin: string): Promise<void> {
+  const places = (process.env.PATH ?? '').split(':').filter(place => !place.includes('node_modules'));
+  for (const place of places) {
+    for (const name of await readdir(place).catch(() => [])) {
+      if (!COMPILERS.test(name)) await symlink(join(place, name), join(bin, name)).catch(() => {}); // the first counts
+    }
+  }
+}
+
+/** Run by `npm test`, npm would take this checkout's settings along. */
+function withoutNpm(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(
+    Object.entries(env).filter(
+      ([name]) => !/^(npm_(package|lifecycle|config_local_prefix)|INIT_CWD)/.test(name),
+    ),
+  );
+}

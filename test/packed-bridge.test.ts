@@ -1,0 +1,148 @@
+import { once } from 'node:events';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import test, { type ExecutionContext } from 'ava';
+import { earshot } from './helpers/cli.ts';
+import { coreProcess } from './helpers/core-process.ts';
+import { countingStt } from './helpers/house.ts';
+import { execute, openWorkplace, ROOT, type Workplace, whyNoPackages } from './helpers/packed.ts';
+
+/** Installing takes most of it. */
+const LIMIT_MS = 180_000;
+/** What the server alone needs. */
+const HEAVY =
+  /^(node|koa.*|@koa\/.*|better-sqlite3|knex|objection|pg|sherpa-onnx-.*|koffi|lc3codec|tsyringe|commander|@abandonware\/.*)$/;
+
+const obstacle = await whyNoPackages();
+const manifest = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
+const workplace = await openWorkplace();
+const outside = join(workplace.dir, '..');
+test.after.always(() => workplace.remove());
+
+let installation: Promise<Workplace> | null = null;
+
+/** The package of the bridge in an empty folder, for all tests together. */
+function installed(t: ExecutionContext): Promise<Workplace> {
+  t.timeout(LIMIT_MS);
+  installation ??= install(t);
+  return installation;
+}
+
+async function install(t: ExecutionContext): Promise<Workplace> {
+  const packed = await execute(process.execPath, ['config/pack.mjs', 'bridge', '--into', outside], {
+    cwd: ROOT,
+  });
+  t.is(packed.code, 0, packed.stderr);
+  const tarball = join(outside, `earshot-bridge-${manifest.version}.tgz`);
+  const { code, stderr } = await workplace.run('npm', ['install', '--prefer-offline', tarball]);
+  t.is(code, 0, stderr);
+  return workplace;
+}
+
+const testInstalled = obstacle === null ? test : test.skip;
+
+test('packages can be installed, or this is not CI and the tests of an installed bridge are skipped', t => {
+  if (obstacle !== null) t.log(`SKIPPED: all tests of an installed bridge. ${obstacle}`);
+  t.falsy(obstacle !== null && process.env.CI, obstacle ?? '');
+});
+
+interface Event {
+  event: string;
+  [field: string]: unknown;
+}
+
+/** The installed command under our Node, as the machine's may be too old for it. */
+async function startBridge(t: ExecutionContext, args: string[]) {
+  const { dir, start } = await installed(t);
+  const command = join(dir, 'node_modules/.bin/earshot-bridge');
+  const child = start(process.execPath, [command, '--simulate', '--json', ...args]);
+  t.teardown(() => child.kill('SIGKILL'));
+  const lines = createInterface({ input: child.stdout ?? t.fail() });
+  return {
+    async until(name: string): Promise<Event> {
+      for await (const line of lines) {
+        const event: Event = JSON.parse(line);
+        if (event.event === name) return event;
+      }
+      throw new Error(`the bridge ended without ${name}`);
+    },
+    async stop(): Promise<unknown[]> {
+      const ended = once(child, 'exit');
+      child.kill('SIGTERM');
+      return ended;
+    },
+  };
+}
+
+testInstalled(
+  'an installed bridge has nothing of the server, and its packages as the server has them',
+  async t => {
+    const { dir } = await installed(t);
+    const packages = await packagesIn(join(dir, 'node_modules'));
+    t.true(packages.includes('ws') && packages.includes('@stoprocent/bluetooth-hci-socket'));
+    t.deepEqual(
+      packages.filter(name => HEAVY.test(name)),
+      [],
+    );
+    const { version, dependencies } = JSON.parse(
+      await readFile(join(dir, 'node_modules/earshot-bridge/package.json'), 'utf8'),
+    );
+    t.is(version, manifest.version);
+    t.like(manifest.dependencies, dependencies);
+    const files = await readdir(join(dir, 'node_modules/earshot-bridge/core'), { recursive: true });
+    t.deepEqual(files.sort(), ['listen', 'listen/protocol.js']);
+  },
+);
+
+async function packagesIn(directory: string): Promise<string[]> {
+  const names = await readdir(directory);
+  const scoped = names.filter(name => name.startsWith('@'));
+  const within = await Promise.all(
+    scoped.map(async scope => (await readdir(join(directory, scope))).map(name => `${scope}/${name}`)),
+  );
+  return [...names.filter(name => !/^[@.]/.test(name)), ...within.flat()];
+}
+
+testInstalled('with a key that core has made it carries speech to core, and ends in order', async t => {
+  const { dir } = await installed(t);
+  const core = await coreProcess(t, countingStt());
+  const made = await earshot(['key', 'owner', '--scopes', 'listen', '--name', 'kitchen'], {
+    EARSHOT_DATA_DIR: core.dataDir,
+  });
+  await writeFile(join(dir, 'key'), made.stdout);
+  const bridge = await startBridge(t, ['--core', core.url.replace('http', 'ws'), '--key-file', 'key']);
+  const { segments } = (await bridge.until('segments')) as Event & { segments: { text: string }[] };
+  t.regex(segments[0]?.text ?? '', /^\d+ tenths$/);
+  t.deepEqual(await bridge.stop(), [0, null]);
+});
+
+testInstalled('where core refuses the key, or is not there, it says the way out', async t => {
+  const { dir } = await installed(t);
+  const core = await coreProcess(t, countingStt());
+  await writeFile(join(dir, 'wrong'), 'omi_dev_00000000000000000000000000000000\n');
+  const args = (url: string) => ['--core', url, '--key-file', 'wrong', '--data-dir', `data-${url.slice(-4)}`];
+  const refused = await startBridge(t, args(core.url.replace('http', 'ws')));
+  const { code, reason } = await refused.until('disconnected');
+  t.is(code, 401);
+  t.regex(String(reason), /does not know the API key.*earshot key <account> --scopes listen/);
+  const alone = await startBridge(t, args('ws://127.0.0.1:1'));
+  t.regex(
+    String((await alone.until('disconnected')).reason),
+    /cannot be reached.*setting host.*ECONNREFUSED/,
+  );
+});
+
+testInstalled('it helps, tells its version, and says when Node is too old', async t => {
+  const { dir, run } = await installed(t);
+  const command = join(dir, 'node_modules/.bin/earshot-bridge');
+  const bridge = (...args: string[]) =>
+    run(process.execPath, [...args.slice(0, -1), command, args.at(-1) ?? '']);
+  t.regex((await bridge('--help')).stdout, /^Usage: earshot-bridge .*--core <url>.*--key-file <file>/s);
+  t.is((await bridge('--version')).stdout.trim(), manifest.version);
+  const older = '{ value: { ...process.versions, node: "20.19.0" } }';
+  const script = `data:text/javascript,Object.defineProperty(process, "versions", ${older})`;
+  const { code, stderr } = await bridge('--import', script, '--help');
+  t.is(code, 1);
+  t.regex(stderr, /^error: this is Node v.*, the bridge needs 22\.18 or later\n$/);
+});

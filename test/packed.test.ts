@@ -1,0 +1,164 @@
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import { execute, openWorkplace, ROOT, type Workplace, whyNoPackages } from './helpers/packed.ts';
+
+/** Installing takes most of it. */
+const LIMIT_MS = 180_000;
+
+interface Tarball {
+  filename: string;
+  version: string;
+  size: number;
+  files: { path: string }[];
+}
+
+const obstacle = await whyNoPackages();
+const manifest = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
+const workplace = await openWorkplace();
+const outside = join(workplace.dir, '..');
+test.after.always(() => workplace.remove());
+
+/** `npm pack` of this checkout. */
+async function pack(...more: string[]): Promise<Tarball> {
+  const args = ['pack', '--json', '--loglevel', 'silent', '--pack-destination', outside, ...more];
+  const { code, stdout, stderr } = await execute('npm', args, { cwd: ROOT });
+  if (code !== 0) throw new Error(stderr);
+  return JSON.parse(stdout)[0];
+}
+
+const packed = pack();
+let installation: Promise<Workplace> | null = null;
+
+/** The package in an empty folder, for all tests together. */
+function installed(t: ExecutionContext): Promise<Workplace> {
+  t.timeout(LIMIT_MS);
+  installation ??= packed.then(async ({ filename }) => {
+    const tarball = join(outside, filename);
+    const { code, stderr } = await workplace.run('npm', ['install', '--prefer-offline', tarball]);
+    t.is(code, 0, stderr);
+    return workplace;
+  });
+  return installation;
+}
+
+const testInstalled = obstacle === null ? test : test.skip;
+
+test('packages can be installed, or this is not CI and the tests of an installed one are skipped', t => {
+  if (obstacle !== null) t.log(`SKIPPED: all tests of an installed Earshot. ${obstacle}`);
+  t.falsy(obstacle !== null && process.env.CI, obstacle ?? '');
+});
+
+test('npm pack holds JavaScript, models and notices, time and again, and leaves nothing behind', async t => {
+  t.timeout(LIMIT_MS);
+  const { files, version, size } = await packed;
+  t.log(`${Math.round(size / 1000)} kB`);
+  const paths = files.map(({ path }) => path);
+  t.deepEqual(
+    (await pack('--dry-run')).files.map(({ path }) => path),
+    paths,
+  );
+  t.false(existsSync(join(ROOT, 'build')));
+  t.is(version, manifest.version);
+  t.deepEqual(
+    paths.filter(path => /(?<!\.d)\.ts$|\.d\.mts$|^test|^build\/test|earshot\.yaml/.test(path)),
+    [],
+  );
+  for (const path of [
+    'LICENSE',
+    'config/example.yaml',
+    'plugins/README.md',
+    'build/bridge/simulator/recording.wav',
+    'build/bridge/vendor/noble/LICENSE',
+    'build/config/models.json',
+    'build/config/setup.mjs',
+    'build/plugins/storage/sql/migrations/0001-first.js',
+    'build/plugins/vad/silero/LICENSE',
+  ])
+    t.true(paths.includes(path), path);
+});
+
+testInstalled('an installed Earshot is complete without the checkout', async t => {
+  const { dir, run } = await installed(t);
+  const home = await realpath(join(dir, 'node_modules/earshot'));
+  t.true(home.startsWith(dir));
+  for (const entry of await readdir(home, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const file = join(entry.parentPath, entry.name);
+    t.false((await readFile(file, 'latin1')).includes(ROOT), file);
+  }
+  const help = await run('npx', ['earshot', '--help']);
+  t.is(help.code, 0, help.stderr);
+  t.regex(help.stdout, /^Usage: earshot .* serve .* demo /s);
+  t.is((await run('npx', ['earshot', '--version'])).stdout.trim(), manifest.version);
+  const unknown = await run('npx', ['earshot', 'setup', '--fetch', 'babel']);
+  t.is(unknown.code, 1);
+  t.regex(unknown.stderr, /there is no model babel; known are sherpa-onnx-/);
+});
+
+testInstalled('its demo plays the whole way', async t => {
+  const { run } = await installed(t);
+  const { code, stdout, stderr } = await run('npx', ['earshot', 'demo', '--exit', '--json']);
+  t.is(code, 0, stderr);
+  const events = stdout
+    .trimEnd()
+    .split('\n')
+    .map(line => JSON.parse(line));
+  const { event, conversation } = events.at(-1);
+  t.is(event, 'conversation');
+  t.is(conversation.status, 'completed');
+  const text = conversation.transcript_segments.map((segment: { text: string }) => segment.text).join(' ');
+  t.regex(text, /good morning.*doctor tomorrow.*bread and milk/);
+});
+
+testInstalled('its server serves, keeps its data where it was started, and ends in order', async t => {
+  const { dir, run, start } = await installed(t);
+  const server = start(join(dir, 'node_modules/.bin/earshot'), ['serve'], { EARSHOT_PORT: '0' });
+  t.teardown(() => server.kill('SIGKILL'));
+  const ended = once(server, 'exit');
+  const url = await untilListening(() => run('npx', ['earshot', 'status', '--json']));
+  t.is((await fetch(`${url}/healthz`)).status, 200);
+  t.true(existsSync(join(dir, 'data/earshot.db')));
+  server.kill('SIGTERM');
+  t.deepEqual(await ended, [0, null]);
+});
+
+async function untilListening(status: () => Promise<{ stdout: string }>): Promise<string> {
+  for (;;) {
+    const { stdout } = await status();
+    const url = /"url":"([^"]+)"/.exec(stdout)?.[1];
+    if (url) return url;
+    await sleep(100);
+  }
+}
+
+testInstalled('its types serve authors of plugins and drivers', async t => {
+  const { dir } = await installed(t);
+  await mkdir(join(dir, 'types'));
+  const check = async (name: string, source: string) => {
+    const file = join(dir, 'types', name);
+    await writeFile(file, source);
+    const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--types', 'node'];
+    const typeRoots = ['--typeRoots', join(ROOT, 'node_modules/@types')];
+    return execute(join(ROOT, 'node_modules/.bin/tsc'), [...options, ...typeRoots, file], { cwd: dir });
+  };
+  const plugin = (title: string) => `
+    import type { Plugin } from 'earshot/plugin';
+    import type { Driver } from 'earshot/driver';
+    export const minMtu: Driver['audio']['minMtu'] = 100;
+    export default {
+      name: 'acme', api: 1, title: ${title},
+      options: z => z.object({ words: z.string() }),
+      setup({ options, log }) {
+        log.info(options.words);
+        return {};
+      },
+    } satisfies Plugin<{ words: string }>;`;
+  const right = await check('right.mts', plugin("'Acme'"));
+  t.is(right.code, 0, right.stdout);
+  const wrong = await check('wrong.mts', plugin('7'));
+  t.regex(wrong.stdout, /wrong\.mts\(\d+,\d+\): error TS2322: .*number/);
+});
