@@ -9,6 +9,8 @@ import { earshot } from '../../helpers/cli.ts';
 import { SPEECH } from '../../helpers/known-speech.ts';
 import { startOpenAiServer } from '../../helpers/openai-server.ts';
 import { startWyomingServer } from '../../helpers/wyoming-server.ts';
+import { writeGgmlToneModel } from '../../plugins/stt/ggml-tone-model.ts';
+import { sounds, writeToneModel } from '../../plugins/stt/tone-model.ts';
 
 async function directory(t: ExecutionContext): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'earshot-check-'));
@@ -33,10 +35,13 @@ async function check(args: string[], env: NodeJS.ProcessEnv = {}): Promise<Outco
 
 // ── those that come along ───────────────────────────────────────────────────────────────────────────────────────
 
-/** Speech that the servers of tests know, as options of the command. */
-async function knownSpeech(t: ExecutionContext): Promise<string[]> {
+type Speech = { samples: Int16Array; text: string };
+const TONES = ['low high low', 'high high low low high'].map(text => ({ text, samples: sounds(text) }));
+
+/** Speech that the servers, or the tiny models, of tests know, as options of the command. */
+async function knownSpeech(t: ExecutionContext, speech: Speech[] = SPEECH): Promise<string[]> {
   const dir = await directory(t);
-  const pairs = SPEECH.map(async ({ samples, text }, index) => {
+  const pairs = speech.map(async ({ samples, text }, index) => {
     const file = join(dir, `${index}.wav`);
     await writeFile(file, encodeWav(samples));
     return ['--speech', file, '--text', text];
@@ -81,6 +86,26 @@ test.serial('the built-in wyoming passes on a server of its own; variables are o
   t.teardown(server.close);
   const env = { EARSHOT_PLUGINS__WYOMING__PORT: String(server.port), EARSHOT_PORT: 'not looked at' };
   passes(t, await check(['wyoming', ...(await knownSpeech(t))], env), 'stt');
+});
+
+test.serial('the built-in sherpa-onnx passes, with a model of a few sounds', async t => {
+  const dir = await directory(t);
+  const files = await writeToneModel(dir);
+  const own = {
+    kind: 'zipformer2-ctc',
+    languages: ['en'],
+    files: { model: 'tones.onnx', tokens: 'tokens.txt' },
+    sha256: { model: files['tones.onnx']?.sha256, tokens: files['tokens.txt']?.sha256 },
+  };
+  const options = await optionsFile(t, { directory: dir, own });
+  passes(t, await check(['sherpa-onnx', ...options, ...(await knownSpeech(t, TONES))]), 'stt');
+});
+
+test.serial('the built-in whisper passes, with a model of a few sounds', async t => {
+  const model = join(await directory(t), 'tones.bin');
+  await writeGgmlToneModel(model);
+  const options = await optionsFile(t, { model, numThreads: 1 });
+  passes(t, await check(['whisper', ...options, ...(await knownSpeech(t, TONES))]), 'stt');
 });
 
 // ── those that are broken in one way ────────────────────────────────────────────────────────────────────────────
