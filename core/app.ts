@@ -115,6 +115,7 @@ export async function createApp({
 
   function provide(opened: Storage) {
     const metrics = createMetrics({
+      now: () => performance.now(),
       plugins: host.status,
       jobs: () => opened.jobs.counts(clock.now()),
       spool: () => (container.isRegistered(TOKENS.spool) ? container.resolve(TOKENS.spool).counts : null),

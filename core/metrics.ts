@@ -1,4 +1,3 @@
-import { performance } from 'node:perf_hooks';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { JobCount } from './model.ts';
 import type { Storage } from './plugin.ts';
@@ -60,8 +59,9 @@ export interface Metrics extends ListenMetrics, SpoolMetrics, JobMetrics, HttpMe
   readonly contentType: string;
 }
 
-/** What is counted elsewhere, and asked for with each answer. */
 interface Sources {
+  now: Stopwatch['now'];
+  /** What is counted elsewhere is asked for with each answer. */
   plugins(): { name: string; state: string }[];
   jobs(): Promise<JobCount[]>;
   /** Null while there is none. */
@@ -197,7 +197,7 @@ export function createMetrics(sources: Sources): Metrics {
   ]);
 
   return {
-    now: () => performance.now(),
+    now: sources.now,
     streams(codec) {
       const known = byCodec.get(codec);
       if (known) return known;
