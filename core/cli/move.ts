@@ -90,7 +90,8 @@ function tell(answer: Answer, config: string): string {
     table(tables),
     replaced.map(
       each =>
-        `${each.table}.${each.column}: U+0000 became U+FFFD in ${count(each.rows)} rows, first in ${each.first}`,
+        `${each.table}.${each.column}: a character that the new database cannot hold (U+0000) was replaced in ` +
+        `${count(each.rows)} rows, first in ${each.first}`,
     ),
     tellFiles(answer.files),
     [

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import type { Row } from '../../../core/plugin.ts';
 
 /** What a driver's error means to us; null for an error that is none of the driver's. */
 export type Fault =
@@ -33,6 +34,7 @@ export interface TableDialect {
   hold(run: Run, names: string[]): Promise<void>;
   /** All rows by key, texts in the order of their UTF-8 bytes, at most `size` at a time. */
   pages(run: Run, shape: TableShape, size: number): AsyncIterable<Record<string, unknown>[]>;
+  insert(run: Run, shape: TableShape, rows: readonly Row[]): Promise<void>;
   /** The text as it will be read back. */
   storable(text: string): string;
 }

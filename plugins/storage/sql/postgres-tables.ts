@@ -28,6 +28,9 @@ export const postgresTables: TableDialect = {
     }
     await run(db => db.raw('close ??', [cursor]));
   },
+  async insert(run, { name }, rows) {
+    await run(db => db(name).insert(rows));
+  },
   storable,
 };
 

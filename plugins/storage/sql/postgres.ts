@@ -83,7 +83,7 @@ export function openPostgres(options: PostgresOptions, { log }: PostgresContext)
     },
     async identity() {
       const { rows } = await reader.raw(
-        'select system_identifier as server, current_database() as database from pg_control_system()',
+        'select system_identifier::text as server, current_database() as database from pg_control_system()',
       );
       return `postgres ${rows[0].server} ${rows[0].database}`;
     },

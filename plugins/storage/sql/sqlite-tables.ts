@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import type { Row } from '../../../core/plugin.ts';
 import type { Run, TableDialect, TableShape } from './dialect.ts';
 
 /** Tables of SQLite. A transaction there has the database to itself from its beginning: see `patientClient`. */
@@ -30,8 +31,28 @@ export const sqliteTables: TableDialect = {
       after = key.map(column => rows.at(-1)?.[column] as Knex.Value); // came from here
     }
   },
+  /** One small statement for all rows: those that knex makes of many rows hold 1.5 kB a row until V8 collects them. */
+  async insert(run, { name, columns }, rows) {
+    const names = columns.map(column => `"${column.name}"`);
+    await run(async db => {
+      const connection: Connection = await db.client.acquireConnection(); // that of the transaction
+      const statement = connection.prepare(
+        `insert into "${name}" (${names}) values (${names.map(() => '?')})`,
+      );
+      for (const row of rows) statement.run(columns.map(column => storedAs(row[column.name])));
+    });
+  },
   storable: text => text,
 };
+
+/** The part of better-sqlite3's connection that is used here. */
+interface Connection {
+  prepare(sql: string): { run(values: (string | number | null)[]): unknown };
+}
+
+function storedAs(value: Row[string] | undefined): string | number | null {
+  return typeof value === 'boolean' ? Number(value) : (value ?? null);
+}
 
 async function shapeOf(run: Run, name: string): Promise<TableShape> {
   const columns: { name: string; type: string; pk: number }[] = await run(db =>

@@ -3,7 +3,7 @@ import type { Access } from './access.ts';
 import type { Dialect, TableShape } from './dialect.ts';
 import { MIGRATION_TABLES } from './migrations.ts';
 
-/** SQLite takes at most 500 in one statement; a row has at most a transcript's text, or 64 KiB of a plugin's. */
+/** In memory at a time: a row has at most a transcript's text, or 64 KiB of a plugin's. */
 const ROWS_AT_ONCE = 250;
 
 type Kind = 'text' | 'whole' | 'fraction' | 'boolean';
@@ -75,7 +75,11 @@ export async function openTables(
       },
       async write(rows) {
         for (let at = 0; at < rows.length; at += ROWS_AT_ONCE)
-          await write(`${name}.write`, db => db(name).insert(rows.slice(at, at + ROWS_AT_ONCE)));
+          await tables.insert(
+            query => write(`${name}.write`, query),
+            shape,
+            rows.slice(at, at + ROWS_AT_ONCE),
+          );
       },
       storable(row) {
         const changed = Object.entries(row).flatMap(([column, value]) => {
