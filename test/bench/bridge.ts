@@ -9,6 +9,8 @@ import { cpuBetween, cpuOf, endProcess, nextMessage, startProgram } from './proc
 import { startCore } from './streams/subjects.ts';
 
 const DEVICES = [1, 4];
+/** Until most of it is compiled. */
+const WARM_MS = 10_000;
 
 export const BRIDGE: Benchmark[] = [
   {
@@ -57,7 +59,7 @@ async function measure(bench: Bench, plan: DevicesPlan): Promise<number> {
   const child = startProgram(bench, 'subject', new URL('./bridge/devices-main.ts', import.meta.url));
   child.send(plan);
   await nextMessage(child, 'streaming');
-  await sleep(bench.quick ? 200 : 3000);
+  await sleep(bench.quick ? 200 : WARM_MS);
   const pid = child.pid ?? 0;
   const before = cpuOf(pid);
   const startedAt = performance.now();
