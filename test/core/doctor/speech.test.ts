@@ -1,4 +1,4 @@
-import { readdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
 import { detectionCheck, judgeTrial, recognitionCheck } from '../../../core/doctor/speech.ts';
@@ -62,6 +62,30 @@ test('a plugin that remembers things can be tried, and the real database does no
   const found = await look(t, recognitionCheck, patient);
   t.regex(found['acme-stt']?.detail ?? '', /it heard: hello$/);
   t.deepEqual(await readdir(patient.loaded.config.dataDir), []);
+});
+
+const REMEMBERS = `import { readFileSync } from 'node:fs';
+export default {
+  name: 'acme', api: 1, title: 'Acme',
+  setup({ dataDir }) {
+    const text = readFileSync(dataDir + '/model.txt', 'utf8');
+    async function* transcribe() { yield { text, startSample: 0, endSample: 1, final: true }; }
+    const open = async () => ({ transcribe, failed: new Promise(() => {}), close: async () => {} });
+    return { stt: { sampleRate: 16000, languages: 'any', model: null, open } };
+  },
+};`;
+
+test('a recogniser is tried with the model that lies in the data directory', async t => {
+  const use = join(await temporaryDirectory(t), 'acme.mjs');
+  await writeFile(use, REMEMBERS);
+  const patient = await patientOf(t, { stt: ['acme'], plugins: { acme: { use } } });
+  const directory = join(patient.loaded.config.dataDir, 'plugins/acme');
+  const { acme } = await look(t, recognitionCheck, patient);
+  t.regex(acme?.detail ?? '', /ENOENT/);
+  t.true(acme?.detail.includes(`${directory}/model.txt`), acme?.detail);
+  await mkdir(directory, { recursive: true });
+  await writeFile(join(directory, 'model.txt'), 'please remember to call the doctor tomorrow at nine');
+  t.regex((await look(t, recognitionCheck, patient)).acme?.detail ?? '', /^9 of 11 words right/);
 });
 
 test('a recogniser without English is opened, and no more', async t => {
