@@ -70,7 +70,7 @@ test('whisper refuses a model that is missing, and says how to get it', async t 
   await t.throwsAsync(run(whisper), {
     code: 'config_error',
     message:
-      /whisper-base\/ggml-base\.bin is missing; .*npx earshot models pull whisper-base --into \/.*\/whisper-base$/,
+      /whisper-base\/ggml-base-q8_0\.bin is missing; .*npx earshot models pull whisper-base --into \/.*\/whisper-base$/,
   });
   await t.throwsAsync(run(whisper, { model: './none.bin' }), {
     code: 'config_error',
@@ -108,10 +108,10 @@ test('whisper refuses a file of the catalogue that has the wrong size', async t 
   // As core does it: in the data directory.
   const dataDir = await tempDir(t);
   await mkdir(join(dataDir, 'whisper-tiny'));
-  await writeFile(join(dataDir, 'whisper-tiny/ggml-tiny.bin'), 'half of it');
+  await writeFile(join(dataDir, 'whisper-tiny/ggml-tiny-q8_0.bin'), 'half of it');
   await t.throwsAsync(run(whisper, { model: 'whisper-tiny' }, dataDir), {
     code: 'config_error',
-    message: /ggml-tiny\.bin has 10 bytes instead of 77691713; fetch the model with/,
+    message: /ggml-tiny-q8_0\.bin has 10 bytes instead of 43537433; fetch the model with/,
   });
 });
 
