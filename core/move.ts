@@ -113,6 +113,7 @@ async function copy(old: Table, fresh: Table, replaced: Replaced[], report: Repo
     for (const row of rows) noteReplaced(old, row, fresh.storable(row), replaced);
     await fresh.write(rows);
     done += rows.length;
+    if (done > total) throw differs(old, `more than its ${total} rows were read`);
     report({ table: old.name, step: 'copied', done, total });
   }
   return done;
