@@ -1,7 +1,4 @@
-import { readFile } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
-import { parse } from 'yaml';
-import { ConfigError } from '../../config/load.ts';
 import { BUILTIN_PLUGINS } from '../builtin-plugins.ts';
 import { AppError } from '../errors.ts';
 import type { Clock } from '../model.ts';
@@ -11,8 +8,9 @@ import { within } from '../plugin-life.ts';
 import { importUnnamed, type LoadedPlugin, optionsSchema } from '../plugin-loader.ts';
 import type { Leftovers } from './leftovers.ts';
 import { createNursery, isBuiltinModule, type Nursery, type Run } from './nursery.ts';
-import { checkDescriptions, tellEmpty, tellUnmarked } from './options.ts';
-import type { CheckMessage, CheckRequest, Verdict } from './report.ts';
+import { checkDescriptions, readGiven, readOptions, tellEmpty, tellUnmarked } from './options.ts';
+import type { CheckMessage, CheckRequest } from './report.ts';
+import { createReporter, type Reporter, reasonOf } from './reporter.ts';
 import { SUITES } from './suites.ts';
 
 interface Tools {
@@ -45,13 +43,11 @@ export async function examine(request: CheckRequest, tools: Tools): Promise<void
   const options = await check('options', 'those that were given are right', async () => {
     const given = await readOptions(request.options);
     const nursery = await createNursery(plugin, module, given, { ...request, ...tools });
-    readGiven(() => nursery.config.pluginOptions(plugin.name, schema), request);
+    readGiven(() => nursery.config.pluginOptions(plugin.name, schema), request.options !== null);
     return nursery;
   });
   if (options) await live(options, request, { ...tools, check, warn });
 }
-
-type Reporter = ReturnType<typeof createReporter>;
 
 /** Starts, stops, starts, stops; then does its work, and stops once more. */
 async function live(nursery: Nursery, request: CheckRequest, tools: Tools & Reporter): Promise<void> {
@@ -72,13 +68,13 @@ async function live(nursery: Nursery, request: CheckRequest, tools: Tools & Repo
 
 /** Beside the plugin that runs, as the doctor asks beside a server. */
 async function tellDiagnosis(
-  { plugin, config, name }: Nursery,
+  { plugin, config }: Nursery,
   { dataDir, capabilities }: Run,
   { clock }: Tools,
 ): Promise<string> {
   const told = await diagnose(plugin, {
-    options: config.pluginOptions(name, optionsSchema(plugin)).values,
-    dataDir: capabilities.includes('storage') ? dataDir : join(dataDir, 'plugins', name),
+    options: config.pluginOptions(plugin.name, optionsSchema(plugin)).values,
+    dataDir: capabilities.includes('storage') ? dataDir : join(dataDir, 'plugins', plugin.name),
     clock,
     signal: AbortSignal.timeout(CHECK_MS),
   });
@@ -113,35 +109,6 @@ async function work(
   }
 }
 
-function createReporter(tell: (message: CheckMessage) => void) {
-  const say = (group: string, title: string, verdict: Verdict, detail: string) =>
-    tell({ type: 'finding', finding: { group, title, verdict, detail } });
-  return {
-    /** Resolves to what `run` does, a text to be shown; null when it failed. */
-    async check<T>(group: string, title: string, run: () => Promise<T>): Promise<T | null> {
-      tell({ type: 'begin', group, title });
-      try {
-        const result = await run();
-        say(group, title, 'ok', typeof result === 'string' ? result : '');
-        return result;
-      } catch (error) {
-        say(group, title, 'failed', reasonOf(error));
-        return null;
-      }
-    },
-    warn(group: string, title: string, detail: string): void {
-      say(group, title, detail === '' ? 'ok' : 'warning', detail);
-    },
-  };
-}
-
-/** Assertions tell in many lines what was expected; a list of problems is one line each. */
-export function reasonOf(thrown: unknown): string {
-  if (thrown instanceof ConfigError) return thrown.problems.join('; ');
-  const message = thrown instanceof Error ? thrown.message : String(thrown);
-  return message.trim().replaceAll(/\s*\n\s*/g, ' ');
-}
-
 /** A built-in plugin goes by its name too. */
 function moduleOf({ plugin }: CheckRequest): string {
   return Object.hasOwn(BUILTIN_PLUGINS, plugin) ? String(BUILTIN_PLUGINS[plugin]) : plugin;
@@ -159,24 +126,4 @@ async function load({ dir }: CheckRequest, module: string): Promise<LoadedPlugin
 async function refuseTakenName({ name }: LoadedPlugin, module: string): Promise<void> {
   if (!Object.hasOwn(BUILTIN_PLUGINS, name) || isBuiltinModule(name, module)) return;
   throw new AppError('conflict', `${name} is built in; give yours a name of its own`);
-}
-
-/** @throws {AppError} what is wrong, and how to give it */
-function readGiven(read: () => unknown, { options }: CheckRequest): void {
-  try {
-    read();
-  } catch (error) {
-    if (options !== null) throw error;
-    throw new AppError('config_error', `${reasonOf(error)}; give it with --options FILE.yaml`);
-  }
-}
-
-async function readOptions(file: string | null): Promise<Record<string, unknown>> {
-  if (file === null) return {};
-  const text = await readFile(file, 'utf8').catch(error => {
-    throw new AppError('not_found', `--options: ${error.message}`);
-  });
-  const options: unknown = parse(text) ?? {};
-  if (typeof options === 'object' && !Array.isArray(options)) return options as Record<string, unknown>; // null is {}
-  throw new AppError('invalid_input', `--options: ${file} must hold the plugin's options as key: value`);
 }

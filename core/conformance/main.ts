@@ -1,9 +1,10 @@
 /** Tries one plugin, in a process of its own: whatever it does, only this process goes down with it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { environment } from '../../config/load.ts';
-import { examine, reasonOf } from './examination.ts';
+import { examine } from './examination.ts';
 import { watchLeftovers } from './leftovers.ts';
 import type { CheckMessage, CheckRequest } from './report.ts';
+import { reasonOf } from './reporter.ts';
 
 const request: CheckRequest = JSON.parse(process.argv[2] ?? '');
 const tell = (message: CheckMessage) => void process.send?.(message);

@@ -13,7 +13,6 @@ import type { LoadedPlugin } from '../plugin-loader.ts';
 
 /** A plugin under the same host that the server has, in a directory that nothing else uses. */
 export interface Nursery {
-  name: string;
   plugin: LoadedPlugin;
   /** Its configuration, as the host gets it. */
   config: LoadedConfig;
@@ -96,7 +95,7 @@ export async function createNursery(
     throw new AppError('internal', `the host does not know ${name}`);
   }
 
-  return { name, plugin, config, start, directory: () => mkdtemp(join(scratch, 'empty-')) };
+  return { plugin, config, start, directory: () => mkdtemp(join(scratch, 'empty-')) };
 }
 
 export function isBuiltinModule(name: string, module: string): boolean {

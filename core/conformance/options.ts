@@ -1,7 +1,10 @@
+import { readFile } from 'node:fs/promises';
+import { parse } from 'yaml';
 import type { z } from 'zod';
 import { descriptionOf, keysOf } from '../../config/keys.ts';
 import { ConfigError } from '../../config/load.ts';
 import { AppError } from '../errors.ts';
+import { reasonOf } from './reporter.ts';
 
 /**
  * What a plugin does with an empty configuration, in words: it has defaults, or it says what it needs.
@@ -41,4 +44,25 @@ export function tellUnmarked(schema: z.core.$ZodType): string {
 
 function namesOf(keys: readonly { path: string[] }[]): string {
   return keys.map(({ path }) => path.join('.')).join(', ');
+}
+
+/** @throws {AppError} what is wrong, and how to give it */
+export function readGiven(read: () => unknown, hasFile: boolean): void {
+  try {
+    read();
+  } catch (error) {
+    if (hasFile) throw error;
+    throw new AppError('config_error', `${reasonOf(error)}; give it with --options FILE.yaml`);
+  }
+}
+
+/** Those of a YAML file; none without one. @throws {AppError} why it cannot be read */
+export async function readOptions(file: string | null): Promise<Record<string, unknown>> {
+  if (file === null) return {};
+  const text = await readFile(file, 'utf8').catch(error => {
+    throw new AppError('not_found', `--options: ${error.message}`);
+  });
+  const options: unknown = parse(text) ?? {};
+  if (typeof options === 'object' && !Array.isArray(options)) return options as Record<string, unknown>; // null is {}
+  throw new AppError('invalid_input', `--options: ${file} must hold the plugin's options as key: value`);
 }

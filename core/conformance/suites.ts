@@ -25,7 +25,7 @@ const WORD_ERRORS = 0.5;
 /** The suite of each capability that has one, for this very plugin. */
 export const SUITES: { [C in keyof Capabilities]?: (tried: Tried) => Promise<BoundCheck[]> } = {
   async stt({ run, nursery, request }) {
-    const provider = run.host.get('stt', nursery.name);
+    const provider = run.host.get('stt', nursery.plugin.name);
     checkLanguage(provider.languages, request);
     const speech = await speechOf(request);
     const subject = {
@@ -38,11 +38,11 @@ export const SUITES: { [C in keyof Capabilities]?: (tried: Tried) => Promise<Bou
   async vad({ run, nursery, request }) {
     const [first] = await speechOf(request);
     if (!first) throw new AppError('internal', 'there is no speech to try it with');
-    const subject = { provider: run.host.get('vad', nursery.name), speech: first.samples };
+    const subject = { provider: run.host.get('vad', nursery.plugin.name), speech: first.samples };
     return vadChecks.map(check => bind(check, subject));
   },
   async identity({ run, nursery }) {
-    const subject = { provider: run.host.get('identity', nursery.name) };
+    const subject = { provider: run.host.get('identity', nursery.plugin.name) };
     return identityChecks.map(check => bind(check, subject));
   },
   async storage({ nursery }) {
@@ -92,7 +92,7 @@ async function withStorage(
   async function open() {
     const run = await nursery.start(dataDir);
     runs.push(run);
-    return run.host.get('storage', nursery.name);
+    return run.host.get('storage', nursery.plugin.name);
   }
   const close = async () => {
     for (const run of runs.splice(0)) await run.stop();

@@ -16,20 +16,14 @@ export type DoctorMessage = { type: 'findings'; findings: Finding[] } | { type: 
 
 /** Findings of one group. What is wrong cannot be told without its cure. */
 export function findingsOf(group: string) {
-  return {
-    good: (what: string, detail: string): Finding => ({ group, what, level: 'good', detail, cure: null }),
-    note: (what: string, detail: string): Finding => ({ group, what, level: 'note', detail, cure: null }),
-    doubt: (what: string, detail: string, cure: string): Finding => ({
-      ...{ group, what, level: 'doubt', detail, cure },
-    }),
-    bad: (what: string, detail: string, cure: string): Finding => ({
-      group,
-      what,
-      level: 'bad',
-      detail,
-      cure,
-    }),
-  };
+  type Level = Finding['level'];
+  const well =
+    (level: Level) =>
+    (what: string, detail: string): Finding => ({ group, what, level, detail, cure: null });
+  const wrong =
+    (level: Level) =>
+    (what: string, detail: string, cure: string): Finding => ({ group, what, level, detail, cure });
+  return { good: well('good'), note: well('note'), doubt: wrong('doubt'), bad: wrong('bad') };
 }
 
 /** Of bytes, for people. */
