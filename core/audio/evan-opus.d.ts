@@ -6,7 +6,7 @@ declare module '@evan/opus/wasm/index.mjs' {
   }
   export class Decoder {
     constructor(format: Format);
-    /** 16-bit samples as bytes. Throws on a packet that is none. */
+    /** 16-bit samples as bytes, in a buffer of their own. Throws on a packet that is none. */
     decode(packet: Uint8Array): Uint8Array<ArrayBuffer>;
     /** Frees its memory. */
     drop(): void;

@@ -1,6 +1,6 @@
 import { Decoder as Opus } from '@evan/opus/wasm/index.mjs';
 import type { Decoder } from './codecs.ts';
-import { bytesToSamples, SAMPLE_RATE } from './pcm.ts';
+import { SAMPLE_RATE } from './pcm.ts';
 
 const MAX_PACKET_MS = 120;
 
@@ -43,7 +43,7 @@ export function createOpusDecoder(frameMs: number): Decoder {
 /** Null: it is no packet, or is one of a length that its first bytes do not say. */
 function tryDecode(opus: Opus, packet: Uint8Array): Int16Array | null {
   try {
-    const pcm = bytesToSamples(opus.decode(packet));
+    const pcm = new Int16Array(opus.decode(packet).buffer);
     return toMs(pcm) === packetMs(packet) ? pcm : null;
   } catch {
     return null; // counted by the caller; there is nothing else to know about it
