@@ -34,7 +34,7 @@ export default {
         .string()
         .min(1)
         .optional()
-        .describe('A name in config/models.json, or the path of a ggml file; absent: whisper-base'),
+        .describe('A name in config/models.json, or the path of a ggml file; absent: the default there'),
       numThreads: z.coerce
         .number()
         .int()
