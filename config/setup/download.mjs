@@ -32,6 +32,7 @@ export async function download(file, path, { progress, until }) {
       const now = await sizeOf(part);
       // A broken connection that brought something is worth another; a server that refuses is not.
       if (!error.final && tries < MAX_TRIES && now > before) continue;
+      if (now === 0) await rm(part, { force: true });
       throw Object.assign(error, { resumable: now > atFirst && (!error.final || error.late === true) });
     }
   }

@@ -153,6 +153,7 @@ for (const status of [404, 500]) {
     const address = `${origin}/small.bin`;
     const way = `error: ${address} answered with ${status}; or carry it here by hand: ${address} to ${file}\n`;
     t.true(stderr.endsWith(way), stderr);
+    t.false(existsSync(`${file}.part`));
   });
 }
 
