@@ -5,9 +5,8 @@
  * without packages: it is what installs them. Standard output belongs to the command that follows, so all of it goes to
  * standard error.
  *
- *   node config/setup.mjs                                  packages, then a recogniser
- *   node config/setup.mjs --recogniser                     a recogniser alone: `earshot setup`
- *   node config/setup.mjs --fetch <model> [--into <dir>]   a model of config/models.json, and nothing else
+ *   node config/setup.mjs                packages, then a recogniser
+ *   node config/setup.mjs --recogniser   a recogniser alone: `earshot setup`
  *
  * CI=true: no model is fetched. EARSHOT_OFFLINE=1: nothing is, neither model nor system package. A fetch that failed is not
  * tried again for a day, unless someone asks for it.
@@ -15,7 +14,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { fetchModel, modelDirectory } from './setup/model.mjs';
 import { installPackages } from './setup/packages.mjs';
 import { makeRecogniserReady } from './setup/recogniser.mjs';
 import { readSettings } from './setup/settings.mjs';
@@ -31,8 +29,6 @@ try {
 }
 
 async function main(args) {
-  const name = argumentOf(args, '--fetch');
-  if (name !== undefined) return fetchByName(name, argumentOf(args, '--into'));
   const event = process.env.npm_lifecycle_event;
   const isAsked = args.includes('--recogniser');
   if (!isAsked) await installPackages(root, { env: process.env, withDevelopment: event === 'pretest', say });
@@ -51,25 +47,6 @@ async function main(args) {
   });
   if (isAsked && isReady) say('Nothing is left to make ready');
   if (isAsked && !isReady) process.exitCode = 1;
-}
-
-async function fetchByName(name, into) {
-  const model = Object.hasOwn(catalogue.models, name) ? catalogue.models[name] : undefined;
-  if (model === undefined) {
-    throw new Error(`there is no model ${name}; known are ${Object.keys(catalogue.models).join(', ')}`);
-  }
-  const settings = await readSettings(root, process.env, process.cwd());
-  const directory = into ?? modelDirectory(settings.dataDir, name, model);
-  await fetchModel({ name, model, directory, say, check: true });
-  say(`The speech model ${name} is in ${directory}`);
-}
-
-function argumentOf(args, flag) {
-  const at = args.indexOf(flag);
-  if (at === -1) return undefined;
-  const value = args[at + 1];
-  if (value === undefined) throw new Error(`${flag} needs a value`);
-  return value;
 }
 
 /** `CI=false` and `CI=0` mean no, as does an empty value. */

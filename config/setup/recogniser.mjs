@@ -135,7 +135,7 @@ function advice(model, pocketsphinx) {
 }
 
 function fetchCommand({ name, directory }) {
-  return `npx earshot setup --fetch ${name} --into ${directory}`;
+  return `npx earshot models pull ${name} --into ${directory}`;
 }
 
 function failedLately(note, now) {

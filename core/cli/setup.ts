@@ -6,11 +6,6 @@ import { environment } from '../../config/load.ts';
 import { AppError } from '../errors.ts';
 import { settingsOf } from './house.ts';
 
-interface SetupOptions {
-  fetch?: string;
-  into?: string;
-}
-
 const SCRIPT = fileURLToPath(new URL('../../config/setup.mjs', import.meta.url));
 
 /** `setup`: a speech recogniser for this machine, as `npm start` of a checkout makes it ready by itself. */
@@ -20,13 +15,10 @@ export function addSetup(program: Command): void {
     .description(
       'make a speech recogniser ready on this machine, by fetching a model or, as root, with apt-get',
     )
-    .option('--fetch <model>', 'fetch this speech model of config/models.json, and nothing else')
-    .option('--into <dir>', 'where to, instead of into the data directory')
     .addHelpText('after', '\nExample: earshot setup')
-    .action(async ({ fetch: model, into }: SetupOptions, command: Command) => {
+    .action(async (_options: object, command: Command) => {
       const { config, file } = settingsOf(command);
-      const args = model ? ['--fetch', model, ...(into ? ['--into', into] : [])] : ['--recogniser'];
-      const script = spawn(process.execPath, [SCRIPT, ...args], {
+      const script = spawn(process.execPath, [SCRIPT, '--recogniser'], {
         env: {
           ...environment,
           EARSHOT_DATA_DIR: config.dataDir,

@@ -81,6 +81,6 @@ async function choose(
     throw error('config_error', `sherpa-onnx: there is no model ${name}; known are ${names}`);
   }
   const into = directory ?? join(dataDir, name);
-  const remedy = `fetch the model with: npx earshot setup --fetch ${name} --into ${into}`;
+  const remedy = `fetch the model with: npx earshot models pull ${name} --into ${into}`;
   return { name, known, directory: into, remedy };
 }

@@ -173,7 +173,7 @@ test('says what the server answered, and how to try by hand', async t => {
   const { setup } = await checkout(t, origin);
   const { code, said } = await setup();
   t.is(code, 0);
-  t.regex(said, /model\.onnx answered with 404.*npx earshot setup --fetch test-model --into \//);
+  t.regex(said, /model\.onnx answered with 404.*npx earshot models pull test-model --into \//);
 });
 
 test('starts without a model where nothing answers', async t => {
@@ -181,7 +181,10 @@ test('starts without a model where nothing answers', async t => {
   const { code, said } = await setup();
   t.is(code, 0);
   t.regex(said, /127\.0\.0\.1:1 cannot be reached: /);
-  t.regex(said, /No speech recogniser is ready on this machine; make one ready with: npx earshot setup/);
+  t.regex(
+    said,
+    /No speech recogniser is ready on this machine; make one ready with: npx earshot models pull/,
+  );
 });
 
 test('gives a server that takes the connection and then keeps silent three seconds', async t => {
@@ -227,24 +230,11 @@ test('tries again, for whoever asks for a recogniser, what failed before, and it
   await rm(join(directory, 'package-lock.json')); // as where Earshot is installed as a package
   const failed = await setup({}, ['--recogniser']);
   t.is(failed.code, 1);
-  t.regex(failed.said, /answered with 503\. Once more: npx earshot setup --fetch test-model/);
+  t.regex(failed.said, /answered with 503\. Once more: npx earshot models pull test-model/);
   isUp = true;
   const ready = await setup({}, ['--recogniser']);
   t.is(ready.code, 0, ready.said);
   t.regex(ready.said, /The speech model is ready in .*\nNothing is left to make ready\n$/);
-});
-
-test('fetches for whoever asks: again what is corrupt, into any directory, and only what is known', async t => {
-  const { origin } = await serveFiles(t, FILES);
-  const { directory, setup } = await checkout(t, origin);
-  const into = join(directory, 'elsewhere');
-  await mkdir(into);
-  await writeFile(join(into, 'model.onnx'), Buffer.alloc(BYTES.length));
-  t.is((await setup({}, ['--fetch', MODEL, '--into', into])).code, 0);
-  t.deepEqual(await readFile(join(into, 'model.onnx')), BYTES);
-  const unknown = await setup({}, ['--fetch', 'babel']);
-  t.is(unknown.code, 1);
-  t.regex(unknown.said, /^there is no model babel; known are test-model\n$/);
 });
 
 test('reads from the configuration file where the model goes, and whether one is wanted', async t => {

@@ -18,6 +18,7 @@ async function tempDir(t: ExecutionContext): Promise<string> {
 test.serial('every command explains itself, with an example', async t => {
   const commands = [
     'serve',
+    'setup',
     'bridge',
     'demo',
     'stream',
