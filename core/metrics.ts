@@ -18,6 +18,7 @@ export interface StreamCounts {
 }
 
 type Queue = 'messages' | 'speech';
+type Queues = Record<Queue, Set<() => number>>;
 
 interface Stopwatch {
   /** A clock that only goes forward, in ms; its zero means nothing. */
@@ -79,91 +80,25 @@ const BUCKETS = {
 
 /** Sums of the streams of each codec. */
 const STREAM_SUMS: [name: string, help: string, (counts: StreamCounts) => number][] = [
-  ['messages_total', 'Binary messages with audio', ({ messages }) => messages],
-  ['received_bytes_total', 'Bytes of these messages', ({ bytes }) => bytes],
-  ['bad_frames_total', 'Frames that could not be decoded, and became silence', ({ badFrames }) => badFrames],
-  ['audio_seconds_total', 'Audio decoded', ({ samples }) => samples / SAMPLES_PER_SECOND],
-  ['decode_seconds_total', 'Time in decoders', ({ decodeMs }) => decodeMs / 1000],
-  ['gate_seconds_total', 'Time until the gate had judged, with its detector', ({ gateMs }) => gateMs / 1000],
-  ['detector_seconds_total', 'Time until the detector had answered', ({ detectorMs }) => detectorMs / 1000],
+  ['messages', 'Binary messages with audio', ({ messages }) => messages],
+  ['received_bytes', 'Bytes of these messages', ({ bytes }) => bytes],
+  ['bad_frames', 'Frames that could not be decoded, and became silence', ({ badFrames }) => badFrames],
+  ['audio_seconds', 'Audio decoded', ({ samples }) => samples / SAMPLES_PER_SECOND],
+  ['decode_seconds', 'Time in decoders', ({ decodeMs }) => decodeMs / 1000],
+  ['gate_seconds', 'Time until the gate had judged, with its detector', ({ gateMs }) => gateMs / 1000],
+  ['detector_seconds', 'Time until the detector had answered', ({ detectorMs }) => detectorMs / 1000],
 ];
 
 /** Everything that this process measures. Names, units and labels stand here; labels never tell whose, or what. */
 export function createMetrics(sources: Sources): Metrics {
   const registry = new Registry();
-  const registers = [registry];
   const byCodec = new Map<string, StreamCounts>();
-  const queues = { messages: new Set<() => number>(), speech: new Set<() => number>() };
+  const queues: Queues = { messages: new Set(), speech: new Set() };
   collectDefaultMetrics({ register: registry });
-
-  const counter = <L extends string>(name: string, help: string, labelNames: L[] = []) =>
-    new Counter({ name: `earshot_${name}`, help, labelNames, registers });
-  const histogram = <L extends string>(name: string, help: string, buckets: number[], labelNames: L[] = []) =>
-    new Histogram({ name: `earshot_${name}_seconds`, help, labelNames, buckets, registers });
-  /** `collect` tells all values anew with each answer. */
-  const gauge = <L extends string>(
-    name: string,
-    help: string,
-    labelNames: L[],
-    collect: (set: (labels: Record<L, string>, value: number) => void) => void | Promise<void>,
-  ) =>
-    new Gauge({
-      name: `earshot_${name}`,
-      help,
-      labelNames,
-      registers,
-      async collect() {
-        this.reset();
-        await collect((labels, value) => this.set(labels, value));
-      },
-    });
-
-  for (const [name, help, value] of STREAM_SUMS)
-    new Counter({
-      name: `earshot_stream_${name}`,
-      help,
-      labelNames: ['codec'],
-      registers,
-      collect() {
-        this.reset();
-        for (const [codec, counts] of byCodec) this.inc({ codec }, value(counts));
-      },
-    });
-  gauge('streams_open', 'Live connections whose audio is listened to', ['codec'], set => {
-    for (const [codec, { open }] of byCodec) set({ codec }, open);
-  });
-  gauge(
-    'queue_bytes',
-    'Messages that wait to be decoded, and speech that waits for its text',
-    ['queue'],
-    set => {
-      for (const [queue, asked] of Object.entries(queues))
-        set(
-          { queue },
-          [...asked].reduce((sum, bytes) => sum + bytes(), 0),
-        );
-    },
-  );
-  gauge(
-    'jobs',
-    'Stored jobs; failed: waiting for the next attempt, dead: given up',
-    ['kind', 'state'],
-    async set => {
-      for (const { kind, state, count } of await sources.jobs().catch(() => [])) set({ kind, state }, count);
-    },
-  );
-  gauge('spool_bytes', 'Audio that waits for its text, on disk and on its way there', ['state'], set => {
-    const spool = sources.spool();
-    set({ state: 'disk' }, spool?.bytes ?? 0);
-    set({ state: 'pending' }, spool?.pendingBytes ?? 0);
-  });
-  gauge('spool_damaged', 'Stretches of that audio that could not be read back', [], set => {
-    set({}, sources.spool()?.damaged ?? 0);
-  });
-  gauge('plugin_state', '1 for the state that a plugin is in', ['plugin', 'state'], set => {
-    for (const { name, state } of sources.plugins())
-      for (const each of PLUGIN_STATES) set({ plugin: name, state: each }, Number(each === state));
-  });
+  const makers = createMakers(registry);
+  tellStreams(makers, byCodec, queues);
+  tellHouse(makers, sources);
+  const { counter, histogram } = makers;
 
   const utterances = counter('utterances_total', 'Utterances that a recogniser is done with', ['outcome']);
   const losses = counter('recogniser_losses_total', 'Recognisers that failed in an utterance');
@@ -226,6 +161,84 @@ export function createMetrics(sources: Sources): Metrics {
     text: () => registry.metrics(),
     contentType: registry.contentType,
   };
+}
+
+type Makers = ReturnType<typeof createMakers>;
+type Tell<L extends string> = (labels: Record<L, string>, value: number) => void;
+
+function createMakers(registry: Registry) {
+  const registers = [registry];
+  return {
+    counter: <L extends string>(name: string, help: string, labelNames: L[] = []) =>
+      new Counter({ name: `earshot_${name}`, help, labelNames, registers }),
+    histogram: <L extends string>(name: string, help: string, buckets: number[], labelNames: L[] = []) =>
+      new Histogram({ name: `earshot_${name}_seconds`, help, labelNames, buckets, registers }),
+    /** What is summed up elsewhere: told anew with each answer. */
+    total: <L extends string>(name: string, help: string, labelNames: L[], ask: (tell: Tell<L>) => void) =>
+      new Counter({
+        name: `earshot_${name}_total`,
+        help,
+        labelNames,
+        registers,
+        collect() {
+          this.reset();
+          ask((labels, value) => this.inc(labels, value));
+        },
+      }),
+    gauge: <L extends string>(
+      name: string,
+      help: string,
+      labelNames: L[],
+      ask: (tell: Tell<L>) => void | Promise<void>,
+    ) =>
+      new Gauge({
+        name: `earshot_${name}`,
+        help,
+        labelNames,
+        registers,
+        async collect() {
+          this.reset();
+          await ask((labels, value) => this.set(labels, value));
+        },
+      }),
+  };
+}
+
+function tellStreams({ gauge, total }: Makers, byCodec: Map<string, StreamCounts>, queues: Queues): void {
+  for (const [name, help, value] of STREAM_SUMS)
+    total(`stream_${name}`, help, ['codec'], tell => {
+      for (const [codec, counts] of byCodec) tell({ codec }, value(counts));
+    });
+  gauge('streams_open', 'Live connections whose audio is listened to', ['codec'], tell => {
+    for (const [codec, { open }] of byCodec) tell({ codec }, open);
+  });
+  gauge('queue_bytes', 'Messages, and speech without its text, that wait in memory', ['queue'], tell => {
+    for (const [queue, asked] of Object.entries(queues)) {
+      let waiting = 0;
+      for (const bytes of asked) waiting += bytes();
+      tell({ queue }, waiting);
+    }
+  });
+}
+
+function tellHouse({ gauge }: Makers, { jobs, spool, plugins }: Sources): void {
+  const jobsHelp = 'Stored jobs; failed: waiting for the next attempt, dead: given up';
+  gauge('jobs', jobsHelp, ['kind', 'state'], async tell => {
+    const counts = await jobs().catch(() => []); // a database that is away must not hide the rest
+    for (const { kind, state, count } of counts) tell({ kind, state }, count);
+  });
+  gauge('spool_bytes', 'Audio that waits for its text, on disk and on its way there', ['state'], tell => {
+    const { bytes = 0, pendingBytes = 0 } = spool() ?? {};
+    tell({ state: 'disk' }, bytes);
+    tell({ state: 'pending' }, pendingBytes);
+  });
+  gauge('spool_damaged', 'Stretches of that audio that could not be read back', [], tell => {
+    tell({}, spool()?.damaged ?? 0);
+  });
+  gauge('plugin_state', '1 for the state that a plugin is in', ['plugin', 'state'], tell => {
+    for (const { name, state } of plugins())
+      for (const each of PLUGIN_STATES) tell({ plugin: name, state: each }, Number(each === state));
+  });
 }
 
 /** The same storage, its transactions timed. */

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import type { Overrides } from '../../config/load.ts';
 import { samplesToBytes } from '../../core/audio/pcm.ts';
+import { createMetrics } from '../../core/metrics.ts';
 import { countingStt, type House, openHouse } from '../helpers/house.ts';
 import { connectListen, type ListenClient } from '../helpers/listen-client.ts';
 import { join as joined, silence, speech } from '../helpers/sound.ts';
@@ -253,6 +254,18 @@ test('the state of every plugin is told', async t => {
   t.is(await state('counting', 'ready'), 1);
   t.is(await state('counting', 'degraded'), 0);
   t.is((await state('openai', 'degraded')) + (await state('openai', 'ready')), 1);
+});
+
+test('a database that is away hides nothing but the jobs', async t => {
+  const metrics = createMetrics({
+    now: () => 0,
+    plugins: () => [{ name: 'acme', state: 'ready' }],
+    jobs: () => Promise.reject(new Error('away')),
+    spool: () => null,
+  });
+  const all = parse(await metrics.text());
+  t.is(all.get('earshot_jobs')?.samples.size, 0);
+  t.is(all.get('earshot_plugin_state')?.samples.get('earshot_plugin_state{plugin="acme",state="ready"}'), 1);
 });
 
 test('no label tells who, what, where or which', async t => {
