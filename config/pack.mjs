@@ -44,7 +44,8 @@ function build() {
   clean();
   const folders = ['core', 'plugins', 'bridge', 'config'];
   emit(BUILD, folders);
-  emitTypes(BUILD, ['core/plugin.ts', 'bridge/driver.ts']);
+  const suites = ['identity', 'storage', 'stt', 'vad'].map(name => `core/conformance/${name}.ts`);
+  emitTypes(BUILD, ['core/plugin.ts', 'bridge/driver.ts', ...suites]);
   copyAssets(BUILD, folders);
   bringNoble(BUILD);
   writeJson(join(BUILD, 'package.json'), { version: manifest.version, type: manifest.type });
