@@ -19,31 +19,30 @@ export interface Outcome {
 }
 
 interface Options {
-  /** `ws://host:port/v4/listen?…`; `ack=enabled` is added. */
+  /** `ws://host:port/v4/listen?…` */
   url: URL;
   /** API key or ID token. */
   credential: string;
   packets: Iterable<Packet>;
   /** How many times faster than real time. */
   speed: number;
-  /** End the conversation after the last packet, rather than wait for the silence that ends it. */
-  finish: boolean;
+  /** Silence after the last packet, which may end the conversation, before it is ended in any case. */
+  silenceMs: number;
   /** How long after the last packet the conversation may take to be finished. */
   patienceMs: number;
   onEvent(event: ServerEvent | WireSegment[]): void;
 }
 
-/** A byte too short to be audio: it shows that we are there, and lets the server tell how far it is. */
+/** A byte too short to be audio: it shows that we are there. */
 const KEEP_ALIVE = new Uint8Array(1);
-const KEEP_ALIVE_MS = 1000;
+const KEEP_ALIVE_MS = 10_000;
 
 /**
  * Sends a recording to a server as a device would, and listens until its conversations are finished.
  * Rejects with an AppError when the server refuses, fails, or takes too long.
  */
 export async function streamTo(options: Options): Promise<Outcome> {
-  const url = new URL(options.url);
-  url.searchParams.set('ack', 'enabled');
+  const { url } = options;
   const socket = new WebSocket(url, { headers: { authorization: `Bearer ${options.credential}` } });
   const progress = createProgress(options);
   const over = Promise.withResolvers<never>();
@@ -66,18 +65,18 @@ async function converse(socket: WebSocket, options: Options, progress: Progress)
   await progress.ready;
   const startedAt = performance.now();
   let sentMs = 0;
-  for (const { bytes, ms, isClosing } of options.packets) {
+  for (const { bytes, ms } of options.packets) {
     await send(socket, bytes);
-    if (!isClosing) progress.sent();
     sentMs += ms;
     const aheadMs = startedAt + sentMs / options.speed - performance.now();
     if (aheadMs > 0) await sleep(aheadMs);
   }
-  if (options.finish) await send(socket, JSON.stringify({ type: 'finish_conversation' }));
   const keepAlive = setInterval(() => socket.send(KEEP_ALIVE), KEEP_ALIVE_MS);
   const patience = AbortSignal.timeout(options.patienceMs);
   try {
-    await Promise.race([progress.allSent(), failWhen(patience, progress)]);
+    await sleep(options.silenceMs); // as from a device that hears nothing more
+    await send(socket, JSON.stringify({ type: 'finish_conversation' }));
+    await Promise.race([progress.finished, failWhen(patience, progress)]);
   } finally {
     clearInterval(keepAlive);
   }
@@ -108,9 +107,7 @@ function createProgress({ onEvent }: Options) {
   const conversations: Finished[] = [];
   const unfinished = new Set<string>();
   let isOpen = false; // segments came that belong to no finished conversation
-  let sent = 0;
-  let acknowledged = 0;
-  let isAllSent = false;
+  let isAllHeard = false;
   let failure: string | null = null;
 
   function onSegments(batch: WireSegment[]) {
@@ -119,7 +116,7 @@ function createProgress({ onEvent }: Options) {
   }
 
   function onServerEvent(event: ServerEvent) {
-    if (event.type === 'ack') acknowledged = event.messages;
+    if (event.type === 'conversation_finished') isAllHeard = true;
     if (event.type === 'error') failure = event.message ?? event.code;
     if (event.type === 'service_status' && event.status === 'ready') ready.resolve();
     if (event.type === 'service_status' && event.status === 'stt_failed') failure = event.status_text ?? null;
@@ -135,23 +132,15 @@ function createProgress({ onEvent }: Options) {
 
   const isQuiet = () => !isOpen && unfinished.size === 0;
   const settle = () => {
-    if (isAllSent && isQuiet() && acknowledged >= sent) done.resolve();
+    if (isAllHeard && isQuiet()) done.resolve();
   };
 
   return {
     ready: ready.promise,
     isQuiet,
     failure: () => failure,
-    /** One more message of the recording itself: what follows it may wait for its acknowledgement for ever. */
-    sent() {
-      sent += 1;
-    },
     /** Resolves when all that was sent is stored and its conversations are finished. */
-    allSent() {
-      isAllSent = true;
-      settle();
-      return done.promise;
-    },
+    finished: done.promise,
     take(text: string) {
       const message = parseMessage(text);
       if (message === null) return; // from a newer server

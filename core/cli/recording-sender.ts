@@ -22,7 +22,7 @@ export async function stream(file: string, options: StreamOptions, loaded: Loade
     credential,
     packets: packetsOf(wav, options.codec),
     speed: options.speed,
-    finish: options.finish === true,
+    silenceMs: options.finish ? 0 : options.conversationTimeout * 1000,
     patienceMs: options.conversationTimeout * 1000 + FINISHING_MS,
     onEvent: options.json ? () => {} : narrator(),
   });

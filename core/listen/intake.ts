@@ -79,8 +79,9 @@ export function createIntake(options: IntakeOptions): Intake {
   }
 
   async function finish() {
-    if (connection.customStt) return thread.finish(); // suggestions are stored as they come
-    await held.append({ kind: 'finish', at: clock.now() });
+    if (!connection.customStt) return held.append({ kind: 'finish', at: clock.now() });
+    // Suggestions are stored as they come.
+    send({ type: 'conversation_finished', conversation_id: await thread.finish() });
   }
 
   function refuse(message: string) {

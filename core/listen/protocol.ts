@@ -119,6 +119,8 @@ export const ServerEvent = z.discriminatedUnion('type', [
     memory: z.object({ id: z.string(), structured: z.object({ title: z.string(), overview: z.string() }) }),
     messages: z.array(z.unknown()),
   }),
+  /** The answer to `finish_conversation`, once all that came before it is text; null: there was none with a word in it. */
+  z.object({ type: z.literal('conversation_finished'), conversation_id: z.string().nullable() }),
   z.object({ type: z.literal('ack'), messages: z.number().int(), samples: z.number().int() }),
   z.object({ type: z.literal('auth_response'), success: z.boolean() }),
   z.object({ type: z.literal('error'), code: z.string(), message: z.string().optional() }),

@@ -130,7 +130,7 @@ async function openParts(
     maxQueuedBytes: deps.maxQueuedBytes,
     signal,
     onUtterance: tasks.utterance,
-    onSilence: tasks.finish,
+    onSilence: tasks.silence,
     onAnchor: at => conversations.anchor(connection.userId, stream.id, at),
   });
   const recogniser = deps.recogniser(connection, signal, {

@@ -14,8 +14,8 @@ export interface Thread {
   ensure(sample: number): Promise<Conversation>;
   /** Stores pieces and progress in one transaction, then tells the client. `sample`: where their speech begins. */
   write(pieces: Piece[], progress: StreamProgress, sample: number): Promise<void>;
-  /** Ends the open conversation now. */
-  finish(): Promise<void>;
+  /** Ends the open conversation now. Resolves to its id; null where there is none, or nothing in it. */
+  finish(): Promise<string | null>;
   /** Speech is being heard: the open conversation is alive. */
   touch(): Promise<void>;
   close(): void;
@@ -116,8 +116,12 @@ export function createThread(options: ThreadOptions): Thread {
     ensure,
     write,
     async finish() {
+      const id = current?.id;
+      if (id === undefined) return null;
+      const ended = await conversations.finish(userId, id);
       // One that was over before its last words came is told to nobody a second time.
-      if (current && !(await conversations.finish(userId, current.id))) current = null;
+      if (!ended) current = null;
+      return ended && awaited.has(id) ? id : null;
     },
     async touch() {
       if (current) await conversations.touch(userId, current.id);

@@ -91,11 +91,16 @@ export function createTranscriber(options: TranscriberOptions): Transcriber {
     throw new Refusal(CLOSE.failed, 'stt_failed');
   }
 
+  async function finish(asked: boolean) {
+    const conversation_id = await thread.finish();
+    if (asked) send({ type: 'conversation_finished', conversation_id });
+  }
+
   return {
     async run(tasks) {
       await getReady();
       for await (const task of tasks) {
-        if (task.kind === 'finish') await thread.finish();
+        if (task.kind === 'finish') await finish(task.asked);
         else if (task.kind === 'renew') await thread.ensure(hearing.position);
         else await transcribe(task.entry);
       }

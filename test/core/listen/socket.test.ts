@@ -239,6 +239,19 @@ test('a client may end the conversation itself, and the next one follows', async
   client.socket.close();
 });
 
+test('to be asked to end a conversation is answered once all that came before is text', async t => {
+  const house = await openHouse(t, countingStt());
+  const client = await connectListen(house.url, house.key, { ...PCM, conversation_timeout: 600 });
+  const { conversation_id: id } = await client.until('conversation_session');
+  send(client, joined(speech('budget'), silence(5), speech('budget'), silence(1)));
+  say(client, { type: 'finish_conversation' });
+  say(client, { type: 'finish_conversation' });
+  t.is((await client.until('conversation_finished')).conversation_id, id);
+  t.is(client.segments().length, 2);
+  await client.until('conversation_finished', event => event.conversation_id === null);
+  client.socket.close();
+});
+
 test('speech that breaks off without silence is transcribed, and its conversation ends', async t => {
   const { house } = t.context;
   const client = await connectListen(house.url, house.key, {
