@@ -11,10 +11,10 @@ export function userStore({ read, write }: Access): UserStore {
         `The account "${user.name}" exists already`,
       );
     },
-    get: id => read('users.get', db => one(Users.query(db).findOne({ id }))),
-    byName: name => read('users.byName', db => one(Users.query(db).findOne({ name }))),
+    get: id => read('users.get', db => one(Users.query(db).where({ id }))),
+    byName: name => read('users.byName', db => one(Users.query(db).where({ name }))),
     byIdentity: (issuer, subject) =>
-      read('users.byIdentity', db => one(Users.query(db).findOne({ issuer, subject }))),
+      read('users.byIdentity', db => one(Users.query(db).where({ issuer, subject }))),
     list: () => read('users.list', db => all(Users.query(db).orderBy(['created_at', 'id']))),
   };
 }
@@ -24,7 +24,7 @@ export function keyStore({ read, write }: Access): KeyStore {
     async insert(key) {
       await write('keys.insert', db => Keys.query(db).insert(key), 'This key exists already');
     },
-    byHash: hash => read('keys.byHash', db => one(Keys.query(db).findOne({ hash }))),
+    byHash: hash => read('keys.byHash', db => one(Keys.query(db).where({ hash }))),
     list: userId =>
       read('keys.list', db =>
         all(

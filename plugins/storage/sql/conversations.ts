@@ -28,7 +28,7 @@ export function conversationStore({ read, write }: Access): ConversationStore {
       );
     },
     get: (userId, id) =>
-      read('conversations.get', db => one(Conversations.query(db).findOne({ user_id: userId, id }))),
+      read('conversations.get', db => one(Conversations.query(db).where({ user_id: userId, id }))),
     list: (userId, filter) =>
       read('conversations.list', db =>
         all(
@@ -46,7 +46,7 @@ export function conversationStore({ read, write }: Access): ConversationStore {
             { column: 'created_at', order: 'desc' },
             { column: 'id', order: 'desc' },
           ]);
-        return one(query.first());
+        return one(query);
       }),
     update,
     remove: (userId, id) =>
@@ -104,7 +104,7 @@ export function segmentStore({ read, atomic }: Access): SegmentStore {
             { column: 'end', order: 'desc' },
             { column: 'id', order: 'desc' },
           ]);
-        return one(query.first());
+        return one(query);
       }),
     count: (userId, conversationId) =>
       read('segments.count', db =>

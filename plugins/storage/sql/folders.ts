@@ -9,7 +9,7 @@ export function folderStore({ read, write }: Access): FolderStore {
       const rows = folders.map(folder => Folders.fromJson(folder).$toDatabaseJson());
       await write('folders.insertMissing', db => db(Folders.tableName).insert(rows).onConflict().ignore());
     },
-    get: (userId, id) => read('folders.get', db => one(Folders.query(db).findOne({ user_id: userId, id }))),
+    get: (userId, id) => read('folders.get', db => one(Folders.query(db).where({ user_id: userId, id }))),
     list: userId =>
       read('folders.list', db => all(Folders.query(db).where('user_id', userId).orderBy(['order', 'id']))),
     counts: userId =>

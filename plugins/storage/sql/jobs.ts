@@ -4,7 +4,7 @@ import type { Clock, Job, JobCount } from '../../../core/model.ts';
 import type { JobStore } from '../../../core/plugin.ts';
 import type { Access } from './access.ts';
 import type { Dialect } from './dialect.ts';
-import { type JobRow, Jobs } from './models.ts';
+import { type JobRow, Jobs, one } from './models.ts';
 
 /** A lease that ran out is one that nobody holds: its job is due. */
 const STANDING = `case
@@ -81,8 +81,8 @@ export function jobStore(
       }),
     nextRunAt: kinds =>
       read('jobs.nextRunAt', async db => {
-        const query = Jobs.query(db).where('state', 'open').whereIn('kind', kinds).orderBy('due_at').first();
-        return (await query)?.dueAt ?? null;
+        const query = Jobs.query(db).where('state', 'open').whereIn('kind', kinds).orderBy('due_at');
+        return (await one(query))?.dueAt ?? null;
       }),
     counts: now =>
       read('jobs.counts', async db => {

@@ -1,4 +1,4 @@
-import { Model, type Pojo, snakeCaseMappers } from 'objection';
+import { Model, type Pojo, type QueryBuilder, snakeCaseMappers } from 'objection';
 import type { ApiKey, Conversation, Folder, Person, Segment, Stream, User } from '../../../core/model.ts';
 
 /**
@@ -16,30 +16,32 @@ interface Shape {
   booleans?: string[];
   /** Properties that are numbers with a fraction. All others are whole, instants too, and are rounded. */
   fractions?: string[];
-  /** Columns made from the row for queries only: never read back. */
-  derived?: (row: Pojo) => Pojo;
+  /** Columns made from the row for queries only, by name: never read back. Undefined: not to be written. */
+  derived?: Record<string, (row: Pojo) => unknown>;
 }
 
+const mappers = snakeCaseMappers();
+
 function table<Row extends object>(shape: Shape) {
-  const { name, id, json = [], booleans = [], fractions = [], derived = () => ({}) } = shape;
+  const { name, id, json = [], fractions = [], derived = {} } = shape;
 
   class Table extends Model {
+    static plain = createReader(shape);
     static override tableName = name;
     static override idColumn = id;
     static override jsonAttributes = json;
-    static override useLimitInFirst = true; // or `first` reads every row and drops the rest
-    static override columnNameMappers = snakeCaseMappers();
+    static override columnNameMappers = mappers;
 
     override $parseDatabaseJson(columns: Pojo): Pojo {
-      const row = super.$parseDatabaseJson(columns);
-      for (const property of booleans)
-        if (row[property] === 0 || row[property] === 1) row[property] = row[property] === 1;
-      for (const property of Object.keys(derived(row))) delete row[property];
-      return row;
+      return Table.plain(columns);
     }
 
     override $formatDatabaseJson(row: Pojo): Pojo {
-      const columns: Pojo = { ...row, ...derived(row) };
+      const columns: Pojo = { ...row };
+      for (const [column, of] of Object.entries(derived)) {
+        const value = of(row);
+        if (value !== undefined) columns[column] = value;
+      }
       for (const [property, value] of Object.entries(columns))
         if (typeof value === 'number' && !fractions.includes(property)) columns[property] = Math.round(value);
       return super.$formatDatabaseJson(columns);
@@ -47,6 +49,33 @@ function table<Row extends object>(shape: Shape) {
   }
   return Table as Pick<typeof Model, keyof typeof Model> as RowClass<Row>; // objection fills the columns in
 }
+
+/** From columns to properties. What becomes of a column is worked out once, not for every row. */
+function createReader({ json = [], booleans = [], derived = {} }: Shape): (columns: Pojo) => Pojo {
+  const fields = new Map<string, [property: string, read: (value: unknown) => unknown]>();
+
+  function field(column: string) {
+    const property = Object.keys(mappers.parse({ [column]: null }))[0] ?? column;
+    const read = json.includes(property) ? fromJson : booleans.includes(property) ? fromFlag : unchanged;
+    const made: [string, typeof read] = [property, read];
+    fields.set(column, made);
+    return made;
+  }
+
+  return columns => {
+    const row: Pojo = {};
+    for (const column in columns) {
+      if (column in derived) continue;
+      const [property, read] = fields.get(column) ?? field(column);
+      row[property] = read(columns[column]);
+    }
+    return row;
+  };
+}
+
+const fromJson = (value: unknown): unknown => (typeof value === 'string' ? JSON.parse(value) : value);
+const fromFlag = (value: unknown): unknown => (value === 0 || value === 1 ? value === 1 : value);
+const unchanged = (value: unknown): unknown => value;
 
 export const Users = table<User>({ name: 'users', id: ['id'] });
 
@@ -57,7 +86,7 @@ export const Conversations = table<Conversation>({
   id: ['user_id', 'id'],
   json: ['structured', 'geolocation'],
   booleans: ['discarded', 'starred', 'locked'],
-  derived: row => ('structured' in row ? { category: row.structured.category } : {}),
+  derived: { category: row => row.structured?.category },
 });
 
 export const Segments = table<Segment>({
@@ -106,15 +135,17 @@ export interface PluginStateRow {
 }
 export const PluginStates = table<PluginStateRow>({ name: 'plugin_state', id: ['plugin', 'key'] });
 
-/** A row as plain data, or null. */
-export async function one<Row extends object>(
-  query: PromiseLike<(Model & Row) | undefined>,
-): Promise<Row | null> {
-  const row = await query;
-  return row ? { ...row } : null;
+/** The first row as plain data, or null. */
+export async function one<Row extends object>(query: QueryBuilder<Model & Row>): Promise<Row | null> {
+  return (await all<Row>(query.limit(1)))[0] ?? null;
 }
 
-/** Rows as plain data. */
-export async function all<Row extends object>(query: PromiseLike<(Model & Row)[]>): Promise<Row[]> {
-  return (await query).map(row => ({ ...row }));
+/**
+ * Rows as plain data: objection makes the query, and knex runs it. A model for each row, only to be copied, would cost
+ * more than the database does.
+ */
+export async function all<Row extends object>(query: QueryBuilder<Model & Row>): Promise<Row[]> {
+  const { plain } = query.modelClass() as unknown as { plain(columns: Pojo): Row }; // each table has it
+  const rows: Pojo[] = await query.toKnexQuery();
+  return rows.map(plain);
 }

@@ -1,6 +1,6 @@
 import type { PluginContext, PluginStateStore } from '../../../core/plugin.ts';
 import type { Access } from './access.ts';
-import { PluginStates } from './models.ts';
+import { one, PluginStates } from './models.ts';
 
 const MAX_VALUE_BYTES = 64 * 1024;
 
@@ -19,7 +19,7 @@ export function pluginStateStore(
   return {
     get: (plugin, key) =>
       read('pluginState.get', async db => {
-        const row = await PluginStates.query(db).findOne({ plugin, key });
+        const row = await one(PluginStates.query(db).where({ plugin, key }));
         return row ? { value: JSON.parse(row.value), version: row.version } : null;
       }),
     compareAndSet: (plugin, key, version, value) =>

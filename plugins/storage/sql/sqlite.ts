@@ -9,6 +9,9 @@ import type { Dialect, Fault } from './dialect.ts';
 import { backUp } from './sqlite-backup.ts';
 import { sqliteTables } from './sqlite-tables.ts';
 
+/** Statements that a connection keeps compiled, at most, and the longest: what inserts many rows is seldom alike. */
+const MAX_KEPT = 200;
+const MAX_KEPT_CHARS = 2000;
 /** How long to wait for another process's lock. */
 const DEFAULT_BUSY_MS = 5000;
 const BUSY_PAUSE_MS = 10;
@@ -18,6 +21,7 @@ export type SqliteContext = Pick<PluginContext<never>, 'log' | 'error'>;
 /** The part of better-sqlite3's connection that is used here. */
 interface Connection {
   inTransaction: boolean;
+  prepare(sql: string): unknown;
   pragma(source: string): unknown;
   close(): void;
 }
@@ -26,7 +30,7 @@ interface Statement {
 }
 interface BetterSqliteClient extends Knex.Client {
   _driver(): unknown;
-  _query(connection: Connection, statement: Statement): Promise<unknown>;
+  _query(connection: Pick<Connection, 'prepare'>, statement: Statement): Promise<unknown>;
 }
 type BetterSqliteClientClass = Pick<typeof Knex.Client, keyof typeof Knex.Client> &
   (new (
@@ -121,10 +125,19 @@ function connect(
 }
 
 /**
- * knex's client with two differences: a transaction takes the write lock when it begins (one that has read before it
- * wants to write would be refused, not made to wait), and waiting for another process leaves the event loop free.
+ * knex's client with three differences: a transaction takes the write lock when it begins (one that has read before it
+ * wants to write would be refused, not made to wait), waiting for another process leaves the event loop free, and
+ * statements are compiled once: that takes longer than most take to run.
  */
 function patientClient(busyMs: number): BetterSqliteClientClass {
+  const compilers = new WeakMap<Connection, Pick<Connection, 'prepare'>>();
+
+  function compilerOf(connection: Connection): Pick<Connection, 'prepare'> {
+    const compiler = compilers.get(connection) ?? keepCompiled(connection);
+    compilers.set(connection, compiler);
+    return compiler;
+  }
+
   return class extends BetterSqlite {
     override _driver(): unknown {
       return require('better-sqlite3'); // ours, wherever knex would look for one
@@ -133,7 +146,7 @@ function patientClient(busyMs: number): BetterSqliteClientClass {
     override async _query(connection: Connection, statement: Statement): Promise<unknown> {
       for (let waitedMs = 0; ; waitedMs += BUSY_PAUSE_MS) {
         try {
-          return await super._query(connection, statement);
+          return await super._query(compilerOf(connection), statement);
         } catch (error) {
           if (fault(error) !== 'busy' || waitedMs >= busyMs) {
             if (statement.sql === 'COMMIT;') await this.leaveTransaction(connection);
@@ -157,6 +170,18 @@ function patientClient(busyMs: number): BetterSqliteClientClass {
         },
       });
     }
+  };
+}
+
+function keepCompiled(connection: Connection): Pick<Connection, 'prepare'> {
+  const kept = new Map<string, unknown>();
+  return {
+    prepare(sql) {
+      const statement = kept.get(sql) ?? connection.prepare(sql);
+      if (kept.size >= MAX_KEPT) kept.clear();
+      if (sql.length <= MAX_KEPT_CHARS) kept.set(sql, statement);
+      return statement;
+    },
   };
 }
 

@@ -13,10 +13,10 @@ export function streamStore({ read, write }: Access): StreamStore {
     },
     byClientStream: (userId, clientStream, channel) =>
       read('streams.byClientStream', db => {
-        const query = Streams.query(db).findOne({ user_id: userId, client_stream: clientStream, channel });
+        const query = Streams.query(db).where({ user_id: userId, client_stream: clientStream, channel });
         return one(query);
       }),
-    get: (userId, id) => read('streams.get', db => one(Streams.query(db).findOne({ user_id: userId, id }))),
+    get: (userId, id) => read('streams.get', db => one(Streams.query(db).where({ user_id: userId, id }))),
     advance: (userId, id, progress) =>
       write('streams.advance', async db => {
         const { through, received, receivedSample } = progress;
