@@ -6,11 +6,10 @@ import { existsSync, realpathSync } from 'node:fs';
 import module, { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import v8 from 'node:v8';
 
 const NEEDED_MAJOR = 24;
-/** Half the space for new objects, in MB; V8 would let it grow to 64, which hundreds of streams fill with garbage. */
-const SMALL_NEW_SPACE = '--max-semi-space-size=4';
+/** Half the space for new objects, in MB. V8 would let it grow to 64, which streams fill with garbage. */
+const SMALL_NEW_SPACE = '--max-semi-space-size=8';
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 function main() {
@@ -59,8 +58,6 @@ function runUnder(node) {
 }
 
 async function runProgram() {
-  // For the option itself it is too late now: without it, the space stays as it is.
-  if (!process.execArgv.includes(SMALL_NEW_SPACE)) v8.setFlagsFromString('--semi-space-growth-factor=1');
   keepCompiled();
   process.stdout.on('error', error => process.exit(error.code === 'EPIPE' ? 0 : 1));
   const program = ['program.ts', '../../build/core/cli/program.js']
