@@ -78,7 +78,7 @@ function bridge() {
     copyFileSync(join(ROOT, 'bridge', 'README.md'), join(staging, 'README.md'));
     copyFileSync(join(ROOT, 'LICENSE'), join(staging, 'LICENSE'));
     const packages = importedPackages(staging);
-    packages.delete('@abandonware/noble'); // a small computer would compile it for minutes
+    packages.delete('@abandonware/noble'); // it compiles, and the one that comes along does not
     writeJson(join(staging, 'package.json'), manifestOfBridge(packages));
     pack(staging);
   } finally {

@@ -120,7 +120,8 @@ testInstalled('its server serves, keeps its data where it was started, and ends 
   t.teardown(() => server.kill('SIGKILL'));
   const ended = once(server, 'exit');
   const url = await untilListening(() => run('npx', ['earshot', 'status', '--json']));
-  t.is((await fetch(`${url}/healthz`)).status, 200);
+  for (const path of ['/healthz', '/openapi.json', '/docs', '/docs/swagger-ui-bundle.js'])
+    t.is((await fetch(url + path)).status, 200, path);
   t.true(existsSync(join(dir, 'data/earshot.db')));
   server.kill('SIGTERM');
   t.deepEqual(await ended, [0, null]);

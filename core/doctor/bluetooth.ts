@@ -6,7 +6,7 @@ import { type Finding, findingsOf } from './finding.ts';
 
 const { good, note, doubt } = findingsOf('Bluetooth');
 
-const WITHOUT = 'plug one in; or try without: npx earshot bridge --simulate bridge/simulator/recording.wav';
+const WITHOUT = 'plug one in; or try without: npx earshot bridge --simulate';
 const REINSTALL = 'npm ci, with the Node that runs the bridge, and without --ignore-scripts';
 /** CAP_NET_ADMIN and CAP_NET_RAW, as bits of `CapEff`. */
 const CAPABILITIES = (1n << 12n) | (1n << 13n);
