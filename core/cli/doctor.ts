@@ -10,7 +10,7 @@ const LIMIT_MS = 240_000;
 export function addDoctor(program: Command): void {
   program
     .command('doctor')
-    .description('look at everything that can be wrong, and tell the cure; changes nothing')
+    .description('look at everything that can be wrong, and tell the cure; changes no data')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot doctor')
     .action(async ({ json }: { json?: boolean }, command: Command) => {
