@@ -46,8 +46,9 @@ export async function openWorkplace(): Promise<Workplace> {
 
 /** Can packages be had here? */
 export async function whyNoPackages(): Promise<string | null> {
-  const { code, stderr } = await execute('npm', ['view', 'zod', 'version'], { env: process.env });
-  return code === 0 ? null : `npm cannot ask its registry: ${stderr}`;
+  const args = ['view', 'zod', 'version', '--fetch-retries', '0'];
+  const { code, stderr } = await execute('npm', args, { env: process.env });
+  return code === 0 ? null : `npm cannot ask its registry: ${/error code (\S+)/.exec(stderr)?.[1] ?? stderr}`;
 }
 
 export function execute(
