@@ -5,15 +5,7 @@ import { openSqlite } from '../../plugins/storage/sql/sqlite.ts';
 import { coreProcess } from '../helpers/core-process.ts';
 import { postgresOptions, startPostgres } from '../helpers/postgres.ts';
 import { storageContext } from '../helpers/storage.ts';
-import {
-  type Bench,
-  type Benchmark,
-  type Cell,
-  interleave,
-  type Spread,
-  spread,
-  type Table,
-} from './benchmark.ts';
+import { type Bench, type Benchmark, type Cell, interleave, spread, type Table } from './benchmark.ts';
 import type { FloorPlan } from './lists/floor-main.ts';
 import type { Counted, RequestPlan } from './lists/load-main.ts';
 import { addConversations, idOf } from './lists/many.ts';
@@ -134,9 +126,8 @@ async function startFilled(bench: Bench, address: Promise<string> | undefined, c
   const { id: userId } = await writer('users').first('id');
   bench.say(`adding ${count} conversations`);
   await addConversations(writer, userId, count);
+  if (url !== undefined) await writer.raw('analyze'); // as Postgres does by itself after a while; SQLite does not
   await close();
-  await core.kill(); // connections know what ANALYZE found only from their beginning
-  await core.start();
   const pid = core.process().pid ?? 0;
   return { port: Number(new URL(core.url).port), key: core.key, pid, database, userId };
 }

@@ -46,7 +46,7 @@ export function conversationStore({ read, write }: Access): ConversationStore {
             { column: 'created_at', order: 'desc' },
             { column: 'id', order: 'desc' },
           ]);
-        return one(query);
+        return one(query.limit(1));
       }),
     update,
     remove: (userId, id) =>
@@ -104,7 +104,7 @@ export function segmentStore({ read, atomic }: Access): SegmentStore {
             { column: 'end', order: 'desc' },
             { column: 'id', order: 'desc' },
           ]);
-        return one(query);
+        return one(query.limit(1));
       }),
     count: (userId, conversationId) =>
       read('segments.count', db =>

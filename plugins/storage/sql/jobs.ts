@@ -82,7 +82,7 @@ export function jobStore(
     nextRunAt: kinds =>
       read('jobs.nextRunAt', async db => {
         const query = Jobs.query(db).where('state', 'open').whereIn('kind', kinds).orderBy('due_at');
-        return (await one(query))?.dueAt ?? null;
+        return (await one(query.limit(1)))?.dueAt ?? null;
       }),
     counts: now =>
       read('jobs.counts', async db => {

@@ -135,9 +135,9 @@ export interface PluginStateRow {
 }
 export const PluginStates = table<PluginStateRow>({ name: 'plugin_state', id: ['plugin', 'key'] });
 
-/** The first row as plain data, or null. */
+/** The first row as plain data, or null. The query sees to it that there are not many. */
 export async function one<Row extends object>(query: QueryBuilder<Model & Row>): Promise<Row | null> {
-  return (await all<Row>(query.limit(1)))[0] ?? null;
+  return (await all<Row>(query))[0] ?? null;
 }
 
 /**

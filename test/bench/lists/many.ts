@@ -23,7 +23,6 @@ export async function addConversations(db: Knex, userId: string, count: number):
       await tx(Conversations.tableName).insert(rows);
     }
   });
-  await db.raw('analyze');
 }
 
 /** In the form of a UUIDv7. */
