@@ -18,7 +18,7 @@ function main() {
   if (node && node !== realpathSync(process.execPath)) return runUnder(node);
   if (Number.parseInt(process.versions.node, 10) >= NEEDED_MAJOR) return runProgram();
   process.stderr.write(
-    `error: this is Node ${process.version}, Earshot needs ${NEEDED_MAJOR}; npm install brings it\n`,
+    `error: this is Node ${process.version}, Earshot needs ${NEEDED_MAJOR}; npm install brings it, or npm rebuild node\n`,
   );
   process.exit(1);
 }
