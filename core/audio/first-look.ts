@@ -31,12 +31,12 @@ export function createFirstLook({ holdWindows, rise, leastEnergy, floorWindows }
   let hold = 0;
 
   function standsOut(window: Int16Array): boolean {
-    // Every floor must see every window.
-    const rises = bands.map(({ distance, floor }) => {
+    let rises = false;
+    for (const { distance, floor } of bands) {
       const energy = meanSquareOfDifferences(window, distance);
-      return energy > floor.add(energy) * rise;
-    });
-    return rises.includes(true) && meanSquare(window) > leastEnergy;
+      if (energy > floor.add(energy) * rise) rises = true; // and on: every floor must see every window
+    }
+    return rises && meanSquare(window) > leastEnergy;
   }
 
   return {

@@ -103,7 +103,8 @@ export function createGate(setup: GateSetup): Gate {
   async function judgeBatch(windows: number) {
     const to = judged + windows * windowSize;
     prepare(to);
-    const probabilities = await ask(to);
+    const probabilities = isWorthAsking() ? await ask(to) : null;
+    if (!probabilities) listening = false;
     for (let i = 0; i < windows; i++) {
       judged += windowSize;
       if (utterance) goOn(probabilities?.[i] ?? 0);
@@ -121,11 +122,14 @@ export function createGate(setup: GateSetup): Gate {
     }
   }
 
-  /** The probabilities of the windows up to `to`; null when none is worth asking for. */
-  async function ask(to: number): Promise<Float32Array | null> {
+  function isWorthAsking() {
+    return utterance !== null || beginning !== null || noticed > judged;
+  }
+
+  /** The probabilities of the windows up to `to`. */
+  async function ask(to: number): Promise<Float32Array> {
     const wasListening = listening;
     listening = false; // so that a failure makes it begin afresh
-    if (!utterance && beginning === null && noticed <= judged) return null;
     const before = wasListening ? 0 : Math.min(leadIn, floorTo(judged - audio.start, windowSize));
     if (!wasListening) detector.reset();
     const from = judged - before;

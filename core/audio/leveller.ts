@@ -54,7 +54,7 @@ export function createLeveller(options: LevellerOptions): Leveller {
     },
     release(position) {
       const surplus = windowAt(position) - memoryWindows - forgotten;
-      if (surplus > 0) forgotten += peaks.splice(0, surplus).length;
+      if (surplus > memoryWindows) forgotten += peaks.splice(0, surplus).length; // now and then: it moves the rest
     },
     get end() {
       return startSample + (forgotten + peaks.length) * windowSize;
