@@ -3,13 +3,17 @@ import { join } from 'node:path';
 import { openPostgres } from '../../plugins/storage/sql/postgres.ts';
 import { openSqlite } from '../../plugins/storage/sql/sqlite.ts';
 import { coreProcess } from '../helpers/core-process.ts';
-import { postgresOptions, startPostgres } from '../helpers/postgres.ts';
-import { storageContext } from '../helpers/storage.ts';
+import { openPostgresStorage, postgresOptions, startPostgres } from '../helpers/postgres.ts';
+import { openStorage, storageContext } from '../helpers/storage.ts';
 import { type Bench, type Benchmark, type Cell, interleave, spread, type Table } from './benchmark.ts';
 import type { FloorPlan } from './lists/floor-main.ts';
 import type { Counted, RequestPlan } from './lists/load-main.ts';
 import { addConversations, idOf } from './lists/many.ts';
+import { medianMs, partsOf } from './lists/parts.ts';
 import { cpuBetween, cpuOf, launcherOf, nextMessage, startProgram } from './processes.ts';
+
+/** Of the list that is taken apart. */
+const LIMIT = 25;
 
 type Client = 'sqlite' | 'postgres';
 
@@ -69,8 +73,39 @@ async function run(bench: Bench, client: Client): Promise<Table[]> {
         `Of the server's process${client === 'postgres' ? '; that of Postgres comes on top' : ''}. Ratios are of what a second of it does.`,
       ],
     },
+    await takeApart(bench, client, core),
   ];
 }
+
+/** A list of 25, part by part; the whole is a request to the server with nothing else to do. */
+async function takeApart(
+  bench: Bench,
+  client: Client,
+  { database, userId, key, port }: Core,
+): Promise<Table> {
+  const { storage, close } = await (client === 'sqlite'
+    ? openStorage(database)
+    : openPostgresStorage(database));
+  const times = bench.quick ? 50 : 2000;
+  const parts = await partsOf({ storage, userId, key, limit: LIMIT, times });
+  await close();
+  const url = `http://127.0.0.1:${port}/v1/dev/user/conversations?limit=${LIMIT}`;
+  const whole = await medianMs(
+    async () => (await fetch(url, { headers: { Authorization: `Bearer ${key}` } })).text(),
+    times,
+  );
+  const all = {
+    ...parts,
+    'rest: HTTP, Koa, the client of this measurement': whole - sum(Object.values(parts)),
+  };
+  return {
+    title: `Parts of a list of ${LIMIT} on ${client}`,
+    columns: ['part', 'ms', '% of the request'],
+    rows: Object.entries(all).map(([name, ms]): Cell[] => [name, ms, (100 * ms) / whole]),
+  };
+}
+
+const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
 
 /** @param sign -1: less is better */
 function cells(path: string, all: Answered[][], value: (answered: Answered) => number, sign = 1): Cell[] {

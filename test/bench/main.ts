@@ -33,7 +33,7 @@ async function main(): Promise<void> {
   for (const benchmark of chosen) {
     const tables = await runOne(benchmark, values.quick ?? false);
     results[benchmark.name] = tables;
-    for (const table of tables) process.stdout.write(`${renderTable(table)}\n`);
+    for (const table of tables) process.stdout.write(`${renderTable(table)}\n\n`);
   }
   if (values.json) await writeFile(values.json, `${JSON.stringify({ machine: where, results }, null, 2)}\n`);
 }

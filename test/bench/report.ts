@@ -8,7 +8,9 @@ export function renderTable({ title, columns, rows, notes = [] }: Table): string
     `| ${widths.map((width, at) => pad(cells[at] ?? '', width, at)).join(' | ')} |`;
   const rule = `|${widths.map((width, at) => (at === 0 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|`;
   const [head = [], ...body] = lines;
-  return [`### ${title}`, '', draw(head), rule, ...body.map(draw), '', ...notes].join('\n');
+  return [`### ${title}`, '', draw(head), rule, ...body.map(draw), ...notes.flatMap(note => ['', note])].join(
+    '\n',
+  );
 }
 
 /** Names to the left, figures to the right. */

@@ -1,0 +1,88 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import test from 'ava';
+import { temporaryDirectory } from '../helpers/domain.ts';
+import { type Cell, interleave, percentile, spread, type Table } from './benchmark.ts';
+import { renderTable } from './report.ts';
+
+const MAIN = join(import.meta.dirname, 'main.ts');
+
+async function bench(...args: string[]) {
+  const child = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const [out, error, [status]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'exit'),
+  ]);
+  return { out, error, status };
+}
+
+/** Of everything that is measured. */
+function figures(cells: Cell[]): number[] {
+  return cells.flatMap(cell =>
+    typeof cell === 'number' ? cell : typeof cell === 'object' && cell ? cell.median : [],
+  );
+}
+
+for (const name of ['start', 'bridge', 'lists:sqlite']) {
+  test(`the quick form of ${name} measures something of every row, for people and for programs`, async t => {
+    t.timeout(120_000);
+    const file = join(await temporaryDirectory(t), 'figures.json');
+    const { out, error, status } = await bench(name, '--quick', '--json', file);
+    t.is(status, 0, error);
+    const { machine, results } = JSON.parse(await readFile(file, 'utf8'));
+    t.is(machine.node, process.version);
+    const tables: Table[] = results[name];
+    for (const { title, columns, rows } of tables) {
+      t.true(out.includes(title));
+      t.true(rows.length > 0);
+      for (const row of rows) {
+        t.is(row.length, columns.length);
+        t.true(
+          figures(row).length > 0 && figures(row).every(Number.isFinite),
+          `${title}: ${JSON.stringify(row)}`,
+        );
+      }
+    }
+  });
+}
+
+test('a benchmark that does not exist is named, with the way out', async t => {
+  const { error, status } = await bench('nonsense');
+  t.is(status, 1);
+  t.is(error, 'error: there is no benchmark "nonsense"; --help lists them\n');
+});
+
+test('help lists every benchmark', async t => {
+  const { out, status } = await bench('--help');
+  t.is(status, 0);
+  for (const name of ['streams:40', 'start', 'bridge', 'lists:postgres']) t.true(out.includes(name));
+});
+
+test('repetitions take turns', async t => {
+  const order: string[] = [];
+  const measure = (name: string) => async (round: number) => order.push(`${name}${round}`);
+  await interleave(2, { a: measure('a'), b: measure('b') });
+  t.deepEqual(order, ['a0', 'b0', 'a1', 'b1']);
+});
+
+test('a figure is the median, and shows how far its repetitions lie apart', t => {
+  t.deepEqual(spread([3, 1, 2]), { median: 2, low: 1, high: 3 });
+  t.is(percentile([4, 1, 3, 2], 50), 2);
+  t.is(percentile([...Array(100).keys()], 99), 98);
+  const table = {
+    title: 'T',
+    columns: ['of', 'ms'],
+    rows: [
+      ['a', spread([3, 1, 2])],
+      ['b', Number.POSITIVE_INFINITY],
+    ],
+  };
+  t.is(
+    renderTable(table),
+    ['### T', '', '| of |      ms |', '|----|--------:|', '| a  | 2 (1-3) |', '| b  |   never |'].join('\n'),
+  );
+});
