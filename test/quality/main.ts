@@ -1,0 +1,134 @@
+/** How well Earshot hears: words wrong by codec and in noise, and whether it takes noise for speech. */
+import { writeFile } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
+import type { SentCodec } from '../../core/cli/recording.ts';
+import type { Table } from '../bench/benchmark.ts';
+import { machine } from '../bench/machine.ts';
+import { renderTable } from '../bench/report.ts';
+import sentences from '../fixtures/sentences.json' with { type: 'json' };
+import { buildHouse, type House } from '../helpers/house.ts';
+import { connectListen } from '../helpers/listen-client.ts';
+import { messagesOf } from '../helpers/packets.ts';
+import * as sound from '../helpers/sound.ts';
+import { wordErrorRate } from '../helpers/word-error-rate.ts';
+
+const HELP = `Measures how well Earshot hears: the whole server, pocketsphinx, recordings of flite's voices.
+
+  npm run quality                       some minutes
+  npm run quality -- --json FILE        the figures for programs as well
+`;
+
+const CODECS: SentCodec[] = ['pcm8', 'pcm16', 'opus', 'opus_fs320', 'lc3', 'lc3_fs1030'];
+const SENTENCES = Object.entries(sentences);
+/** Of speech over white noise, dB. */
+const RATIOS = [30, 20, 15, 10];
+const NOISES: Record<string, ArrayLike<number>> = {
+  'white noise': sound.whiteNoise(60),
+  'pink noise': sound.pinkNoise(60),
+  'brown noise': sound.brownNoise(60),
+  'hum of 50 Hz': sound.hum(60, 50),
+  'plucked string': sound.pluckedString(60, 220),
+};
+/** Peaks, dB of full scale. */
+const PEAKS = [-40, -25, -12];
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { json: { type: 'string' }, help: { type: 'boolean' } } });
+  if (values.help) return void process.stdout.write(HELP);
+  const where = machine();
+  process.stdout.write(`${JSON.stringify(where, null, 2)}\n\n`);
+  const house = await buildHouse({ stt: ['pocketsphinx'] });
+  const tables: Table[] = [];
+  try {
+    for (const measure of [byCodec, inNoise, ofNoise]) {
+      const table = await measure(house);
+      tables.push(table);
+      process.stdout.write(`${renderTable(table)}\n`);
+    }
+  } finally {
+    await house.stop();
+  }
+  if (values.json) await writeFile(values.json, `${JSON.stringify({ machine: where, tables }, null, 2)}\n`);
+}
+
+async function byCodec(house: House): Promise<Table> {
+  const rows = await inTurn(SENTENCES, async ([name, { text }]) => [
+    name,
+    ...(await inTurn(CODECS, async codec => wrong(text, await heard(house, spoken(name), codec)))),
+  ]);
+  return { title: 'Words wrong by codec at 16 kHz, %', columns: ['sentence', ...CODECS], rows };
+}
+
+async function inNoise(house: House): Promise<Table> {
+  const rows = await inTurn(SENTENCES, async ([name, { text }]) => [
+    name,
+    ...(await inTurn(RATIOS, async db => wrong(text, await heard(house, noisy(spoken(name), db), 'pcm16')))),
+  ]);
+  const columns = ['sentence', ...RATIOS.map(db => `${db} dB`)];
+  return { title: 'Words wrong in white noise so far below the speech, %', columns, rows };
+}
+
+async function ofNoise(house: House): Promise<Table> {
+  const rows = await inTurn(Object.entries(NOISES), async ([name, noise]) => [
+    name,
+    ...(await inTurn(PEAKS, async db => {
+      const before = await utterances(house);
+      await heard(house, sound.atPeak(db, noise), 'pcm16');
+      return (await utterances(house)) - before;
+    })),
+  ]);
+  const columns = ['60 s of', ...PEAKS.map(db => `${db} dBFS`)];
+  return { title: 'Utterances in what is no speech', columns, rows };
+}
+
+function spoken(name: string): sound.Sound {
+  return sound.join(sound.silence(0.5), sound.speech(name), sound.silence(1));
+}
+
+function noisy(speech: sound.Sound, db: number): sound.Sound {
+  const level = 20 * Math.log10(sound.rms(speech) / 32767) - db;
+  return sound.mix(speech, sound.atRms(level, sound.whiteNoise(speech.length / 16_000)));
+}
+
+/** Its text, as the server has it. */
+async function heard(house: House, what: sound.Sound, codec: SentCodec): Promise<string> {
+  const client = await connectListen(house.url, house.key, {
+    codec,
+    sample_rate: 16_000,
+    conversation_timeout: 600,
+    client_device_id: codec,
+  });
+  for (const message of messagesOf(what, codec)) client.socket.send(message);
+  client.socket.send(JSON.stringify({ type: 'finish_conversation' }));
+  await client.until('conversation_finished');
+  client.socket.close();
+  return client
+    .segments()
+    .map(({ text }) => text)
+    .join(' ');
+}
+
+async function utterances(house: House): Promise<number> {
+  const text = await (await fetch(new URL('/metrics', house.url))).text();
+  const counts = [...text.matchAll(/^earshot_utterances_total\{.*\} (\d+)$/gm)];
+  return counts.reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+function wrong(said: string, text: string): number {
+  return Math.round(wordErrorRate(said, text) * 100);
+}
+
+/** One after the other: each has the machine for itself. */
+async function inTurn<T, R>(items: readonly T[], what: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (const item of items) results.push(await what(item));
+  return results;
+}
+
+main().then(
+  () => process.exit(0),
+  (error: Error) => {
+    process.stderr.write(`error: ${error.message}\n`);
+    process.exit(1);
+  },
+);
