@@ -2,7 +2,7 @@
  * The constant tensors of an ONNX file, by the name of what they are: enough to read the weights of a model whose
  * structure is known. An ONNX file is a protocol buffer; the numbers below are its field numbers.
  */
-export type Tensors = Map<string, Float32Array<ArrayBuffer>>;
+type Tensors = Map<string, Float32Array<ArrayBuffer>>;
 
 const MODEL = { graph: 7 };
 const GRAPH = { node: 1 };
@@ -11,22 +11,26 @@ const ATTRIBUTE = { tensor: 5, graph: 6 };
 const TENSOR = { dataType: 2, rawData: 9 };
 const FLOAT = 1;
 
-/** Throws a `RangeError` or `TypeError` where the bytes are no such file. */
-export function readTensors(model: Uint8Array): Tensors {
+/**
+ * Those whose names begin with `prefix`, without it. Throws a `RangeError` or `TypeError` where the bytes are no such
+ * file.
+ */
+export function readTensors(model: Uint8Array, prefix: string): Tensors {
   const tensors: Tensors = new Map();
-  for (const graph of parts(model, MODEL.graph)) collect(graph, tensors);
+  for (const graph of parts(model, MODEL.graph)) collect(graph, prefix, tensors);
   return tensors;
 }
 
 /** Branches of the model are graphs within nodes. */
-function collect(graph: Uint8Array, tensors: Tensors) {
+function collect(graph: Uint8Array, prefix: string, tensors: Tensors) {
   for (const node of parts(graph, GRAPH.node)) {
-    const [name] = parts(node, NODE.output);
+    const name = new TextDecoder().decode(parts(node, NODE.output)[0]);
     for (const attribute of parts(node, NODE.attribute)) {
-      for (const inner of parts(attribute, ATTRIBUTE.graph)) collect(inner, tensors);
+      for (const inner of parts(attribute, ATTRIBUTE.graph)) collect(inner, prefix, tensors);
+      if (!name.startsWith(prefix)) continue;
       for (const tensor of parts(attribute, ATTRIBUTE.tensor)) {
         const values = floats(tensor);
-        if (name && values) tensors.set(new TextDecoder().decode(name), values);
+        if (values) tensors.set(name.slice(prefix.length), values);
       }
     }
   }

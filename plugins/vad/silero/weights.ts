@@ -1,4 +1,7 @@
-import type { Tensors } from './onnx.ts';
+import { readTensors } from './onnx.ts';
+
+/** The half of the model that is for 16 kHz; the other one is for 8 kHz. */
+const TENSORS = 'If_0_then_branch__Inline_0__';
 
 /** By the kernel's names for the places where they lie. */
 export type Weights = Record<
@@ -14,12 +17,13 @@ const UNITS = 128;
 const KERNEL_TIMES = 3;
 
 /**
- * The model's numbers as the kernel wants them.
- * @throws TypeError where `tensors` are not those of Silero v5
+ * The numbers of a model file as the kernel wants them.
+ * @throws TypeError or RangeError where it is not Silero v5
  */
-export function arrangeWeights(tensors: Tensors): Weights {
+export function readWeights(model: Uint8Array): Weights {
+  const tensors = readTensors(model, TENSORS);
   const tensor = (name: string, length: number) => {
-    const found = tensors.get(`If_0_then_branch__Inline_0__${name}`);
+    const found = tensors.get(name);
     if (found?.length !== length) throw new TypeError(`The model has no ${name} of ${length} numbers`);
     return found;
   };

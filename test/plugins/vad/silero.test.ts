@@ -262,7 +262,7 @@ test('a model file that is missing, another, or no model stops the set-up with t
     expected(/is another file: 100000 bytes, SHA-256 [0-9a-f]{64}/),
   );
 
-  const transform = readTensors(built).get('If_0_then_branch__Inline_0__stft.forward_basis_buffer');
+  const transform = readTensors(built, 'If_0_then_branch__Inline_0__').get('stft.forward_basis_buffer');
   const otherwise = Buffer.from(built);
   otherwise.writeFloatLE(0.5, built.indexOf(Buffer.from(transform?.buffer ?? new ArrayBuffer(1))) + 4000);
   const models = [otherwise, built.subarray(0, 100_000), Buffer.from('no model at all'), Buffer.alloc(0)];
