@@ -24,6 +24,7 @@ import { AppError } from './errors.ts';
 import { createEvents, type EventBus } from './events.ts';
 import { createServer, type HttpServer } from './http/server.ts';
 import { createJobs, type Jobs } from './jobs.ts';
+import { createAside } from './listen/aside.ts';
 import { createRecogniser } from './listen/recogniser.ts';
 import { createListen, type Listen } from './listen/socket.ts';
 import { openDisk } from './listen/spool/disk.ts';
@@ -175,6 +176,13 @@ export async function createApp({
     events: EventBus,
     metrics: ListenMetrics,
   ): Listen {
+    const listenLog = log.child({ part: 'listen' });
+    const aside = createAside({
+      dir: join(config.dataDir, 'untranscribed'),
+      clock,
+      log: listenLog,
+      checkDisk: spool.checkDisk,
+    });
     return createListen({
       credentials,
       conversations,
@@ -182,8 +190,9 @@ export async function createApp({
       limits: config.listen,
       metrics,
       clock,
-      log: log.child({ part: 'listen' }),
+      log: listenLog,
       sessionDeps: sessionLog => ({
+        aside,
         events,
         metrics,
         vad: () => host.get('vad'),

@@ -30,7 +30,7 @@ export interface ListenMetrics extends Stopwatch {
   streams(codec: string): StreamCounts;
   /** `bytes` is asked for what waits there, until the returned function is called. */
   watch(queue: Queue, bytes: () => number): () => void;
-  utterance(outcome: 'text' | 'empty'): void;
+  utterance(outcome: 'text' | 'empty' | 'aside'): void;
   /** A recogniser failed in an utterance, and is opened again. */
   lost(): void;
   /** An utterance became text, the last of which was sent just now. */

@@ -122,8 +122,9 @@ export interface SttHints {
 export interface SttSession {
   /**
    * The text of one utterance, which is still growing when handed over. Pieces come in order and do not overlap;
-   * a final piece is never taken back. Throws when the engine failed: core then starts again, here or at the next
-   * provider, from the end of the last final piece.
+   * a final piece is never taken back. Throws when the engine failed: core then starts again, at the next provider or
+   * here, from the end of the last final piece. Core does the same where a piece is not as it should be: out of order,
+   * empty, beyond what was read, longer than 10,000 characters, or with U+0000 in it.
    */
   transcribe(utterance: Utterance, signal: AbortSignal): AsyncIterable<Transcript>;
   /** Rejects when the engine is lost between utterances; never resolves. */
@@ -149,7 +150,7 @@ export interface Transcript {
   endSample: number;
   /** Interim pieces never leave core. */
   final: boolean;
-  /** The engine's label, valid in this session. */
+  /** The engine's label, `SPEAKER_00` and up, valid in this session. */
   speaker?: string;
   language?: string;
 }

@@ -46,14 +46,19 @@ export function meteredDetector(detector: VadSession, total: StreamCounts, now: 
 export function meterUtterance(metrics: ListenMetrics, entry: Pending) {
   const begunAt = metrics.now();
   let last: { provider: string; heardAt: number; sentAt: number } | null = null;
+  let isAside = false;
   return {
     /** A piece of its text came at `heardAt`, and is stored and sent now. */
     sent(provider: string, heardAt: number) {
       last = { provider, heardAt, sentAt: metrics.now() };
     },
+    /** No recogniser gets through the rest of it. */
+    aside() {
+      isAside = true;
+    },
     done() {
-      metrics.utterance(last ? 'text' : 'empty');
-      if (!last || !entry.ended) return;
+      metrics.utterance(isAside ? 'aside' : last ? 'text' : 'empty');
+      if (isAside || !last || !entry.ended) return;
       const { at, spokenAt } = entry.ended;
       metrics.transcribed(last.provider, {
         recogniserMs: Math.max(0, last.heardAt - Math.max(begunAt, at)),

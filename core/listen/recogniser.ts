@@ -1,22 +1,25 @@
 import { AppError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../model.ts';
-import type { SttSession, Transcript, Utterance } from '../plugin.ts';
+import type { SttProvider, SttSession, Transcript } from '../plugin.ts';
 import { cutBy } from './cut.ts';
+import { type EndingUtterance, pieceCheck } from './pieces.ts';
 import { chooseProviders, type NamedProvider } from './providers.ts';
-
-/** An utterance of which we are told when it has ended. */
-type EndingUtterance = Utterance & { ended: Promise<void> };
 
 /** One stream's way to text: a session with the first provider that answers, opened again when it is lost. */
 export interface Recogniser {
   /** Resolves with the provider's name once one has really answered. */
   open(): Promise<string>;
-  /** Final pieces only, each with the provider it came from. A lost engine is opened again and goes on where the last piece ended. */
+  /**
+   * Final pieces only, each with the provider it came from. Where an engine is lost, the next one that opens, or the
+   * same again, goes on where the last piece ended.
+   */
   transcribe(utterance: EndingUtterance): AsyncGenerator<{ piece: Transcript; provider: string }>;
   close(): Promise<void>;
   /** The one that was asked last, or null. */
   readonly provider: string | null;
+  /** Whether that one opened: where it failed since, it was not away. */
+  readonly opened: boolean;
 }
 
 export interface RecogniserEvents {
@@ -35,40 +38,74 @@ interface RecogniserOptions extends RecogniserEvents {
   log: Log;
 }
 
-/** Openings of an engine before it counts as gone, and the pauses between them, in ms. */
+/** Pauses between tries at one utterance, in ms; no recogniser is left when the one after the last fails. */
 const RETRY_PAUSES_MS = [100, 500, 2000, 5000, 10_000];
 const OPEN_MS = 20_000;
 const CLOSE_MS = 2000;
-/** An utterance that has ended must yield its next piece, or its end, within this. */
+/** An utterance that has ended must yield its next final piece, or its end, within this. */
 const STALL_MS = 30_000;
+/** A provider that failed is asked after the others for so long. */
+const REST_MS = 300_000;
 
 export function createRecogniser(options: RecogniserOptions): Recogniser {
   const { clock, log, signal } = options;
   let current: { name: string; session: SttSession; unwatch(): void } | null = null;
   let provider: string | null = null;
+  let opened = false;
+  /** The client knows that an engine was lost, and not yet that one is back. */
+  let toldLost = false;
+  /** Until when a provider is asked after the others. */
+  const rests = new Map<string, number>();
 
   async function open() {
     let failure: AppError | undefined;
-    for (const { name, stt } of chooseProviders(options.providers(), options)) {
+    for (const { name, stt } of inOrder()) {
       signal.throwIfAborted();
       provider = name;
+      opened = false;
       try {
-        const session = await answered(stt.open({ language: options.language, signal }), name, signal);
+        const session = await answered(stt, name);
         current = { name, session, unwatch: watch(session) };
+        opened = true;
         return current;
       } catch (thrown) {
         signal.throwIfAborted();
         failure = engineError(thrown);
+        rest(name);
         log.warn({ provider: name, err: failure }, 'recogniser did not open');
       }
     }
     throw failure;
   }
 
+  function inOrder(): NamedProvider[] {
+    const rested = ({ name }: NamedProvider) => Number((rests.get(name) ?? 0) > clock.now());
+    return chooseProviders(options.providers(), options).sort((a, b) => rested(a) - rested(b));
+  }
+
+  function rest(name: string) {
+    rests.set(name, clock.now() + REST_MS);
+  }
+
+  /** An engine that neither opens nor fails has failed; nobody waits for it once `signal` is aborted. */
+  async function answered(stt: SttProvider, name: string): Promise<SttSession> {
+    const opening = stt.open({ language: options.language, signal });
+    const deadline = deadlineOf(clock, signal);
+    deadline.set(OPEN_MS, `Recogniser ${name} did not answer within ${OPEN_MS} ms`);
+    try {
+      return await Promise.race([opening, deadline.happened]);
+    } catch (error) {
+      void opening.then(session => session.close()).catch(() => {}); // one that comes too late is not left open
+      throw error;
+    } finally {
+      deadline.release();
+    }
+  }
+
   /** A loss between utterances is noticed here, and mended by the next utterance. */
   function watch(session: SttSession) {
     return untilReleased(session.failed, error => {
-      log.warn({ err: error }, 'recogniser lost between utterances');
+      log.warn({ provider, err: error }, 'recogniser lost between utterances');
       void drop();
     });
   }
@@ -80,9 +117,18 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
     if (!lost) return;
     lost.unwatch();
     const closed = new AbortController();
-    const closing = lost.session.close().catch(() => {});
+    const closing = (async () => lost.session.close())().catch(() => {});
     await Promise.race([closing, clock.sleep(CLOSE_MS, closed.signal).catch(() => {})]);
     closed.abort();
+  }
+
+  /** One that had to rest is preferred again once it has. */
+  async function ready() {
+    if (current && rests.size > 0 && current.name !== inOrder()[0]?.name) await drop();
+    const engine = current ?? (await open());
+    if (toldLost) options.onBack(engine.name);
+    toldLost = false;
+    return engine;
   }
 
   async function* transcribe(utterance: EndingUtterance) {
@@ -90,10 +136,8 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
     let failures = 0;
     for (;;) {
       try {
-        const { name, session } = current ?? (await open());
-        if (failures > 0) options.onBack(name);
-        for await (const piece of finals(session, viewFrom(utterance, from), signal)) {
-          failures = 0;
+        const { name, session } = await ready();
+        for await (const piece of finals(session, viewFrom(utterance, from), clock, signal)) {
           from = piece.endSample;
           yield { piece, provider: name };
         }
@@ -101,12 +145,14 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
       } catch (thrown) {
         signal.throwIfAborted();
         const error = engineError(thrown);
+        if (current) rest(current.name);
         await drop();
         const pause = RETRY_PAUSES_MS[failures];
-        if (pause === undefined) throw error;
-        if (failures === 0) options.onLost(error);
         failures += 1;
-        log.warn({ err: error, attempt: failures }, 'recogniser failed; opening it again');
+        log.warn({ provider, err: error, attempt: failures }, 'recogniser failed');
+        if (pause === undefined) throw error;
+        if (!toldLost) options.onLost(error);
+        toldLost = true;
         await clock.sleep(pause, signal);
       }
     }
@@ -118,6 +164,9 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
     close: drop,
     get provider() {
       return provider;
+    },
+    get opened() {
+      return opened;
     },
   };
 }
@@ -137,57 +186,62 @@ function engineError(thrown: unknown): AppError {
   return new AppError('upstream_error', 'The speech recogniser failed', { cause: thrown });
 }
 
-/** An engine that neither opens nor fails has failed; nobody waits for it once `signal` is aborted. */
-async function answered(
-  opening: Promise<SttSession>,
-  name: string,
-  signal: AbortSignal,
-): Promise<SttSession> {
+/** A time limit that may be set again and again, and an end by `signal`: whatever comes first, `happened` rejects with. */
+function deadlineOf(clock: Clock, signal: AbortSignal) {
   const cut = cutBy(signal);
-  const timer = setTimeout(
-    () => cut.abort(new AppError('timeout', `Recogniser ${name} did not answer within ${OPEN_MS} ms`)),
-    OPEN_MS,
-  );
-  try {
-    return await Promise.race([opening, cut.happened]);
-  } catch (error) {
-    void opening.then(session => session.close()).catch(() => {}); // one that comes too late is not left open
-    throw error;
-  } finally {
-    clearTimeout(timer);
-    cut.release();
-  }
+  let off = new AbortController();
+  return {
+    signal: cut.signal,
+    happened: cut.happened,
+    set(ms: number, message: string) {
+      off.abort();
+      off = new AbortController();
+      clock.sleep(ms, off.signal).then(
+        () => cut.abort(new AppError('timeout', message)),
+        () => {}, // called off
+      );
+    },
+    release() {
+      off.abort();
+      cut.release();
+    },
+  };
 }
 
 /** The final pieces of one utterance; throws `timeout` when an ended utterance brings nothing more for too long. */
-async function* finals(session: SttSession, utterance: EndingUtterance, signal: AbortSignal) {
+async function* finals(
+  session: SttSession,
+  utterance: EndingUtterance,
+  clock: Clock,
+  signal: AbortSignal,
+): AsyncGenerator<Transcript> {
   signal.throwIfAborted();
-  const cut = cutBy(signal);
-  let timer: NodeJS.Timeout | undefined;
-  let over = false;
+  const deadline = deadlineOf(clock, signal);
+  let state: 'growing' | 'ended' | 'over' = 'growing';
   const arm = () => {
-    clearTimeout(timer);
-    if (over) return;
-    timer = setTimeout(
-      () => cut.abort(new AppError('timeout', 'The recogniser gave no answer in time')),
-      STALL_MS,
-    );
+    if (state === 'ended') deadline.set(STALL_MS, 'The recogniser gave no answer in time');
   };
-  void utterance.ended.then(arm);
-  const pieces = session.transcribe(utterance, cut.signal)[Symbol.asyncIterator]();
+  void utterance.ended.then(() => {
+    if (state === 'growing') state = 'ended';
+    arm();
+  });
+  const check = pieceCheck(utterance);
+  const pieces = session.transcribe(utterance, deadline.signal)[Symbol.asyncIterator]();
   try {
     for (;;) {
-      const step = await Promise.race([pieces.next(), cut.happened]);
+      const step = await Promise.race([pieces.next(), deadline.happened]);
       if (step.done) return;
-      if (timer) arm();
-      if (step.value.final && step.value.text.trim()) yield step.value;
+      const piece = step.value;
+      check(piece);
+      if (!piece.final) continue;
+      arm();
+      if (piece.text.trim()) yield piece;
     }
   } finally {
-    over = true;
-    clearTimeout(timer);
-    cut.release();
+    state = 'over';
+    deadline.release();
     // Not awaited: an engine that hangs would hang us too.
-    void pieces.return?.().catch(() => {});
+    (async () => pieces.return?.())().catch(() => {});
   }
 }
 
@@ -195,6 +249,9 @@ async function* finals(session: SttSession, utterance: EndingUtterance, signal: 
 function viewFrom(utterance: EndingUtterance, from: number): EndingUtterance {
   return {
     ended: utterance.ended,
+    get endSample() {
+      return utterance.endSample;
+    },
     startSample: from,
     channel: utterance.channel,
     pcm: (start = from) => utterance.pcm(start),

@@ -4,6 +4,7 @@ import type { Log } from '../log.ts';
 import type { ListenMetrics } from '../metrics.ts';
 import type { Clock, StreamProgress } from '../model.ts';
 import type { VadProvider } from '../plugin.ts';
+import type { Aside } from './aside.ts';
 import type { Claim } from './backlog.ts';
 import { cutBy } from './cut.ts';
 import { createHearing, type Hearing } from './hearing.ts';
@@ -24,6 +25,7 @@ export interface SessionDeps {
   events: EventBus;
   metrics: ListenMetrics;
   spool: Spool;
+  aside: Aside;
   /** Nobody else works on this stream until the claim is released. */
   claim(streamId: string): Promise<Claim>;
   vad(): VadProvider;
@@ -164,7 +166,7 @@ async function openParts(
   const shared = { connection, hearing, thread, progress, send, signal };
   const intake = createIntake({ ...shared, held, suggestions, clock });
   const playback = () => playHeld({ ...shared, held, stored: stream, tasks });
-  const transcriber = createTranscriber({ ...shared, recogniser, metrics, log });
+  const transcriber = createTranscriber({ ...shared, streamId, recogniser, aside: deps.aside, metrics, log });
   return { hearing, intake, playback, recogniser, tasks, thread, transcriber };
 }
 

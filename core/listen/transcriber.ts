@@ -1,6 +1,8 @@
 import { outcomeOf, toAppError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { ListenMetrics } from '../metrics.ts';
+import type { Aside } from './aside.ts';
+import { cutBy } from './cut.ts';
 import type { Hearing, Pending } from './hearing.ts';
 import { meterUtterance } from './meters.ts';
 import { type Connection, Refusal } from './parameters.ts';
@@ -18,8 +20,10 @@ export interface Transcriber {
 
 interface TranscriberOptions {
   connection: Connection;
+  streamId: string;
   hearing: Hearing;
   recogniser: Recogniser;
+  aside: Aside;
   thread: Thread;
   progress: Progress;
   metrics: ListenMetrics;
@@ -29,7 +33,8 @@ interface TranscriberOptions {
 }
 
 export function createTranscriber(options: TranscriberOptions): Transcriber {
-  const { connection, hearing, recogniser, thread, progress, metrics, send, signal, log } = options;
+  const { connection, streamId, hearing, recogniser, aside, thread, progress } = options;
+  const { metrics, send, signal, log } = options;
 
   async function getReady() {
     if (connection.customStt) return send({ type: 'service_status', status: 'ready', status_text: 'Ready' });
@@ -45,7 +50,7 @@ export function createTranscriber(options: TranscriberOptions): Transcriber {
     const meter = meterUtterance(metrics, entry);
     await thread.ensure(utterance.startSample);
     await thread.touch();
-    for await (const { piece, provider } of heard(utterance)) {
+    for await (const { piece, provider } of heard(entry, meter.aside)) {
       const heardAt = metrics.now();
       entry.committed = piece.endSample;
       const startAt = hearing.timeOf(piece.startSample);
@@ -59,17 +64,26 @@ export function createTranscriber(options: TranscriberOptions): Transcriber {
       utterance.release(piece.endSample);
     }
     meter.done();
+    aside.passed(streamId);
     hearing.settle(entry);
     await progress.store();
   }
 
   /** Only the recogniser's own failures are told as such: what fails in storing a piece does not pass through here. */
-  async function* heard(utterance: Pending['utterance']) {
+  async function* heard(entry: Pending, onAside: () => void) {
     try {
-      yield* recogniser.transcribe(utterance);
+      yield* recogniser.transcribe(entry.utterance);
     } catch (error) {
+      signal.throwIfAborted();
+      if (recogniser.opened && (await isAside(entry))) return onAside();
       sttFailed(error);
     }
+  }
+
+  /** It may still be growing when the connection ends: then nobody waits for the rest of it. */
+  async function isAside({ utterance, committed }: Pending) {
+    const cut = cutBy(signal);
+    return Promise.race([aside.failed(streamId, utterance, committed), cut.happened]).finally(cut.release);
   }
 
   function sttFailed(thrown: unknown): never {

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { loadConfig, type Overrides } from '../../config/load.ts';
 import { type App, createApp } from '../../core/app.ts';
-import { createLog } from '../../core/log.ts';
+import { createLog, type Log } from '../../core/log.ts';
+import type { Clock } from '../../core/model.ts';
 
 /** A whole server on a free port, with a real database in a directory of its own, and one account. */
 export interface House {
@@ -25,22 +26,32 @@ export function countingStt(options: Record<string, unknown> = {}) {
   return { stt: ['counting'], plugins: { counting: { use, ...options } } };
 }
 
+interface Surroundings {
+  clock?: Clock;
+  log?: Log;
+}
+
 /** One that ends with its test. */
-export async function openHouse(t: ExecutionContext, overrides: Overrides = {}): Promise<House> {
-  const house = await buildHouse(overrides);
+export async function openHouse(
+  t: ExecutionContext,
+  overrides: Overrides = {},
+  surroundings: Surroundings = {},
+): Promise<House> {
+  const house = await buildHouse(overrides, surroundings);
   t.teardown(house.stop);
   return house;
 }
 
 /** Its directory goes when it stops, unless the caller brought one. */
-export async function buildHouse(overrides: Overrides = {}): Promise<House> {
+export async function buildHouse(overrides: Overrides = {}, surroundings: Surroundings = {}): Promise<House> {
   const dataDir = overrides.dataDir ?? (await mkdtemp(join(tmpdir(), 'earshot-')));
   const loaded = loadConfig({
     env: {},
     cwd: dataDir,
     overrides: { host: '127.0.0.1', port: 0, ...overrides, dataDir },
   });
-  const app = await createApp({ loaded, log: createLog({ level: 'silent', format: 'json' }), serving: true });
+  const log = createLog({ level: 'silent', format: 'json' });
+  const app = await createApp({ loaded, log, serving: true, ...surroundings });
   const stop = async () => {
     await app.stop();
     if (!overrides.dataDir) await rm(dataDir, { recursive: true, force: true });
