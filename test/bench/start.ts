@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stringify } from 'yaml';
-import { freePort } from '../helpers/core-process.ts';
+import { freePort, SERVE } from '../helpers/core-process.ts';
 import { type Bench, type Benchmark, type Cell, interleave, spread, type Table } from './benchmark.ts';
 import { cpuOf, endProcess, launcherOf, memoryOf } from './processes.ts';
 
@@ -16,7 +16,6 @@ interface Started {
   pss: number;
 }
 
-const MAIN = join(import.meta.dirname, '../../core/cli/main.mjs');
 const FLOOR = join(import.meta.dirname, 'start/floor-main.mjs');
 const IDLE_MS = 10_000;
 const POLL_MS = 3;
@@ -69,7 +68,7 @@ async function startCore(bench: Bench, dir: string): Promise<Started> {
   const config = join(dir, 'earshot.yaml');
   await writeFile(config, stringify({ port, dataDir: dir, stt: [], log: { level: 'warn' } }));
   const env = { EARSHOT_CONFIG: config, NODE_COMPILE_CACHE: join(dir, 'compiled') };
-  return watchStart(bench, port, [MAIN, 'serve'], env);
+  return watchStart(bench, port, SERVE, env);
 }
 
 async function watchStart(

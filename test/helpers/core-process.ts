@@ -8,7 +8,12 @@ import type { ExecutionContext } from 'ava';
 import { stringify } from 'yaml';
 import { callControl, controlPath } from '../../core/control.ts';
 
-const MAIN = join(import.meta.dirname, '../../core/cli/main.mjs');
+/** Arguments of Node to start core as `npm start` does. */
+export const SERVE = [
+  '--max-semi-space-size=8',
+  join(import.meta.dirname, '../../core/cli/main.mjs'),
+  'serve',
+];
 
 /** Core as a process of its own, which can be killed and started again on the same data and port. */
 export interface CoreProcess {
@@ -35,7 +40,7 @@ export async function coreProcess(
   let child: ChildProcess | null = null;
 
   async function start() {
-    const [command = '', ...args] = [...launcher, process.execPath, MAIN, 'serve'];
+    const [command = '', ...args] = [...launcher, process.execPath, ...SERVE];
     child = spawn(command, args, {
       env: { PATH: process.env.PATH, EARSHOT_CONFIG: file },
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
