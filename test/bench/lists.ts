@@ -1,10 +1,12 @@
 /** REST over many conversations: beside a bare Koa and a bare Fastify, and with a tenth of the rows. */
 import { join } from 'node:path';
+import type { Knex } from 'knex';
 import { openPostgres } from '../../plugins/storage/sql/postgres.ts';
 import { openSqlite } from '../../plugins/storage/sql/sqlite.ts';
+import { createStorage } from '../../plugins/storage/sql/storage.ts';
 import { coreProcess } from '../helpers/core-process.ts';
-import { openPostgresStorage, postgresOptions, startPostgres } from '../helpers/postgres.ts';
-import { openStorage, storageContext } from '../helpers/storage.ts';
+import { postgresOptions, startPostgres } from '../helpers/postgres.ts';
+import { storageContext } from '../helpers/storage.ts';
 import { type Bench, type Benchmark, type Cell, interleave, spread, type Table } from './benchmark.ts';
 import type { FloorPlan } from './lists/floor-main.ts';
 import type { Counted, RequestPlan } from './lists/load-main.ts';
@@ -83,12 +85,23 @@ async function takeApart(
   client: Client,
   { database, userId, key, port }: Core,
 ): Promise<Table> {
-  const { storage, close } = await (client === 'sqlite'
-    ? openStorage(database)
-    : openPostgresStorage(database));
+  const context = storageContext();
+  const dialect =
+    client === 'sqlite'
+      ? openSqlite(database, context)
+      : openPostgres(postgresOptions({ url: database }), context);
+  const storage = await createStorage(dialect, context);
+  const filter = {
+    statuses: ['completed' as const],
+    discarded: false,
+    locked: false,
+    limit: LIMIT,
+    offset: 0,
+  };
+  const plan = await planOf(dialect.reader, client, () => storage.conversations.list(userId, filter));
   const times = bench.quick ? 50 : 2000;
   const parts = await partsOf({ storage, userId, key, limit: LIMIT, times });
-  await close();
+  await dialect.close();
   const url = `http://127.0.0.1:${port}/v1/dev/user/conversations?limit=${LIMIT}`;
   const whole = await medianMs(
     async () => (await fetch(url, { headers: { Authorization: `Bearer ${key}` } })).text(),
@@ -102,7 +115,22 @@ async function takeApart(
     title: `Parts of a list of ${LIMIT} on ${client}`,
     columns: ['part', 'ms', '% of the request'],
     rows: Object.entries(all).map(([name, ms]): Cell[] => [name, ms, (100 * ms) / whole]),
+    notes: [`The database's plan for the rows: ${plan}`],
   };
+}
+
+/** How the database goes about the query that this makes. Throws where it does not use the index that is made for it. */
+async function planOf(db: Knex, client: Client, list: () => Promise<unknown>): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<{ sql: string; bindings: string[] }>();
+  db.once('query', resolve);
+  await list();
+  const { sql, bindings } = await promise;
+  const question = client === 'sqlite' ? 'explain query plan' : 'explain';
+  const answer = await db.raw(`${question} ${sql.replace(/\$\d+/g, '?')}`, bindings);
+  const lines: object[] = client === 'sqlite' ? answer : answer.rows;
+  const plan = lines.map(line => String(Object.values(line).at(-1)).trim()).join('; ');
+  if (plan.includes('conversations_newest')) return plan;
+  throw new Error(`the list does not use its index: ${plan}`);
 }
 
 const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
