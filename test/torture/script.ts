@@ -1,0 +1,98 @@
+import { Encoder } from '@evan/opus/wasm/index.mjs';
+import { SAMPLE_RATE, samplesToBytes } from '../../core/audio/pcm.ts';
+import { soundOf } from './code.ts';
+
+/** One binary message, and what goes before it. */
+export interface Message {
+  bytes: Uint8Array;
+  /** Told to the server, of sound that is left out. */
+  gapMs: number;
+  /** The client asks for the end of the conversation. */
+  finish: boolean;
+}
+
+/** What a device says: numbers from 0 on, with pauses in between. */
+export interface Script {
+  /** Where each number begins, in ms of the device's own clock. */
+  readonly places: readonly number[];
+  /** Null: everything was said. */
+  next(): Message | null;
+  /** It ends after the number that is under way. */
+  end(): void;
+}
+
+export interface ScriptOptions {
+  device: number;
+  codec: 'pcm16' | 'opus_fs320';
+  /** After each number, in turn; multiples of 40. */
+  pausesMs: readonly number[];
+  /** Pauses from this on are told as a gap. */
+  gapsFromMs?: number;
+  /** After every so many numbers the client asks for the end of the conversation. */
+  finishEvery?: number;
+}
+
+export const MESSAGE_MS = 20;
+const MESSAGE = (SAMPLE_RATE * MESSAGE_MS) / 1000;
+/** Of silence before the first number, after the last, and around a gap. */
+const LEAD_MS = 600;
+
+export function createScript(options: ScriptOptions): Script {
+  const { device, pausesMs, gapsFromMs = Number.POSITIVE_INFINITY, finishEvery } = options;
+  const encode = encoderOf(options.codec);
+  const places: number[] = [];
+  let atMs = 0;
+  let ending = false;
+  let over = false;
+  let waiting = soundMessages(new Int16Array(samplesIn(LEAD_MS)));
+
+  function* soundMessages(sound: Int16Array, first: Partial<Message> = {}): Generator<Message> {
+    for (let at = 0; at < sound.length; at += MESSAGE) {
+      const before = at === 0 ? first : {};
+      atMs += MESSAGE_MS + (before.gapMs ?? 0);
+      yield { gapMs: 0, finish: false, ...before, bytes: encode(sound.subarray(at, at + MESSAGE)) };
+    }
+  }
+
+  function* numberMessages(): Generator<Message> {
+    const number = places.length;
+    const pauseMs = pausesMs[number % pausesMs.length] ?? LEAD_MS;
+    const gapMs = pauseMs >= gapsFromMs ? pauseMs - LEAD_MS : 0;
+    const finish = finishEvery !== undefined && (number + 1) % finishEvery === 0;
+    const half = new Int16Array(samplesIn(pauseMs - gapMs) / 2);
+    places.push(atMs);
+    yield* soundMessages(soundOf({ device, number }));
+    yield* soundMessages(half);
+    yield* soundMessages(half, { finish, gapMs });
+  }
+
+  return {
+    places,
+    next() {
+      for (;;) {
+        const { value, done } = waiting.next();
+        if (!done) return value;
+        if (over) return null;
+        over = ending;
+        waiting = ending ? soundMessages(new Int16Array(samplesIn(LEAD_MS))) : numberMessages();
+      }
+    },
+    end() {
+      ending = true;
+    },
+  };
+}
+
+function encoderOf(codec: ScriptOptions['codec']): (samples: Int16Array) => Uint8Array {
+  if (codec === 'pcm16') return samplesToBytes;
+  const encoder = new Encoder({ channels: 1, sample_rate: SAMPLE_RATE, application: 'audio' });
+  const frame = new Int16Array(MESSAGE);
+  return samples => {
+    frame.set(samples); // one of its own: the encoder takes the whole buffer
+    return encoder.encode(frame);
+  };
+}
+
+function samplesIn(ms: number): number {
+  return (ms * SAMPLE_RATE) / 1000;
+}
