@@ -1,5 +1,5 @@
-import { STATUS_CODES } from 'node:http';
-import type { Socket } from 'node:net';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { AppError, type Issue } from '../errors.ts';
 
 /** On every answer: it is data of one person, for programs. */
@@ -54,17 +54,35 @@ function statusOfKoa(thrown: unknown): number | null {
 }
 
 /** Not HTTP, or so slow that it may be an attack: there is no request that could be answered, only a socket. */
-export function refuseGarbage(error: Error & { code?: string }, socket: Socket): void {
-  if (!socket.writable) return void socket.destroy();
+export function refuseGarbage(error: Error & { code?: string }, socket: Duplex): void {
   const status = GARBAGE_STATUS[error.code ?? ''] ?? 400;
-  const { body } = plainFailure(status);
-  const json = JSON.stringify(body);
-  socket.end(
-    `HTTP/1.1 ${status} ${body.detail}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(json)}\r\n\r\n${json}`,
-  );
+  answerSocket(socket, status, plainFailure(status).body.detail);
 }
 const GARBAGE_STATUS: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
   HPE_HEADER_OVERFLOW: 431,
 };
+
+/** An upgrade to what is no WebSocket of RFC 6455. */
+export function refuseHandshake(error: Error, socket: Duplex, request: IncomingMessage): void {
+  answerSocket(socket, request.method === 'GET' ? 400 : 405, error.message, HANDSHAKE_HEADERS);
+}
+const HANDSHAKE_HEADERS = { Allow: 'GET', 'Sec-WebSocket-Version': '13' };
+
+function answerSocket(
+  socket: Duplex,
+  status: number,
+  detail: unknown,
+  headers: Record<string, string> = {},
+): void {
+  if (!socket.writable) return void socket.destroy();
+  const json = JSON.stringify({ detail });
+  const all = {
+    Connection: 'close',
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(json),
+    ...headers,
+  };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${json}`);
+}

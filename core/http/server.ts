@@ -11,7 +11,14 @@ import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Clock } from '../model.ts';
 import { permitted } from './auth.ts';
-import { type Failure, plainFailure, refuseGarbage, SECURITY_HEADERS, toFailure } from './failure.ts';
+import {
+  type Failure,
+  plainFailure,
+  refuseGarbage,
+  refuseHandshake,
+  SECURITY_HEADERS,
+  toFailure,
+} from './failure.ts';
 import { MAX_BODY_BYTES, readJson, tooLarge } from './json-body.ts';
 import { openApiDocument, openApiRoute } from './openapi.ts';
 import { cannotListen } from './port.ts';
@@ -113,6 +120,7 @@ export function createServer(options: ServerOptions): HttpServer {
         const address = http.address();
         if (address && typeof address === 'object') resolve({ host: address.address, port: address.port });
       });
+      app.ws.server?.on('wsClientError', refuseHandshake);
       // It repeats the server's errors, and one that nobody hears would end the process.
       app.ws.server?.on('error', error => {
         if (http.listening) log.error({ err: error }, 'the HTTP server reports an error');
