@@ -5,7 +5,6 @@ import type { GrowingUtterance } from '../audio/utterance.ts';
 import type { ListenMetrics } from '../metrics.ts';
 import type { StreamProgress } from '../model.ts';
 import type { VadProvider } from '../plugin.ts';
-import { cutBy } from './cut.ts';
 import { meteredDecoder, meteredDetector } from './meters.ts';
 import type { Connection } from './parameters.ts';
 import { type AudioEntry, LEAD_IN_MESSAGES } from './spool.ts';
@@ -92,7 +91,12 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
   let arrivedAt = metrics.now();
   let spokenAt = arrivedAt;
   let heardSample = stored.through;
-  signal.addEventListener('abort', () => roomFreed.resolve());
+  /** Ends the wait for the detector. One listener does for all messages: one for each took a tenth of the time. */
+  let giveUp = () => {};
+  signal.addEventListener('abort', () => {
+    roomFreed.resolve();
+    giveUp();
+  });
 
   const gate = createGate({
     detector,
@@ -160,9 +164,12 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
   }
 
   /** A detector that hangs does not hold up the end of its connection. */
-  async function unlessEnded(judged: Promise<void>) {
-    const cut = cutBy(signal);
-    await Promise.race([judged, cut.happened]).finally(cut.release);
+  function unlessEnded(judged: Promise<void>) {
+    return new Promise<void>((resolve, reject) => {
+      giveUp = () => reject(signal.reason);
+      if (signal.aborted) giveUp();
+      judged.then(resolve, reject);
+    });
   }
 
   function skipTo(sample: number) {
