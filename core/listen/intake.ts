@@ -79,7 +79,7 @@ export function createIntake(options: IntakeOptions): Intake {
   }
 
   async function finish() {
-    if (!connection.customStt) return held.append({ kind: 'finish', at: clock.now() });
+    if (!connection.customStt) return held.append({ kind: 'finish', number: held.next, at: clock.now() });
     // Suggestions are stored as they come.
     send({ type: 'conversation_finished', conversation_id: await thread.finish() });
   }

@@ -16,15 +16,11 @@ interface PlaybackOptions {
 /** Plays what is held, from where its text is not stored, to the hearing. Resolves at the end of the stream. */
 export async function playHeld(options: PlaybackOptions): Promise<void> {
   const { held, stored, hearing, progress, tasks, signal } = options;
-  /** What comes from here on is not done yet. */
-  let behind = stored.received === 0;
   for await (const entry of held.read(Math.max(0, stored.received - LEAD_IN_MESSAGES))) {
     if (signal.aborted) return;
     if (entry === 'pause') await hearing.flush();
-    else if (isAudio(entry)) {
-      behind ||= entry.number >= stored.received - 1;
-      await hearing.take(entry);
-    } else if (behind) {
+    else if (isAudio(entry)) await hearing.take(entry);
+    else if (entry.number >= stored.received) {
       await hearing.flush();
       tasks.finish();
     }

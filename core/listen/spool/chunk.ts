@@ -16,6 +16,8 @@ export interface AudioEntry {
 
 export interface FinishEntry {
   kind: 'finish';
+  /** Of the message that would come after it. */
+  number: number;
   at: number;
 }
 
@@ -126,7 +128,7 @@ function entriesOf(chunk: Buffer): Entry[] {
     const gapMs = chunk.readUInt32LE(at + 1);
     const from = at + ENTRY_BYTES;
     const to = from + chunk.readUInt32LE(at + 5);
-    if (chunk[at] === KINDS.finish) entries.push({ kind: 'finish', at: time });
+    if (chunk[at] === KINDS.finish) entries.push({ kind: 'finish', number, at: time });
     else entries.push({ kind: 'audio', number: number++, gapMs, at: time, bytes: chunk.subarray(from, to) });
     at = to;
   }

@@ -127,3 +127,25 @@ test('many who connect at the same moment are not more than configured', async t
   );
   for (const client of clients) client.socket.close();
 });
+
+test('a recording that is text already still ends its conversation when it is asked to', async t => {
+  const house = await openHouse(t, countingStt());
+  const query = { ...PCM, stream: 'told', from: 0, client_device_id: 'told' };
+  const first = await connectListen(house.url, house.key, query);
+  send(first, joined(speech('budget'), silence(1)));
+  first.socket.close();
+  await allIsText(house, 1);
+  const second = await connectListen(house.url, house.key, query);
+  const { conversation_id: id } = await second.until('conversation_session');
+  say(second, { type: 'finish_conversation' });
+  t.is((await second.until('conversation_finished')).conversation_id, id);
+  second.socket.close();
+});
+
+/** Resolves when so many messages of the one stream are done with. */
+async function allIsText(house: House, messages: number): Promise<void> {
+  const database = new DatabaseSync(join(house.dataDir, 'earshot.db'), { readOnly: true });
+  const query = database.prepare('select received from streams');
+  while (query.get()?.received !== messages) await new Promise(resolve => setTimeout(resolve, 50));
+  database.close();
+}

@@ -88,7 +88,7 @@ test('what was appended and synced is read back after a kill, with its gaps and 
   const stream = (await world.start()).open(A, 0);
   await stream.append(audio(0));
   await stream.append(audio(1, { gapMs: 500, length: 0 }));
-  await stream.append({ kind: 'finish', at: 1002 });
+  await stream.append({ kind: 'finish', number: 2, at: 1002 });
   await world.sync();
 
   const again = await world.start();
@@ -100,7 +100,7 @@ test('what was appended and synced is read back after a kill, with its gaps and 
   t.deepEqual(entries, [
     { ...audio(0), at: 1000 },
     { ...audio(1, { gapMs: 500, length: 0 }), at: 1000 },
-    { kind: 'finish', at: 1000 },
+    { kind: 'finish', number: 2, at: 1000 },
   ]);
 });
 
