@@ -1,0 +1,154 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmdirSync } from 'node:fs';
+import { open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import test from 'ava';
+import { samplesToBytes } from '../../../core/audio/pcm.ts';
+import { countingStt, type House, openHouse } from '../../helpers/house.ts';
+import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
+import { join as joined, silence, speech } from '../../helpers/sound.ts';
+
+const DISK_BYTES = 16 * 1024 * 1024;
+const UTTERANCES = 6;
+const TALK = joined(...Array.from({ length: UTTERANCES }, () => [speech('budget'), silence(4)]).flat());
+const CHUNK_SAMPLES = 1600;
+const MESSAGES = Math.ceil(TALK.length / CHUNK_SAMPLES);
+
+/** A disk of its own that can be filled; null where it is not allowed to mount one. */
+function mountDisk(): string | null {
+  const dir = mkdtempSync(join(tmpdir(), 'earshot-disk-'));
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'tmpfs', dir], { stdio: 'ignore' });
+    return dir;
+  } catch {
+    rmdirSync(dir);
+    return null;
+  }
+}
+
+const disk = mountDisk() ?? '';
+test.after.always(() => {
+  if (!disk) return;
+  execFileSync('umount', ['--lazy', disk]);
+  rmdirSync(disk);
+});
+
+/** Takes all the room there is on it. */
+async function fill(): Promise<void> {
+  const file = await open(join(disk, 'ballast'), 'a');
+  try {
+    for (const size of [1024 * 1024, 4096, 1]) await appendUntilFull(file, Buffer.alloc(size));
+  } finally {
+    await file.close();
+  }
+}
+
+async function appendUntilFull(file: { appendFile(bytes: Buffer): Promise<void> }, bytes: Buffer) {
+  for (;;)
+    try {
+      await file.appendFile(bytes);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOSPC') return;
+      throw error;
+    }
+}
+
+const empty = () => rm(join(disk, 'ballast'));
+
+const connect = (house: House, stream: string, from = 0) =>
+  connectListen(house.url, house.key, {
+    ...{ codec: 'pcm16', sample_rate: 16000, conversation_timeout: 14400, ack: 'enabled' },
+    ...{ client_device_id: stream, stream, from },
+  });
+
+/** Its messages from `from` on, at 20 times the speed of life, as long as it is connected. */
+async function talk(client: ListenClient, from: number): Promise<void> {
+  for (let number = from; number < MESSAGES && client.socket.readyState === client.socket.OPEN; number++) {
+    const at = number * CHUNK_SAMPLES;
+    client.socket.send(samplesToBytes(TALK.subarray(at, at + CHUNK_SAMPLES)));
+    await new Promise(resolve => setTimeout(resolve, 5));
+  }
+}
+
+const acked = (client: ListenClient) =>
+  Math.max(0, ...client.events.map(event => (event.type === 'ack' ? event.messages : 0)));
+
+interface Stored {
+  transcript_segments: { start: number; end: number }[];
+}
+
+async function starts(house: House, id: string): Promise<number[]> {
+  const { body } = await house.get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
+  return (body as Stored).transcript_segments.map(({ start }) => start);
+}
+
+const spoolWith = (minFreeBytes: number) => ({
+  spool: { maxBytes: 2 ** 30, maxBytesPerUser: 2 ** 30, minFreeBytes },
+});
+
+const [testOnDisk, notRun] = disk
+  ? [test, '']
+  : [test.skip, 'NOT RUN, a disk cannot be mounted here (the same with a layer below: spool.test.ts): '];
+
+testOnDisk(
+  `${notRun}what was acknowledged outlives a full disk, and all goes on once there is room`,
+  async t => {
+    const house = await openHouse(t, { ...countingStt(), dataDir: disk, listen: spoolWith(1024 * 1024) });
+    const returning = await connect(house, 'returning');
+    const gone = await connect(house, 'gone');
+    const talking = [talk(returning, 0), talk(gone, 0)];
+    const spoken = (client: ListenClient) => () => client.segments().length === 2;
+    for (const client of [returning, gone]) await client.until('segments', spoken(client));
+    let isOver = false;
+    const over = Promise.all([...talking, returning.closed, gone.closed]).then(() => (isOver = true));
+    while (!isOver) await fill(); // what is settled makes room again
+    await over;
+    for (const client of [returning, gone]) {
+      t.is((await client.closed).code, 1013);
+      t.is(client.events.findLast(event => event.type === 'error')?.code, 'storage_full');
+      t.true(acked(client) > 0 && acked(client) < MESSAGES);
+    }
+    const late = await connect(house, 'late');
+    t.is((await late.closed).code, 1013);
+    t.like(late.events.at(-1), { type: 'error', code: 'storage_full' });
+
+    await empty();
+    const fresh = await connect(house, 'fresh');
+    await talk(fresh, 0);
+    await fresh.until('segments', () => fresh.segments().length === UTTERANCES);
+
+    const again = await connect(house, 'returning', acked(returning));
+    const { received = 0, conversation_id: id } = await again.until('conversation_session');
+    t.true(received >= acked(returning), `${received} of ${acked(returning)} are there`);
+    await talk(again, acked(returning));
+    again.socket.send(JSON.stringify({ type: 'finish_conversation' }));
+    await again.until('memory_created');
+    const found = await starts(house, id);
+    t.is(found.length, UTTERANCES);
+    for (const [i, { start }] of fresh.segments().entries())
+      t.true(Math.abs((found[i] ?? 0) - start) <= 0.1, `utterance ${i} at ${found[i]} s, not ${start} s`);
+
+    // Of the one that does not come back, every utterance that was acknowledged as a whole.
+    const heldSeconds = (acked(gone) * CHUNK_SAMPLES) / 16_000;
+    const whole = fresh.segments().filter(({ end }) => end + 1 < heldSeconds).length;
+    t.true(whole > 0);
+    const { conversation_id: goneId } = await gone.until('conversation_session');
+    while ((await starts(house, goneId)).length < whole)
+      await new Promise(resolve => setTimeout(resolve, 100));
+
+    const database = new DatabaseSync(join(disk, 'earshot.db'), { readOnly: true });
+    t.is(database.prepare('pragma integrity_check').get()?.integrity_check, 'ok');
+    database.close();
+  },
+);
+
+test('a new stream is refused while the disk has too little room for it, and told so', async t => {
+  const house = await openHouse(t, { ...countingStt(), listen: spoolWith(Number.MAX_SAFE_INTEGER) });
+  const client = await connect(house, 'walk');
+  t.is((await client.closed).code, 1013);
+  const refusal = client.events.at(-1);
+  t.like(refusal, { type: 'error', code: 'storage_full' });
+  t.regex(JSON.stringify(refusal), /minFreeBytes/);
+});
