@@ -32,10 +32,10 @@ const DEPTH_1: usize = 3 * BINS;
 const ROWS_1: usize = 128;
 const DEPTH_2: usize = 3 * ROWS_1;
 const ROWS_2: usize = 64;
-/** Of the two times that come in, there is none before the first. */
+/** Two times come in, and none before them. */
 const DEPTH_3: usize = 2 * ROWS_2;
 const ROWS_3: usize = 64;
-/** And here there is just one. */
+/** One time comes in. */
 const DEPTH_4: usize = ROWS_3;
 const DEPTH_LSTM: usize = 2 * UNITS;
 
@@ -56,7 +56,7 @@ const REAL: usize = SAMPLES + WINDOW * 2;
 const IMAGINARY: usize = REAL + HOP * VECTOR;
 /** A row of zeros stays before and behind the four times. */
 const SPECTRA: usize = IMAGINARY + HOP * VECTOR;
-/** A row of zeros stays before the four times. */
+/** A row of zeros stays before the four times; it begins where a vector may. */
 const RESULT_1: usize = SPECTRA + (1 + FRAMES + 1) * BINS * FLOAT + 8;
 const RESULT_2: usize = RESULT_1 + (1 + FRAMES) * ROWS_1 * FLOAT;
 const RESULT_3: usize = RESULT_2 + 2 * ROWS_2 * FLOAT;
