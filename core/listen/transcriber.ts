@@ -115,7 +115,8 @@ export function createTranscriber(options: TranscriberOptions): Transcriber {
       await getReady();
       for await (const task of tasks) {
         if (task.kind === 'finish') await finish(task.asked);
-        else if (task.kind === 'renew') await thread.ensure(hearing.position);
+        // What is heard next may begin before `position`: its first part is not judged yet, or waits.
+        else if (task.kind === 'renew') await thread.ensure(hearing.progress().through);
         else await transcribe(task.entry);
       }
       if (!signal.aborted) await progress.store(); // the end is silence, and a client that comes back need not send it
