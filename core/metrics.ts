@@ -17,7 +17,7 @@ export interface StreamCounts {
   detectorMs: number;
 }
 
-type Queue = 'messages' | 'speech';
+type Queue = 'messages' | 'speech' | 'answers';
 type Queues = Record<Queue, Set<() => number>>;
 
 interface Stopwatch {
@@ -93,7 +93,7 @@ const STREAM_SUMS: [name: string, help: string, (counts: StreamCounts) => number
 export function createMetrics(sources: Sources): Metrics {
   const registry = new Registry();
   const byCodec = new Map<string, StreamCounts>();
-  const queues: Queues = { messages: new Set(), speech: new Set() };
+  const queues: Queues = { messages: new Set(), speech: new Set(), answers: new Set() };
   collectDefaultMetrics({ register: registry });
   const makers = createMakers(registry);
   tellStreams(makers, byCodec, queues);
@@ -212,7 +212,7 @@ function tellStreams({ gauge, total }: Makers, byCodec: Map<string, StreamCounts
   gauge('streams_open', 'Live connections whose audio is listened to', ['codec'], tell => {
     for (const [codec, { open }] of byCodec) tell({ codec }, open);
   });
-  gauge('queue_bytes', 'Messages, and speech without its text, that wait in memory', ['queue'], tell => {
+  gauge('queue_bytes', 'Messages, speech without text, and unread answers: in memory', ['queue'], tell => {
     for (const [queue, asked] of Object.entries(queues)) {
       let waiting = 0;
       for (const bytes of asked) waiting += bytes();

@@ -150,6 +150,10 @@ export function createListen(options: ListenOptions): Listen {
       },
     });
     socket.on('error', error => socketLog.info({ err: error }, 'socket error'));
+    socket.on(
+      'close',
+      options.metrics.watch('answers', () => socket.bufferedAmount),
+    );
     const stopWatching = watchPulse(socket, () => clock.now() - lastInboundAt);
     const send = sender(socket);
     socket.resume();
