@@ -71,7 +71,7 @@ test('sherpa-onnx refuses a model with a missing file, and says which and how to
   const error = await t.throwsAsync(run(sherpaOnnx, { directory }), { code: 'config_error' });
   t.regex(
     error?.message ?? '',
-    /encoder-.*\.onnx is missing; .*node config\/setup\.mjs --fetch sherpa-onnx-/,
+    /encoder-.*\.onnx is missing; .*npx earshot models pull sherpa-onnx-/,
   );
   t.true(error?.message.endsWith(`--into ${directory}`));
 });
