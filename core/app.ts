@@ -71,8 +71,11 @@ interface AppOptions {
   serving?: boolean;
 }
 
-/** Live connections may take this long to store what they heard, in ms. */
-const DRAIN_MS = 8000;
+/**
+ * Live connections may take this long to store what they heard, in ms, and then as much as a recogniser takes to close:
+ * the rest is held on disk, and a stop has ten seconds for all.
+ */
+const DRAIN_MS = 4000;
 
 /**
  * The composition root: storage is open and of this version when it resolves.

@@ -23,8 +23,13 @@ export interface CoreProcess {
   process(): ChildProcess;
   /** SIGKILL: nothing is told, nothing is flushed. */
   kill(): Promise<void>;
-  start(): Promise<void>;
+  /** SIGTERM; resolves to the exit status. */
+  stop(): Promise<number>;
+  /** @param changes of the configuration it had */
+  start(changes?: Record<string, unknown>): Promise<void>;
   get(path: string): Promise<unknown>;
+  /** The value of a line of /metrics: `earshot_spool_bytes{state="disk"}`. */
+  metric(line: string): Promise<number>;
 }
 
 /** @param launcher what stands before the command: `taskset -c 0` */
@@ -36,10 +41,11 @@ export async function coreProcess(
   const dataDir = await mkdtemp(join(tmpdir(), 'earshot-core-'));
   const file = join(dataDir, 'earshot.yaml');
   const port = await freePort();
-  await writeFile(file, stringify({ ...config, port, dataDir, log: { level: 'warn', format: 'json' } }));
   let child: ChildProcess | null = null;
 
-  async function start() {
+  async function start(changes: Record<string, unknown> = {}) {
+    const log = { level: 'warn', format: 'json' };
+    await writeFile(file, stringify({ ...config, ...changes, port, dataDir, log }));
     const [command = '', ...args] = [...launcher, process.execPath, ...SERVE];
     child = spawn(command, args, {
       env: { PATH: process.env.PATH, EARSHOT_CONFIG: file },
@@ -53,6 +59,13 @@ export async function coreProcess(
     const ended = child && child.exitCode === null && child.signalCode === null ? once(child, 'exit') : null;
     child?.kill('SIGKILL');
     await ended;
+  }
+  async function stop() {
+    if (!child) throw new Error('core does not run');
+    const ended = once(child, 'exit');
+    child.kill('SIGTERM');
+    const [status] = await ended;
+    return status;
   }
   t.teardown(async () => {
     await kill();
@@ -73,10 +86,16 @@ export async function coreProcess(
     key,
     process: () => child as ChildProcess,
     kill,
+    stop,
     start,
     async get(path) {
       const response = await fetch(new URL(path, url), { headers: { Authorization: `Bearer ${key}` } });
       return response.json();
+    },
+    async metric(line) {
+      const text = await (await fetch(new URL('/metrics', url))).text();
+      const found = text.split('\n').find(each => each.startsWith(`${line} `));
+      return Number(found?.slice(line.length));
     },
   };
 }

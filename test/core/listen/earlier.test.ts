@@ -1,0 +1,87 @@
+import test from 'ava';
+import { samplesToBytes } from '../../../core/audio/pcm.ts';
+import { countingStt, type House, openHouse } from '../../helpers/house.ts';
+import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
+import { silence, speech } from '../../helpers/sound.ts';
+
+const BEGAN_AT = Date.UTC(2026, 0, 2, 3, 4, 5);
+const QUERY = {
+  codec: 'pcm16',
+  sample_rate: 16_000,
+  client_device_id: 'recorder',
+  started_at: new Date(BEGAN_AT).toISOString(),
+};
+const SAID = speech('budget');
+const SAID_S = SAID.length / 16_000;
+
+interface Stored {
+  id: string;
+  started_at: string;
+  finished_at: string;
+  structured: { title: string };
+  transcript_segments: { id: string; start: number; end: number }[];
+}
+
+const send = (client: ListenClient, samples: Int16Array) => client.socket.send(samplesToBytes(samples));
+
+async function list(house: House, query = ''): Promise<Stored[]> {
+  const { status, body } = await house.get(`/v1/dev/user/conversations?include_transcript=true${query}`);
+  if (status !== 200) throw new Error(`${status} ${JSON.stringify(body)}`);
+  return body as Stored[];
+}
+
+async function until<T>(look: () => Promise<T>, enough: (seen: T) => boolean): Promise<T> {
+  for (;;) {
+    const seen = await look();
+    if (enough(seen)) return seen;
+    await new Promise(resolve => setTimeout(resolve, 100));
+  }
+}
+
+test('a day that was recorded earlier has the conversations, and the times, that it had', async t => {
+  const house = await openHouse(t, countingStt());
+  const client = await connectListen(house.url, house.key, { ...QUERY, conversation_timeout: 120 });
+  // Behind what was said, in seconds: silence that was recorded, then a gap where nothing was.
+  const pauses = [
+    [5, 0],
+    [1, 100],
+    [1, 3600],
+    [4, 60],
+    [121, 0],
+    [1, 7200.5],
+    [2, 0],
+  ] as const;
+  const expected: number[][] = [[]];
+  let at = BEGAN_AT;
+  for (const [silent, away] of pauses) {
+    expected.at(-1)?.push(at + SAID_S * 1000);
+    send(client, SAID);
+    for (let second = 0; second < silent; second++) send(client, silence(1));
+    if (away > 0) client.socket.send(JSON.stringify({ type: 'gap', ms: away * 1000 }));
+    at += (SAID_S + silent + away) * 1000;
+    if (silent + away > 120) expected.push([]);
+  }
+  client.socket.send(JSON.stringify({ type: 'finish_conversation' }));
+  const stored = await until(
+    () => list(house),
+    ({ length }) => length === expected.length,
+  );
+  const found = stored
+    .map(({ started_at, transcript_segments: segments }) =>
+      segments.map(({ end }) => Date.parse(started_at) + end * 1000),
+    )
+    .sort(([a = 0], [b = 0]) => a - b);
+  client.socket.close();
+  t.deepEqual(
+    found.map(({ length }) => length),
+    expected.map(({ length }) => length),
+  );
+  const beyond = (found[0]?.[0] ?? 0) - (expected[0]?.[0] ?? 0); // the silence that ends what was said
+  for (const [i, said] of expected.flat().entries()) {
+    const end = (found.flat()[i] ?? 0) - beyond;
+    t.true(
+      Math.abs(end - said) <= 100,
+      `${i}: ${new Date(end).toISOString()}, said ${new Date(said).toISOString()}`,
+    );
+  }
+});
