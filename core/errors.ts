@@ -32,6 +32,8 @@ export type ErrorCode = keyof typeof ERRORS;
 /** The failure outcomes of speech recognition (the wire's `outcome`). */
 const OUTCOMES = ['empty_unexpected', 'timeout', 'upstream_error', 'config_error', 'invalid_input'] as const;
 export type FailureOutcome = (typeof OUTCOMES)[number];
+/** All of them: what came of a piece of audio. */
+export type Outcome = 'success' | 'expected_silence' | FailureOutcome;
 
 /** One entry of a 422 body: where, what, and the machine-readable kind. */
 export interface Issue {

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Outcome } from './errors.ts';
 import type { JobCount } from './model.ts';
 import type { Storage } from './plugin.ts';
 
@@ -30,7 +31,8 @@ export interface ListenMetrics extends Stopwatch {
   streams(codec: string): StreamCounts;
   /** `bytes` is asked for what waits there, until the returned function is called. */
   watch(queue: Queue, bytes: () => number): () => void;
-  utterance(outcome: 'text' | 'empty' | 'aside'): void;
+  /** What came of an utterance, or of audio without one; `aside`: it was given up, and lies in a file. */
+  utterance(outcome: Outcome | 'aside'): void;
   /** A recogniser failed in an utterance, and is opened again. */
   lost(): void;
   /** An utterance became text, the last of which was sent just now. */
@@ -100,7 +102,9 @@ export function createMetrics(sources: Sources): Metrics {
   tellHouse(makers, sources);
   const { counter, histogram } = makers;
 
-  const utterances = counter('utterances_total', 'Utterances that a recogniser is done with', ['outcome']);
+  const utterances = counter('utterances_total', 'What came of speech, and of audio without any', [
+    'outcome',
+  ]);
   const losses = counter('recogniser_losses_total', 'Recognisers that failed in an utterance');
   const segments = counter('segments_sent_total', 'Segments sent; one that grew is sent again');
   const recogniser = histogram(

@@ -17,7 +17,7 @@ import { isId } from './ids.ts';
 import { fromText, type Imported, type ImportRequest, idOf, importIn, type TextRequest } from './imports.ts';
 import { type End, endIn, type OpenRequest, openIn, reopenIn, silenceEnd } from './lifecycle.ts';
 import { addPieces, type Piece } from './segments.ts';
-import { advance, type ConnectRequest, findStream, openStream } from './streams.ts';
+import { advance, type ConnectRequest, findStream, openStreams } from './streams.ts';
 import { awaitEnd } from './waiting.ts';
 
 export type { Piece } from './segments.ts';
@@ -36,6 +36,11 @@ export interface AppendRequest {
   pieces: Piece[];
   /** They were said in this conversation, though it may be over by now: it is then processed once more. */
   late?: boolean;
+}
+
+export interface Connected {
+  conversation: Conversation;
+  streams: [Stream, ...Stream[]];
 }
 
 type Result = { status: 'completed'; structured: Structured } | { status: 'failed' };
@@ -70,20 +75,21 @@ export function createConversations({
   }
 
   /**
-   * What a live connection begins with: its open conversation, and the row of its stream. A stream that the client
-   * names again goes on in the conversation it was in, while that is open: the client has more of it.
+   * What a live connection begins with: its open conversation, and the row of its stream, one for each channel. A
+   * stream that the client names again goes on in the conversation it was in, while that is open: the client has more
+   * of it.
    */
-  async function connect(request: ConnectRequest): Promise<{ conversation: Conversation; stream: Stream }> {
+  async function connect(request: ConnectRequest): Promise<Connected> {
     const now = clock.now();
-    const { opened, stream } = await storage.transaction('connect', async tx => {
+    const { opened, streams } = await storage.transaction('connect', async tx => {
       const known = await findStream(tx, request);
       const late = request.streamId !== undefined;
       const opened = await openIn(tx, { ...request, resume: known?.conversationId, late }, now);
-      return { opened, stream: await openStream(tx, known, request, opened.conversation.id, now) };
+      return { opened, streams: await openStreams(tx, known, request, opened.conversation.id, now) };
     });
     announce(opened.end);
     jobs.poke();
-    return { conversation: opened.conversation, stream };
+    return { conversation: opened.conversation, streams };
   }
 
   /**

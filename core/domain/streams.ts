@@ -2,11 +2,13 @@
 import { AppError } from '../errors.ts';
 import type { Stream, StreamProgress } from '../model.ts';
 import type { Stores } from '../plugin.ts';
-import { newId } from './ids.ts';
+import { derivedId, newId } from './ids.ts';
 import type { OpenRequest } from './lifecycle.ts';
 
-/** Every connection is one channel so far. */
-const CHANNEL = 0;
+/** A recording of one channel, or of two that are told apart: its owner, and the other side. */
+const ONE = 0;
+const OWNER = 1;
+const OTHER_SIDE = 2;
 
 /** What a live connection says of itself. */
 export interface ConnectRequest extends OpenRequest {
@@ -14,7 +16,10 @@ export interface ConnectRequest extends OpenRequest {
   stream: string | null;
   /** The row of a recording that is worked through without its client: late, it may be. */
   streamId?: string;
+  /** Of one channel. */
   format: { codec: string; sampleRate: number; channels: 1 | 2 };
+  /** The two sides of a talk come as channels of their own. */
+  tagged: boolean;
   sttService: string | null;
   customStt: boolean;
 }
@@ -25,51 +30,65 @@ interface Progress {
   stream: { id: string; progress: StreamProgress } | null;
 }
 
-/** The recording that this client names, if it was here before. */
+/** The first channel of the recording that this client names, if it was here before. */
 export async function findStream(
   tx: Stores,
-  { userId, stream, streamId }: ConnectRequest,
+  { userId, stream, streamId, tagged }: ConnectRequest,
 ): Promise<Stream | null> {
   if (streamId !== undefined) return tx.streams.get(userId, streamId);
-  return stream === null ? null : tx.streams.byClientStream(userId, stream, CHANNEL);
+  return stream === null ? null : tx.streams.byClientStream(userId, stream, tagged ? OWNER : ONE);
 }
 
-/** The row of a connection: the known one, now in this conversation, or a new one. */
-export async function openStream(
+/** The rows of a connection, one per channel: the known ones, now in this conversation, or new ones. */
+export async function openStreams(
   tx: Stores,
   known: Stream | null,
   request: ConnectRequest,
   conversationId: string,
   now: number,
-): Promise<Stream> {
-  const { userId, stream: clientStream, source, deviceId } = request;
-  const { codec } = request.format;
-  const setup = setupOf(request);
-  if (known) {
-    await tx.streams.update(userId, known.id, { conversationId, codec, setup });
-    return { ...known, conversationId, codec, setup };
-  }
-  const stream: Stream = {
+): Promise<[Stream, ...Stream[]]> {
+  const fresh = freshStream(request, conversationId);
+  const first = await openStream(tx, known, {
+    ...fresh,
     id: newId(now),
+    channel: request.tagged ? OWNER : ONE,
+  });
+  if (!request.tagged) return [first];
+  const id = derivedId(`${first.id} ${OTHER_SIDE}`); // found again also where the client has no name for it
+  const other = await tx.streams.get(request.userId, id);
+  return [first, await openStream(tx, other, { ...fresh, id, channel: OTHER_SIDE })];
+}
+
+function freshStream(request: ConnectRequest, conversationId: string): Omit<Stream, 'id' | 'channel'> {
+  const { userId, stream: clientStream, source, deviceId } = request;
+  return {
     userId,
     clientStream,
-    channel: CHANNEL,
     conversationId,
     source,
     deviceId,
-    codec,
-    setup,
+    codec: request.format.codec,
+    setup: setupOf(request),
     anchorAt: null,
     through: 0,
     received: 0,
     receivedSample: 0,
   };
-  await tx.streams.insert(stream);
-  return stream;
 }
 
-function setupOf({ format, language, timeoutMs, sttService, customStt, recordedAt }: ConnectRequest) {
-  const { sampleRate, channels } = format;
+async function openStream(tx: Stores, known: Stream | null, fresh: Stream): Promise<Stream> {
+  if (!known) {
+    await tx.streams.insert(fresh);
+    return fresh;
+  }
+  const { conversationId, codec, setup } = fresh;
+  await tx.streams.update(known.userId, known.id, { conversationId, codec, setup });
+  return { ...known, conversationId, codec, setup };
+}
+
+function setupOf({ format, tagged, language, timeoutMs, sttService, customStt, recordedAt }: ConnectRequest) {
+  const { sampleRate } = format;
+  const channels = tagged ? 2 : format.channels;
   return { sampleRate, channels, language, timeoutMs, sttService, customStt, recordedAt: recordedAt ?? null };
 }
 

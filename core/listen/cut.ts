@@ -19,3 +19,9 @@ export function cutBy(signal: AbortSignal) {
     release: () => signal.removeEventListener('abort', pass),
   };
 }
+
+/** What `work` comes to, or a rejection as soon as `signal` is aborted: work that hangs holds nobody up. */
+export async function unlessCut<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const cut = cutBy(signal);
+  return Promise.race([work, cut.happened]).finally(cut.release);
+}

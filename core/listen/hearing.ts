@@ -7,6 +7,7 @@ import type { StreamProgress } from '../model.ts';
 import type { VadProvider } from '../plugin.ts';
 import { meteredDecoder, meteredDetector } from './meters.ts';
 import type { Connection } from './parameters.ts';
+import type { Silence } from './silence.ts';
 import { type AudioEntry, LEAD_IN_MESSAGES } from './spool.ts';
 import { createTimeline } from './timeline.ts';
 
@@ -19,13 +20,15 @@ export interface Pending {
   ended: { spokenAt: number; at: number } | null;
 }
 
-/** One connection's way from messages to speech: decode, place in time, gate. */
+/** One channel's way from messages to speech: decode, place in time, gate. */
 export interface Hearing {
   /**
    * One message of audio. Those whose text is stored already only help the decoder to find its feet. Waits while too
    * much speech is held back for a slow recogniser.
    */
   take(message: AudioEntry): Promise<void>;
+  /** A message of another channel: what it says of time holds here, too. */
+  pass(message: AudioEntry): Promise<void>;
   /** The first sample was, or would have been, at this instant (epoch ms), unless audio has told already. */
   begin(at: number): Promise<void>;
   /** Ends the utterance that is still growing. */
@@ -36,37 +39,40 @@ export interface Hearing {
   progress(): StreamProgress;
   /** Wall clock of a sample of the stream, epoch ms. */
   timeOf(sample: number): number;
-  readonly position: number;
+  /** Whether that is known: audio has come, or `begin` has told. */
+  readonly isAnchored: boolean;
   /** Samples of the messages below `number`, as far as they are heard. */
   samplesBelow(number: number): number;
   /** Where this connection began. */
   readonly startSample: number;
   readonly waiting: number;
-  /** Whether speech waits, or audio came since the last call without a whole silence in it: the conversation lives. */
-  isAlive(): boolean;
+  /** Whether audio came since the last call, or is being judged. */
+  hasListened(): boolean;
   readonly counts: { messages: number; badFrames: number };
   close(): void;
 }
 
 interface HearingOptions {
   connection: Connection;
+  channel: number;
   stored: StreamProgress & { anchorAt: number | null };
   vad: VadProvider;
   now(): number;
   metrics: ListenMetrics;
   maxQueuedBytes: number;
   signal: AbortSignal;
+  silence: Silence;
   onUtterance(entry: Pending): void;
-  /** Nothing was heard for the conversation's timeout, in the stream's own time. */
-  onSilence(): void;
   /** The wall-clock time of sample 0 has become known. */
   onAnchor(at: number): Promise<void>;
 }
 
 const SAMPLES_PER_MS = SAMPLE_RATE / 1000;
+/** A channel of which nothing comes for so long, while others go on, has paused: its speech does not wait for more. */
+const PAUSE_MS = 2000;
 
 export async function createHearing(options: HearingOptions): Promise<Hearing> {
-  const { connection, stored, signal, metrics } = options;
+  const { connection, channel, stored, signal, silence, metrics } = options;
   const timeline = createTimeline(stored);
   const startSample = timeline.position;
   const total = metrics.streams(connection.format.codec);
@@ -79,9 +85,8 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
   const leadIn = needsLeadIn(connection.format) ? LEAD_IN_MESSAGES : 0;
   const pending: Pending[] = [];
   const counts = { messages: 0, badFrames: 0 };
-  const timeoutSamples = connection.timeoutMs * SAMPLES_PER_MS;
-  /** Sample after which nothing was heard; null once the conversation ended by that, until speech begins the next. */
-  let quietFrom: number | null = stored.through;
+  /** When the last message came, as its entry says; null: none, or it has paused since. */
+  let cameAt: number | null = null;
   /** Audio came since the last look, or is being judged. */
   let audioCame = false;
   let judging = false;
@@ -101,7 +106,7 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
   const gate = createGate({
     detector,
     windowSize: options.vad.windowSize,
-    channel: 0,
+    channel,
     startSample: stored.through,
     onUtterance(utterance) {
       const entry: Pending = { utterance, committed: utterance.startSample, ended: null };
@@ -110,12 +115,13 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
         noteSpeech();
         entry.ended = { spokenAt, at: metrics.now() };
       });
-      quietFrom = gate.position;
+      silence.note(channel, timeOf(gate.position), true);
       options.onUtterance(entry);
     },
   });
 
-  async function take({ number, gapMs, at, bytes }: AudioEntry) {
+  async function take(message: AudioEntry) {
+    const { number, at, bytes } = message;
     if (number < stored.received - leadIn) return;
     const { pcm, bad } = await decoder.decode(bytes);
     if (number < stored.received) return;
@@ -123,12 +129,8 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
     counts.messages += 1;
     counts.badFrames += bad;
     audioCame = true;
-    const start = timeline.place({
-      number,
-      gap: gapMs * SAMPLES_PER_MS,
-      samples: pcm.length,
-      split: decoder.carries ?? false,
-    });
+    cameAt = at;
+    const start = place(message, pcm.length);
     await begin(connection.recordedAt ?? at - Math.round((start + pcm.length) / SAMPLES_PER_MS));
     judging = true;
     if (connection.customStt) skipTo(timeline.position);
@@ -137,24 +139,40 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
     await room();
   }
 
+  async function pass(message: AudioEntry) {
+    if (message.number < stored.received) return;
+    skipTo(place(message, 0));
+    noteSilence();
+    if (cameAt === null || message.at - cameAt < PAUSE_MS) return;
+    cameAt = null;
+    await flush();
+  }
+
+  /** Answers the position of its first sample. */
+  function place({ number, gapMs }: AudioEntry, samples: number) {
+    return timeline.place({ number, gap: gapMs * SAMPLES_PER_MS, samples, split: decoder.carries ?? false });
+  }
+
   async function begin(at: number) {
     if (anchorAt !== null) return;
     anchorAt = at;
     await options.onAnchor(at);
   }
 
+  const timeOf = (sample: number) => (anchorAt ?? options.now()) + sample / SAMPLES_PER_MS;
+
   /** What lies below the gate's position was heard by an earlier connection already. */
   async function listen(start: number, pcm: Int16Array) {
+    noteSilence();
     skipTo(start);
-    noticeSilence();
+    noteSilence();
     const known = gate.position - start;
     if (known >= pcm.length) return;
     const beganAt = metrics.now();
     await unlessEnded(gate.push(pcm.subarray(known)));
     total.gateMs += metrics.now() - beganAt;
     noteSpeech();
-    if (gate.speaking) quietFrom = gate.position;
-    noticeSilence();
+    noteSilence();
   }
 
   function noteSpeech() {
@@ -172,14 +190,17 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
     });
   }
 
+  function noteSilence() {
+    if (anchorAt !== null) silence.note(channel, timeOf(gate.position), gate.speaking);
+  }
+
   function skipTo(sample: number) {
     if (sample > gate.position) gate.gap(sample - gate.position);
   }
 
-  function noticeSilence() {
-    if (quietFrom === null || gate.speaking || gate.position - quietFrom < timeoutSamples) return;
-    quietFrom = null;
-    options.onSilence();
+  async function flush() {
+    await gate.flush();
+    noteSilence();
   }
 
   /** The first utterance may still be growing: only those behind it wait. */
@@ -191,35 +212,34 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
   }
   const heldBytes = () => pending.reduce((sum, entry) => sum + entry.utterance.bytes, 0);
   const unwatch = metrics.watch('speech', heldBytes);
-  total.open += 1;
 
   return {
     take,
+    pass,
     begin,
-    flush: () => gate.flush(),
+    flush,
     settle(entry) {
       pending.splice(pending.indexOf(entry), 1);
       roomFreed.resolve();
     },
     progress: () => timeline.progress(pending[0]?.committed ?? gate.silentThrough),
-    timeOf: sample => (anchorAt ?? options.now()) + sample / SAMPLES_PER_MS,
-    get position() {
-      return gate.position;
+    timeOf,
+    get isAnchored() {
+      return anchorAt !== null;
     },
     samplesBelow: timeline.samplesBelow,
     startSample,
     get waiting() {
       return pending.length;
     },
-    isAlive() {
-      const alive = pending.length > 0 || ((audioCame || judging) && quietFrom !== null);
+    hasListened() {
+      const listened = audioCame || judging;
       audioCame = false;
-      return alive;
+      return listened;
     },
     counts,
     close() {
       unwatch();
-      total.open -= 1;
       gate.close();
       decoder.close();
     },

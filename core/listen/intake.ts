@@ -1,9 +1,8 @@
 import type { Clock } from '../model.ts';
-import type { Hearing } from './hearing.ts';
+import type { Channels } from './channels.ts';
 import type { Inbox } from './inbox.ts';
 import { type Input, inputOf } from './input.ts';
 import type { Connection } from './parameters.ts';
-import type { Progress } from './progress.ts';
 import type { HeldStream } from './spool.ts';
 import type { Suggestions } from './suggestions.ts';
 import type { Send, Thread } from './thread.ts';
@@ -26,16 +25,15 @@ const MAX_GAP_MS = 2 ** 32 - 1;
 interface IntakeOptions {
   connection: Connection;
   held: HeldStream;
-  hearing: Hearing;
+  channels: Channels;
   suggestions: Suggestions;
   thread: Thread;
-  progress: Progress;
   send: Send;
   clock: Clock;
 }
 
 export function createIntake(options: IntakeOptions): Intake {
-  const { connection, held, hearing, suggestions, thread, progress, send, clock } = options;
+  const { connection, held, channels, suggestions, thread, send, clock } = options;
   const counts = { ignored: 0, repeated: 0 };
   let next = connection.from ?? held.next;
   /** Belongs to the next message, and is forgotten with it where that is held already. */
@@ -74,8 +72,8 @@ export function createIntake(options: IntakeOptions): Intake {
       return;
     }
     if (!connection.customStt) return held.append(entry);
-    await hearing.take(entry); // it is never transcribed: nothing to hold it for
-    await progress.storeSilence();
+    await channels.take(entry); // it is never transcribed: nothing to hold it for
+    await channels.storeSilence();
   }
 
   async function finish() {

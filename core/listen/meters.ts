@@ -57,7 +57,7 @@ export function meterUtterance(metrics: ListenMetrics, entry: Pending) {
       isAside = true;
     },
     done() {
-      metrics.utterance(isAside ? 'aside' : last ? 'text' : 'empty');
+      metrics.utterance(isAside ? 'aside' : last ? 'success' : 'empty_unexpected');
       if (isAside || !last || !entry.ended) return;
       const { at, spokenAt } = entry.ended;
       metrics.transcribed(last.provider, {

@@ -9,7 +9,10 @@ import { CLOSE, ListenQuery } from './protocol.ts';
 /** What a client asked for when it connected, checked. */
 export interface Connection {
   userId: string;
+  /** Of one channel. */
   format: AudioFormat;
+  /** Two channels, told apart by the first byte of each message: 1 is the owner, 2 the other side. */
+  tagged: boolean;
   /** ISO 639-1, or `multi`. */
   language: string;
   source: string;
@@ -49,18 +52,15 @@ export function parseConnection(
   const parsed = ListenQuery.safeParse(queryOf(request));
   if (!parsed.success) throw new Refusal(CLOSE.policy, firstProblem(parsed.error));
   const query = parsed.data;
-  const format = audioFormat(query);
   const source = knownSource(query.source);
-  if (query.channels === 2 && TAGGED_SOURCES.has(source))
-    throw new Refusal(
-      CLOSE.policy,
-      `channels=2 with source=${source} is not supported yet; send one channel`,
-    );
+  const tagged = isTagged(query.channels, source);
+  const format = audioFormat(query, tagged);
   if (query.started_at !== undefined && query.started_at > now + CLOCK_SKEW_MS)
     throw new Refusal(CLOSE.policy, 'started_at lies in the future');
   return {
     userId,
     format,
+    tagged,
     language: query.language,
     source,
     deviceId: deviceOf(request, query) ?? credentialId,
@@ -79,9 +79,11 @@ export function connectionOf(stream: Stream): Connection | null {
   const { id, userId, setup, codec, source, deviceId, clientStream } = stream;
   if (!setup || setup.customStt) return null;
   const { sampleRate, channels, language, timeoutMs, sttService, recordedAt } = setup;
+  const tagged = isTagged(channels, source);
   return {
     userId,
-    format: checkFormat({ codec, sampleRate, channels }),
+    format: checkFormat({ codec, sampleRate, channels: tagged ? 1 : channels }),
+    tagged,
     language,
     source,
     deviceId,
@@ -96,10 +98,14 @@ export function connectionOf(stream: Stream): Connection | null {
   };
 }
 
-/** Sources whose two channels come tagged by a first byte; they need a recogniser session per channel. */
-const TAGGED_SOURCES = new Set(['phone_call', 'desktop']);
+/** Sources whose two channels are two sides of a talk; from all others they are stereo. */
+const TALKS = new Set(['phone_call', 'desktop']);
 /** Home servers and wearables disagree by some seconds. */
 const CLOCK_SKEW_MS = 60_000;
+
+function isTagged(channels: number, source: string): boolean {
+  return channels === 2 && TALKS.has(source);
+}
 
 /** An empty parameter counts as absent. */
 export function queryOf(request: IncomingMessage): Record<string, string> {
@@ -107,10 +113,10 @@ export function queryOf(request: IncomingMessage): Record<string, string> {
   return Object.fromEntries([...searchParams].filter(([, value]) => value !== ''));
 }
 
-function audioFormat(query: ListenQuery): AudioFormat {
+function audioFormat(query: ListenQuery, tagged: boolean): AudioFormat {
   try {
     const rate = query.sample_rate === undefined ? undefined : Number(query.sample_rate);
-    return checkFormat({ codec: query.codec, sampleRate: rate, channels: query.channels });
+    return checkFormat({ codec: query.codec, sampleRate: rate, channels: tagged ? 1 : query.channels });
   } catch (error) {
     throw new Refusal(CLOSE.unsupportedAudio, toAppError(error).message);
   }

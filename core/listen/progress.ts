@@ -1,13 +1,14 @@
 import type { Conversations, Piece } from '../domain/conversations.ts';
-import type { Clock, StreamProgress } from '../model.ts';
+import type { Clock, Stream, StreamProgress } from '../model.ts';
 import type { Hearing } from './hearing.ts';
 import type { Connection } from './parameters.ts';
+import type { HeldStream } from './spool.ts';
 import type { Send, Thread } from './thread.ts';
 
-/** How far a stream has come: stored with its text, and through its silence. */
+/** How far a channel has come: stored with its text, and through its silence. */
 export interface Progress {
-  /** Stores pieces of text, and with them what is done. `sample`: where their speech begins. */
-  write(pieces: Piece[], sample: number): Promise<void>;
+  /** Stores pieces of text, and with them what is done. `at`: when their speech began, epoch ms. */
+  write(pieces: Piece[], at: number): Promise<void>;
   /** Stores what is done. */
   store(): Promise<void>;
   /** Stores it where nothing but silence has come for a while, which no text will bring along. */
@@ -43,9 +44,9 @@ export function createProgress(options: ProgressOptions): Progress {
   }
 
   return {
-    async write(pieces, sample) {
+    async write(pieces, at) {
       const progress = hearing.progress();
-      await thread.write(pieces, progress, sample);
+      await thread.write(pieces, { id: streamId, progress }, at);
       stored(progress);
     },
     store,
@@ -55,12 +56,41 @@ export function createProgress(options: ProgressOptions): Progress {
   };
 }
 
-/** Tells a client that asked for it which of its messages it need not keep any longer, each number once. */
-export function acknowledge(connection: Connection, received: number, send: Send) {
-  let acknowledged = received;
-  return (messages: number, samples: number) => {
+interface SettlingOptions {
+  connection: Connection;
+  held: HeldStream;
+  streams: readonly Stream[];
+  /** Samples of the first messages. */
+  samplesBelow(messages: number): number;
+  send: Send;
+}
+
+/**
+ * Tells a client that asked for it which of its messages it need not keep any longer, each number once, and lets go of
+ * those that no channel needs any more.
+ */
+export function createSettling({ connection, held, streams, samplesBelow, send }: SettlingOptions) {
+  const reached = new Map<number, Pick<StreamProgress, 'received'>>(
+    streams.map(stream => [stream.channel, stream]),
+  );
+  let acknowledged = held.durable;
+
+  function acknowledge(messages: number) {
     if (!connection.ack || messages <= acknowledged) return;
     acknowledged = messages;
-    send({ type: 'ack', messages, samples });
+    send({ type: 'ack', messages, samples: samplesBelow(messages) });
+  }
+
+  held.onSynced(() => acknowledge(held.durable));
+  return (channel: number, progress: Pick<StreamProgress, 'received'>) => {
+    reached.set(channel, progress);
+    const settled = settledOf([...reached.values()]);
+    held.settle(settled);
+    acknowledge(settled);
   };
+}
+
+/** Messages that no channel needs any more. */
+export function settledOf(channels: readonly Pick<StreamProgress, 'received'>[]): number {
+  return Math.min(...channels.map(({ received }) => received));
 }

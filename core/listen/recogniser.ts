@@ -25,6 +25,14 @@ export interface Recogniser {
 export interface RecogniserEvents {
   onLost(error: AppError): void;
   onBack(provider: string): void;
+  /** One that was lost between utterances does not come back, and there is no other. */
+  onGone(error: AppError): void;
+}
+
+interface Opened {
+  name: string;
+  session: SttSession;
+  unwatch(): void;
 }
 
 interface RecogniserOptions extends RecogniserEvents {
@@ -48,8 +56,13 @@ const STALL_MS = 30_000;
 const REST_MS = 300_000;
 
 export function createRecogniser(options: RecogniserOptions): Recogniser {
-  const { clock, log, signal } = options;
-  let current: { name: string; session: SttSession; unwatch(): void } | null = null;
+  const { clock, log } = options;
+  const ending = cutBy(options.signal);
+  const { signal } = ending;
+  let current: Opened | null = null;
+  /** Until one that was lost between utterances is replaced. */
+  let mending: Promise<Opened> | null = null;
+  let isBusy = false;
   let provider: string | null = null;
   let opened = false;
   /** The client knows that an engine was lost, and not yet that one is back. */
@@ -57,7 +70,7 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
   /** Until when a provider is asked after the others. */
   const rests = new Map<string, number>();
 
-  async function open() {
+  async function open(): Promise<Opened> {
     let failure: AppError | undefined;
     for (const { name, stt } of inOrder()) {
       signal.throwIfAborted();
@@ -65,7 +78,7 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
       opened = false;
       try {
         const session = await answered(stt, name);
-        current = { name, session, unwatch: watch(session) };
+        current = { name, session, unwatch: watch(name, session) };
         opened = true;
         return current;
       } catch (thrown) {
@@ -102,12 +115,46 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
     }
   }
 
-  /** A loss between utterances is noticed here, and mended by the next utterance. */
-  function watch(session: SttSession) {
-    return untilReleased(session.failed, error => {
-      log.warn({ provider, err: error }, 'recogniser lost between utterances');
+  /** A loss while nobody speaks is noticed here, and mended at once; an utterance that it breaks notices it by itself. */
+  function watch(name: string, session: SttSession) {
+    return untilReleased(session.failed, thrown => {
       void drop();
+      if (isBusy || signal.aborted) return;
+      rest(name);
+      mending = mend(engineError(thrown));
+      mending
+        .catch(error => signal.aborted || options.onGone(engineError(error)))
+        .finally(() => {
+          mending = null;
+        });
     });
+  }
+
+  async function mend(lost: AppError): Promise<Opened> {
+    let error = lost;
+    tellLost(error);
+    for (const pause of RETRY_PAUSES_MS) {
+      log.warn({ provider, err: error }, 'recogniser lost between utterances');
+      await clock.sleep(pause, signal);
+      try {
+        return tellBack(await open());
+      } catch (thrown) {
+        signal.throwIfAborted();
+        error = engineError(thrown);
+      }
+    }
+    throw error;
+  }
+
+  function tellLost(error: AppError) {
+    if (!toldLost) options.onLost(error);
+    toldLost = true;
+  }
+
+  function tellBack(engine: Opened) {
+    if (toldLost) options.onBack(engine.name);
+    toldLost = false;
+    return engine;
   }
 
   /** Never rejects: nothing is left to say about what is lost already. One that does not close is left behind. */
@@ -125,10 +172,7 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
   /** One that had to rest is preferred again once it has. */
   async function ready() {
     if (current && rests.size > 0 && current.name !== inOrder()[0]?.name) await drop();
-    const engine = current ?? (await open());
-    if (toldLost) options.onBack(engine.name);
-    toldLost = false;
-    return engine;
+    return tellBack(current ?? (await (mending ?? open())));
   }
 
   async function* transcribe(utterance: EndingUtterance) {
@@ -137,6 +181,7 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
     for (;;) {
       try {
         const { name, session } = await ready();
+        isBusy = true;
         for await (const piece of finals(session, viewFrom(utterance, from), clock, signal)) {
           from = piece.endSample;
           yield { piece, provider: name };
@@ -151,9 +196,10 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
         failures += 1;
         log.warn({ provider, err: error, attempt: failures }, 'recogniser failed');
         if (pause === undefined) throw error;
-        if (!toldLost) options.onLost(error);
-        toldLost = true;
+        tellLost(error);
         await clock.sleep(pause, signal);
+      } finally {
+        isBusy = false;
       }
     }
   }
@@ -161,7 +207,11 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
   return {
     open: async () => (await open()).name,
     transcribe,
-    close: drop,
+    async close() {
+      ending.abort(new AppError('unavailable', 'The connection has ended'));
+      ending.release();
+      await drop();
+    },
     get provider() {
       return provider;
     },

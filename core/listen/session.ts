@@ -1,24 +1,25 @@
-import type { Conversations } from '../domain/conversations.ts';
+import type { Connected, Conversations } from '../domain/conversations.ts';
 import type { EventBus } from '../events.ts';
 import type { Log } from '../log.ts';
 import type { ListenMetrics } from '../metrics.ts';
-import type { Clock, StreamProgress } from '../model.ts';
+import type { Clock } from '../model.ts';
 import type { VadProvider } from '../plugin.ts';
 import type { Aside } from './aside.ts';
 import type { Claim } from './backlog.ts';
+import { type Channel, openChannel, openEars } from './channel.ts';
+import { type Channels, joinChannels } from './channels.ts';
 import { cutBy } from './cut.ts';
-import { createHearing, type Hearing } from './hearing.ts';
 import type { Inbox } from './inbox.ts';
 import { createIntake } from './intake.ts';
 import type { Connection } from './parameters.ts';
 import { playHeld } from './playback.ts';
-import { acknowledge, createProgress } from './progress.ts';
+import { createSettling, settledOf } from './progress.ts';
 import type { Recogniser, RecogniserEvents } from './recogniser.ts';
+import { createService } from './service.ts';
+import { createSilence, type Silence } from './silence.ts';
 import type { HeldStream, Spool } from './spool.ts';
 import { createSuggestions } from './suggestions.ts';
-import { createTasks } from './tasks.ts';
 import { createThread, type Send, type Thread } from './thread.ts';
-import { createTranscriber } from './transcriber.ts';
 
 export interface SessionDeps {
   conversations: Conversations;
@@ -43,10 +44,10 @@ export interface SessionDeps {
 const TOUCH_MS = 5000;
 
 /**
- * One live connection from its first message to its last stored word, in three parts that run side by side: messages
- * into the spool; what is held there to the hearing; what was heard to text, by way of the recogniser. Resolves when
- * the client has gone and all it said is stored; throws what ended it before, a `Refusal` where it is to see a close
- * code. What is not stored then stays in the spool.
+ * One live connection from its first message to its last stored word, in parts that run side by side: messages into
+ * the spool; what is held there to the hearing of its channel; what was heard in a channel to text, by way of its
+ * recogniser. Resolves when the client has gone and all it said is stored; throws what ended it before, a `Refusal`
+ * where it is to see a close code. What is not stored then stays in the spool.
  * @param halt aborts at once
  */
 export async function runSession(
@@ -59,42 +60,43 @@ export async function runSession(
   const ending = cutBy(halt);
   const { signal } = ending;
   const opened = await greet(connection, send, deps);
-  const { held, stream } = opened;
+  const { held, streams } = opened;
   const letGo = () => {
     held.close();
     opened.claim.release();
   };
-  const parts = await openParts({ connection, send, signal, ...opened }, deps).catch(error => {
+  const parts = await openParts({ connection, send, ending, ...opened }, deps).catch(error => {
     letGo();
     throw error;
   });
-  const { hearing, intake, playback, recogniser, tasks, thread, transcriber } = parts;
-  const stopTouching = keepAlive(connection, hearing, thread, deps.log);
+  const { all, channels, intake, playback, service, thread } = parts;
+  const total = deps.metrics.streams(connection.format.codec);
+  total.open += 1;
+  const stopTouching = keepAlive(connection, parts, deps.log);
   /** What has come already is still held. */
   const abandon = () => {
     inbox.end();
     held.end();
-    tasks.clear();
+    for (const { tasks } of all) tasks.clear();
   };
   signal.addEventListener('abort', abandon);
   if (signal.aborted) abandon(); // while it was being set up
-  const guard = (part: Promise<void>) =>
-    part.catch(error => {
-      ending.abort(error);
-      throw error;
-    });
-  const ends = await Promise.allSettled([intake.run(inbox), playback(), transcriber.run(tasks)].map(guard));
+  const ready = service.open(all.map(({ recogniser }) => recogniser));
+  const transcribing = all.map(({ transcriber, tasks }) => ready.then(() => transcriber.run(tasks)));
+  await Promise.all(
+    [intake.run(inbox), playback(), ...transcribing].map(part => part.catch(error => ending.abort(error))),
+  );
   stopTouching();
   thread.close();
-  hearing.close();
-  await recogniser.close();
+  total.open -= 1;
+  for (const { hearing } of all) hearing.close();
+  await Promise.all(all.map(({ recogniser }) => recogniser.close()));
   letGo();
-  deps.log.info({ ...hearing.counts, ...intake.counts, stream: stream.id }, 'stream closed');
-  const failure = ends.find(end => end.status === 'rejected');
-  if (failure && !halt.aborted) throw failure.reason;
+  deps.log.info({ ...channels.counts, ...intake.counts, stream: streams[0].id }, 'stream closed');
+  if (signal.aborted && !halt.aborted) throw signal.reason;
 }
 
-type Opened = Awaited<ReturnType<Conversations['connect']>> & { held: HeldStream; claim: Claim };
+type Opened = Connected & { held: HeldStream; claim: Claim };
 
 async function greet(
   connection: Connection,
@@ -103,77 +105,69 @@ async function greet(
 ): Promise<Opened> {
   send({ type: 'service_status', status: 'initiating', status_text: 'Service starting' });
   let opened = await conversations.connect(connection);
-  const claim = await deps.claim(opened.stream.id);
+  const claim = await deps.claim(opened.streams[0].id);
   if (claim.wasWorking) opened = await conversations.connect(connection);
-  const { conversation, stream } = opened;
-  const held = spool.open(stream, stream.received);
+  const { conversation, streams } = opened;
+  const held = spool.open(streams[0], settledOf(streams));
   send({
     type: 'conversation_session',
     conversation_id: conversation.id,
     status: conversation.status,
     ...(connection.stream === null ? {} : { received: held.durable }),
   });
-  return { conversation, stream, held, claim };
+  return { conversation, streams, held, claim };
+}
+
+interface Given extends Opened {
+  connection: Connection;
+  send: Send;
+  ending: ReturnType<typeof cutBy>;
 }
 
 /** Everything that has a part in this connection, joined by the tasks; nothing runs yet. */
-async function openParts(
-  given: Opened & { connection: Connection; send: Send; signal: AbortSignal },
-  { conversations, events, metrics, clock, log, ...deps }: SessionDeps,
-) {
-  const { connection, conversation, stream, held, send, signal } = given;
-  const tasks = createTasks();
-  const hearing = await createHearing({
-    connection,
-    stored: stream,
-    vad: deps.vad(),
-    now: () => clock.now(),
-    metrics,
-    maxQueuedBytes: deps.maxQueuedBytes,
-    signal,
-    onUtterance: tasks.utterance,
-    onSilence: tasks.silence,
-    onAnchor: at => conversations.anchor(connection.userId, stream.id, at),
-  });
-  const recogniser = deps.recogniser(connection, signal, {
-    onLost(error) {
-      metrics.lost();
-      send({ type: 'service_status', status: 'stt_initiating', reason: error.code });
-    },
-    onBack: provider => send({ type: 'service_status', status: 'ready', provider }),
-  });
-  const streamId = stream.id;
+async function openParts(given: Given, deps: SessionDeps) {
+  const { connection, conversation, streams, held, send, ending } = given;
+  const { conversations, events, metrics, clock, log } = deps;
+  const { signal } = ending;
+  const silence = createSilence({ timeoutMs: connection.timeoutMs, onOver: () => channels.silence() });
+  const service = createService({ connection, metrics, send, signal, log });
+  const ears = await openEars(given, silence, deps);
   const thread = createThread({
     conversations,
     events,
     metrics,
     connection,
-    streamId,
     first: conversation,
-    firstSample: hearing.startSample,
-    timeOf: hearing.timeOf,
+    startedAt: () => channels.startedAt(),
     send,
-    onEnded: tasks.renew,
+    onEnded: () => all[0].tasks.renew(() => thread.ensure(channels.reachedAt())),
   });
-  const ack = acknowledge(connection, held.durable, send);
-  held.onSynced(() => ack(held.durable, hearing.samplesBelow(held.durable)));
-  const onStored = ({ received, receivedSample }: StreamProgress) => {
-    held.settle(received);
-    ack(received, receivedSample);
+  const samplesBelow = (messages: number) => channels.samplesBelow(messages);
+  const onStored = createSettling({ connection, held, streams, samplesBelow, send });
+  const opened = ears.map(ear => openChannel({ ...given, ...ear, service, thread, onStored }, deps));
+  const all = opened as [Channel, ...Channel[]]; // as many as streams
+  const onBad = () => {
+    metrics.streams(connection.format.codec).badFrames += 1;
   };
-  const progress = createProgress({ connection, streamId, conversations, hearing, thread, clock, onStored });
-  const suggestions = createSuggestions({ hearing, progress, readyAt: clock.now() });
-  const shared = { connection, hearing, thread, progress, send, signal };
-  const intake = createIntake({ ...shared, held, suggestions, clock });
-  const playback = () => playHeld({ ...shared, held, stored: stream, tasks });
-  const transcriber = createTranscriber({ ...shared, streamId, recogniser, aside: deps.aside, metrics, log });
-  return { hearing, intake, playback, recogniser, tasks, thread, transcriber };
+  const channels = joinChannels({ all, thread, clock, send, signal, onBad });
+  const suggestions = createSuggestions(channels, clock.now());
+  const intake = createIntake({ connection, held, channels, suggestions, thread, send, clock });
+  const playback = () => playHeld({ held, settled: settledOf(streams), channels, signal });
+  return { all, channels, intake, playback, service, silence, thread };
 }
 
-function keepAlive({ timeoutMs }: Connection, hearing: Hearing, thread: Thread, log: Log): () => void {
+interface Living {
+  channels: Channels;
+  silence: Silence;
+  thread: Thread;
+}
+
+/** While speech waits, or audio comes without a whole silence in it, the conversation lives. */
+function keepAlive({ timeoutMs }: Connection, { channels, silence, thread }: Living, log: Log): () => void {
   const timer = setInterval(
     () => {
-      if (hearing.isAlive())
+      const audioCame = channels.haveListened();
+      if (channels.hasSpeech() || (audioCame && !silence.isOver))
         thread.touch().catch(error => log.warn({ err: error }, 'could not keep it alive'));
     },
     Math.min(timeoutMs / 4, TOUCH_MS),

@@ -1,13 +1,12 @@
+import { unlessCut } from './cut.ts';
 import type { Pending } from './hearing.ts';
 import { createQueue } from './queue.ts';
 
-/** What is to be done for a connection, one after the other, so that a conversation ends exactly between two utterances. */
+/** What is to be done for a channel, one after the other, so that a conversation ends exactly between two utterances. */
 type Task =
   | { kind: 'utterance'; entry: Pending }
-  /** The open conversation ends; its client asked for it, or there was silence. */
-  | { kind: 'finish'; asked: boolean }
-  /** One ended with something in it: the next one opens. */
-  | { kind: 'renew' };
+  /** The open conversation ends, or the next one opens. */
+  | { kind: 'finish' | 'renew'; work(): Promise<unknown> };
 
 export type Tasks = ReturnType<typeof createTasks>;
 
@@ -16,14 +15,28 @@ export function createTasks() {
   const queue = createQueue<Task>();
   return {
     utterance: (entry: Pending) => queue.push({ kind: 'utterance', entry }),
-    finish: () => queue.push({ kind: 'finish', asked: true }),
-    /** Ending twice in a row is ending once. */
-    silence() {
-      if (queue.last?.kind !== 'finish') queue.push({ kind: 'finish', asked: false });
+    finish: (work: () => Promise<unknown>) => queue.push({ kind: 'finish', work }),
+    renew: (work: () => Promise<unknown>) => queue.push({ kind: 'renew', work }),
+    /** The end of the conversation is the last that is to be done. */
+    get isFinishing() {
+      return queue.last?.kind === 'finish';
     },
-    renew: () => queue.push({ kind: 'renew' }),
     end: queue.end,
     clear: queue.clear,
     [Symbol.asyncIterator]: () => queue[Symbol.asyncIterator](),
+  };
+}
+
+/** Work that is done once, as soon as all `count` who take part have come to it; nobody goes on before. */
+export function meeting(count: number, signal: AbortSignal, work: () => Promise<void>): () => Promise<void> {
+  const { promise: done, resolve } = Promise.withResolvers<void>();
+  done.catch(() => {}); // the last one who came tells
+  let missing = count;
+  return () => {
+    missing -= 1;
+    if (missing > 0) return unlessCut(signal, done);
+    const working = work();
+    resolve(working);
+    return working;
   };
 }

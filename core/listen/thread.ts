@@ -10,10 +10,10 @@ export type Send = (message: ServerEvent | WireSegment[]) => void;
 
 /** The conversations of one connection, one after the other: each write goes to the open one, or opens the next. */
 export interface Thread {
-  /** Opens a conversation if none is; its audio begins at `sample`. */
-  ensure(sample: number): Promise<Conversation>;
-  /** Stores pieces and progress in one transaction, then tells the client. `sample`: where their speech begins. */
-  write(pieces: Piece[], progress: StreamProgress, sample: number): Promise<void>;
+  /** Opens a conversation if none is; its audio begins at this instant (epoch ms). */
+  ensure(at: number): Promise<Conversation>;
+  /** Stores pieces and progress in one transaction, then tells the client. `at`: when their speech began. */
+  write(pieces: Piece[], stream: { id: string; progress: StreamProgress }, at: number): Promise<void>;
   /** Ends the open conversation now. Resolves to its id; null where there is none, or nothing in it. */
   finish(): Promise<string | null>;
   /** Speech is being heard: the open conversation is alive. */
@@ -26,58 +26,56 @@ interface ThreadOptions {
   events: EventBus;
   metrics: Pick<ListenMetrics, 'segments'>;
   connection: Connection;
-  streamId: string;
   first: Conversation;
-  /** Where the stream stood when `first` was opened. */
-  firstSample: number;
-  /** Wall clock of a sample, epoch ms. */
-  timeOf(sample: number): number;
+  /** When the first audio of this connection was recorded, as far as it is known by now (epoch ms). */
+  startedAt(): number;
   send: Send;
   /** The open conversation ended with something in it: another one follows on the same socket. */
   onEnded(): void;
 }
 
 export function createThread(options: ThreadOptions): Thread {
-  const { conversations, events, connection, streamId, send } = options;
+  const { conversations, events, connection, send } = options;
   const { userId } = connection;
   let current: Conversation | null = options.first;
-  let beganAtSample = options.firstSample;
+  /** When the audio of the open one began; null: with the connection. */
+  let beganAt: number | null = null;
   /** Conversations whose end this client is still to be told of. */
   const awaited = new Set([options.first.id]);
 
   let opening: Promise<Conversation> | null = null;
 
-  async function ensure(sample: number) {
+  async function ensure(at: number) {
     if (current) return current;
-    opening ??= openNext(sample).finally(() => {
+    opening ??= openNext(at).finally(() => {
       opening = null;
     });
     return opening;
   }
 
-  async function openNext(sample: number) {
-    beganAtSample = sample;
+  async function openNext(at: number) {
+    beganAt = at;
     current = await conversations.open({
       userId,
       source: connection.source,
       deviceId: connection.deviceId,
       language: connection.language,
       timeoutMs: connection.timeoutMs,
-      recordedAt: options.timeOf(sample),
+      recordedAt: at,
     });
     awaited.add(current.id);
     send({ type: 'conversation_session', conversation_id: current.id, status: current.status });
     return current;
   }
 
-  async function write(pieces: Piece[], progress: StreamProgress, sample: number) {
-    const { id } = await ensure(sample);
+  async function write(pieces: Piece[], stream: { id: string; progress: StreamProgress }, at: number) {
+    const { id } = await ensure(at);
     try {
       const segments = await conversations.append({
         userId,
         conversationId: id,
-        stream: { id: streamId, progress },
-        startedAt: options.timeOf(beganAtSample),
+        stream,
+        startedAt: Math.min(at, beganAt ?? options.startedAt()),
         pieces,
         late: connection.streamId !== undefined,
       });
@@ -88,7 +86,7 @@ export function createThread(options: ThreadOptions): Thread {
       if (!(error instanceof AppError && error.code === 'conflict')) throw error;
       // It ended while this piece was on its way: the piece opens the next one.
       if (current?.id === id) current = null;
-      await write(pieces, progress, sample);
+      await write(pieces, stream, at);
     }
   }
 

@@ -24,6 +24,7 @@ async function start(t: ExecutionContext) {
       stream: 'walk',
       format: { codec: 'opus', sampleRate: 16000, channels: 1 as const },
       sttService: null,
+      tagged: false,
       customStt: false,
     },
   };
@@ -109,16 +110,20 @@ test('A reconnect after the timeout ends the old conversation and begins another
 test('A stream that is named again goes on where it stood, in the conversation it was in while that is open', async t => {
   const { conversations, clock, connection, user } = await start(t);
   const first = await conversations.connect(connection);
-  t.like(first.stream, { clientStream: 'walk', codec: 'opus', through: 0, received: 0, anchorAt: null });
-  await conversations.anchor(user.id, first.stream.id, 1234);
-  await conversations.advance(user.id, first.stream.id, { through: 900, received: 3, receivedSample: 800 });
+  t.like(first.streams[0], { clientStream: 'walk', codec: 'opus', through: 0, received: 0, anchorAt: null });
+  await conversations.anchor(user.id, first.streams[0].id, 1234);
+  await conversations.advance(user.id, first.streams[0].id, {
+    through: 900,
+    received: 3,
+    receivedSample: 800,
+  });
 
   clock.advance(TIMEOUT_MS * 2); // nobody ran to end it
   const again = await conversations.connect(connection);
   t.is(again.conversation.id, first.conversation.id);
   t.is(again.conversation.lastActivityAt, clock.now());
-  t.like(again.stream, {
-    id: first.stream.id,
+  t.like(again.streams[0], {
+    id: first.streams[0].id,
     through: 900,
     received: 3,
     receivedSample: 800,
@@ -127,16 +132,16 @@ test('A stream that is named again goes on where it stood, in the conversation i
 
   await conversations.finish(user.id, first.conversation.id);
   const later = await conversations.connect(connection);
-  t.is(later.stream.id, first.stream.id);
+  t.is(later.streams[0].id, first.streams[0].id);
   t.not(later.conversation.id, first.conversation.id);
-  t.is(later.stream.conversationId, later.conversation.id);
+  t.is(later.streams[0].conversationId, later.conversation.id);
 });
 
 test('Connections without a stream name never share a stream', async t => {
   const { conversations, connection } = await start(t);
   const one = await conversations.connect({ ...connection, stream: null });
   const two = await conversations.connect({ ...connection, stream: null });
-  t.not(one.stream.id, two.stream.id);
+  t.not(one.streams[0].id, two.streams[0].id);
   t.is(one.conversation.id, two.conversation.id);
 });
 
@@ -151,7 +156,10 @@ test('Audio recorded longer ago than the timeout does not join what is open now'
 
 test('Pieces become segments with seconds from the first audio sample, told after they are stored', async t => {
   const { conversations, clock, connection, told, user, storage, events } = await start(t);
-  const { conversation, stream } = await conversations.connect(connection);
+  const {
+    conversation,
+    streams: [stream],
+  } = await conversations.connect(connection);
   const zero = clock.now();
   clock.advance(5000);
   const storedWhenTold: Promise<number>[] = [];
@@ -236,7 +244,10 @@ test('A piece from before the first sample begins at zero, and one without text 
 
 test('Progress without pieces is no activity, works after the end, and never goes back', async t => {
   const { conversations, clock, connection, user, storage, told } = await start(t);
-  const { conversation, stream } = await conversations.connect(connection);
+  const {
+    conversation,
+    streams: [stream],
+  } = await conversations.connect(connection);
   clock.advance(1000);
   await conversations.finish(user.id, conversation.id);
   const append = (through: number) =>
@@ -256,7 +267,10 @@ test('Progress without pieces is no activity, works after the end, and never goe
 
 test('What another connection of the stream has stored already is not stored twice', async t => {
   const { conversations, clock, connection, user } = await start(t);
-  const { conversation, stream } = await conversations.connect(connection);
+  const {
+    conversation,
+    streams: [stream],
+  } = await conversations.connect(connection);
   const zero = clock.now();
   const append = (text: string, through: number) =>
     conversations.append({
@@ -276,7 +290,10 @@ test('What another connection of the stream has stored already is not stored twi
 
 test('Nothing of a rejected append is stored', async t => {
   const { conversations, clock, connection, user, storage, told } = await start(t);
-  const { conversation, stream } = await conversations.connect(connection);
+  const {
+    conversation,
+    streams: [stream],
+  } = await conversations.connect(connection);
   const zero = clock.now();
   const request = {
     userId: user.id,

@@ -140,7 +140,7 @@ test('an utterance at which every recogniser fails is put aside as a file, and i
   t.true(lines.join('').includes(path));
   const metrics = await (await fetch(`${house.url}/metrics`)).text();
   t.regex(metrics, /earshot_utterances_total\{outcome="aside"\} 1\n/);
-  t.regex(metrics, /earshot_utterances_total\{outcome="text"\} 2\n/);
+  t.regex(metrics, /earshot_utterances_total\{outcome="success"\} 2\n/);
   const starts = (await stored(house, first)).map(({ start }) => start);
   const behind = (SAID.length + loud.length + 4 * 16_000) / 16_000;
   t.true(Math.abs((starts[1] ?? 0) - (starts[0] ?? 0) - behind) < 0.1, 'what follows lies where it was said');

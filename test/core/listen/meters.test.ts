@@ -2,6 +2,7 @@ import test from 'ava';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
 import { createHearing, type Pending } from '../../../core/listen/hearing.ts';
 import { meterUtterance } from '../../../core/listen/meters.ts';
+import { createSilence } from '../../../core/listen/silence.ts';
 import { createMetrics, type ListenMetrics } from '../../../core/metrics.ts';
 import type { VadProvider } from '../../../core/plugin.ts';
 import { atPeak, rms, type Sound, silence, whiteNoise } from '../../helpers/sound.ts';
@@ -37,7 +38,9 @@ async function openEars() {
       ...{ userId: 'u', language: 'en', source: 'omi', deviceId: null, timeoutMs: 600_000, stream: null },
       ...{ from: null, recordedAt: null, ack: false, customStt: false, sttService: null },
       format: { codec: 'pcm16', sampleRate: 16_000, channels: 1 },
+      tagged: false,
     },
+    channel: 0,
     stored: { through: 0, received: 0, receivedSample: 0, anchorAt: 0 },
     vad,
     now: () => clock.ms,
@@ -45,7 +48,7 @@ async function openEars() {
     maxQueuedBytes: 1e9,
     signal: new AbortController().signal,
     onUtterance: entry => utterances.push(entry),
-    onSilence: () => {},
+    silence: createSilence({ timeoutMs: 600_000, onOver: () => {} }),
     onAnchor: async () => {},
   });
   return {

@@ -34,6 +34,7 @@ function recogniserOf(engine: Partial<SttProvider> & Partial<SttSession>) {
     log: pino({ level: 'silent' }),
     onLost: () => {},
     onBack: () => {},
+    onGone: () => {},
   });
   return { recogniser, halt, clock };
 }

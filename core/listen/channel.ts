@@ -1,0 +1,122 @@
+import type { Stream, StreamProgress } from '../model.ts';
+import type { cutBy } from './cut.ts';
+import { createHearing, type Hearing } from './hearing.ts';
+import type { Connection } from './parameters.ts';
+import { createProgress, type Progress } from './progress.ts';
+import type { Recogniser } from './recogniser.ts';
+import type { Service } from './service.ts';
+import type { SessionDeps } from './session.ts';
+import type { Silence } from './silence.ts';
+import { createTasks, type Tasks } from './tasks.ts';
+import type { Thread } from './thread.ts';
+import { createTranscriber, type Transcriber } from './transcriber.ts';
+
+/** One channel of a connection: from its messages to its stored words. */
+export interface Channel {
+  /** As its row and its messages have it; 0: the only one. */
+  number: number;
+  hearing: Hearing;
+  tasks: Tasks;
+  recogniser: Recogniser;
+  progress: Progress;
+  transcriber: Transcriber;
+}
+
+/** Whose voice comes in a channel that has one speaker. */
+export interface Voice {
+  speaker: string;
+  isUser: boolean;
+}
+
+/** By number of the channel. */
+const VOICES: Readonly<Record<number, Voice>> = {
+  1: { speaker: 'SPEAKER_00', isUser: true },
+  2: { speaker: 'SPEAKER_01', isUser: false },
+};
+
+/** A channel's way in. */
+interface Ears {
+  stream: Stream;
+  tasks: Tasks;
+  hearing: Hearing;
+}
+
+/** What is needed before anything can be stored: one of each channel, or none. */
+export async function openEars(
+  { connection, streams, ending }: Shared,
+  silence: Silence,
+  { conversations, metrics, clock, maxQueuedBytes, vad }: SessionDeps,
+): Promise<Ears[]> {
+  const ears: Ears[] = [];
+  try {
+    for (const stream of streams) {
+      const tasks = createTasks();
+      const hearing = await createHearing({
+        connection,
+        channel: stream.channel,
+        stored: stream,
+        vad: vad(),
+        now: () => clock.now(),
+        metrics,
+        maxQueuedBytes: maxQueuedBytes / streams.length,
+        signal: ending.signal,
+        silence,
+        onUtterance: tasks.utterance,
+        onAnchor: at => conversations.anchor(connection.userId, stream.id, at),
+      });
+      ears.push({ stream, tasks, hearing });
+    }
+    return ears;
+  } catch (error) {
+    for (const { hearing } of ears) hearing.close();
+    throw error;
+  }
+}
+
+interface Shared {
+  connection: Connection;
+  streams: readonly Stream[];
+  ending: ReturnType<typeof cutBy>;
+}
+
+interface ChannelOptions extends Omit<Shared, 'streams'>, Ears {
+  service: Service;
+  thread: Thread;
+  onStored(channel: number, progress: StreamProgress): void;
+}
+
+export function openChannel(
+  options: ChannelOptions,
+  { conversations, metrics, clock, ...deps }: SessionDeps,
+): Channel {
+  const { connection, ending, stream, tasks, hearing, service, thread } = options;
+  const { id: streamId, channel: number } = stream;
+  const { signal } = ending;
+  const recogniser = deps.recogniser(connection, signal, {
+    onLost: error => service.lost(number, error.code),
+    onBack: provider => service.back(number, provider),
+    onGone: error => ending.abort(service.failed(error, recogniser.provider)),
+  });
+  const progress = createProgress({
+    connection,
+    streamId,
+    conversations,
+    hearing,
+    thread,
+    clock,
+    onStored: progress => options.onStored(number, progress),
+  });
+  const shared = {
+    streamId,
+    hearing,
+    recogniser,
+    aside: deps.aside,
+    service,
+    thread,
+    progress,
+    metrics,
+    signal,
+  };
+  const transcriber = createTranscriber({ voice: VOICES[number], ...shared });
+  return { number, tasks, hearing, recogniser, progress, transcriber };
+}

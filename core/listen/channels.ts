@@ -1,0 +1,118 @@
+import type { Piece } from '../domain/conversations.ts';
+import type { Clock } from '../model.ts';
+import type { Channel } from './channel.ts';
+import type { AudioEntry } from './spool.ts';
+import { meeting } from './tasks.ts';
+import type { Send, Thread } from './thread.ts';
+
+/** The channels of one connection, as the one recording that they are. */
+export interface Channels {
+  /** One message, to the channel that it is of. */
+  take(message: AudioEntry): Promise<void>;
+  /** Ends the utterances that are still growing. */
+  flush(): Promise<void>;
+  /** The first audio was, or would have been, at this instant (epoch ms), unless audio has told already. */
+  begin(at: number): Promise<void>;
+  /** When the first audio of this connection was recorded, as far as it is known by now (epoch ms). */
+  startedAt(): number;
+  /** When what comes next may begin (epoch ms). */
+  reachedAt(): number;
+  /** Samples of the messages below `number`, as far as they are heard. */
+  samplesBelow(number: number): number;
+  /** Stores text that came ready-made. `at`: when its speech began, epoch ms. */
+  write(pieces: Piece[], at: number): Promise<void>;
+  storeSilence(): Promise<void>;
+  /** The conversation ends behind every utterance so far, of all channels; its client asked for it. */
+  finish(): void;
+  /** The same, as there is nothing but silence. */
+  silence(): void;
+  /** Nothing more will be heard. */
+  end(): void;
+  /** Whether speech waits. */
+  hasSpeech(): boolean;
+  /** Whether audio came since the last call. */
+  haveListened(): boolean;
+  readonly counts: { messages: number; badFrames: number };
+}
+
+interface ChannelsOptions {
+  all: readonly [Channel, ...Channel[]];
+  thread: Thread;
+  clock: Clock;
+  send: Send;
+  signal: AbortSignal;
+  /** A message had no channel. */
+  onBad(): void;
+}
+
+export function joinChannels({ all, thread, clock, send, signal, onBad }: ChannelsOptions): Channels {
+  const [first] = all;
+  let untagged = 0;
+
+  /** Messages of two channels begin with its number. */
+  async function take(message: AudioEntry) {
+    if (all.length === 1) return first.hearing.take(message);
+    const number = message.bytes[0];
+    if (!all.some(channel => channel.number === number)) {
+      untagged += 1;
+      onBad();
+    }
+    for (const channel of all) {
+      if (channel.number !== number) await channel.hearing.pass(message);
+      else await channel.hearing.take({ ...message, bytes: message.bytes.subarray(1) });
+    }
+  }
+
+  /** The instant of each channel that knows what time it is. */
+  function times(sampleOf: (channel: Channel) => number) {
+    const known = all.filter(({ hearing }) => hearing.isAnchored);
+    return known.length === 0 ? [clock.now()] : known.map(it => it.hearing.timeOf(sampleOf(it)));
+  }
+
+  async function store() {
+    for (const { progress } of all) await progress.store();
+  }
+
+  function finish(asked: boolean) {
+    const work = meeting(all.length, signal, async () => {
+      const conversation_id = await thread.finish();
+      if (asked) send({ type: 'conversation_finished', conversation_id });
+      await store(); // played again for one channel, it must not end what the other has begun since
+    });
+    for (const { tasks } of all) tasks.finish(work);
+  }
+
+  return {
+    take,
+    async flush() {
+      for (const { hearing } of all) await hearing.flush();
+    },
+    async begin(at) {
+      if (!all.some(({ hearing }) => hearing.isAnchored)) await first.hearing.begin(at);
+    },
+    startedAt: () => Math.min(...times(({ hearing }) => hearing.startSample)),
+    reachedAt: () => Math.max(...times(({ hearing }) => hearing.progress().through)),
+    samplesBelow: number => Math.max(...all.map(({ hearing }) => hearing.samplesBelow(number))),
+    write: first.progress.write,
+    async storeSilence() {
+      for (const { progress } of all) await progress.storeSilence();
+    },
+    finish: () => finish(true),
+    silence() {
+      if (!all.every(({ tasks }) => tasks.isFinishing)) finish(false);
+    },
+    end() {
+      for (const { tasks } of all) tasks.end();
+    },
+    hasSpeech: () => all.some(({ hearing }) => hearing.waiting > 0),
+    haveListened: () => all.filter(({ hearing }) => hearing.hasListened()).length > 0,
+    get counts() {
+      const sum = { messages: untagged, badFrames: untagged };
+      for (const { hearing } of all) {
+        sum.messages += hearing.counts.messages;
+        sum.badFrames += hearing.counts.badFrames;
+      }
+      return sum;
+    },
+  };
+}
