@@ -80,7 +80,7 @@ const SYNC_MS = 200;
 const MiB = 1024 * 1024;
 const FILE_BYTES = 64 * MiB;
 const FILE_MS = 60_000;
-/** What is not written yet may be this much; past it, whoever appends waits. */
+/** What is not written yet may be this much; past it, whoever has more than its share of that waits. */
 const MAX_PENDING_BYTES = 16 * MiB;
 
 interface SpoolOptions {
@@ -155,7 +155,12 @@ export async function openSpool({ disk, clock, log, limits, metrics }: SpoolOpti
     dirty.add(held);
     held.push(entry);
     flushing ??= flush();
-    while (counts.pendingBytes > MAX_PENDING_BYTES) await roomFreed.promise;
+    while (counts.pendingBytes > MAX_PENDING_BYTES && hasMoreThanItsShare(held)) await roomFreed.promise;
+  }
+
+  /** On a slow disk a client that sends little goes on beside one that sends all it has. */
+  function hasMoreThanItsShare(held: Held) {
+    return bytesIn(held.unwritten()) > MAX_PENDING_BYTES / streams.size;
   }
 
   /** Runs while there is something to write: one sync serves all streams. */

@@ -8,6 +8,7 @@ import { type Disk, openDisk } from '../../../core/listen/spool/disk.ts';
 import { type Entry, openSpool, type Spool, type SpoolLimits } from '../../../core/listen/spool.ts';
 import { manualClock } from '../../helpers/manual-clock.ts';
 
+const MiB = 1024 * 1024;
 const UNMEASURED = { synced() {} };
 const LIMITS = { maxBytes: 1024 * 1024, maxBytesPerUser: 512 * 1024, minFreeBytes: 1024 };
 const USER = '018f0000-0000-7000-8000-00000000000a';
@@ -286,6 +287,38 @@ test('where the disk refuses, nothing counts as durable, and what is sent again 
   const again = (await world.start()).open(A, 0);
   again.end();
   t.deepEqual(await numbers(again.read(0)), range(0, 12));
+});
+
+test('on a slow disk who sends much waits, and who sends little does not wait for it', async t => {
+  const gate = Promise.withResolvers<void>();
+  const world = await makeWorld(t, disk => ({
+    ...disk,
+    async create(name) {
+      const file = await disk.create(name);
+      return { ...file, sync: () => gate.promise.then(file.sync) };
+    },
+  }));
+  const spool = await world.start({ maxBytes: 64 * MiB, maxBytesPerUser: 64 * MiB });
+  const [much, little] = [spool.open(A, 0), spool.open(C, 0)];
+  let taken = 0;
+  const flood = (async () => {
+    for (; taken < 60; taken++) await much.append(audio(taken, { length: MiB }));
+  })();
+  await world.clock.asleep(0);
+  world.clock.advance(0);
+  await turn();
+  t.true(taken < 20, `${taken} MiB were taken in`);
+  await send(little, 0, 50);
+  const reader = little.read(0);
+  for (const number of range(0, 50)) t.like((await reader.next()).value, { number });
+  t.is(little.durable, 0, 'it is no lie');
+
+  gate.resolve();
+  while (taken < 60) await world.sync().then(() => turn());
+  await flood;
+  await world.sync();
+  t.is(much.durable, 60);
+  t.is(little.durable, 50);
 });
 
 test('after a power loss at any of 100 moments every message that was durable is there', async t => {
