@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import test from 'ava';
 import { samplesToBytes } from '../../core/audio/pcm.ts';
 import { type CoreProcess, coreProcess } from '../helpers/core-process.ts';
@@ -74,4 +75,22 @@ async function finished(core: CoreProcess): Promise<Stored[]> {
     if (list.length > 0) return list;
     await new Promise(resolve => setTimeout(resolve, 100));
   }
+}
+
+test('audio that no recogniser takes costs disk, and no memory', async t => {
+  const core = await coreProcess(t, countingStt({ behaviour: 'hangs' }));
+  const client = await connectListen(core.url, core.key, QUERY);
+  await client.until('service_status', ({ status }) => status === 'ready');
+  const before = await rssMiB(core);
+  let sent = 0;
+  for (let i = 0; i < 7; i++) sent = await send(client, sent);
+  const onDisk = (await core.metric('earshot_spool_bytes{state="disk"}')) / MiB;
+  t.true(onDisk > 250, `${onDisk} MiB on disk`);
+  // What was garbage at once may go late; what is held would not go at all.
+  while ((await rssMiB(core)) - before > onDisk / 2) await new Promise(resolve => setTimeout(resolve, 100));
+});
+
+async function rssMiB(core: CoreProcess): Promise<number> {
+  const status = await readFile(`/proc/${core.process().pid}/status`, 'utf8');
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
 }

@@ -1,8 +1,9 @@
 import test from 'ava';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
+import { coreProcess } from '../../helpers/core-process.ts';
 import { countingStt, type House, openHouse } from '../../helpers/house.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
-import { silence, speech } from '../../helpers/sound.ts';
+import { join as joined, silence, speech } from '../../helpers/sound.ts';
 
 const BEGAN_AT = Date.UTC(2026, 0, 2, 3, 4, 5);
 const QUERY = {
@@ -11,6 +12,10 @@ const QUERY = {
   client_device_id: 'recorder',
   started_at: new Date(BEGAN_AT).toISOString(),
 };
+const LIST = '/v1/dev/user/conversations?include_transcript=true';
+/** Of the long one, and the people who speak in each. */
+const UTTERANCES = 1000;
+const SPEAKERS = 5;
 const SAID = speech('budget');
 const SAID_S = SAID.length / 16_000;
 
@@ -24,8 +29,8 @@ interface Stored {
 
 const send = (client: ListenClient, samples: Int16Array) => client.socket.send(samplesToBytes(samples));
 
-async function list(house: House, query = ''): Promise<Stored[]> {
-  const { status, body } = await house.get(`/v1/dev/user/conversations?include_transcript=true${query}`);
+async function list(house: House): Promise<Stored[]> {
+  const { status, body } = await house.get(LIST);
   if (status !== 200) throw new Error(`${status} ${JSON.stringify(body)}`);
   return body as Stored[];
 }
@@ -83,5 +88,34 @@ test('a day that was recorded earlier has the conversations, and the times, that
       Math.abs(end - said) <= 100,
       `${i}: ${new Date(end).toISOString()}, said ${new Date(said).toISOString()}`,
     );
+  }
+});
+
+test('four hours that become 5000 segments are one conversation, read whole and in order', async t => {
+  const core = await coreProcess(t, countingStt({ speakers: SPEAKERS }));
+  const client = await connectListen(core.url, core.key, { ...QUERY, conversation_timeout: 600 });
+  await client.until('service_status', event => event.status === 'ready');
+  const word = joined(SAID.subarray(0, 20_000), silence(0.5));
+  const everyMs = (4 * 3600 * 1000) / UTTERANCES;
+  for (let n = 0; n < UTTERANCES; n++) {
+    send(client, word);
+    client.socket.send(JSON.stringify({ type: 'gap', ms: everyMs - word.length / 16 }));
+  }
+  client.socket.send(JSON.stringify({ type: 'finish_conversation' }));
+  await client.until('memory_created');
+  client.socket.close();
+
+  const [whole, ...others] = (await core.get(LIST)) as Stored[];
+  t.deepEqual(others, []);
+  t.not(whole?.structured.title, '');
+  const segments = whole?.transcript_segments ?? [];
+  t.is(segments.length, UTTERANCES * SPEAKERS);
+  t.is(new Set(segments.map(({ id }) => id)).size, segments.length);
+  const first = segments[SPEAKERS - 1]?.end ?? 0;
+  for (const [i, { start, end }] of segments.entries()) {
+    t.true(start >= (segments[i - 1]?.end ?? 0), `segment ${i} begins at ${start} s`);
+    const utterance = Math.floor(i / SPEAKERS);
+    if (i % SPEAKERS === SPEAKERS - 1)
+      t.true(Math.abs(end - first - (utterance * everyMs) / 1000) <= 0.1, `segment ${i} ends at ${end} s`);
   }
 });
