@@ -10,7 +10,7 @@ Carries what wearables hear over Bluetooth to an Earshot server, until Ctrl-C.
   --core <url>       where the server is, as ws://192.168.1.5:8420
   --key-file <file>  holds the API key that the server has made:
                      npx earshot key owner --scopes listen --name kitchen
-  --data-dir <dir>   where sound waits until the server has stored its text
+  --data-dir <dir>   where sound waits until the server has it on its disk
                      (default: ./data)
   --config <file>    configuration file (default: earshot.yaml, where there is one)
   --simulate [file]  no Bluetooth: a simulated pendant plays this WAV file, or a
