@@ -4,6 +4,8 @@ export interface Benchmark {
   /** `streams:40`: asked for by it, or by what stands before the colon. */
   name: string;
   title: string;
+  /** Only when it is asked for. */
+  long?: true;
   run(bench: Bench): Promise<Table[]>;
 }
 
@@ -11,6 +13,8 @@ export interface Benchmark {
 export interface Bench {
   /** The short form: does it work at all? Its figures mean little. */
   quick: boolean;
+  /** How long one takes that can take any time. */
+  minutes?: number | undefined;
   /** Undone when it is over, newest first. */
   teardown(undo: () => void | Promise<void>): void;
   /** A line on how far it is. */

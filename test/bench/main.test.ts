@@ -7,6 +7,7 @@ import test from 'ava';
 import { temporaryDirectory } from '../helpers/domain.ts';
 import { type Cell, interleave, percentile, spread, type Table } from './benchmark.ts';
 import { renderTable } from './report.ts';
+import { trendOf } from './trend.ts';
 
 const MAIN = join(import.meta.dirname, 'main.ts');
 
@@ -27,11 +28,18 @@ function figures(cells: Cell[]): number[] {
   );
 }
 
-for (const name of ['start', 'bridge', 'lists:sqlite']) {
+const QUICK = {
+  start: [],
+  bridge: [],
+  'lists:sqlite': [],
+  neighbours: [],
+  soak: ['--minutes', '0.2'],
+};
+for (const [name, more] of Object.entries(QUICK)) {
   test(`the quick form of ${name} measures something of every row, for people and for programs`, async t => {
     t.timeout(120_000);
     const file = join(await temporaryDirectory(t), 'figures.json');
-    const { out, error, status } = await bench(name, '--quick', '--json', file);
+    const { out, error, status } = await bench(name, '--quick', ...more, '--json', file);
     t.is(status, 0, error);
     const { machine, results } = JSON.parse(await readFile(file, 'utf8'));
     t.is(machine.node, process.version);
@@ -59,7 +67,22 @@ test('a benchmark that does not exist is named, with the way out', async t => {
 test('help lists every benchmark', async t => {
   const { out, status } = await bench('--help');
   t.is(status, 0);
-  for (const name of ['streams:40', 'start', 'bridge', 'lists:postgres']) t.true(out.includes(name));
+  for (const name of ['streams:40', 'start', 'bridge', 'lists:postgres', 'soak']) t.true(out.includes(name));
+});
+
+test('minutes that are none are refused', async t => {
+  const { error, status } = await bench('soak', '--minutes', 'some');
+  t.is(status, 1);
+  t.is(error, 'error: --minutes must be a number above 0, not "some"\n');
+});
+
+test('a trend is the slope, and surer where samples do not resemble those before them', t => {
+  const line = (noise: (x: number) => number) =>
+    Array.from({ length: 100 }, (_, x) => ({ x, y: 3 * x + noise(x) }));
+  t.deepEqual(trendOf(line(() => 0)), { slope: 3, plusMinus: 0 });
+  const [quick, slow] = [trendOf(line(x => (-1) ** x)), trendOf(line(x => Math.sin(x / 10)))];
+  t.true(Math.abs(quick.slope - 3) < quick.plusMinus);
+  t.true(quick.plusMinus < 0.01 && slow.plusMinus > 2 * quick.plusMinus, JSON.stringify({ quick, slow }));
 });
 
 test('repetitions take turns', async t => {

@@ -4,16 +4,19 @@ import type { Bench, Benchmark, Table } from './benchmark.ts';
 import { BRIDGE } from './bridge.ts';
 import { LISTS } from './lists.ts';
 import { machine } from './machine.ts';
+import { NEIGHBOURS } from './neighbours.ts';
 import { renderTable } from './report.ts';
+import { SOAK } from './soak.ts';
 import { START } from './start.ts';
 import { STREAMS } from './streams.ts';
 
-const BENCHMARKS: Benchmark[] = [...STREAMS, ...START, ...BRIDGE, ...LISTS];
+const BENCHMARKS: Benchmark[] = [...STREAMS, ...START, ...BRIDGE, ...LISTS, ...NEIGHBOURS, ...SOAK];
 
 const HELP = `Measures Earshot beside a floor or a peer, in one run, and says on what machine.
 
-  npm run bench                         all of it, some 20 minutes
+  npm run bench                         all of it, some 25 minutes
   npm run bench -- streams:40 lists     some of it
+  npm run bench -- soak --minutes 30    what takes long, and is not part of all
   npm run bench -- --quick              does it still work? its figures mean little
   npm run bench -- --json FILE          the figures for programs as well
 
@@ -23,15 +26,21 @@ ${BENCHMARKS.map(({ name, title }) => `  ${name.padEnd(18)}${title}`).join('\n')
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { quick: { type: 'boolean' }, json: { type: 'string' }, help: { type: 'boolean' } },
+    options: {
+      quick: { type: 'boolean' },
+      minutes: { type: 'string' },
+      json: { type: 'string' },
+      help: { type: 'boolean' },
+    },
   });
   if (values.help) return void process.stdout.write(HELP);
   const chosen = choose(positionals);
+  const minutes = values.minutes === undefined ? undefined : minutesOf(values.minutes);
   const where = machine();
   process.stdout.write(`${JSON.stringify(where, null, 2)}\n\n`);
   const results: Record<string, Table[]> = {};
   for (const benchmark of chosen) {
-    const tables = await runOne(benchmark, values.quick ?? false);
+    const tables = await runOne(benchmark, { quick: values.quick ?? false, minutes });
     results[benchmark.name] = tables;
     for (const table of tables) process.stdout.write(`${renderTable(table)}\n\n`);
   }
@@ -39,7 +48,7 @@ async function main(): Promise<void> {
 }
 
 function choose(names: readonly string[]): Benchmark[] {
-  if (names.length === 0) return BENCHMARKS;
+  if (names.length === 0) return BENCHMARKS.filter(({ long }) => !long);
   return names.flatMap(wanted => {
     const found = BENCHMARKS.filter(({ name }) => name === wanted || name.startsWith(`${wanted}:`));
     if (found.length > 0) return found;
@@ -47,10 +56,16 @@ function choose(names: readonly string[]): Benchmark[] {
   });
 }
 
-async function runOne({ name, run }: Benchmark, quick: boolean): Promise<Table[]> {
+function minutesOf(text: string): number {
+  const minutes = Number(text);
+  if (minutes > 0) return minutes;
+  throw new Error(`--minutes must be a number above 0, not "${text}"`);
+}
+
+async function runOne({ name, run }: Benchmark, options: Pick<Bench, 'quick' | 'minutes'>): Promise<Table[]> {
   const undo: (() => void | Promise<void>)[] = [];
   const bench: Bench = {
-    quick,
+    ...options,
     teardown: step => void undo.push(step),
     say: line => void process.stderr.write(`${name}: ${line}\n`),
   };

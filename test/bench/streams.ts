@@ -12,6 +12,7 @@ import {
 import { type Cpu, cpuBetween, cpuOf, memoryOf } from './processes.ts';
 import { type Heard, sendStreams } from './streams/load.ts';
 import { type Subject, startBare, startCore } from './streams/subjects.ts';
+import { trendOf } from './trend.ts';
 
 /** Past it the server has more streams than it carries. */
 const MAX_P99_MS = 100;
@@ -167,19 +168,9 @@ async function weigh(bench: Bench): Promise<Table> {
     }
     rows.push([
       what,
-      slope(points),
+      trendOf(points.map(({ streams, rss }) => ({ x: streams, y: rss }))).slope,
       points.map(({ streams, rss }) => `${streams}: ${Math.round(rss)}`).join(', '),
     ]);
   }
   return { title: 'Memory of a stream', columns: ['stream', 'MB each', 'RSS MB of core at n streams'], rows };
-}
-
-/** Least squares. */
-function slope(points: readonly { streams: number; rss: number }[]): number {
-  const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
-  const x = mean(points.map(({ streams }) => streams));
-  const y = mean(points.map(({ rss }) => rss));
-  const sum = (of: (dx: number, dy: number) => number) =>
-    points.reduce((total, { streams, rss }) => total + of(streams - x, rss - y), 0);
-  return sum((dx, dy) => dx * dy) / sum(dx => dx * dx);
 }

@@ -49,17 +49,13 @@ function tell(message: Told): void {
   process.send?.(message);
 }
 
-async function connectAll({ url, key, streams: count, seed }: Plan, loop: Loop): Promise<Stream[]> {
+async function connectAll(plan: Plan, loop: Loop): Promise<Stream[]> {
+  const { streams: count, seed } = plan;
   const next = random(seed);
   const streams: Stream[] = [];
   while (streams.length < count) {
     const some = Array.from({ length: Math.min(CONNECT_AT_ONCE, count - streams.length) }, (_, at) =>
-      connect(
-        url,
-        key,
-        `pendant_${streams.length + at}`,
-        Math.floor(((next() + 1) / 2) * loop.packets.length),
-      ),
+      connect(plan, streams.length + at, Math.floor(((next() + 1) / 2) * loop.packets.length)),
     );
     streams.push(...(await Promise.all(some)));
   }
@@ -68,9 +64,11 @@ async function connectAll({ url, key, streams: count, seed }: Plan, loop: Loop):
   return streams;
 }
 
-async function connect(url: string, key: string, device: string, offset: number): Promise<Stream> {
+async function connect({ url, key, language = 'en' }: Plan, number: number, offset: number): Promise<Stream> {
+  const device = `pendant_${language}_${number}`;
   const address = new URL('/v4/listen?codec=opus_fs320&conversation_timeout=600', url.replace(/^http/, 'ws'));
   address.searchParams.set('client_device_id', device);
+  address.searchParams.set('language', language);
   const socket = new WebSocket(address, {
     headers: { Authorization: `Bearer ${key}` },
     perMessageDeflate: false,

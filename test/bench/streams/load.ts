@@ -1,5 +1,5 @@
 import type { Bench } from '../benchmark.ts';
-import { nextMessage, startProgram } from '../processes.ts';
+import { endProcess, nextMessage, startProgram } from '../processes.ts';
 
 /** What the load generator is to do. */
 export interface Plan {
@@ -13,6 +13,8 @@ export interface Plan {
   measureMs: number;
   /** Shifts the streams against each other. */
   seed: number;
+  /** What is spoken; absent: English. */
+  language?: string;
 }
 
 /** What it saw while it counted. */
@@ -30,16 +32,22 @@ export type Told = { event: 'begin' } | { event: 'end' } | ({ event: 'heard' } &
 /** After the measurement the streams go on for so long, for what was said at its end. */
 export const TAIL_MS = 2000;
 
+/** Resolves when they have warmed up. */
+export async function startStreams(bench: Bench, plan: Plan) {
+  const child = startProgram(bench, 'load', new URL('./load-main.ts', import.meta.url));
+  const begun = nextMessage<Told>(child, 'begin');
+  child.send(plan);
+  await begun;
+  return { child, end: () => endProcess(child) };
+}
+
 /** Sends in real time from a process of its own. @param on what to do the moment that counting begins and ends */
 export async function sendStreams(
   bench: Bench,
   plan: Plan,
   on: { begin(): void; end(): void },
 ): Promise<Heard> {
-  const child = startProgram(bench, 'load', new URL('./load-main.ts', import.meta.url));
-  const begun = nextMessage<Told>(child, 'begin');
-  child.send(plan);
-  await begun;
+  const { child } = await startStreams(bench, plan);
   on.begin();
   await nextMessage<Told>(child, 'end');
   on.end();

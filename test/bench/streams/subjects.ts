@@ -10,15 +10,17 @@ export interface Subject {
   pid: number;
 }
 
-const PROMPT = join(import.meta.dirname, '../../fixtures/plugins/prompt-stt.ts');
+export const PROMPT = join(import.meta.dirname, '../../fixtures/plugins/prompt-stt.ts');
+
+const ANSWERS_AT_ONCE = { stt: ['prompt'], plugins: { prompt: { use: PROMPT } } };
 
 /** All of core, with a recogniser that answers at once. */
-export async function startCore(bench: Bench, place: Place = 'subject'): Promise<Subject> {
-  const config = {
-    stt: ['prompt'],
-    plugins: { prompt: { use: PROMPT } },
-    listen: { maxConnectionsPerUser: 1000 },
-  };
+export async function startCore(
+  bench: Bench,
+  place: Place = 'subject',
+  recognisers: Record<string, unknown> = ANSWERS_AT_ONCE,
+): Promise<Subject> {
+  const config = { ...recognisers, listen: { maxConnectionsPerUser: 1000 } };
   const { url, key, process } = await coreProcess(bench, config, launcherOf(place));
   return { url, key, pid: process().pid ?? 0 };
 }
