@@ -29,6 +29,8 @@ interface Stopwatch {
 export interface ListenMetrics extends Stopwatch {
   /** The same object for all streams of a codec. */
   streams(codec: string): StreamCounts;
+  /** How many live connections are in each state. */
+  readonly connections: Map<string, number>;
   /** `bytes` is asked for what waits there, until the returned function is called. */
   watch(queue: Queue, bytes: () => number): () => void;
   /** What came of an utterance, or of audio without one; `aside`: it was given up, and lies in a file. */
@@ -95,12 +97,16 @@ const STREAM_SUMS: [name: string, help: string, (counts: StreamCounts) => number
 export function createMetrics(sources: Sources): Metrics {
   const registry = new Registry();
   const byCodec = new Map<string, StreamCounts>();
+  const connections = new Map<string, number>();
   const queues: Queues = { messages: new Set(), speech: new Set(), answers: new Set() };
   collectDefaultMetrics({ register: registry });
   const makers = createMakers(registry);
   tellStreams(makers, byCodec, queues);
   tellHouse(makers, sources);
-  const { counter, histogram } = makers;
+  const { counter, gauge, histogram } = makers;
+  gauge('connections', 'Connections to /v4/listen, by what they are doing', ['state'], tell => {
+    for (const [state, count] of connections) tell({ state }, count);
+  });
 
   const utterances = counter('utterances_total', 'What came of speech, and of audio without any', [
     'outcome',
@@ -137,6 +143,7 @@ export function createMetrics(sources: Sources): Metrics {
 
   return {
     now: sources.now,
+    connections,
     streams(codec) {
       const known = byCodec.get(codec);
       if (known) return known;

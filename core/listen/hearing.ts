@@ -85,6 +85,8 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
   const leadIn = needsLeadIn(connection.format) ? LEAD_IN_MESSAGES : 0;
   const pending: Pending[] = [];
   const counts = { messages: 0, badFrames: 0 };
+  let isDecodable = false;
+  let wasSpeech = false;
   /** When the last message came, as its entry says; null: none, or it has paused since. */
   let cameAt: number | null = null;
   /** Audio came since the last look, or is being judged. */
@@ -111,6 +113,7 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
     onUtterance(utterance) {
       const entry: Pending = { utterance, committed: utterance.startSample, ended: null };
       pending.push(entry);
+      wasSpeech = true;
       void utterance.ended.then(() => {
         noteSpeech();
         entry.ended = { spokenAt, at: metrics.now() };
@@ -128,6 +131,7 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
     arrivedAt = metrics.now() - (options.now() - at);
     counts.messages += 1;
     counts.badFrames += bad;
+    isDecodable ||= bad === 0;
     audioCame = true;
     cameAt = at;
     const start = place(message, pcm.length);
@@ -240,6 +244,8 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
     counts,
     close() {
       unwatch();
+      if (counts.messages > 0 && !wasSpeech && !connection.customStt)
+        metrics.utterance(isDecodable ? 'expected_silence' : 'invalid_input');
       gate.close();
       decoder.close();
     },

@@ -1,16 +1,16 @@
 import type { Clock } from '../model.ts';
 import type { Channels } from './channels.ts';
-import type { Inbox } from './inbox.ts';
 import { type Input, inputOf } from './input.ts';
 import type { Connection } from './parameters.ts';
+import type { Client } from './session.ts';
 import type { HeldStream } from './spool.ts';
 import type { Suggestions } from './suggestions.ts';
-import type { Send, Thread } from './thread.ts';
+import type { Thread } from './thread.ts';
 
 /** What comes in: the messages of a client, numbered and held; what is no audio is carried to who does what it asks. */
 export interface Intake {
   /** Resolves when the client has gone, and all that it said is held or, once aborted, forgotten. */
-  run(inbox: Inbox): Promise<void>;
+  run(): Promise<void>;
   readonly counts: Readonly<{
     /** Messages of a type that we do not know. */
     ignored: number;
@@ -28,12 +28,13 @@ interface IntakeOptions {
   channels: Channels;
   suggestions: Suggestions;
   thread: Thread;
-  send: Send;
+  client: Client;
   clock: Clock;
 }
 
 export function createIntake(options: IntakeOptions): Intake {
-  const { connection, held, channels, suggestions, thread, send, clock } = options;
+  const { connection, held, channels, suggestions, thread, clock } = options;
+  const { inbox, send, on } = options.client;
   const counts = { ignored: 0, repeated: 0 };
   let next = connection.from ?? held.next;
   /** Belongs to the next message, and is forgotten with it where that is held already. */
@@ -64,6 +65,7 @@ export function createIntake(options: IntakeOptions): Intake {
   }
 
   async function take(bytes: Buffer) {
+    on('audio');
     const entry = { kind: 'audio' as const, number: next, gapMs, at: clock.now(), bytes };
     next += 1;
     gapMs = 0;
@@ -87,7 +89,7 @@ export function createIntake(options: IntakeOptions): Intake {
   }
 
   return {
-    async run(inbox) {
+    async run() {
       for await (const message of inbox) await obey(inputOf(message));
       held.end();
     },

@@ -57,9 +57,10 @@ export function createProgress(options: ProgressOptions): Progress {
 }
 
 interface SettlingOptions {
-  connection: Connection;
+  /** Whether the client wants to know. */
+  ack: boolean;
   held: HeldStream;
-  streams: readonly Stream[];
+  streams: readonly Pick<Stream, 'channel' | 'received'>[];
   /** Samples of the first messages. */
   samplesBelow(messages: number): number;
   send: Send;
@@ -69,14 +70,14 @@ interface SettlingOptions {
  * Tells a client that asked for it which of its messages it need not keep any longer, each number once, and lets go of
  * those that no channel needs any more.
  */
-export function createSettling({ connection, held, streams, samplesBelow, send }: SettlingOptions) {
+export function createSettling({ ack, held, streams, samplesBelow, send }: SettlingOptions) {
   const reached = new Map<number, Pick<StreamProgress, 'received'>>(
     streams.map(stream => [stream.channel, stream]),
   );
   let acknowledged = held.durable;
 
   function acknowledge(messages: number) {
-    if (!connection.ack || messages <= acknowledged) return;
+    if (!ack || messages <= acknowledged) return;
     acknowledged = messages;
     send({ type: 'ack', messages, samples: samplesBelow(messages) });
   }

@@ -37,6 +37,14 @@ export interface SessionDeps {
   maxQueuedBytes: number;
 }
 
+/** Who is at the other end, or nobody. */
+export interface Client {
+  inbox: Inbox;
+  send: Send;
+  /** What happens in the life of its connection. */
+  on(event: 'audio' | 'ended'): void;
+}
+
 /**
  * While audio comes, silence is counted in the stream's own time: the conversation's wall clock is set back this often,
  * or four times a timeout.
@@ -52,20 +60,19 @@ const TOUCH_MS = 5000;
  */
 export async function runSession(
   connection: Connection,
-  inbox: Inbox,
-  send: Send,
+  client: Client,
   deps: SessionDeps,
   halt: AbortSignal,
 ): Promise<void> {
   const ending = cutBy(halt);
   const { signal } = ending;
-  const opened = await greet(connection, send, deps);
+  const opened = await greet(connection, client.send, deps);
   const { held, streams } = opened;
   const letGo = () => {
     held.close();
     opened.claim.release();
   };
-  const parts = await openParts({ connection, send, ending, ...opened }, deps).catch(error => {
+  const parts = await openParts({ connection, client, ending, ...opened }, deps).catch(error => {
     letGo();
     throw error;
   });
@@ -75,7 +82,7 @@ export async function runSession(
   const stopTouching = keepAlive(connection, parts, deps.log);
   /** What has come already is still held. */
   const abandon = () => {
-    inbox.end();
+    client.inbox.end();
     held.end();
     for (const { tasks } of all) tasks.clear();
   };
@@ -84,7 +91,7 @@ export async function runSession(
   const ready = service.open(all.map(({ recogniser }) => recogniser));
   const transcribing = all.map(({ transcriber, tasks }) => ready.then(() => transcriber.run(tasks)));
   await Promise.all(
-    [intake.run(inbox), playback(), ...transcribing].map(part => part.catch(error => ending.abort(error))),
+    [intake.run(), playback(), ...transcribing].map(part => part.catch(error => ending.abort(error))),
   );
   stopTouching();
   thread.close();
@@ -120,15 +127,16 @@ async function greet(
 
 interface Given extends Opened {
   connection: Connection;
-  send: Send;
+  client: Client;
   ending: ReturnType<typeof cutBy>;
 }
 
 /** Everything that has a part in this connection, joined by the tasks; nothing runs yet. */
 async function openParts(given: Given, deps: SessionDeps) {
-  const { connection, conversation, streams, held, send, ending } = given;
+  const { connection, conversation, streams, held, client, ending } = given;
   const { conversations, events, metrics, clock, log } = deps;
   const { signal } = ending;
+  const { send } = client;
   const silence = createSilence({ timeoutMs: connection.timeoutMs, onOver: () => channels.silence() });
   const service = createService({ connection, metrics, send, signal, log });
   const ears = await openEars(given, silence, deps);
@@ -140,10 +148,13 @@ async function openParts(given: Given, deps: SessionDeps) {
     first: conversation,
     startedAt: () => channels.startedAt(),
     send,
-    onEnded: () => all[0].tasks.renew(() => thread.ensure(channels.reachedAt())),
+    onEnded() {
+      client.on('ended');
+      all[0].tasks.renew(() => thread.ensure(channels.reachedAt()));
+    },
   });
   const samplesBelow = (messages: number) => channels.samplesBelow(messages);
-  const onStored = createSettling({ connection, held, streams, samplesBelow, send });
+  const onStored = createSettling({ ack: connection.ack, held, streams, samplesBelow, send });
   const opened = ears.map(ear => openChannel({ ...given, ...ear, service, thread, onStored }, deps));
   const all = opened as [Channel, ...Channel[]]; // as many as streams
   const onBad = () => {
@@ -151,7 +162,7 @@ async function openParts(given: Given, deps: SessionDeps) {
   };
   const channels = joinChannels({ all, thread, clock, send, signal, onBad });
   const suggestions = createSuggestions(channels, clock.now());
-  const intake = createIntake({ connection, held, channels, suggestions, thread, send, clock });
+  const intake = createIntake({ connection, held, channels, suggestions, thread, client, clock });
   const playback = () => playHeld({ held, settled: settledOf(streams), channels, signal });
   return { all, channels, intake, playback, service, silence, thread };
 }

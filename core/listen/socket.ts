@@ -8,9 +8,10 @@ import type { ListenMetrics } from '../metrics.ts';
 import type { Clock } from '../model.ts';
 import { type Claim, createBacklog } from './backlog.ts';
 import { createInbox, type Inbox } from './inbox.ts';
+import { createLifecycle, type Lifecycle } from './lifecycle.ts';
 import { connectionOf, parseConnection, queryOf, Refusal } from './parameters.ts';
 import { CLOSE } from './protocol.ts';
-import { runSession, type SessionDeps } from './session.ts';
+import { type Client, runSession, type SessionDeps } from './session.ts';
 import type { Spool, StreamName } from './spool.ts';
 import type { Send } from './thread.ts';
 
@@ -75,6 +76,7 @@ export function createListen(options: ListenOptions): Listen {
   const { credentials, conversations, spool, limits, clock, log } = options;
   const live = new Set<Live>();
   let connections = 0;
+  const lives = new WeakMap<IncomingMessage, { life: Lifecycle; log: Log }>();
   const logins = new Set<Inbox>();
   let stopping = false;
   const backlog = createBacklog({
@@ -102,7 +104,7 @@ export function createListen(options: ListenOptions): Listen {
     const workLog = log.child({ stream: id });
     workLog.info('transcribing what is held of a stream');
     const deps = depsOf(workLog, async () => UNCLAIMED);
-    await runSession(connection, NO_MESSAGES, () => {}, deps, signal);
+    await runSession(connection, NOBODY, deps, signal);
   }
 
   function discard(stream: StreamName) {
@@ -110,7 +112,21 @@ export function createListen(options: ListenOptions): Listen {
     spool.open(stream, Number.MAX_SAFE_INTEGER).close();
   }
 
+  /** The life of a connection begins with its request. */
+  function begin(request: IncomingMessage) {
+    connections += 1;
+    const connectionLog = log.child({ connection: connections });
+    const life = createLifecycle(options.metrics.connections, connectionLog);
+    request.socket.once('close', () => {
+      if (life.state === 'connecting') life.on('refused');
+    });
+    const begun = { life, log: connectionLog };
+    lives.set(request, begun);
+    return begun;
+  }
+
   async function authorize(request: IncomingMessage) {
+    begin(request);
     if (stopping) throw new AppError('unavailable', STOPPING);
     if (live.size >= limits.maxConnections)
       throw new AppError('unavailable', 'Too many live connections on this server (listen.maxConnections)');
@@ -138,9 +154,8 @@ export function createListen(options: ListenOptions): Listen {
   }
 
   async function accept(socket: WebSocket, request: IncomingMessage, principal: Principal | null) {
-    connections += 1;
-    const id = connections;
-    const socketLog = log.child({ connection: id });
+    const { life, log: socketLog } = lives.get(request) ?? begin(request);
+    life.on('accepted');
     let lastInboundAt = clock.now();
     const inbox = createInbox(socket, {
       maxBytes: limits.maxQueuedBytes,
@@ -155,16 +170,20 @@ export function createListen(options: ListenOptions): Listen {
       options.metrics.watch('answers', () => socket.bufferedAmount),
     );
     const stopWatching = watchPulse(socket, () => clock.now() - lastInboundAt);
-    const send = sender(socket);
+    const client: Client = { inbox, send: sender(socket), on: life.on };
     socket.resume();
     try {
-      const who = principal ?? (await webLogin(request, inbox, send));
-      await converse(socket, request, who, inbox, send, socketLog);
+      const who = principal ?? (await webLogin(request, client));
+      life.on('authenticated');
+      await converse(socket, request, who, client, socketLog);
       closeSocket(socket, CLOSE.normal, '');
     } catch (error) {
-      refuse(socket, error, send, socketLog);
+      if (error instanceof Refusal && error.closeCode === CLOSE.unsupportedAudio)
+        options.metrics.utterance('invalid_input');
+      refuse(socket, error, client.send, socketLog);
     } finally {
       stopWatching();
+      life.on(life.state === 'authenticating' ? 'refused' : 'closed');
     }
   }
 
@@ -172,8 +191,7 @@ export function createListen(options: ListenOptions): Listen {
     socket: WebSocket,
     request: IncomingMessage,
     { user, keyId }: Principal,
-    inbox: Inbox,
-    send: Send,
+    client: Client,
     socketLog: Log,
   ) {
     await spool.checkDisk();
@@ -188,7 +206,7 @@ export function createListen(options: ListenOptions): Listen {
       streamKey,
       halt,
       letGo(code, reason) {
-        inbox.end();
+        client.inbox.end();
         closeSocket(socket, code, reason);
       },
       done,
@@ -197,7 +215,7 @@ export function createListen(options: ListenOptions): Listen {
     live.add(entry);
     try {
       await Promise.all(replaced.map(takeOver));
-      await runSession(connection, inbox, send, depsOf(socketLog, backlog.claim), halt.signal);
+      await runSession(connection, client, depsOf(socketLog, backlog.claim), halt.signal);
     } finally {
       live.delete(entry);
       resolve();
@@ -219,7 +237,7 @@ export function createListen(options: ListenOptions): Listen {
     clearTimeout(timer);
   }
 
-  async function webLogin(request: IncomingMessage, inbox: Inbox, send: Send) {
+  async function webLogin(request: IncomingMessage, { inbox, send }: Client) {
     const token = await firstToken(inbox);
     if (stopping) throw new Refusal(CLOSE.restarting, STOPPING);
     try {
@@ -293,11 +311,11 @@ export function createListen(options: ListenOptions): Listen {
 
 const UNCLAIMED: Claim = { wasWorking: false, release() {} };
 
-/** Of a client that is not here. */
-const NO_MESSAGES: Inbox = {
-  end() {},
-  clear() {},
-  async *[Symbol.asyncIterator]() {},
+/** A client that is not here. */
+const NOBODY: Client = {
+  inbox: { end() {}, clear() {}, async *[Symbol.asyncIterator]() {} },
+  send() {},
+  on() {},
 };
 
 function refuse(socket: WebSocket, error: unknown, send: Send, log: Log) {

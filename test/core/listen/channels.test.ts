@@ -185,11 +185,13 @@ test('a conversation is silent when both sides are', async t => {
   const query = { ...CALL, conversation_timeout: 10, client_device_id: 'quiet' };
   const client = await connectListen(house.url, house.key, query);
   const { conversation_id: id } = await client.until('conversation_session');
-  const monologue = joined(speech('garden'), silence(8), speech('garden'), silence(12));
-  const other = joined(silence(18.6), silence(12));
-  send(client, messagesIn({ owner: monologue, other }));
-  t.is((await client.until('memory_processing_started')).memory.id, id);
-  t.is(of(client.segments(), OWNER).length, 2);
+  const owner = joined(speech('garden'), silence(21), speech('garden'), silence(12));
+  const other = joined(silence(12), speech('budget'), silence(25));
+  send(client, messagesIn({ owner, other }));
+  t.is((await client.until('memory_created')).memory.id, id);
+  const { transcript_segments: segments } = await stored(house, id);
+  t.is(of(segments, OWNER).length, 2);
+  t.is(of(segments, OTHER).length, 1);
   client.socket.close();
 });
 

@@ -1,0 +1,132 @@
+import test from 'ava';
+import { pino } from 'pino';
+import { samplesToBytes } from '../../../core/audio/pcm.ts';
+import {
+  type ConnectionEvent,
+  type ConnectionState,
+  createLifecycle,
+  LIFE,
+} from '../../../core/listen/lifecycle.ts';
+import { createLog } from '../../../core/log.ts';
+import { countingStt, type House, openHouse } from '../../helpers/house.ts';
+import { connectListen } from '../../helpers/listen-client.ts';
+import { join as joined, silence, speech } from '../../helpers/sound.ts';
+
+/** The way into each state. */
+const WAYS: Record<ConnectionState, ConnectionEvent[]> = {
+  connecting: [],
+  authenticating: ['accepted'],
+  ready: ['accepted', 'authenticated'],
+  streaming: ['accepted', 'authenticated', 'audio'],
+  processing: ['accepted', 'authenticated', 'audio', 'ended'],
+  closed: ['accepted', 'refused'],
+};
+const EVENTS: ConnectionEvent[] = ['accepted', 'authenticated', 'refused', 'audio', 'ended', 'closed'];
+/** Everything that can happen; what the interface leaves open is that text may come without audio. */
+const TABLE = [
+  'connecting accepted authenticating',
+  'connecting refused closed',
+  'authenticating authenticated ready',
+  'authenticating refused closed',
+  'ready audio streaming',
+  'ready ended processing',
+  'ready closed closed',
+  'streaming audio streaming',
+  'streaming ended processing',
+  'streaming closed closed',
+  'processing audio streaming',
+  'processing ended processing',
+  'processing closed closed',
+];
+
+function connection(way: ConnectionEvent[]) {
+  const logged: { level: number; state?: string; event?: string }[] = [];
+  const log = pino({ level: 'trace' }, { write: (line: string) => void logged.push(JSON.parse(line)) });
+  const counts = new Map<string, number>();
+  const life = createLifecycle(counts, log);
+  for (const event of way) life.on(event);
+  return { life, counts, errors: () => logged.filter(({ level }) => level >= 50) };
+}
+
+for (const [state, way] of Object.entries(WAYS) as [ConnectionState, ConnectionEvent[]][])
+  for (const event of EVENTS) {
+    const next = TABLE.find(row => row.startsWith(`${state} ${event} `))?.split(' ')[2] as
+      | ConnectionState
+      | undefined;
+    test(`${state}: ${event} ${next ? `leads to ${next}` : 'cannot happen: it is logged as an error, and changes nothing'}`, t => {
+      const { life, counts, errors } = connection(way);
+      t.is(life.state, state);
+      life.on(event);
+      t.is(life.state, next ?? state);
+      t.deepEqual(
+        errors().map(({ state, event }) => ({ state, event })),
+        next ? [] : [{ state, event }],
+      );
+      const counted = [...counts].filter(([, count]) => count !== 0);
+      t.deepEqual(counted, life.state === 'closed' ? [] : [[life.state, 1]]);
+    });
+  }
+
+test('the table has every state, and no more ways than these', t => {
+  t.deepEqual(Object.keys(LIFE).sort(), Object.keys(WAYS).sort());
+  const rows = Object.entries(LIFE).flatMap(([state, ways]) =>
+    Object.entries(ways).map(([event, next]) => `${state} ${event} ${next}`),
+  );
+  t.deepEqual(rows.sort(), [...TABLE].sort());
+});
+
+// ── what really happens ─────────────────────────────────────────────────────────────────────────────────────────
+
+async function states(house: House): Promise<Record<string, number>> {
+  const text = await (await fetch(new URL('/metrics', house.url))).text();
+  const found = text.matchAll(/^earshot_connections\{state="(\w+)"\} ([1-9]\d*)$/gm);
+  return Object.fromEntries([...found].map(([, state, count]) => [state, Number(count)]));
+}
+
+async function until(house: House, state: string | null): Promise<void> {
+  while (Object.keys(await states(house)).join() !== (state ?? ''))
+    await new Promise(resolve => setTimeout(resolve, 20));
+}
+
+const PCM = { codec: 'pcm16', sample_rate: 16000, conversation_timeout: 600 };
+
+test('a connection goes from state to state as its client sends, and its log says so', async t => {
+  const lines: { level: number; msg: string }[] = [];
+  const write = (line: string) => void lines.push(JSON.parse(line));
+  const log = createLog({ level: 'info', format: 'json' }, { write });
+  const house = await openHouse(t, countingStt(), { log });
+  const { token } = await house.app.commands.token({ user: 'owner' });
+  const client = await connectListen(house.url, null, PCM, '/v4/web/listen');
+  const say = (message: unknown) => client.socket.send(JSON.stringify(message));
+  await until(house, 'authenticating');
+  say({ type: 'auth', token });
+  await until(house, 'ready');
+  client.socket.send(samplesToBytes(joined(speech('budget'), silence(1))));
+  await until(house, 'streaming');
+  await client.until('segments');
+  say({ type: 'finish_conversation' });
+  await until(house, 'processing');
+  client.socket.send(samplesToBytes(silence(1)));
+  await until(house, 'streaming');
+  client.socket.close();
+  await until(house, null);
+  t.deepEqual(
+    lines.flatMap(({ msg }) => /^connection is (\w+)$/.exec(msg)?.[1] ?? []),
+    ['ready', 'streaming', 'processing', 'streaming', 'closed'],
+  );
+  t.deepEqual(
+    lines.filter(({ level }) => level >= 50),
+    [],
+  );
+});
+
+test('who is refused, by a status or by a close, leaves nothing behind', async t => {
+  const house = await openHouse(t, countingStt());
+  const stranger = await connectListen(house.url, null, PCM, '/v4/web/listen');
+  await until(house, 'authenticating');
+  stranger.socket.send('{"type":"auth","token":"nonsense"}');
+  t.is((await stranger.closed).code, 1008);
+  await t.throwsAsync(connectListen(house.url, 'nonsense', PCM), { message: /401/ });
+  t.is((await (await connectListen(house.url, house.key, { codec: 'mp3' })).closed).code, 1003);
+  await until(house, null);
+});

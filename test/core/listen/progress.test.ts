@@ -1,0 +1,52 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
+import test from 'ava';
+import { pino } from 'pino';
+import { createSettling } from '../../../core/listen/progress.ts';
+import { openDisk } from '../../../core/listen/spool/disk.ts';
+import { openSpool } from '../../../core/listen/spool.ts';
+import { manualClock } from '../../helpers/manual-clock.ts';
+
+const STREAM = { id: '018f0000-0000-7000-8000-000000000001', userId: '018f0000-0000-7000-8000-00000000000a' };
+
+test('audio of a call is held until neither side needs it', async t => {
+  const dir = await mkdtemp(join(tmpdir(), 'spool-'));
+  const clock = manualClock();
+  const spool = await openSpool({
+    disk: await openDisk(dir),
+    clock,
+    log: pino({ level: 'silent' }),
+    limits: { maxBytes: 1e6, maxBytesPerUser: 1e6, minFreeBytes: 0 },
+    metrics: { synced() {} },
+  });
+  t.teardown(async () => {
+    await spool.close();
+    await rm(dir, { recursive: true });
+  });
+  const held = spool.open(STREAM, 0);
+  const onStored = createSettling({
+    ack: false,
+    held,
+    streams: [
+      { channel: 1, received: 0 },
+      { channel: 2, received: 0 },
+    ],
+    samplesBelow: () => 0,
+    send() {},
+  });
+  for (let number = 0; number < 100; number++)
+    await held.append({ kind: 'audio', number, gapMs: 0, at: clock.now(), bytes: Buffer.alloc(40) });
+  while (held.durable < 100) {
+    clock.advance(200);
+    await turn();
+  }
+  onStored(1, { received: 100 });
+  held.close();
+  t.deepEqual(spool.left(), [STREAM], 'the other side needs it');
+  const again = spool.open(STREAM, 0);
+  onStored(2, { received: 100 });
+  again.close();
+  t.deepEqual(spool.left(), []);
+});
