@@ -127,7 +127,7 @@ export interface SttSession {
    * empty, beyond what was read, longer than 10,000 characters, or with U+0000 in it.
    */
   transcribe(utterance: Utterance, signal: AbortSignal): AsyncIterable<Transcript>;
-  /** Rejects when the engine is lost between utterances; never resolves. */
+  /** Rejects when the engine is lost between utterances: core then opens another at once. Never resolves. */
   failed: Promise<never>;
   close(): Promise<void>;
 }
@@ -136,6 +136,7 @@ export interface SttSession {
 export interface Utterance {
   /** Position in its stream, in samples. */
   readonly startSample: number;
+  /** 0: there is one; 1: the owner's side of a call, 2: the other. Each has a session of its own. */
   readonly channel: number;
   /** Signed 16-bit samples at 16 kHz mono from stream sample `from` on; ends when the utterance has ended. */
   pcm(from?: number): AsyncIterable<Int16Array>;

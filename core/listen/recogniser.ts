@@ -48,6 +48,7 @@ interface RecogniserOptions extends RecogniserEvents {
 
 /** Pauses between tries at one utterance, in ms; no recogniser is left when the one after the last fails. */
 const RETRY_PAUSES_MS = [100, 500, 2000, 5000, 10_000];
+const MAX_PAUSE_MS = 10_000;
 const OPEN_MS = 20_000;
 const CLOSE_MS = 2000;
 /** An utterance that has ended must yield its next final piece, or its end, within this. */
@@ -63,6 +64,9 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
   /** Until one that was lost between utterances is replaced. */
   let mending: Promise<Opened> | null = null;
   let isBusy = false;
+  /** Losses while nobody spoke, each soon after the last: one that dies at once is not opened all the time. */
+  let losses = 0;
+  let openedAt = 0;
   let provider: string | null = null;
   let opened = false;
   /** The client knows that an engine was lost, and not yet that one is back. */
@@ -80,6 +84,7 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
         const session = await answered(stt, name);
         current = { name, session, unwatch: watch(name, session) };
         opened = true;
+        openedAt = clock.now();
         return current;
       } catch (thrown) {
         signal.throwIfAborted();
@@ -121,6 +126,7 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
       void drop();
       if (isBusy || signal.aborted) return;
       rest(name);
+      losses = clock.now() - openedAt < REST_MS ? losses + 1 : 1;
       mending = mend(engineError(thrown));
       mending
         .catch(error => signal.aborted || options.onGone(engineError(error)))
@@ -133,8 +139,9 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
   async function mend(lost: AppError): Promise<Opened> {
     let error = lost;
     tellLost(error);
-    for (const pause of RETRY_PAUSES_MS) {
-      log.warn({ provider, err: error }, 'recogniser lost between utterances');
+    for (const attempt of RETRY_PAUSES_MS.keys()) {
+      const pause = RETRY_PAUSES_MS[losses - 1 + attempt] ?? MAX_PAUSE_MS;
+      log.warn({ provider, err: error, pause }, 'recogniser lost between utterances');
       await clock.sleep(pause, signal);
       try {
         return tellBack(await open());

@@ -68,6 +68,20 @@ test('an engine that opens too late is closed', async t => {
   await t.notThrowsAsync(closed);
 });
 
+test('an engine that dies as soon as it is open is opened ever more seldom', async t => {
+  const dying = () => Promise.reject(new Error('it fell over')) as Promise<never>;
+  const { recogniser, clock, halt } = recogniserOf({
+    open: async () => ({ transcribe: heard, failed: dying(), close: async () => {} }),
+  });
+  await recogniser.open();
+  for (const pause of [100, 500, 2000, 5000, 10_000, 10_000, 10_000]) {
+    await clock.asleep(pause);
+    clock.advance(pause);
+  }
+  halt.abort(new Error('the connection ended'));
+  t.pass();
+});
+
 test('an utterance that comes after the end is not begun', async t => {
   const { recogniser, halt } = recogniserOf({ transcribe: () => t.fail() as never });
   await recogniser.open();
