@@ -1,0 +1,135 @@
+import { once } from 'node:events';
+import test from 'ava';
+import WebSocket from 'ws';
+import type { Codec } from '../../../core/audio/codecs.ts';
+import { samplesToBytes } from '../../../core/audio/pcm.ts';
+import { inputOf } from '../../../core/listen/input.ts';
+import { countingStt, type House, openHouse } from '../../helpers/house.ts';
+import { connectListen } from '../../helpers/listen-client.ts';
+import { garbageCollector, held } from '../../helpers/memory.ts'; // first: it watches what others load
+import { oddMessages } from '../../helpers/odd-messages.ts';
+import { adtsFrames, messagesOf } from '../../helpers/packets.ts';
+import { join as joined, silence, speech } from '../../helpers/sound.ts';
+
+const MESSAGES = 200_000;
+const QUARTERS = 4;
+const MAX_GROWTH_BYTES = 4 * 1024 * 1024;
+const SEED = Number(process.env.EARSHOT_TEST_SEED ?? 20_261_121);
+const SAID = joined(speech('health'), silence(4));
+
+const sound = speech('budget').subarray(0, 16_000);
+const AUDIO: Record<Codec, Uint8Array[]> = {
+  pcm8: messagesOf(sound.subarray(0, 1600), 'pcm8'),
+  pcm16: messagesOf(sound.subarray(0, 1600), 'pcm16'),
+  opus: messagesOf(sound, 'opus'),
+  opus_fs320: messagesOf(sound, 'opus_fs320'),
+  aac: adtsFrames('tomorrow.aac'),
+  lc3: messagesOf(sound, 'lc3'),
+  lc3_fs1030: messagesOf(sound, 'lc3_fs1030'),
+};
+
+/** A client that sends whatever it likes, and counts what it should be answered, and what it is. */
+interface Odd {
+  socket: WebSocket;
+  /** Sends so many more, and resolves when the server is done with them. */
+  send(count: number): Promise<void>;
+  errors: { due: number; told: number };
+}
+
+async function openOdd(house: House, codec: Codec, customStt: boolean, seed: number): Promise<Odd> {
+  const url = new URL('/v4/listen', house.url.replace('http', 'ws'));
+  url.search = new URLSearchParams({
+    ...{ codec, conversation_timeout: '14400', client_device_id: `${codec}-${customStt}` },
+    ...(customStt ? { custom_stt: 'enabled' } : {}),
+  }).toString();
+  const socket = new WebSocket(url, { headers: { Authorization: `Bearer ${house.key}` } });
+  const errors = { due: 0, told: 0 };
+  const ends = { due: 0, told: 0 };
+  const messages = oddMessages(AUDIO[codec], seed);
+  let look = () => {};
+  socket.on('message', data => {
+    const { type } = JSON.parse(String(data));
+    if (type === 'error') errors.told += 1;
+    if (type === 'conversation_finished') ends.told += 1;
+    look();
+  });
+  socket.on('close', () => look());
+  await once(socket, 'open');
+
+  function sendText(text: string) {
+    const { type } = inputOf({ binary: false, bytes: Buffer.from(text) });
+    if (type === 'invalid' || (type === 'suggested_transcript' && !customStt)) errors.due += 1;
+    if (type === 'finish_conversation') ends.due += 1;
+    socket.send(text);
+  }
+
+  return {
+    socket,
+    errors,
+    async send(count) {
+      for (let i = 0; i < count; i++) {
+        const message = messages.next();
+        if ('text' in message) sendText(message.text);
+        else socket.send(message.bytes);
+        if (i % 100 === 0) await new Promise(setImmediate);
+        while (socket.bufferedAmount > 1024 * 1024) await new Promise(setImmediate);
+      }
+      sendText('{"type":"finish_conversation"}');
+      const done = () => ends.told >= ends.due || socket.readyState !== socket.OPEN;
+      if (!done()) await new Promise<void>(resolve => (look = () => done() && resolve()));
+    },
+  };
+}
+
+const collect = garbageCollector();
+
+/** Once no work is left, and nothing more is let go. */
+async function heldAtRest(house: House): Promise<number> {
+  const isBusy = /^earshot_(jobs\{.*state="(due|running)"|spool_bytes\{state="pending").* [1-9]/m;
+  while (isBusy.test(await (await fetch(`${house.url}/metrics`)).text())) await turn();
+  let last = Number.POSITIVE_INFINITY;
+  for (;;) {
+    collect();
+    const now = held();
+    if (now > last - 100_000) return now;
+    last = now;
+    await turn();
+  }
+}
+
+const turn = () => new Promise(resolve => setTimeout(resolve, 100));
+
+test(`${MESSAGES} messages by chance (seed ${SEED}) crash nothing, leak nothing, and disturb nobody`, async t => {
+  t.timeout(300_000);
+  const house = await openHouse(t, countingStt());
+  const neighbour = await connectListen(house.url, house.key, {
+    ...{ codec: 'pcm16', sample_rate: 16000, conversation_timeout: 14400, client_device_id: 'neighbour' },
+  });
+  const codecs = Object.keys(AUDIO) as Codec[];
+  const clients = await Promise.all([
+    ...codecs.map((codec, at) => openOdd(house, codec, false, SEED + at)),
+    openOdd(house, 'opus', true, SEED + codecs.length),
+  ]);
+  const memory: number[] = [];
+  for (let quarter = 0; quarter < QUARTERS; quarter++) {
+    neighbour.socket.send(samplesToBytes(SAID));
+    await Promise.all(clients.map(client => client.send(MESSAGES / QUARTERS / clients.length)));
+    await neighbour.until('segments', () => neighbour.segments().length === quarter + 1);
+    memory.push(await heldAtRest(house));
+  }
+  t.log(`${memory.map(bytes => `${(bytes / 1e6).toFixed(1)} MB`).join(', ')} held after each quarter`);
+  for (const { socket, errors } of clients) {
+    t.is(socket.readyState, socket.OPEN, `${socket.url} (seed ${SEED})`);
+    t.is(errors.told, errors.due, `${socket.url} (seed ${SEED})`);
+    socket.close();
+  }
+  const growth = (memory[3] ?? 0) - (memory[1] ?? 0);
+  t.true(growth < MAX_GROWTH_BYTES, `${growth} bytes more after the last quarter (seed ${SEED})`);
+  for (let offset = 0, length = 1; length > 0; offset += length) {
+    const path = `/v1/dev/user/conversations?include_transcript=true&limit=25&offset=${offset}`;
+    const { status, body } = await house.get(path);
+    t.is(status, 200, `offset ${offset} (seed ${SEED})`);
+    length = (body as unknown[]).length;
+  }
+  neighbour.socket.close();
+});
