@@ -74,7 +74,16 @@ function measure(bench: Bench, { url, key }: Subject, round: number): Promise<He
 function disturb(bench: Bench, { url, key }: Subject, language: string, round: number) {
   const times = { warmMs: bench.quick ? 500 : 3000, measureMs: 1e9 };
   const streams = bench.quick ? 2 : BAD;
-  return startStreams(bench, { url, key, streams, share: 1, seed: 100 + round, language, ...times });
+  return startStreams(bench, {
+    url,
+    key,
+    streams,
+    share: 1,
+    seed: 100 + round,
+    language,
+    reconnects: true,
+    ...times,
+  });
 }
 
 function waitOf(heard: Heard | undefined, percent: number): number {

@@ -64,25 +64,35 @@ async function connectAll(plan: Plan, loop: Loop): Promise<Stream[]> {
   return streams;
 }
 
-async function connect({ url, key, language = 'en' }: Plan, number: number, offset: number): Promise<Stream> {
-  const device = `pendant_${language}_${number}`;
-  const address = new URL('/v4/listen?codec=opus_fs320&conversation_timeout=600', url.replace(/^http/, 'ws'));
-  address.searchParams.set('client_device_id', device);
-  address.searchParams.set('language', language);
-  const socket = new WebSocket(address, {
-    headers: { Authorization: `Bearer ${key}` },
-    perMessageDeflate: false,
-  });
-  const stream: Stream = { socket, offset, dueAt: 0, sentAt: [], heard: [] };
+async function connect(plan: Plan, number: number, offset: number): Promise<Stream> {
+  const stream: Stream = { socket: openSocket(plan, number), offset, dueAt: 0, sentAt: [], heard: [] };
+  await join(stream, plan, number);
+  return stream;
+}
+
+async function join(stream: Stream, plan: Plan, number: number): Promise<void> {
+  const { socket } = stream;
   socket.on('message', data => {
     const json: unknown = JSON.parse(String(data));
     if (Array.isArray(json)) for (const segment of json) note(stream, segment);
   });
   await once(socket, 'open');
   socket.on('close', (code, reason) => {
-    throw new Error(`the server closed ${device} with ${code} ${reason}`);
+    if (!plan.reconnects) throw new Error(`the server closed stream ${number} with ${code} ${reason}`);
+    stream.socket = openSocket(plan, number);
+    void join(stream, plan, number);
   });
-  return stream;
+}
+
+function openSocket({ url, key, language = 'en' }: Plan, number: number): WebSocket {
+  const device = `pendant_${language}_${number}`;
+  const address = new URL('/v4/listen?codec=opus_fs320&conversation_timeout=600', url.replace(/^http/, 'ws'));
+  address.searchParams.set('client_device_id', device);
+  address.searchParams.set('language', language);
+  return new WebSocket(address, {
+    headers: { Authorization: `Bearer ${key}` },
+    perMessageDeflate: false,
+  });
 }
 
 /** A segment that others joined ends with the newest of them. */
@@ -112,7 +122,7 @@ function sendNext(stream: Stream, packets: readonly Uint8Array[], lags: number[]
   const { socket, sentAt, offset } = stream;
   const packet = packets[(offset + sentAt.length) % packets.length];
   const now = performance.now();
-  if (packet) socket.send(packet);
+  if (packet && socket.readyState === socket.OPEN) socket.send(packet);
   lags.push(now - stream.dueAt);
   sentAt.push(now);
   stream.dueAt += FRAME_MS;

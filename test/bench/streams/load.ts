@@ -15,6 +15,8 @@ export interface Plan {
   seed: number;
   /** What is spoken; absent: English. */
   language?: string;
+  /** Connects again where the server closes, as a wearable would; absent: that is the end. */
+  reconnects?: boolean;
 }
 
 /** What it saw while it counted. */
