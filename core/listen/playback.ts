@@ -1,3 +1,5 @@
+import { setImmediate as othersTurn } from 'node:timers/promises';
+import type { Clock } from '../model.ts';
 import type { Channels } from './channels.ts';
 import { type HeldStream, isAudio, LEAD_IN_MESSAGES } from './spool.ts';
 
@@ -5,13 +7,18 @@ interface PlaybackOptions {
   held: HeldStream;
   /** Messages whose text is stored. */
   settled: number;
-  channels: Channels;
+  channels: Pick<Channels, 'take' | 'flush' | 'finish' | 'storeSilence' | 'end'>;
+  clock: Clock;
   signal: AbortSignal;
 }
 
+/** What is held can be heard far faster than it was said: everyone else gets a turn after this much of it, in ms. */
+const TURN_MS = 5;
+
 /** Plays what is held, from where its text is not stored, to the channels. Resolves at the end of the stream. */
 export async function playHeld(options: PlaybackOptions): Promise<void> {
-  const { held, settled, channels, signal } = options;
+  const { held, settled, channels, clock, signal } = options;
+  let turnBeganAt = clock.now();
   for await (const entry of held.read(Math.max(0, settled - LEAD_IN_MESSAGES))) {
     if (signal.aborted) return;
     if (entry === 'pause') await channels.flush();
@@ -21,6 +28,9 @@ export async function playHeld(options: PlaybackOptions): Promise<void> {
       channels.finish();
     }
     await channels.storeSilence();
+    if (clock.now() - turnBeganAt < TURN_MS) continue;
+    await othersTurn();
+    turnBeganAt = clock.now();
   }
   if (signal.aborted) return;
   await channels.flush();

@@ -163,7 +163,7 @@ async function openParts(given: Given, deps: SessionDeps) {
   const channels = joinChannels({ all, thread, clock, send, signal, onBad });
   const suggestions = createSuggestions(channels, clock.now());
   const intake = createIntake({ connection, held, channels, suggestions, thread, client, clock });
-  const playback = () => playHeld({ held, settled: settledOf(streams), channels, signal });
+  const playback = () => playHeld({ held, settled: settledOf(streams), channels, clock, signal });
   return { all, channels, intake, playback, service, silence, thread };
 }
 

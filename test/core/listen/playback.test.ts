@@ -1,0 +1,49 @@
+import test from 'ava';
+import { pino } from 'pino';
+import type { Channels } from '../../../core/listen/channels.ts';
+import { playHeld } from '../../../core/listen/playback.ts';
+import { openDisk } from '../../../core/listen/spool/disk.ts';
+import { openSpool } from '../../../core/listen/spool.ts';
+import { temporaryDirectory } from '../../helpers/domain.ts';
+import { manualClock } from '../../helpers/manual-clock.ts';
+
+const MESSAGES = 500;
+
+test('whoever is heard faster than it was said leaves the others their turn', async t => {
+  const clock = manualClock();
+  const spool = await openSpool({
+    disk: await openDisk(await temporaryDirectory(t)),
+    clock,
+    log: pino({ level: 'silent' }),
+    metrics: { synced() {} },
+    limits: { maxBytes: 1e9, maxBytesPerUser: 1e9, minFreeBytes: 0 },
+  });
+  const id = '018f0000-0000-7000-8000-000000000001';
+  const held = spool.open({ id, userId: id }, 0);
+  for (let number = 0; number < MESSAGES; number++)
+    await held.append({ kind: 'audio', number, gapMs: 0, at: 0, bytes: Buffer.alloc(100) });
+  held.end();
+
+  let heard = 0;
+  let turns = 0;
+  const channels: Pick<Channels, 'take' | 'flush' | 'finish' | 'storeSilence' | 'end'> = {
+    async take() {
+      heard += 1;
+      clock.advance(1); // what it costs to hear it
+    },
+    async flush() {},
+    finish() {},
+    async storeSilence() {},
+    end() {},
+  };
+  const count = () => {
+    turns += 1;
+    next = setImmediate(count);
+  };
+  let next = setImmediate(count);
+  await playHeld({ held, settled: 0, channels, clock, signal: new AbortController().signal });
+  clearImmediate(next);
+  t.is(heard, MESSAGES);
+  t.true(turns > MESSAGES / 10, `${turns} turns`);
+  await spool.close();
+});
