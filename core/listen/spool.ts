@@ -3,7 +3,7 @@ import type { Log } from '../log.ts';
 import type { SpoolMetrics } from '../metrics.ts';
 import type { Clock } from '../model.ts';
 import { openAppendLog } from './spool/append-log.ts';
-import { type Entry, encodeChunk, sizeOf } from './spool/chunk.ts';
+import { type Entry, encodeChunk, extentOf, sizeOf } from './spool/chunk.ts';
 import type { Disk } from './spool/disk.ts';
 import { Held } from './spool/held.ts';
 
@@ -105,9 +105,9 @@ export async function openSpool({ disk, clock, log, limits, metrics }: SpoolOpti
 
   if (files.damaged > 0)
     log.warn({ stretches: files.damaged }, 'damaged audio in the spool; the rest of it goes on');
-  for (const { place, chunk } of files.found) {
-    count(chunk.userId, bytesIn(chunk.entries));
-    heldOf({ id: chunk.streamId, userId: chunk.userId }).recall(place, chunk.entries);
+  for (const { place, extent } of files.found) {
+    count(extent.userId, extent.bytes);
+    heldOf({ id: extent.streamId, userId: extent.userId }).recall(place, extent);
   }
 
   function heldOf({ id, userId }: StreamName): Held {
@@ -189,8 +189,9 @@ export async function openSpool({ disk, clock, log, limits, metrics }: SpoolOpti
     for (const [i, { held, entries }] of batch.entries()) {
       const place = places?.[i];
       if (place) {
-        counts.pendingBytes -= bytesIn(entries);
-        held.wrote(place, entries);
+        const extent = extentOf({ streamId: held.id, userId: held.userId, entries });
+        counts.pendingBytes -= extent.bytes;
+        held.wrote(place, extent);
         dropIfDone(held);
       } else {
         const lost = held.break(new AppError('storage_full', 'The disk of this server takes no more audio'));

@@ -77,7 +77,7 @@ async function finished(core: CoreProcess): Promise<Stored[]> {
   }
 }
 
-test('audio that no recogniser takes costs disk, and no memory', async t => {
+test('audio that no recogniser takes costs disk, and no memory, also after a restart', async t => {
   const core = await coreProcess(t, countingStt({ behaviour: 'hangs' }));
   const client = await connectListen(core.url, core.key, QUERY);
   await client.until('service_status', ({ status }) => status === 'ready');
@@ -87,7 +87,15 @@ test('audio that no recogniser takes costs disk, and no memory', async t => {
   const onDisk = (await core.metric('earshot_spool_bytes{state="disk"}')) / MiB;
   t.true(onDisk > 250, `${onDisk} MiB on disk`);
   // What was garbage at once may go late; what is held would not go at all.
-  while ((await rssMiB(core)) - before > onDisk / 2) await new Promise(resolve => setTimeout(resolve, 100));
+  const settled = async () => {
+    while ((await rssMiB(core)) - before > onDisk / 2) await new Promise(resolve => setTimeout(resolve, 100));
+  };
+  await settled();
+
+  await core.kill();
+  await core.start();
+  t.true((await core.metric('earshot_spool_bytes{state="disk"}')) / MiB > 250);
+  await settled();
 });
 
 async function rssMiB(core: CoreProcess): Promise<number> {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../model.ts';
-import { decodeChunk, decodeChunks, type Found } from './chunk.ts';
+import { decodeChunk, decodeChunks, type Extent, extentOf, type Found } from './chunk.ts';
 import type { Disk, DiskFile } from './disk.ts';
 
 /** Where a chunk lies. */
@@ -20,7 +20,7 @@ interface LogFile {
 /** A log in files of bounded size: written at one end, and taken away file by file. */
 export interface AppendLog {
   /** What an earlier process left, in the order it was written. */
-  readonly found: { place: Place; chunk: Found }[];
+  readonly found: { place: Place; extent: Extent }[];
   /** Stretches of damaged bytes in that. */
   readonly damaged: number;
   /** Writes chunks one behind the other; they are on the disk when it resolves. Rejects: none of them is. Calls must not overlap. */
@@ -62,7 +62,10 @@ export async function openAppendLog({ disk, clock, fileBytes, fileMs }: LogOptio
     const file = { name, size: content.length, wanted: scan.chunks.length };
     bytes += file.size;
     for (const chunk of scan.chunks)
-      found.push({ place: { file, offset: chunk.offset, length: chunk.length }, chunk });
+      found.push({
+        place: { file, offset: chunk.offset, length: chunk.length },
+        extent: extentOf(chunk), // without its audio, of which there may be more than memory
+      });
     if (file.wanted === 0) await drop(file);
   }
 

@@ -28,6 +28,17 @@ export interface Chunk {
   entries: Entry[];
 }
 
+/** What a chunk holds, without its audio. */
+export interface Extent {
+  streamId: string;
+  userId: string;
+  /** Entries. */
+  count: number;
+  bytes: number;
+  /** Of the message after its last one; 0 where none is in it. */
+  endNumber: number;
+}
+
 /** As it lies in a file. */
 export interface Found extends Chunk {
   offset: number;
@@ -48,6 +59,12 @@ const KINDS = { audio: 1, finish: 2 } as const;
 /** What an entry takes on disk, without its share of the chunk. */
 export function sizeOf(entry: Entry): number {
   return ENTRY_BYTES + (entry.kind === 'audio' ? entry.bytes.length : 0);
+}
+
+export function extentOf({ streamId, userId, entries }: Chunk): Extent {
+  const bytes = entries.reduce((sum, entry) => sum + sizeOf(entry), 0);
+  const endNumber = (entries.findLast(isAudio)?.number ?? -1) + 1;
+  return { streamId, userId, count: entries.length, bytes, endNumber };
 }
 
 /** @param nextNumber of the message that would come after the chunk's last one, were there none in it */

@@ -1,6 +1,6 @@
 import type { AppError } from '../../errors.ts';
 import type { Place } from './append-log.ts';
-import { type Entry, type Found, isAudio, sizeOf } from './chunk.ts';
+import { type Entry, type Extent, type Found, isAudio, sizeOf } from './chunk.ts';
 
 /** What one stream keeps in memory of what is written already, for a reader that is not far behind. */
 const TAIL_BYTES = 64 * 1024;
@@ -62,9 +62,9 @@ export class Held {
   }
 
   /** An earlier process wrote this. */
-  recall(place: Place, entries: Entry[]): void {
-    this.tailSeq += entries.length;
-    this.wrote(place, entries);
+  recall(place: Place, extent: Extent): void {
+    this.tailSeq += extent.count;
+    this.wrote(place, extent);
     this.next = this.durable;
   }
 
@@ -119,14 +119,11 @@ export class Held {
     return this.tail.slice(this.writtenSeq - this.tailSeq);
   }
 
-  wrote(place: Place, entries: Entry[]): void {
+  wrote(place: Place, { count, bytes, endNumber }: Extent): void {
     const firstSeq = this.writtenSeq;
-    this.writtenSeq += entries.length;
-    const last = entries.findLast(isAudio);
-    this.durable = Math.max(this.durable, (last?.number ?? -1) + 1);
-    const bytes = entries.reduce((sum, entry) => sum + sizeOf(entry), 0);
-    const endNumber = this.durable;
-    this.written.push({ place, bytes, firstSeq, endSeq: this.writtenSeq, endNumber });
+    this.writtenSeq += count;
+    this.durable = Math.max(this.durable, endNumber);
+    this.written.push({ place, bytes, firstSeq, endSeq: this.writtenSeq, endNumber: this.durable });
     this.trim();
     this.forget();
     this.onSynced();
