@@ -24,6 +24,8 @@ export type { Piece } from './segments.ts';
 
 /** How long who brings a conversation in waits for its structure. */
 const PATIENCE_MS = 20_000;
+/** How long what was said late waits until the conversation it belongs to is processed. */
+const LATE_PATIENCE_MS = 5000;
 
 export interface AppendRequest {
   userId: string;
@@ -97,9 +99,23 @@ export function createConversations({
    * or have changed. Without pieces it only moves the stream on, which is no activity. A stream that is further
    * already has had these pieces stored by another connection: then nothing is written and `[]` answered.
    * `conflict` when the conversation is over, or gone: it was empty when it ended. What comes late is stored in one
-   * that is over, too; `unavailable` while that is being processed.
+   * that is over, too; while that is being processed it waits, at most 5 s: `unavailable` past that.
    */
   async function append(request: AppendRequest): Promise<Segment[]> {
+    if (!request.late) return appendNow(request);
+    const end = awaitEnd({ events, clock, ...request });
+    try {
+      return await appendNow(request).catch(async error => {
+        if (!(error instanceof AppError && error.code === 'unavailable')) throw error;
+        await end.wait(LATE_PATIENCE_MS);
+        return appendNow(request);
+      });
+    } finally {
+      end.close();
+    }
+  }
+
+  async function appendNow(request: AppendRequest): Promise<Segment[]> {
     const pieces = request.pieces.filter(piece => piece.text.trim() !== '');
     const now = clock.now();
     const segments = await storage.transaction('append segments', async tx => {

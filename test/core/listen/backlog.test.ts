@@ -67,12 +67,15 @@ test('text that comes after the end of its conversation is added to it, at its t
   await first.closed;
   await begin();
   const second = await say(house, 1);
+  // Each is added, and processed, right after the other.
+  for (let more = 0; more < 5; more++) second.socket.send(samplesToBytes(SAID));
+  await second.until('ack', ({ messages }) => messages === 7);
   t.is((await second.closed).code, 1011);
 
   const [before] = await stored(house, ({ length }) => length > 0);
   t.is(before?.transcript_segments.length, 1, 'it does not wait for ever');
   await end();
-  const list = await stored(house, ([conversation]) => conversation?.transcript_segments.length === 2);
+  const list = await stored(house, ([conversation]) => conversation?.transcript_segments.length === 7);
   t.deepEqual(
     list.map(({ id }) => id),
     [before?.id],
