@@ -29,7 +29,7 @@ interface InboxOptions {
 /** What one waiting message costs besides its bytes. */
 const OVERHEAD_BYTES = 128;
 /** A client that sends nothing for so long has paused: what it said before is not waiting for more. */
-const QUIET_MS = 2000;
+export const QUIET_MS = 2000;
 
 export function createInbox(socket: WebSocket, { maxBytes, metrics, onMessage }: InboxOptions): Inbox {
   const queue = createQueue<Message | 'quiet'>();

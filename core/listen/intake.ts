@@ -1,5 +1,6 @@
 import type { Clock } from '../model.ts';
 import type { Channels } from './channels.ts';
+import { QUIET_MS } from './inbox.ts';
 import { type Input, inputOf } from './input.ts';
 import type { Connection } from './parameters.ts';
 import type { Client } from './session.ts';
@@ -25,6 +26,8 @@ const MAX_GAP_MS = 2 ** 32 - 1;
 interface IntakeOptions {
   connection: Connection;
   held: HeldStream;
+  /** What the client was told that is held: without a `from` it goes on there. */
+  received: number;
   channels: Channels;
   suggestions: Suggestions;
   thread: Thread;
@@ -33,10 +36,10 @@ interface IntakeOptions {
 }
 
 export function createIntake(options: IntakeOptions): Intake {
-  const { connection, held, channels, suggestions, thread, clock } = options;
+  const { connection, held, received, channels, suggestions, thread, clock } = options;
   const { inbox, send, on } = options.client;
   const counts = { ignored: 0, repeated: 0 };
-  let next = connection.from ?? held.next;
+  let next = connection.from ?? received;
   /** Belongs to the next message, and is forgotten with it where that is held already. */
   let gapMs = 0;
 
@@ -90,7 +93,17 @@ export function createIntake(options: IntakeOptions): Intake {
 
   return {
     async run() {
-      for await (const message of inbox) await obey(inputOf(message));
+      // Who comes back may have nothing more to say: what was said before is not waiting for more.
+      const quiet = setTimeout(() => held.pause(), QUIET_MS);
+      try {
+        for await (const message of inbox) {
+          const input = inputOf(message);
+          if (input.type === 'audio') clearTimeout(quiet); // the inbox tells of later pauses
+          await obey(input);
+        }
+      } finally {
+        clearTimeout(quiet);
+      }
       held.end();
     },
     counts,

@@ -60,6 +60,8 @@ interface SettlingOptions {
   /** Whether the client wants to know. */
   ack: boolean;
   held: HeldStream;
+  /** What the client was told that is held. */
+  received: number;
   streams: readonly Pick<Stream, 'channel' | 'received'>[];
   /** Samples of the first messages. */
   samplesBelow(messages: number): number;
@@ -70,11 +72,11 @@ interface SettlingOptions {
  * Tells a client that asked for it which of its messages it need not keep any longer, each number once, and lets go of
  * those that no channel needs any more.
  */
-export function createSettling({ ack, held, streams, samplesBelow, send }: SettlingOptions) {
+export function createSettling({ ack, held, received, streams, samplesBelow, send }: SettlingOptions) {
   const reached = new Map<number, Pick<StreamProgress, 'received'>>(
     streams.map(stream => [stream.channel, stream]),
   );
-  let acknowledged = held.durable;
+  let acknowledged = received;
 
   function acknowledge(messages: number) {
     if (!ack || messages <= acknowledged) return;

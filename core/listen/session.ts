@@ -103,7 +103,12 @@ export async function runSession(
   if (signal.aborted && !halt.aborted) throw signal.reason;
 }
 
-type Opened = Connected & { held: HeldStream; claim: Claim };
+type Opened = Connected & {
+  held: HeldStream;
+  /** What the client was told that is held. */
+  received: number;
+  claim: Claim;
+};
 
 async function greet(
   connection: Connection,
@@ -116,13 +121,14 @@ async function greet(
   if (claim.wasWorking) opened = await conversations.connect(connection);
   const { conversation, streams } = opened;
   const held = spool.open(streams[0], settledOf(streams));
+  const received = held.durable;
   send({
     type: 'conversation_session',
     conversation_id: conversation.id,
     status: conversation.status,
-    ...(connection.stream === null ? {} : { received: held.durable }),
+    ...(connection.stream === null ? {} : { received }),
   });
-  return { conversation, streams, held, claim };
+  return { conversation, streams, held, received, claim };
 }
 
 interface Given extends Opened {
@@ -133,7 +139,7 @@ interface Given extends Opened {
 
 /** Everything that has a part in this connection, joined by the tasks; nothing runs yet. */
 async function openParts(given: Given, deps: SessionDeps) {
-  const { connection, conversation, streams, held, client, ending } = given;
+  const { connection, conversation, streams, held, received, client, ending } = given;
   const { conversations, events, metrics, clock, log } = deps;
   const { signal } = ending;
   const { send } = client;
@@ -154,7 +160,7 @@ async function openParts(given: Given, deps: SessionDeps) {
     },
   });
   const samplesBelow = (messages: number) => channels.samplesBelow(messages);
-  const onStored = createSettling({ ack: connection.ack, held, streams, samplesBelow, send });
+  const onStored = createSettling({ ack: connection.ack, held, received, streams, samplesBelow, send });
   const opened = ears.map(ear => openChannel({ ...given, ...ear, service, thread, onStored }, deps));
   const all = opened as [Channel, ...Channel[]]; // as many as streams
   const onBad = () => {
@@ -162,7 +168,7 @@ async function openParts(given: Given, deps: SessionDeps) {
   };
   const channels = joinChannels({ all, thread, clock, send, signal, onBad });
   const suggestions = createSuggestions(channels, clock.now());
-  const intake = createIntake({ connection, held, channels, suggestions, thread, client, clock });
+  const intake = createIntake({ connection, held, received, channels, suggestions, thread, client, clock });
   const playback = () => playHeld({ held, settled: settledOf(streams), channels, clock, signal });
   return { all, channels, intake, playback, service, silence, thread };
 }

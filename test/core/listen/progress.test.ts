@@ -29,6 +29,7 @@ test('audio of a call is held until neither side needs it', async t => {
   const onStored = createSettling({
     ack: false,
     held,
+    received: 0,
     streams: [
       { channel: 1, received: 0 },
       { channel: 2, received: 0 },
