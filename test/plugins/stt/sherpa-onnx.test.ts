@@ -69,10 +69,7 @@ test('sherpa-onnx refuses a model with a missing file, and says which and how to
   const directory = await mkdtemp(join(tmpdir(), 'earshot-models-'));
   t.teardown(() => rm(directory, { recursive: true }));
   const error = await t.throwsAsync(run(sherpaOnnx, { directory }), { code: 'config_error' });
-  t.regex(
-    error?.message ?? '',
-    /encoder-.*\.onnx is missing; .*npx earshot models pull sherpa-onnx-/,
-  );
+  t.regex(error?.message ?? '', /encoder-.*\.onnx is missing; .*npx earshot models pull sherpa-onnx-/);
   t.true(error?.message.endsWith(`--into ${directory}`));
 });
 
