@@ -77,7 +77,7 @@ export function joinChannels({ all, thread, clock, send, signal, onBad }: Channe
     const work = meeting(all.length, signal, async () => {
       const conversation_id = await thread.finish();
       if (asked) send({ type: 'conversation_finished', conversation_id });
-      await store(); // played again for one channel, it must not end what the other has begun since
+      if (all.length > 1) await store(); // played again for one, it must not end what the other has begun since
     });
     for (const { tasks } of all) tasks.finish(work);
   }
