@@ -54,6 +54,7 @@ export async function openAppendLog({ disk, clock, fileBytes, fileMs }: LogOptio
   let nextNumber = Number(NAME.exec(names.at(-1) ?? '')?.[1] ?? 0) + 1;
   /** The file that grows. */
   let growing: { file: LogFile; handle: DiskFile; since: number } | null = null;
+  let writing = false;
 
   for (const name of names) {
     const content = await disk.read(name);
@@ -101,7 +102,15 @@ export async function openAppendLog({ disk, clock, fileBytes, fileMs }: LogOptio
   }
 
   async function write(chunks: Buffer[]) {
-    const { file, handle } = await fileToWrite();
+    writing = true;
+    try {
+      return await writeTo(await fileToWrite(), chunks);
+    } finally {
+      writing = false;
+    }
+  }
+
+  async function writeTo({ file, handle }: { file: LogFile; handle: DiskFile }, chunks: Buffer[]) {
     const start = file.size;
     const all = Buffer.concat(chunks);
     try {
@@ -134,7 +143,9 @@ export async function openAppendLog({ disk, clock, fileBytes, fileMs }: LogOptio
     },
     async release({ file }) {
       file.wanted -= 1;
-      if (file.wanted === 0 && file !== growing?.file) await drop(file);
+      if (file.wanted > 0) return;
+      if (file !== growing?.file) await drop(file);
+      else if (!writing && isOver(growing)) await roll(); // nothing more may come that would do it
     },
     get bytes() {
       return bytes;

@@ -201,6 +201,21 @@ test('files go once everything in them is settled, and not before', async t => {
   await t.notThrowsAsync(until(async () => (await world.disk.list()).length === 1));
 });
 
+test('what is text already leaves the disk, also where nothing more comes', async t => {
+  const world = await makeWorld(t);
+  const spool = await world.start({ maxBytes: 16 * MiB, maxBytesPerUser: 16 * MiB });
+  const stream = spool.open(A, 0);
+  await send(stream, 0, 8, MiB / 4);
+  await world.sync();
+  t.true(spool.counts.bytes > MiB);
+  stream.settle(8);
+  await until(async () => (await world.disk.list()).length === 0);
+  t.is(spool.counts.bytes, 0);
+  await send(stream, 8, 9);
+  await world.sync();
+  t.is(stream.durable, 9);
+});
+
 test('a settled stream leaves nothing behind, in memory or on disk', async t => {
   const world = await makeWorld(t);
   const spool = await world.start();
