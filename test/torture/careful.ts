@@ -47,9 +47,11 @@ export function startCareful({ url, key, script, speed, patienceMs, dice }: Care
   const beganAt = performance.now();
   const stopping = new AbortController();
   let kept: Message[] = [];
-  /** Number of the first one that is kept, of the first that is not confirmed, and how many earlier to begin next. */
+  /** Numbers: of the first one that is kept, of the first that is not confirmed, of the next to be sent. */
   let base = 0;
   let confirmed = 0;
+  let next = 0;
+  /** So many messages earlier the next connection begins. */
   let again = 0;
   let saidAll = false;
   let socket: WebSocket | null = null;
@@ -69,14 +71,14 @@ export function startCareful({ url, key, script, speed, patienceMs, dice }: Care
   function confirm(messages: number) {
     counts.acks += 1;
     confirmed = Math.max(confirmed, messages);
-    const gone = Math.max(0, confirmed - KEPT - base);
+    const gone = Math.max(0, Math.min(confirmed, next) - KEPT - base);
     kept = kept.slice(gone);
     base += gone;
   }
 
   /** One connection, to its end. */
   async function talk() {
-    let next = Math.max(base, confirmed - again);
+    next = Math.max(base, confirmed - again);
     again = 0;
     url.searchParams.set('from', String(next));
     const live = new WebSocket(url, {
@@ -94,8 +96,9 @@ export function startCareful({ url, key, script, speed, patienceMs, dice }: Care
       counts.connections += 1;
     });
     live.on('message', data => {
-      const event: { type?: string; messages?: number } = JSON.parse(String(data));
+      const event: { type?: string; messages?: number; received?: number } = JSON.parse(String(data));
       if (event.type === 'ack') confirm(event.messages ?? 0);
+      if (event.type === 'conversation_session') confirm(event.received ?? 0);
     });
     let pinged = 0;
     const timer = setInterval(() => {

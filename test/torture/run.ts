@@ -61,11 +61,12 @@ export async function torture(stage: Stage, plan: Plan): Promise<Report> {
   await Promise.all(
     crowd.map(({ client, source }) => within(PATIENCE_MS, `the device ${source}`, client.finish())),
   );
+  await Promise.all(crowd.map(end));
   await core.kill();
   await core.start();
   stage.say('waiting until all is written down');
   await within(PATIENCE_MS, 'the spool', emptied(join(core.dataDir, 'audio')));
-  await Promise.all(crowd.map(({ source }) => endConversation(core, source)));
+  await Promise.all(crowd.map(({ source }) => endConversations(core, source)));
   await within(PATIENCE_MS, 'the conversations', noneOpen(core));
   const sum = (of: 'messages' | 'acks' | 'connections') =>
     crowd.reduce((total, { client }) => total + client.counts[of], 0);
@@ -117,24 +118,26 @@ async function cutOften(crowd: Member[], { cuts, stallMs }: Plan, dice: Dice) {
 }
 
 /** All that is held has become text, and its files are gone. */
-async function emptied(dir: string) {
+export async function emptied(dir: string) {
   while ((await readdir(dir)).length > 0) await sleep(100);
 }
 
 /** What goes on is not listed. */
-async function endConversation(core: CoreProcess, source: string) {
-  const client = await connectListen(core.url, core.key, {
-    source,
-    client_device_id: source,
-    codec: 'pcm16',
-  });
-  client.socket.send('{"type":"finish_conversation"}');
-  await client.until('conversation_finished');
-  client.socket.close();
-  await client.closed;
+export async function endConversations(core: CoreProcess, source: string) {
+  for (let ended = true; ended; ) {
+    const client = await connectListen(core.url, core.key, { source, client_device_id: source });
+    const answers = () => client.events.filter(event => event.type === 'conversation_finished');
+    for (const count of [1, 2]) {
+      client.socket.send('{"type":"finish_conversation"}'); // the second time the next one, which is empty
+      await client.until('conversation_finished', () => answers().length === count);
+    }
+    ended = answers()[0]?.conversation_id !== null;
+    client.socket.close();
+    await client.closed;
+  }
 }
 
-async function noneOpen(core: CoreProcess) {
+export async function noneOpen(core: CoreProcess) {
   for (;;) {
     const metrics = await (await fetch(new URL('/metrics', core.url))).text();
     const unfinished = metrics.match(/^earshot_jobs\{.*state="(due|running|failed)".*\} [1-9]/gm);
