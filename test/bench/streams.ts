@@ -110,7 +110,15 @@ async function climb(bench: Bench, share: number): Promise<Table> {
   const subject = await startCore(bench);
   const rows: Cell[][] = [];
   for (const streams of bench.quick ? [3] : KNEE_STEPS) {
-    const { cpu, rss, waits, missing, lagP99 } = await best(bench, subject, { streams, share });
+    const measured = await best(bench, subject, { streams, share }).catch((error: Error) => {
+      bench.say(error.message);
+      return null;
+    });
+    if (!measured) {
+      rows.push([streams, null, null, null, Number.POSITIVE_INFINITY, null, null, null, null]);
+      break;
+    }
+    const { cpu, rss, waits, missing, lagP99 } = measured;
     const p99 = percentile(waits, 99);
     const used = [(cpu.total * streams) / 10, cpu.total];
     rows.push([streams, ...used, percentile(waits, 50), p99, waits.length, missing, rss, lagP99]);
