@@ -3,7 +3,7 @@ import type { Log } from '../log.ts';
 import type { SpoolMetrics } from '../metrics.ts';
 import type { Clock } from '../model.ts';
 import { openAppendLog } from './spool/append-log.ts';
-import { type Entry, encodeChunk, extentOf, sizeOf } from './spool/chunk.ts';
+import { bytesIn, type Entry, encodeChunk, extentOf, sizeOf } from './spool/chunk.ts';
 import type { Disk } from './spool/disk.ts';
 import { Held } from './spool/held.ts';
 
@@ -265,8 +265,4 @@ export async function openSpool({ disk, clock, log, limits, metrics }: SpoolOpti
       await files.close();
     },
   };
-}
-
-function bytesIn(entries: Entry[]): number {
-  return entries.reduce((sum, entry) => sum + sizeOf(entry), 0);
 }

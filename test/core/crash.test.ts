@@ -1,10 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
 import test from 'ava';
 import { samplesToBytes } from '../../core/audio/pcm.ts';
 import { type CoreProcess, coreProcess } from '../helpers/core-process.ts';
-import { countingStt } from '../helpers/house.ts';
+import { countingStt, failingStt } from '../helpers/house.ts';
 import { connectListen, type ListenClient } from '../helpers/listen-client.ts';
 import { join as joined, silence, speech } from '../helpers/sound.ts';
 
@@ -101,10 +98,9 @@ test('a client that resumes after the kill loses nothing and doubles nothing', a
 });
 
 test('killed when it has heard nothing of what it took, core transcribes it by itself, without its client', async t => {
-  const outage = join(await mkdtemp(join(tmpdir(), 'earshot-outage-')), 'now');
-  t.teardown(() => rm(dirname(outage), { recursive: true }));
-  await writeFile(outage, '');
-  const core = await coreProcess(t, countingStt({ outage }));
+  const { begin, end, ...stt } = await failingStt(t);
+  await begin();
+  const core = await coreProcess(t, stt);
   const client = await connectListen(core.url, core.key, {
     ...QUERY,
     conversation_timeout: 5,
@@ -117,7 +113,7 @@ test('killed when it has heard nothing of what it took, core transcribes it by i
   await client.closed;
   t.deepEqual(client.segments(), []);
 
-  await rm(outage);
+  await end();
   await core.start();
   const [conversation, ...others] = await finished(core);
   t.deepEqual(others, []);

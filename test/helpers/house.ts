@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
@@ -29,6 +29,14 @@ export function countingStt(options: Record<string, unknown> = {}) {
 interface Surroundings {
   clock?: Clock;
   log?: Log;
+}
+
+/** The recogniser of tests, out of order from `begin` to `end`. */
+export async function failingStt(t: ExecutionContext) {
+  const dir = await mkdtemp(join(tmpdir(), 'earshot-outage-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  const outage = join(dir, 'now');
+  return { ...countingStt({ outage }), begin: () => writeFile(outage, ''), end: () => rm(outage) };
 }
 
 /** One that ends with its test. */

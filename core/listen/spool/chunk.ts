@@ -61,15 +61,18 @@ export function sizeOf(entry: Entry): number {
   return ENTRY_BYTES + (entry.kind === 'audio' ? entry.bytes.length : 0);
 }
 
+export function bytesIn(entries: readonly Entry[]): number {
+  return entries.reduce((sum, entry) => sum + sizeOf(entry), 0);
+}
+
 export function extentOf({ streamId, userId, entries }: Chunk): Extent {
-  const bytes = entries.reduce((sum, entry) => sum + sizeOf(entry), 0);
   const endNumber = (entries.findLast(isAudio)?.number ?? -1) + 1;
-  return { streamId, userId, count: entries.length, bytes, endNumber };
+  return { streamId, userId, count: entries.length, bytes: bytesIn(entries), endNumber };
 }
 
 /** @param nextNumber of the message that would come after the chunk's last one, were there none in it */
 export function encodeChunk({ streamId, userId, entries }: Chunk, nextNumber: number): Buffer {
-  const size = entries.reduce((sum, entry) => sum + sizeOf(entry), FIXED_BYTES);
+  const size = FIXED_BYTES + bytesIn(entries);
   const chunk = Buffer.allocUnsafe(HEADER_BYTES + size); // written over, all of it
   chunk.writeUInt32LE(MARK, 0);
   chunk.writeUInt32LE(size, 4);

@@ -1,6 +1,6 @@
 import type { AppError } from '../../errors.ts';
 import type { Place } from './append-log.ts';
-import { type Entry, type Extent, type Found, isAudio, sizeOf } from './chunk.ts';
+import { bytesIn, type Entry, type Extent, type Found, isAudio, sizeOf } from './chunk.ts';
 
 /** What one stream keeps in memory of what is written already, for a reader that is not far behind. */
 const TAIL_BYTES = 64 * 1024;
@@ -89,7 +89,7 @@ export class Held {
   /** The disk refuses: what is not on it is forgotten. Answers how many bytes that were. */
   break(error: AppError): number {
     const lost = this.tail.splice(this.writtenSeq - this.tailSeq);
-    const bytes = lost.reduce((sum, entry) => sum + sizeOf(entry), 0);
+    const bytes = bytesIn(lost);
     this.tailBytes -= bytes;
     this.next = this.durable;
     this.broken = error;

@@ -1,9 +1,6 @@
-import { rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
-import { countingStt, type House, openHouse } from '../../helpers/house.ts';
+import { failingStt, type House, openHouse } from '../../helpers/house.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
 import { join as joined, silence, speech } from '../../helpers/sound.ts';
 
@@ -25,10 +22,8 @@ interface Stored {
 
 /** A house whose recogniser is out of order while `begin` has been called and `end` has not. */
 async function houseWithOutages(t: ExecutionContext, listen: Record<string, number> = {}) {
-  const outage = join(tmpdir(), `earshot-outage-${process.pid}-${Math.random()}`);
-  t.teardown(() => rm(outage, { force: true }));
-  const house = await openHouse(t, { ...countingStt({ outage }), listen });
-  return { house, begin: () => writeFile(outage, ''), end: () => rm(outage) };
+  const { begin, end, ...stt } = await failingStt(t);
+  return { house: await openHouse(t, { ...stt, listen }), begin, end };
 }
 
 async function say(house: House, from: number): Promise<ListenClient> {

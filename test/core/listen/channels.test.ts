@@ -1,12 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { Codec } from '../../../core/audio/codecs.ts';
 import sentences from '../../fixtures/sentences.json' with { type: 'json' };
 import { type CoreProcess, coreProcess } from '../../helpers/core-process.ts';
-import { buildHouse, countingStt, type House, openHouse } from '../../helpers/house.ts';
+import { buildHouse, countingStt, failingStt, type House, openHouse } from '../../helpers/house.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
 import { adtsFrames, messagesOf } from '../../helpers/packets.ts';
 import { join as joined, type Sound, silence, speech } from '../../helpers/sound.ts';
@@ -334,10 +332,9 @@ test('killed in the middle of a call, core transcribes the rest of both sides wi
 });
 
 test('killed when it had heard nothing of a call, core transcribes both sides without its client', async t => {
-  const outage = join(await mkdtemp(join(tmpdir(), 'earshot-outage-')), 'now');
-  t.teardown(() => rm(dirname(outage), { recursive: true }));
-  await writeFile(outage, '');
-  const core = await coreProcess(t, countingStt({ outage }));
+  const { begin, end, ...stt } = await failingStt(t);
+  await begin();
+  const core = await coreProcess(t, stt);
   const client = await connectListen(core.url, core.key, {
     ...CALL,
     conversation_timeout: 8,
@@ -349,7 +346,7 @@ test('killed when it had heard nothing of a call, core transcribes both sides wi
   await client.closed;
   t.deepEqual(client.segments(), []);
 
-  await rm(outage);
+  await end();
   await core.start();
   const [conversation, ...others] = await finished(core);
   t.deepEqual(others, []);

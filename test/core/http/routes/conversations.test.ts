@@ -1,26 +1,15 @@
 import test, { type ExecutionContext } from 'ava';
 import { z } from 'zod';
-import type { Config } from '../../../../config/schema.ts';
 import { ConversationJson } from '../../../../core/http/conversation-json.ts';
-import { createServer } from '../../../../core/http/server.ts';
-import { completedConversation, openDomain } from '../../../helpers/domain.ts';
+import { completedConversation } from '../../../helpers/domain.ts';
+import { openRest } from '../../../helpers/rest.ts';
 
 const LIST = '/v1/dev/user/conversations';
 const DAY_MS = 24 * 3600 * 1000;
 
 async function start(t: ExecutionContext) {
-  const domain = await openDomain(t);
-  const server = createServer({
-    ...domain,
-    listen: { paths: [], authorize: async () => null, accept: async () => {} },
-    config: { listen: { maxConnections: 10 } as Config['listen'] },
-    health: () => true,
-  });
-  const { port } = await server.listen('127.0.0.1', 0);
-  t.teardown(() => server.close());
-  const user = await domain.users.add('anna');
-  const token = await domain.users.token('anna');
-  const url = `http://127.0.0.1:${port}`;
+  const rest = await openRest(t);
+  const { user, token, url } = rest;
   const ask = async (path: string, credential: string | null = token) => {
     const headers = credential === null ? {} : { Authorization: `Bearer ${credential}` };
     const response = await fetch(url + path, { headers });
@@ -36,11 +25,11 @@ async function start(t: ExecutionContext) {
       .map(({ id }) => id);
   };
   const complete = async (changes: Parameters<typeof completedConversation>[3] = {}, texts = ['hello']) => {
-    const made = await completedConversation(domain, user.id, texts, changes);
-    domain.clock.advance(1000);
+    const made = await completedConversation(rest, user.id, texts, changes);
+    rest.clock.advance(1000);
     return made;
   };
-  return { ...domain, user, token, ask, ids, complete, url };
+  return { ...rest, ask, ids, complete };
 }
 
 test('Without a credential, or with a wrong one, the answer is 401 with a challenge', async t => {
