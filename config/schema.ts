@@ -43,6 +43,33 @@ export const ConfigSchema = z.strictObject({
     .array(z.string())
     .default(['sherpa-onnx', 'pocketsphinx'])
     .describe('Speech recognisers in order of preference; the first that works and has the language serves'),
+  identity: z
+    .array(z.string())
+    .min(1)
+    .default(['local'])
+    .describe(
+      'Who vouches for people: local (accounts of this server), or plugins that ask a provider of yours',
+    ),
+  embedder: z
+    .string()
+    .min(1)
+    .default('words')
+    .describe(
+      'What turns texts into vectors, for search by meaning: words (offline), openai-embedder, or a plugin',
+    ),
+  vectors: z
+    .string()
+    .min(1)
+    .default('sqlite-vec')
+    .describe(
+      'Where vectors are kept and searched: sqlite-vec (a file of its own), qdrant, or a plugin of your own',
+    ),
+  llm: z
+    .array(z.string())
+    .default([])
+    .describe(
+      'Language models in order of preference, openai-llm or plugins of your own; without one, plain rules decide',
+    ),
   listen: z
     .strictObject({
       idleMs: z

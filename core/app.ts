@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type InjectionToken, instanceCachingFactory, container as root } from 'tsyringe';
 import type { LoadedConfig } from '../config/load.ts';
-import { BUILTIN_CHOICES, BUILTIN_PLUGINS } from './builtin-plugins.ts';
+import { BUILTIN_PLUGINS, choicesOf, notChosen } from './builtin-plugins.ts';
 import {
   type Commands,
   callControl,
@@ -95,7 +95,7 @@ export async function createApp({
     log,
     clock,
     dataDir: config.dataDir,
-    wanted: { stt: config.stt },
+    wanted: choicesOf(config),
   });
   const container = root.createChildContainer();
   concealSecrets([config.metrics.token, config.bridge.key].filter(secret => secret !== undefined));
@@ -114,7 +114,7 @@ export async function createApp({
     const storage = await host.loadStorage(config.storage);
     await storage.migrate();
     provide(storage);
-    if (!serving) await host.loadAll({ skip: [...BUILTIN_CHOICES, 'silero'] });
+    if (!serving) await host.loadAll({ skip: [...notChosen(config.identity), 'silero'] });
   }
 
   function provide(opened: Storage) {
@@ -215,7 +215,7 @@ export async function createApp({
   }
 
   async function start() {
-    await host.loadAll({ skip: BUILTIN_CHOICES.filter(name => !config.stt.includes(name)) });
+    await host.loadAll({ skip: notChosen(Object.values(choicesOf(config)).flat()) });
     const created = await container.resolve(TOKENS.users).ensureFirst(config.account);
     if (created) log.info({ account: created.name }, 'first account made');
     const answering = await serveControl(control, container.resolve(TOKENS.commands), log);

@@ -1,4 +1,6 @@
 import { extname } from 'node:path';
+import type { Config } from '../config/schema.ts';
+import type { Choices } from './plugin-selection.ts';
 
 const EXTENSION = extname(import.meta.filename); // .ts in a checkout, .js when published
 
@@ -21,7 +23,15 @@ export const BUILTIN_PLUGINS: Readonly<Record<string, URL>> = Object.fromEntries
   ]),
 );
 
-/** Those that the configuration chooses by name, in `storage` and `stt`; left out, they are not to be loaded. */
-export const BUILTIN_CHOICES: readonly string[] = Object.entries(MODULES).flatMap(([name, path]) =>
-  /^(storage|stt)\//.test(path) ? [name] : [],
-);
+const CHOSEN = /^(storage|stt|identity|embedder|vectors|llm)\//;
+const CHOICES = Object.entries(MODULES).flatMap(([name, path]) => (CHOSEN.test(path) ? [name] : []));
+
+/** The keys of the configuration that choose plugins by name, but for the storage. */
+export function choicesOf({ stt, identity, embedder, vectors, llm }: Config) {
+  return { stt, identity, embedder, vectors, llm } satisfies Choices;
+}
+
+/** The built-in plugins that are loaded by choice alone, and that `chosen` leaves out. */
+export function notChosen(chosen: readonly string[]): string[] {
+  return CHOICES.filter(name => !chosen.includes(name));
+}

@@ -14,7 +14,7 @@ import {
   optionsSchema,
   STORE_NAMES,
 } from './plugin-loader.ts';
-import { type KnownPlugin, knownPlugins } from './plugin-selection.ts';
+import { type Choices, type KnownPlugin, knownPlugins } from './plugin-selection.ts';
 import { createPluginState } from './plugin-state.ts';
 
 type Capability = keyof Capabilities;
@@ -69,7 +69,7 @@ export interface PluginHostOptions {
    * Configuration keys whose values name plugins: `{ stt: config.stt }`. A plugin that someone named there, rather
    * than the default, stops the start when it is broken.
    */
-  wanted?: Readonly<Record<string, readonly string[]>>;
+  wanted?: Choices;
   fetch?: typeof fetch;
   /** Milliseconds: 10,000 to import the module, 10,000 for `setup`, 5,000 for each undo. */
   limits?: Partial<LifeLimits & { importMs: number }>;

@@ -170,6 +170,17 @@ const SHAPES = {
     { issuer: z.string('must be text').min(1), verify: callable, issue: callable.optional() },
     'must be an object',
   ),
+  embedder: z.looseObject(
+    {
+      id: z.string('must be text').regex(/^[a-z0-9._-]{1,100}$/, 'must be 1 to 100 of a-z, 0-9, . _ -'),
+      dimensions: z.number('must be a number').int().positive(),
+      embed: callable,
+    },
+    'must be an object',
+  ),
+  vectors: functions(['upsert', 'search', 'remove', 'spaces', 'drop']),
+  llm: functions(['object', 'text']).extend({ model: z.string('must be text').min(1) }),
+  vision: functions(['object']).extend({ model: z.string('must be text').min(1) }),
 } satisfies Record<keyof Capabilities, z.ZodType>;
 
 export const CAPABILITIES = Object.keys(SHAPES) as (keyof Capabilities)[]; // keys of the literal above

@@ -16,8 +16,11 @@ interface Selection {
   builtin: Readonly<Record<string, URL | string>>;
   config: LoadedConfig;
   /** Configuration keys whose values name plugins. */
-  wanted?: Readonly<Record<string, readonly string[]>> | undefined;
+  wanted?: Choices | undefined;
 }
+
+/** Configuration keys whose values name plugins: one, or several. */
+export type Choices = Readonly<Record<string, string | readonly string[]>>;
 
 /**
  * Every plugin that there is, third parties' first: who brings his own means it to be used.
@@ -70,11 +73,14 @@ function unknownPlugin(config: LoadedConfig, name: string, builtin: readonly str
 function checkNames(
   config: LoadedConfig,
   key: string,
-  names: readonly string[],
+  names: string | readonly string[],
   known: readonly KnownPlugin[],
 ) {
-  for (const [index, name] of names.entries()) {
-    const path = [key, String(index)];
+  const named =
+    typeof names === 'string'
+      ? [{ path: [key], name: names }]
+      : names.map((name, index) => ({ path: [key, String(index)], name }));
+  for (const { path, name } of named) {
     const plugin = known.find(candidate => candidate.name === name);
     if (!plugin) {
       const all = known.map(candidate => candidate.name).join(', ');

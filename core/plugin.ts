@@ -97,6 +97,10 @@ export interface Capabilities {
   vad?: VadProvider;
   storage?: Storage;
   identity?: IdentityProvider;
+  embedder?: Embedder;
+  vectors?: VectorIndex;
+  llm?: LanguageModel;
+  vision?: VisionModel;
 }
 
 // ── speech recognition ──────────────────────────────────────────────────────────────────────────────────────────
@@ -182,6 +186,95 @@ export interface IdentityProvider {
   issue?(user: { subject: string; name: string }): Promise<string>;
   /** The issuer of users made on this server. */
   issuer: string;
+}
+
+// ── meaning ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Turns texts into vectors: texts of like meaning get vectors of a small angle. */
+export interface Embedder {
+  /** Names model and version, for ever: vectors of different ids are never compared. 1 to 100 of `a-z0-9._-`. */
+  id: string;
+  dimensions: number;
+  /**
+   * One vector of length 1 for each text, in order; all zeros where a text says nothing to it. At most 256 texts, each
+   * cut off where it is longer than the model reads.
+   */
+  embed(texts: readonly string[], signal: AbortSignal): Promise<Float32Array[]>;
+}
+
+/** Vectors of one kind of row, made by one embedder: `memories.words-en-1`. */
+export interface VectorSpace {
+  name: string;
+  dimensions: number;
+}
+
+export interface VectorItem {
+  userId: string;
+  /** Of the row that it was made from. */
+  id: string;
+  vector: Float32Array;
+  /** Of that row, in epoch ms: an item that is older than the one held is ignored. */
+  updatedAt: number;
+}
+
+/** Finds neighbours. Its answers are hints: core reads every row again before anyone sees it. */
+export interface VectorIndex {
+  /** Adds or replaces; makes the space where it is missing. At most 256 at once. */
+  upsert(space: VectorSpace, items: readonly VectorItem[]): Promise<void>;
+  /**
+   * The nearest of this user, best first, by the cosine of the angle (-1 to 1). At most `limit` (1 to 1000); none from
+   * a space that is not there.
+   */
+  search(
+    space: VectorSpace,
+    userId: string,
+    vector: Float32Array,
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<{ id: string; score: number }[]>;
+  /** Ids that are not there are no error. */
+  remove(space: VectorSpace, userId: string, ids: readonly string[]): Promise<void>;
+  /** Names of all spaces that there are. */
+  spaces(): Promise<string[]>;
+  /** One that is not there is no error. */
+  drop(name: string): Promise<void>;
+}
+
+// ── language models ─────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface LanguageModel {
+  /** Shown to people: `llama3.2`. */
+  model: string;
+  /**
+   * An answer of this schema. The plugin has the model mend one that does not match, once; rejects with
+   * `upstream_error` when that fails too, `timeout`, or `config_error`.
+   */
+  object<T>(schema: z.ZodType<T>, prompt: Prompt): Promise<T>;
+  /** The answer in pieces, as they come. Throws what `object` rejects with. */
+  text(prompt: Prompt): AsyncIterable<string>;
+}
+
+export interface Prompt {
+  /** What is to be done. Ours alone. */
+  system: string;
+  /** What it is to be done with. It may come from anyone: data, never orders. */
+  user: string;
+  /** Tokens that the answer may have at most. */
+  maxTokens?: number;
+  signal: AbortSignal;
+}
+
+/** A language model that sees. */
+export interface VisionModel {
+  model: string;
+  /** As `LanguageModel.object`, with pictures. */
+  object<T>(schema: z.ZodType<T>, prompt: Prompt & { images: readonly Picture[] }): Promise<T>;
+}
+
+export interface Picture {
+  bytes: Uint8Array;
+  /** `image/jpeg`, `image/png` or `image/webp`. */
+  type: string;
 }
 
 // ── storage ─────────────────────────────────────────────────────────────────────────────────────────────────────

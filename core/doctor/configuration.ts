@@ -1,5 +1,5 @@
 import { ConfigError, type LoadedConfig } from '../../config/load.ts';
-import { BUILTIN_CHOICES, BUILTIN_PLUGINS } from '../builtin-plugins.ts';
+import { BUILTIN_PLUGINS, choicesOf, notChosen } from '../builtin-plugins.ts';
 import { importPlugin, type LoadedPlugin, optionsSchema } from '../plugin-loader.ts';
 import { type KnownPlugin, knownPlugins } from '../plugin-selection.ts';
 import type { Check, Patient } from './examination.ts';
@@ -32,12 +32,10 @@ export const configurationCheck: Check = {
 
 /** Those that the server would load. @throws {ConfigError} when one is named that is not there */
 export function chosenPlugins({ loaded }: Patient): KnownPlugin[] {
-  const { storage, stt } = loaded.config;
-  const known = knownPlugins({ builtin: BUILTIN_PLUGINS, config: loaded, wanted: { stt } });
-  return known.filter(
-    ({ name, builtin, off }) =>
-      !off && !(builtin && BUILTIN_CHOICES.includes(name) && ![storage, ...stt].includes(name)),
-  );
+  const wanted = choicesOf(loaded.config);
+  const skip = notChosen([loaded.config.storage, ...Object.values(wanted).flat()]);
+  const known = knownPlugins({ builtin: BUILTIN_PLUGINS, config: loaded, wanted });
+  return known.filter(({ name, builtin, off }) => !off && !(builtin && skip.includes(name)));
 }
 
 /** @throws {AppError | ConfigError} what is wrong with its module, or its options */
