@@ -4,7 +4,7 @@ import type { IdentityProvider, Storage } from '../plugin.ts';
 import { KEY_PREFIX, type Keys } from './keys.ts';
 import type { Users } from './users.ts';
 
-const EXPECTED = `send "Authorization: Bearer <credential>" with an API key (${KEY_PREFIX}…) or an ID token`;
+const NAMES = { key: `an API key (${KEY_PREFIX}…)`, token: 'an ID token' } as const;
 /** The scheme's case does not matter (RFC 9110); a credential has no blanks. */
 const BEARER = /^bearer +(\S+)$/i;
 
@@ -16,6 +16,10 @@ export interface Principal {
   scopes: ReadonlySet<Scope> | 'all';
   keyId?: string;
 }
+
+/** The kinds of credential that will do. */
+type Kinds = readonly Principal['kind'][];
+const ANY: Kinds = ['key', 'token'];
 
 export type Credentials = ReturnType<typeof createCredentials>;
 
@@ -31,44 +35,53 @@ export function createCredentials({
   storage: Storage;
   identity: () => IdentityProvider;
 }) {
-  /** A raw API key, or an ID token. */
-  async function token(raw: string): Promise<Principal> {
-    return raw.startsWith(KEY_PREFIX) ? byKey(raw) : byIdToken(raw);
+  /** A raw API key, or an ID token. One of a kind that will not do is refused whether it is right or wrong. */
+  async function token(raw: string, kinds = ANY): Promise<Principal> {
+    const kind = raw.startsWith(KEY_PREFIX) ? 'key' : 'token';
+    if (!kinds.includes(kind)) throw refused(`Not with ${NAMES[kind]}`, kinds);
+    return kind === 'key' ? byKey(raw, kinds) : byIdToken(raw, kinds);
   }
 
-  async function byKey(raw: string): Promise<Principal> {
+  async function byKey(raw: string, kinds: Kinds): Promise<Principal> {
     const key = await keys.verify(raw);
     const user = key && (await storage.users.get(key.userId));
-    if (!user) throw new AppError('unauthorized', `Unknown or revoked API key: ${EXPECTED}`);
+    if (!user) throw refused('Unknown or revoked API key', kinds);
     return { user, kind: 'key', scopes: new Set(key.scopes), keyId: key.id };
   }
 
-  async function byIdToken(raw: string): Promise<Principal> {
-    const claims = await verified(raw);
+  async function byIdToken(raw: string, kinds: Kinds): Promise<Principal> {
+    const claims = await verified(raw, kinds);
     const user = await users.fromIdentity(claims);
-    if (!user) throw new AppError('unauthorized', `The ID token is of a user unknown here: ${EXPECTED}`);
+    if (!user) throw refused('The ID token is of a user unknown here', kinds);
     return { user, kind: 'token', scopes: 'all' };
   }
 
-  async function verified(raw: string) {
+  async function verified(raw: string, kinds: Kinds) {
     try {
       return await identity().verify(raw);
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'unauthorized') throw error;
-      throw new AppError('unauthorized', `${error.message}: ${EXPECTED}`, { cause: error });
+      throw refused(error.message, kinds, error);
     }
   }
 
   return {
     token,
     /** The value of an `Authorization` header. */
-    async authenticate(authorization: string | undefined): Promise<Principal> {
-      if (!authorization) throw new AppError('unauthorized', `Credential missing: ${EXPECTED}`);
+    async authenticate(authorization: string | undefined, kinds = ANY): Promise<Principal> {
+      if (!authorization) throw refused('Credential missing', kinds);
       const raw = BEARER.exec(authorization.trim())?.[1];
-      if (!raw) throw new AppError('unauthorized', `Credential malformed: ${EXPECTED}`);
-      return token(raw);
+      if (!raw) throw refused('Credential malformed', kinds);
+      return token(raw, kinds);
     },
   };
+}
+
+function refused(why: string, kinds: Kinds, cause?: unknown): AppError {
+  const expected = kinds.map(kind => NAMES[kind]).join(' or ');
+  return new AppError('unauthorized', `${why}: send "Authorization: Bearer <credential>" with ${expected}`, {
+    cause,
+  });
 }
 
 /** `forbidden`, naming the scope, unless the principal has it. */

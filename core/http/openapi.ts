@@ -8,6 +8,7 @@ import {
   type ZodOpenApiResponseObject,
 } from 'zod-openapi';
 import { ERRORS, type ErrorCode } from '../errors.ts';
+import type { Access } from './auth.ts';
 import { fixed } from './fixed.ts';
 import type { OpenRoute, Route } from './route.ts';
 
@@ -46,7 +47,7 @@ const RetryAfter = z.object({ 'Retry-After': z.int().optional().describe('Second
 /** What a failure means to who asks; its status is that of its code. */
 const FAILURES = {
   invalid_request: failure('InvalidRequest', 'Not valid; every mistake is listed', { schema: Invalid }),
-  unauthorized: failure('Unauthorized', 'The credential is missing, malformed or unknown', {
+  unauthorized: failure('Unauthorized', 'The credential is missing, malformed, unknown, or of another kind', {
     headers: z.object({ 'WWW-Authenticate': z.literal('Bearer') }),
   }),
   forbidden: failure('Forbidden', 'The key does not have the scope'),
@@ -95,29 +96,41 @@ export function openApiDocument(routes: readonly Route[], open: readonly OpenRou
 }
 
 function operationOf(route: Route): ZodOpenApiOperationObject {
-  const { id, tag, summary, scope, params, query, body, response } = route;
+  const { id, tag, summary, params, query, body, response } = route;
   return {
     operationId: id,
     tags: [tag],
     summary,
-    description: `A key needs the scope \`${scope}\`.`,
-    'x-required-scope': scope,
-    security: [{ apiKey: [scope] }, { idToken: [] }],
+    ...securityOf(route),
     requestParams: { path: params, query },
     ...(body ? { requestBody: { required: true, content: { [JSON_TYPE]: { schema: body } } } } : {}),
     responses: {
-      200: { description: 'Done', content: { [JSON_TYPE]: { schema: response } } },
+      ...(response
+        ? { 200: { description: 'Done', content: { [JSON_TYPE]: { schema: response } } } }
+        : { 204: { description: 'Done' } }),
       ...Object.fromEntries(errorsOf(route).map(code => [ERRORS[code].status, FAILURES[code]])),
     },
   };
 }
 
+/** Who may call it, for people and for programs. */
+function securityOf({ scope, credential }: Access) {
+  if (credential)
+    return { description: `With ${ALONE[credential]} alone.`, security: [{ [credential]: [] }] };
+  return {
+    description: `A key needs the scope \`${scope}\`.`,
+    'x-required-scope': scope,
+    security: [{ apiKey: [scope] }, { idToken: [] }],
+  };
+}
+const ALONE = { idToken: 'an ID token', apiKey: 'an API key' };
+
 /** All that can go wrong with it, in the order of their codes. */
-function errorsOf({ query, body, errors = [] }: Route): FailureCode[] {
+function errorsOf({ scope, query, body, errors = [] }: Route): FailureCode[] {
   const takesInput = body !== undefined || Object.keys(query.shape).length > 0;
   return [
     'unauthorized',
-    'forbidden',
+    ...(scope ? (['forbidden'] as const) : []),
     ...(takesInput ? (['invalid_request'] as const) : []),
     ...(body ? (['too_large', 'unsupported_media'] as const) : []),
     ...errors,

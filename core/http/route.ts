@@ -1,7 +1,7 @@
 import type { Middleware } from 'koa';
 import type { z } from 'zod';
 import type { Principal } from '../domain/credentials.ts';
-import type { Scope } from '../model.ts';
+import type { Access } from './auth.ts';
 import type { FailureCode } from './openapi.ts';
 import { validate } from './validate.ts';
 
@@ -17,44 +17,44 @@ interface Description {
   summary: string;
 }
 
+interface Operation extends Description {
+  method: Method;
+  /** How it can fail, beside what every route has: a credential, parameters, a body, a server. */
+  errors?: FailureCode[];
+}
+
 /** One operation of the interface as data: enough to serve it, and to describe it. */
-interface RouteSpec<
+type RouteSpec<
   Params extends z.ZodObject,
   Query extends z.ZodObject,
   Body extends z.ZodType,
   Response extends z.ZodType,
-> extends Description {
-  method: Method;
-  /** What a key needs; the owner's ID token may do everything. */
-  scope: Scope;
-  /** How it can fail, beside what every route has: a credential, parameters, a body, a server. */
-  errors?: FailureCode[];
-  params: Params;
-  query: Query;
-  /** JSON; absent: none is read. */
-  body?: Body;
-  /** Of the answer's body. */
-  response: Response;
-  handle(request: {
-    principal: Principal;
-    params: z.output<Params>;
-    query: z.output<Query>;
-    body: z.output<Body>;
-  }): Promise<z.input<Response>>;
-}
+> = Operation &
+  Access & {
+    params: Params;
+    query: Query;
+    /** JSON; absent: none is read. */
+    body?: Body;
+    /** Of the answer's body; absent: 204, without one. */
+    response?: Response;
+    handle(request: {
+      principal: Principal;
+      params: z.output<Params>;
+      query: z.output<Query>;
+      body: z.output<Body>;
+    }): Promise<z.input<Response>>;
+  };
 
 /** A route as the server sees it: its parameters still as they came. */
-export interface Route extends Description {
-  method: Method;
-  scope: Scope;
-  errors?: FailureCode[];
-  params: z.ZodObject;
-  query: z.ZodObject;
-  body?: z.ZodType;
-  response: z.ZodType;
-  /** Validates and handles; `invalid_request` where a parameter or the body is wrong. */
-  run(request: { principal: Principal; params: unknown; query: unknown; body: unknown }): Promise<unknown>;
-}
+export type Route = Operation &
+  Access & {
+    params: z.ZodObject;
+    query: z.ZodObject;
+    body?: z.ZodType;
+    response?: z.ZodType;
+    /** Validates and handles; `invalid_request` where a parameter or the body is wrong. */
+    run(request: { principal: Principal; params: unknown; query: unknown; body: unknown }): Promise<unknown>;
+  };
 
 /** What anyone can get: no credential, no parameters. */
 export interface OpenRoute extends Description {
@@ -67,7 +67,7 @@ export function route<
   Params extends z.ZodObject,
   Query extends z.ZodObject,
   Body extends z.ZodType,
-  Response extends z.ZodType,
+  Response extends z.ZodType = z.ZodVoid,
 >(spec: RouteSpec<Params, Query, Body, Response>): Route {
   const { handle, ...description } = spec;
   return {

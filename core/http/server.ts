@@ -152,11 +152,12 @@ function routerOf(routes: Route[], credentials: ServerOptions['credentials']): R
   const router = new Router();
   for (const route of routes) {
     router[route.method](route.path.replace(/\{(\w+)\}/g, ':$1'), async context => {
-      const principal = await permitted(credentials, context.req, route.scope);
+      const principal = await permitted(credentials, context.req, route);
       const params: unknown = context.params;
       const query = Object.fromEntries(new URLSearchParams(context.querystring)); // the last of several counts
       const body = route.body ? await readJson(context.req) : undefined;
-      context.body = await route.run({ principal, params, query, body });
+      const answer = await route.run({ principal, params, query, body });
+      context.body = route.response ? answer : null; // which makes it a 204
     });
   }
   return router;
