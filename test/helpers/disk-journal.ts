@@ -1,0 +1,132 @@
+/** A disk as it is after the power was cut, from the journal that disk-journal.c wrote. */
+import type { Dice } from '../torture/dice.ts';
+
+export interface Step {
+  kind: 'create' | 'write' | 'truncate' | 'sync' | 'remove' | 'rename';
+  /** Of a file in the directory; empty: the directory itself. */
+  name: string;
+  offset: number;
+  data: Buffer;
+}
+
+const KINDS: Readonly<Record<string, Step['kind']>> = {
+  c: 'create',
+  w: 'write',
+  t: 'truncate',
+  s: 'sync',
+  u: 'remove',
+  r: 'rename',
+};
+const HEAD_BYTES = 21;
+
+export function parseJournal(bytes: Buffer): Step[] {
+  const steps: Step[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const kind = KINDS[String.fromCharCode(bytes.readUInt8(at))];
+    if (!kind) throw new Error(`byte ${at} of the journal begins no step`);
+    const nameEnd = at + HEAD_BYTES + bytes.readUInt32LE(at + 1);
+    const end = nameEnd + Number(bytes.readBigUInt64LE(at + 13));
+    steps.push({
+      kind,
+      name: bytes.toString('utf8', at + HEAD_BYTES, nameEnd),
+      offset: Number(bytes.readBigUInt64LE(at + 5)),
+      data: bytes.subarray(nameEnd, end),
+    });
+    at = end;
+  }
+  return steps;
+}
+
+/** Steps that lie only in the memory of the machine, until a sync. */
+interface File {
+  safe: Buffer;
+  unsynced: Step[];
+}
+
+type Names = Map<string, File>;
+type Renaming = (names: Names) => void;
+
+/** What a disk promises is what was synced: a file's content by its own sync, its name by one of the directory. */
+export function createVolatileDisk() {
+  const now: Names = new Map();
+  const safe: Names = new Map();
+  let unsynced: Renaming[] = [];
+
+  function rename(renaming: Renaming) {
+    renaming(now);
+    unsynced.push(renaming);
+  }
+
+  function take(step: Step) {
+    const { kind, name } = step;
+    const file = now.get(name);
+    if (kind === 'sync' && name === '') return syncNames();
+    if (kind === 'create') {
+      const made: File = { safe: Buffer.alloc(0), unsynced: [] };
+      return rename(names => names.set(name, made));
+    }
+    if (!file) throw new Error(`${kind} of ${name}, which is not there`);
+    if (kind === 'remove') return rename(names => names.delete(name));
+    if (kind === 'rename') return rename(names => names.delete(name) && names.set(String(step.data), file));
+    if (kind !== 'sync') return file.unsynced.push(step);
+    file.safe = applied(file.safe, file.unsynced);
+    file.unsynced = [];
+  }
+
+  function syncNames() {
+    for (const renaming of unsynced) renaming(safe);
+    unsynced = [];
+  }
+
+  /**
+   * What is found when the power is back: all that was synced, and of the rest what chance had written already, in
+   * any order and torn between sectors. Changes of names reach the disk in their order.
+   */
+  function afterPowerLoss(dice: Dice): Map<string, Buffer> {
+    const names = new Map(safe);
+    for (const renaming of unsynced.slice(0, dice.between(0, unsynced.length))) renaming(names);
+    const sectorBytes = dice.pick([512, 4096]);
+    const share = dice.pick([0, 0.1, 0.5, 0.9, 1]);
+    const survives = () => dice.next() < share;
+    const found = new Map<string, Buffer>();
+    for (const [name, file] of names) {
+      const steps = file.unsynced.flatMap(step => (step.kind === 'write' ? torn(step, sectorBytes) : [step]));
+      found.set(name, applied(file.safe, steps.filter(survives)));
+    }
+    return found;
+  }
+
+  return {
+    take,
+    afterPowerLoss,
+    /** What the process itself would read now. */
+    read(name: string): Buffer | null {
+      const file = now.get(name);
+      return file ? applied(file.safe, file.unsynced) : null;
+    },
+  };
+}
+
+function applied(content: Buffer, steps: readonly Step[]): Buffer {
+  const ends = steps.map(({ offset, data }) => offset + data.length);
+  const room = Buffer.alloc(ends.reduce((most, end) => Math.max(most, end), content.length));
+  let length = content.copy(room);
+  for (const { kind, offset, data } of steps) {
+    const end = offset + data.copy(room, offset);
+    if (kind === 'truncate') room.fill(0, end);
+    length = kind === 'truncate' ? end : Math.max(length, end);
+  }
+  return room.subarray(0, length);
+}
+
+/** A disk writes whole sectors: each of them is there or is not. */
+function torn(step: Step, sectorBytes: number): Step[] {
+  const { offset, data } = step;
+  const pieces: Step[] = [];
+  for (let from = 0; from < data.length; ) {
+    const to = Math.min(data.length, from + sectorBytes - ((offset + from) % sectorBytes));
+    pieces.push({ ...step, offset: offset + from, data: data.subarray(from, to) });
+    from = to;
+  }
+  return pieces;
+}

@@ -1,0 +1,131 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import test, { type ExecutionContext } from 'ava';
+import { createVolatileDisk, parseJournal, type Step } from '../../helpers/disk-journal.ts';
+import { compilePreload, type Preload } from '../../helpers/preload.ts';
+import { openStorage } from '../../helpers/storage.ts';
+import { createDice } from '../../torture/dice.ts';
+import { lastStored } from './promised-rows.ts';
+
+const MOMENTS = 100;
+/** Enough that the write-ahead log is copied into the database a few times. */
+const TRANSACTIONS = 300;
+const SEED = 1;
+const PROMISES = 'promises';
+const DATABASE = 'earshot.db';
+
+const preload = compilePreload('disk-journal');
+
+if (preload instanceof Error) {
+  test('a process can be watched as it writes, or this is not CI and the tests of power loss are skipped', t => {
+    t.log(`SKIPPED: what a power loss leaves of the database, for it cannot be watched here. ${preload}`);
+    t.falsy(process.env.CI, String(preload));
+  });
+} else {
+  testsWith(preload);
+}
+
+function testsWith(preload: Preload): void {
+  test(`after a power loss at any of ${MOMENTS} moments (seed ${SEED}) every committed transaction is there, and none by half`, async t => {
+    t.timeout(120_000);
+    const { steps, directory } = await watchWriter(t, preload, 'full');
+    const count = (kind: Step['kind'], name: string) =>
+      steps.filter(step => step.kind === kind && step.name === name).length;
+    t.true(count('sync', `${DATABASE}-wal`) >= TRANSACTIONS);
+    t.true(count('write', DATABASE) > 100, 'the write-ahead log was copied into the database');
+    const disk = createVolatileDisk();
+    for (const step of steps) disk.take(step);
+    t.deepEqual(disk.read(DATABASE), await readFile(join(directory, DATABASE)), 'no step was missed');
+
+    const found: string[] = [];
+    for await (const fault of faults(t, steps)) found.push(fault);
+    t.deepEqual(found, []);
+  });
+
+  for (const synchronous of ['normal', 'off'])
+    test(`with synchronous = ${synchronous} the same moments show a loss`, async t => {
+      const { steps } = await watchWriter(t, preload, synchronous);
+      const { value } = await faults(t, steps).next();
+      t.regex(value ?? 'no loss', /^after step \d+: /);
+      t.log(value);
+    });
+}
+
+/** Everything that a process did to its disk. */
+async function watchWriter(t: ExecutionContext, preload: Preload, synchronous: string) {
+  const directory = await temporaryDirectory(t);
+  const journal = join(await temporaryDirectory(t), 'journal');
+  const files = [DATABASE, PROMISES].map(name => join(directory, name));
+  const script = join(import.meta.dirname, 'promising-writer.ts');
+  const writer = spawn(process.execPath, [script, ...files, `${TRANSACTIONS}`, synchronous], {
+    env: { ...process.env, ...preload, DISK_JOURNAL: journal, DISK_JOURNAL_OF: directory },
+    stdio: 'inherit',
+  });
+  const [code] = await once(writer, 'exit');
+  t.is(code, 0);
+  return { steps: parseJournal(await readFile(journal)), directory };
+}
+
+/** Cuts the power at moments by chance, and says what was wrong each time that anything was. */
+async function* faults(t: ExecutionContext, steps: readonly Step[]): AsyncGenerator<string, undefined> {
+  const dice = createDice(SEED);
+  const moments = Array.from({ length: MOMENTS }, () => dice.between(0, steps.length)).sort((a, b) => a - b);
+  const parent = await temporaryDirectory(t);
+  const disk = createVolatileDisk();
+  let done = 0;
+  let promised: number | null = null;
+  for (const moment of moments) {
+    for (const step of steps.slice(done, moment)) {
+      if (step.name !== PROMISES) disk.take(step);
+      else if (step.kind === 'write') promised = Number(step.data);
+    }
+    done = moment;
+    const directory = join(parent, `${moment}`);
+    await restore(directory, disk.afterPowerLoss(dice));
+    const wrong = await faultOf(join(directory, DATABASE), promised);
+    await rm(directory, { recursive: true });
+    if (wrong) yield `after step ${moment}: ${wrong}`;
+  }
+}
+
+async function restore(directory: string, files: Map<string, Buffer>): Promise<void> {
+  await mkdir(directory, { recursive: true });
+  for (const [name, content] of files) await writeFile(join(directory, name), content);
+}
+
+/** @param promised the last transaction that was said to be committed; null: none */
+async function faultOf(file: string, promised: number | null): Promise<string | null> {
+  try {
+    const { storage, close } = await openStorage(file);
+    try {
+      await storage.migrate();
+      const stored = await lastStored(storage);
+      if ((stored ?? -1) < (promised ?? -1)) return `${promised} was promised, ${stored} is there`;
+    } finally {
+      await close();
+    }
+    return integrityFault(file);
+  } catch (error) {
+    return String(error);
+  }
+}
+
+function integrityFault(file: string): string | null {
+  const database = new DatabaseSync(file);
+  try {
+    const said = database.prepare('pragma integrity_check').get()?.integrity_check;
+    return said === 'ok' ? null : `integrity_check: ${said}`;
+  } finally {
+    database.close();
+  }
+}
+
+async function temporaryDirectory(t: ExecutionContext): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'earshot-power-'));
+  t.teardown(() => rm(directory, { recursive: true }));
+  return directory;
+}

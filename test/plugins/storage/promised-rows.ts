@@ -1,0 +1,63 @@
+/** What is stored again and again, so that each transaction leaves traces in several tables. */
+import { conversation, job, segment, stream, user } from '../../../core/conformance/storage-rows.ts';
+import type { Storage } from '../../../core/plugin.ts';
+
+const OWNER = user('owner');
+const TALK = conversation('talk', OWNER.id);
+const STREAM = stream('stream', TALK);
+const PIECES = 3;
+const SAMPLES = 16_000;
+const FOREVER_MS = 8.64e15;
+
+export async function begin(storage: Storage): Promise<void> {
+  await storage.transaction('begin', async tx => {
+    await tx.users.insert(OWNER);
+    await tx.conversations.insert(TALK);
+    await tx.streams.insert(STREAM);
+  });
+}
+
+/** As core does: what was said, how far its stream has come, and a job; the job before is done. @param number from 1 on */
+export async function storeNext(storage: Storage, number: number): Promise<void> {
+  await storage.transaction('next', async tx => {
+    const pieces = Array.from({ length: PIECES }, (_, i) => number * PIECES + i);
+    const text = (piece: number) => `${piece} `.repeat(200);
+    await tx.segments.upsert(
+      pieces.map(piece =>
+        segment(`piece ${piece}`, TALK, { start: piece, end: piece + 1, text: text(piece) }),
+      ),
+    );
+    const progress = { through: number * SAMPLES, received: number, receivedSample: number * SAMPLES };
+    await tx.streams.advance(OWNER.id, STREAM.id, progress);
+    for (const before of await tx.jobs.claim(['finish'], FOREVER_MS, 1000, 10)) await tx.jobs.done(before);
+    await tx.jobs.enqueue(job(`${number}`, number));
+  });
+}
+
+/**
+ * The number of the last transaction that is there; null where not even the beginning is.
+ * @throws where one is there by half, or one in between is missing
+ */
+export async function lastStored(storage: Storage): Promise<number | null> {
+  const at = await storage.streams.get(OWNER.id, STREAM.id);
+  const conversations = await storage.conversations.get(OWNER.id, TALK.id);
+  if (!at || !conversations || !(await storage.users.get(OWNER.id))) {
+    if (at || conversations) throw new Error('the beginning is there by half');
+    return null;
+  }
+  const number = at.through / SAMPLES;
+  const pieces = await storage.segments.list(OWNER.id, [TALK.id]);
+  const jobs = await storage.jobs.claim(['finish'], FOREVER_MS, 1000, 10);
+  const found = {
+    received: at.received,
+    pieces: pieces.map(({ start }) => start),
+    jobs: jobs.map(({ key }) => key),
+  };
+  const whole = {
+    received: number,
+    pieces: Array.from({ length: number * PIECES }, (_, i) => i + PIECES),
+    jobs: number === 0 ? [] : [`${number}`],
+  };
+  if (JSON.stringify(found) === JSON.stringify(whole)) return number;
+  throw new Error(`transaction ${number} is there by half: ${JSON.stringify(found)}`);
+}
