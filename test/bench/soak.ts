@@ -14,7 +14,15 @@ const WARM_SHARE = 0.25;
 const MAX_WARM_MS = 300_000;
 const HOUR_MS = 3_600_000;
 
-const SERIES = ['RSS MB', 'heap MB', 'file descriptors', 'event loop lag p99 ms', 'spool MB'] as const;
+const SERIES = [
+  'RSS MB',
+  'heap MB',
+  'file descriptors',
+  'timers',
+  'handles and requests',
+  'event loop lag p99 ms',
+  'spool MB',
+] as const;
 type Sample = { atMs: number } & Record<(typeof SERIES)[number], number>;
 
 export const SOAK: Benchmark[] = [
@@ -91,6 +99,8 @@ async function sample({ url, pid }: Subject): Promise<Sample> {
     'RSS MB': memoryOf(pid).rss,
     'heap MB': metric('nodejs_heap_size_used_bytes') / 1e6,
     'file descriptors': readdirSync(`/proc/${pid}/fd`).length,
+    timers: metric('nodejs_active_resources{type="Timeout"}'),
+    'handles and requests': metric('nodejs_active_resources_total'),
     'event loop lag p99 ms': metric('nodejs_eventloop_lag_p99_seconds') * 1000,
     'spool MB': metric('earshot_spool_bytes{state="disk"}') / 1e6,
   };
