@@ -161,6 +161,7 @@ export async function createApp({
         clock,
         credentials: get(TOKENS.credentials),
         conversations: get(TOKENS.conversations),
+        keys: get(TOKENS.keys),
         listen: get(TOKENS.listen),
         metrics: { ...metrics, token: config.metrics.token },
         config,

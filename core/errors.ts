@@ -51,17 +51,25 @@ export class AppError extends Error {
   /** Seconds to wait before another try, where the failing side said so. */
   readonly retryAfter: number | undefined;
   readonly issues: Issue[] | undefined;
+  /** What programs are answered instead of the message alone. */
+  readonly detail: Readonly<Record<string, unknown>> | undefined;
 
   constructor(
     code: ErrorCode,
     message: string,
-    options: { cause?: unknown; retryAfter?: number | undefined; issues?: Issue[] } = {},
+    options: {
+      cause?: unknown;
+      retryAfter?: number | undefined;
+      issues?: Issue[];
+      detail?: Readonly<Record<string, unknown>>;
+    } = {},
   ) {
     super(message, options.cause === undefined ? {} : { cause: options.cause });
     this.name = 'AppError';
     this.code = code;
     this.retryAfter = options.retryAfter;
     this.issues = options.issues;
+    this.detail = options.detail;
   }
 
   get status(): number {

@@ -35,6 +35,28 @@ export interface ApiKey {
   hint: string;
   scopes: Scope[];
   createdAt: number;
+  /** Of the last request with it, up to a minute late; null: none yet. */
+  lastUsedAt: number | null;
+}
+
+/** What a user allowed a key beside its scopes; it stays when the key is rotated, and goes with it. */
+export interface Grant {
+  userId: string;
+  /** The key's id. */
+  grantee: string;
+  name: GrantName;
+  createdAt: number;
+}
+export type GrantName = 'memories:read' | 'memories:write';
+
+/** The state of a token bucket: `tokens` are missing from it until then. One that is full needs no row. */
+export interface RateLimit {
+  userId: string;
+  /** Whose bucket: a key's id, or, with an ID token, the user's. */
+  subject: string;
+  policy: string;
+  /** When it is full again. */
+  fullAt: number;
 }
 
 export type ConversationStatus = 'in_progress' | 'processing' | 'completed' | 'failed';

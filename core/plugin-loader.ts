@@ -129,7 +129,9 @@ const PluginShape = z.looseObject(
 
 const STORES = {
   users: ['insert', 'get', 'byName', 'byIdentity', 'list'],
-  keys: ['insert', 'byHash', 'list', 'remove'],
+  keys: ['insert', 'get', 'byHash', 'list', 'replace', 'used', 'remove'],
+  grants: ['give', 'has', 'removeOf'],
+  rateLimits: ['get', 'put', 'removeFull'],
   conversations: ['insert', 'get', 'list', 'findOpen', 'update', 'remove'],
   segments: ['upsert', 'list', 'last', 'count'],
   streams: ['insert', 'byClientStream', 'get', 'advance', 'update'],

@@ -11,9 +11,12 @@ import type {
   Conversation,
   ConversationStatus,
   Folder,
+  Grant,
+  GrantName,
   Job,
   JobCount,
   Person,
+  RateLimit,
   Segment,
   Stream,
   StreamProgress,
@@ -331,6 +334,8 @@ export type Row = Readonly<Record<string, string | number | boolean | null>>;
 export interface Stores {
   users: UserStore;
   keys: KeyStore;
+  grants: GrantStore;
+  rateLimits: RateLimitStore;
   conversations: ConversationStore;
   segments: SegmentStore;
   streams: StreamStore;
@@ -353,11 +358,33 @@ export interface UserStore {
 
 export interface KeyStore {
   insert(key: ApiKey): Promise<void>;
+  get(userId: string, id: string): Promise<ApiKey | null>;
+  /** A key that was replaced or removed, by whichever process, is not found any more. */
   byHash(hash: string): Promise<ApiKey | null>;
-  /** Newest first. */
+  /** Newest first, ties by id. */
   list(userId: string): Promise<ApiKey[]>;
+  /** Another secret for the same key. Resolves to whether there was one. */
+  replace(userId: string, id: string, secret: Pick<ApiKey, 'hash' | 'hint'>): Promise<boolean>;
+  /** Notes when keys were last used; an earlier time than the stored one is ignored. */
+  used(uses: { userId: string; id: string; at: number }[]): Promise<void>;
   /** Resolves to whether there was one. */
   remove(userId: string, id: string): Promise<boolean>;
+}
+
+export interface GrantStore {
+  /** Leaves alone what is there. */
+  give(grants: Grant[]): Promise<void>;
+  has(userId: string, grantee: string, name: GrantName): Promise<boolean>;
+  /** All that it has. */
+  removeOf(userId: string, grantee: string): Promise<void>;
+}
+
+export interface RateLimitStore {
+  get(userId: string, subject: string, policy: string): Promise<RateLimit | null>;
+  /** Inserts, or replaces by user, subject and policy where `fullAt` is later than the stored one. */
+  put(limits: RateLimit[]): Promise<void>;
+  /** Those that are full by then, of all users. */
+  removeFull(now: number): Promise<void>;
 }
 
 export interface ConversationFilter {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Storage } from '../plugin.ts';
 import type { StorageCheck } from './storage.ts';
-import { apiKey, conversation, folder, idsOf, person, segment, stream, user } from './storage-rows.ts';
+import { apiKey, conversation, folder, person, segment, stream, user } from './storage-rows.ts';
 
 /** Anna has one of everything; Ben has nothing. */
 async function annaAndBen({ users, conversations, segments, streams, keys, people, folders }: Storage) {
@@ -32,6 +32,7 @@ export const ownershipChecks: StorageCheck[] = [
       assert.equal(await streams.get('ben', 't1'), null);
       assert.equal(await streams.byClientStream('ben', 'walk', 0), null);
       assert.deepEqual(await keys.list('ben'), []);
+      assert.equal(await keys.get('ben', 'k1'), null);
       assert.deepEqual(await people.list('ben'), []);
       assert.equal(await folders.get('ben', 'f1'), null);
       assert.deepEqual(await folders.list('ben'), []);
@@ -48,11 +49,13 @@ export const ownershipChecks: StorageCheck[] = [
       assert.equal(await conversations.remove('ben', 'c1'), false);
       assert.equal(await streams.advance('ben', 't1', further), false);
       await streams.update('ben', 't1', { anchorAt: 1 });
+      assert.equal(await keys.replace('ben', 'k1', { hash: 'bens', hint: '' }), false);
+      await keys.used([{ userId: 'ben', id: 'k1', at: 1 }]);
       assert.equal(await keys.remove('ben', 'k1'), false);
       assert.deepEqual(await conversations.get('anna', 'c1'), talk);
       assert.deepEqual(await segments.list('anna', ['c1']), [segment('s1', talk)]);
       assert.deepEqual(await streams.get('anna', 't1'), stream('t1', talk, { clientStream: 'walk' }));
-      assert.deepEqual(idsOf(await keys.list('anna')), ['k1']);
+      assert.deepEqual(await keys.list('anna'), [apiKey('k1', 'anna')]);
     },
   },
   {

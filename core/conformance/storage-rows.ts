@@ -18,6 +18,7 @@ export function apiKey(id: string, userId: string, changes: Partial<ApiKey> = {}
     hint: 'omi_dev_abcd...wxyz',
     scopes,
     createdAt: NOON,
+    lastUsedAt: null,
     ...changes,
   };
 }

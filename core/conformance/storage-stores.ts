@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ConversationFilter } from '../plugin.ts';
 import type { StorageCheck } from './storage.ts';
-import { apiKey, conversation, idsOf, person, segment, stream, user } from './storage-rows.ts';
+import { conversation, idsOf, person, segment, stream, user } from './storage-rows.ts';
 
 /** What each store does for one user. */
 export const storeChecks: StorageCheck[] = [
@@ -34,20 +34,6 @@ export const storeChecks: StorageCheck[] = [
       await users.insert({ ...user('b'), createdAt: 1 });
       await users.insert({ ...user('c'), createdAt: 2 });
       assert.deepEqual(idsOf(await users.list()), ['b', 'c', 'a']);
-    },
-  },
-  {
-    title: 'a key is found by its hash, listed newest first, and removed once',
-    async run({ storage: { users, keys } }) {
-      await users.insert(user('anna'));
-      const first = apiKey('k1', 'anna', { createdAt: 1 });
-      await keys.insert(first);
-      await keys.insert(apiKey('k2', 'anna', { createdAt: 2 }));
-      assert.deepEqual(await keys.byHash(first.hash), first);
-      assert.deepEqual(idsOf(await keys.list('anna')), ['k2', 'k1']);
-      assert.equal(await keys.remove('anna', 'k1'), true);
-      assert.equal(await keys.remove('anna', 'k1'), false);
-      assert.equal(await keys.byHash(first.hash), null);
     },
   },
   {

@@ -1,6 +1,7 @@
 import type { Storage } from '../plugin.ts';
 import { folderChecks } from './storage-folders.ts';
 import { jobChecks } from './storage-jobs.ts';
+import { keyChecks } from './storage-keys.ts';
 import { ownershipChecks } from './storage-ownership.ts';
 import { storeChecks } from './storage-stores.ts';
 import { tableChecks } from './storage-tables.ts';
@@ -23,6 +24,7 @@ export interface StorageCheck {
 export const storageChecks: readonly StorageCheck[] = [
   ...storeChecks,
   ...folderChecks,
+  ...keyChecks,
   ...ownershipChecks,
   ...transactionChecks,
   ...jobChecks,

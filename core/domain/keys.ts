@@ -2,15 +2,17 @@ import { createHash, randomBytes } from 'node:crypto';
 import { AppError } from '../errors.ts';
 import type { ApiKey, Clock, Scope } from '../model.ts';
 import type { Storage } from '../plugin.ts';
+import { grantsOf } from './grants.ts';
 import { newId } from './ids.ts';
 
 /** What every raw key begins with: tells a key from an ID token. */
 export const KEY_PREFIX = 'omi_dev_';
 const RAW_KEY = /^omi_dev_[0-9a-f]{32}$/;
 const KEY_BYTES = 16;
-const MAX_NAME_CHARS = 100;
+export const MAX_KEY_NAME_CHARS = 100;
+const MAX_KEYS_PER_USER = 100;
 
-const SCOPES = [
+export const SCOPES = [
   'conversations:read',
   'conversations:write',
   'memories:read',
@@ -22,41 +24,113 @@ const SCOPES = [
   'listen',
 ] as const satisfies readonly Scope[];
 
+/** A key with what nobody can show again: the raw one. */
+interface NewKey {
+  record: ApiKey;
+  key: string;
+}
+
 export type Keys = ReturnType<typeof createKeys>;
 
-/** API keys: made, shown once, and found again by their hash. The only writer of keys. */
+/** API keys: made, shown once, and found again by their hash. The only writer of keys and of what they are granted. */
 export function createKeys({ storage, clock }: { storage: Storage; clock: Clock }) {
+  /** Key id → its last use, where that is not stored yet: a request is no reason to write. */
+  let uses = new Map<string, { userId: string; id: string; at: number }>();
+
+  /** Without `scopes` it may read everything. `conflict` when the user has as many keys as there may be. */
+  async function create(
+    userId: string,
+    { name, scopes = readScopes() }: { name: string; scopes?: readonly Scope[] },
+  ): Promise<NewKey> {
+    const now = clock.now();
+    const { key, ...secret } = newSecret();
+    const record: ApiKey = {
+      id: newId(now),
+      userId,
+      name: checkedName(name),
+      ...secret,
+      scopes: [...new Set(scopes)],
+      createdAt: now,
+      lastUsedAt: null,
+    };
+    await storage.transaction('create key', async tx => {
+      if ((await tx.keys.list(userId)).length >= MAX_KEYS_PER_USER)
+        throw new AppError('conflict', `At most ${MAX_KEYS_PER_USER} API keys: delete one that is not used`);
+      await tx.keys.insert(record);
+      await tx.grants.give(grantsOf(record));
+    });
+    return { record, key };
+  }
+
+  /** Another raw key for the same record; the old one is refused from now on. `not_found` when there is none. */
+  async function rotate(userId: string, id: string): Promise<NewKey> {
+    const { key, ...secret } = newSecret();
+    const record = (await storage.keys.replace(userId, id, secret)) && (await storage.keys.get(userId, id));
+    if (!record) throw notFound();
+    return { record: withUse(record), key };
+  }
+
+  /** For good, with what it was granted. `not_found` when there is none. */
+  async function remove(userId: string, id: string): Promise<void> {
+    const removed = await storage.transaction('remove key', async tx => {
+      await tx.grants.removeOf(userId, id);
+      return tx.keys.remove(userId, id);
+    });
+    uses.delete(id);
+    if (!removed) throw notFound();
+  }
+
+  /**
+   * The record of a raw key, or null. Asked of the storage each time: that is why a key is of no use, on any node, from
+   * the moment it is revoked. The look-up is by hash, so its timing tells nothing of the key.
+   */
+  async function verify(raw: string): Promise<ApiKey | null> {
+    const key = RAW_KEY.test(raw) ? await storage.keys.byHash(hashOf(raw)) : null;
+    if (key) uses.set(key.id, { userId: key.userId, id: key.id, at: clock.now() });
+    return key;
+  }
+
+  function withUse(key: ApiKey): ApiKey {
+    const usedAt = uses.get(key.id)?.at ?? null;
+    return { ...key, lastUsedAt: usedAt === null ? key.lastUsedAt : Math.max(usedAt, key.lastUsedAt ?? 0) };
+  }
+
   return {
-    /** Makes a key. `key` is the raw one: nobody can show it again. Without `scopes` it may read everything. */
-    async create(
-      userId: string,
-      { name, scopes = readScopes() }: { name: string; scopes?: Scope[] },
-    ): Promise<{ record: ApiKey; key: string }> {
-      const secret = randomBytes(KEY_BYTES).toString('hex');
-      const key = KEY_PREFIX + secret;
-      const now = clock.now();
-      const record: ApiKey = {
-        id: newId(now),
-        userId,
-        name: checkedName(name),
-        hash: hashOf(key),
-        hint: `${KEY_PREFIX}${secret.slice(0, 4)}...${secret.slice(-4)}`,
-        scopes: [...scopes],
-        createdAt: now,
-      };
-      await storage.keys.insert(record);
-      return { record, key };
+    create,
+    rotate,
+    remove,
+    verify,
+    /** `not_found` when there is none. */
+    async get(userId: string, id: string): Promise<ApiKey> {
+      const key = await storage.keys.get(userId, id);
+      if (!key) throw notFound();
+      return withUse(key);
     },
-
-    /** The record of a raw key, or null. The look-up is by hash, so its timing tells nothing of the key. */
-    async verify(raw: string): Promise<ApiKey | null> {
-      return RAW_KEY.test(raw) ? storage.keys.byHash(hashOf(raw)) : null;
-    },
-
     /** Newest first. */
-    list: (userId: string): Promise<ApiKey[]> => storage.keys.list(userId),
+    list: async (userId: string): Promise<ApiKey[]> => (await storage.keys.list(userId)).map(withUse),
+    /** Stores when keys were last used. */
+    async flush(): Promise<void> {
+      const noted = uses;
+      uses = new Map();
+      try {
+        await storage.keys.used([...noted.values()]);
+      } catch (error) {
+        uses = new Map([...noted, ...uses]);
+        throw error;
+      }
+    },
     parseScopes,
   };
+}
+
+function notFound(): AppError {
+  return new AppError('not_found', 'Key not found');
+}
+
+function newSecret(): { key: string; hash: string; hint: string } {
+  const secret = randomBytes(KEY_BYTES).toString('hex');
+  const key = KEY_PREFIX + secret;
+  return { key, hash: hashOf(key), hint: `${KEY_PREFIX}${secret.slice(0, 4)}...${secret.slice(-4)}` };
 }
 
 /** Scopes as people type them, each once. `invalid_request` names the first unknown one and all that exist. */
@@ -81,9 +155,12 @@ function readScopes(): Scope[] {
 }
 
 function checkedName(name: string): string {
-  const trimmed = name.trim();
-  if (trimmed === '' || [...trimmed].length > MAX_NAME_CHARS)
-    throw new AppError('invalid_request', `A key's name has 1 to ${MAX_NAME_CHARS} characters.`);
+  const trimmed = name.toWellFormed().trim();
+  if (trimmed === '' || [...trimmed].length > MAX_KEY_NAME_CHARS || /\p{Cc}/u.test(trimmed))
+    throw new AppError(
+      'invalid_request',
+      `A key's name has 1 to ${MAX_KEY_NAME_CHARS} characters, none of them a control character.`,
+    );
   return trimmed;
 }
 

@@ -12,11 +12,13 @@ export const SECURITY_HEADERS = {
   'X-Frame-Options': 'DENY',
 } as const;
 
+type Detail = string | Issue[] | Readonly<Record<string, unknown>>;
+
 /** How a failure is answered: before an upgrade as well as to a request. */
 export interface Failure {
   status: number;
   headers: Record<string, string>;
-  body: { detail: string | Issue[] };
+  body: { detail: Detail };
 }
 
 /** The answer to whatever was thrown. What may not be shown is a plain 500. */
@@ -34,8 +36,8 @@ export function plainFailure(status: number): Failure {
   return { status, headers: {}, body: { detail: STATUS_CODES[status] ?? 'Error' } };
 }
 
-function detailOf(error: AppError): string | Issue[] {
-  if (error.code !== 'invalid_request') return error.message;
+function detailOf(error: AppError): Detail {
+  if (error.code !== 'invalid_request') return error.detail ?? error.message;
   return error.issues ?? [{ loc: ['body'], msg: error.message, type: 'value_error' }];
 }
 

@@ -42,6 +42,11 @@ const Issue = z.object({
 });
 const Invalid = z.object({ detail: z.array(Issue) }).meta({ id: 'Invalid' });
 const Failed = z.object({ detail: z.string() }).meta({ id: 'Failed' });
+const Reason = z.looseObject({
+  code: z.string().describe('The kind, for programs'),
+  message: z.string(),
+});
+const Forbidden = z.object({ detail: z.union([z.string(), Reason]) }).meta({ id: 'Forbidden' });
 const RetryAfter = z.object({ 'Retry-After': z.int().optional().describe('Seconds') });
 
 /** What a failure means to who asks; its status is that of its code. */
@@ -50,7 +55,9 @@ const FAILURES = {
   unauthorized: failure('Unauthorized', 'The credential is missing, malformed, unknown, or of another kind', {
     headers: z.object({ 'WWW-Authenticate': z.literal('Bearer') }),
   }),
-  forbidden: failure('Forbidden', 'The key does not have the scope'),
+  forbidden: failure('Forbidden', 'The key does not have the scope, or not a grant that this needs', {
+    schema: Forbidden,
+  }),
   not_found: failure('NotFound', 'There is no such thing, or it is not yours'),
   conflict: failure('Conflict', 'It has just changed: try again'),
   too_large: failure('TooLarge', 'The body has more than 1 MiB'),

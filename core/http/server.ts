@@ -5,6 +5,7 @@ import websockify from 'koa-websocket';
 import type { Config } from '../../config/schema.ts';
 import type { Conversations } from '../domain/conversations.ts';
 import type { Credentials } from '../domain/credentials.ts';
+import type { Keys } from '../domain/keys.ts';
 import { MAX_MESSAGE_BYTES } from '../listen/protocol.ts';
 import type { Listen } from '../listen/socket.ts';
 import type { Log } from '../log.ts';
@@ -28,6 +29,7 @@ import { docsFile, docsRoute } from './routes/docs.ts';
 import { folderRoutes } from './routes/folders.ts';
 import { healthRoute } from './routes/health.ts';
 import { importRoutes } from './routes/imports.ts';
+import { keyRoutes } from './routes/keys.ts';
 import { measureRequests, metricsRoute } from './routes/metrics.ts';
 import { createUpgrade, pathOf } from './upgrade.ts';
 
@@ -44,6 +46,7 @@ interface ServerOptions {
   clock: Clock;
   credentials: Pick<Credentials, 'authenticate'>;
   conversations: Conversations;
+  keys: Keys;
   /** The live side. A socket is paused when handed over; `accept` resumes it once it listens. */
   listen: Pick<Listen, 'paths' | 'authorize' | 'accept'>;
   /** Absent: nothing is measured. */
@@ -79,6 +82,7 @@ export function createServer(options: ServerOptions): HttpServer {
     ...conversationRoutes(conversations),
     ...importRoutes(conversations),
     ...folderRoutes(conversations),
+    ...keyRoutes(options.keys),
   ];
   const open: OpenRoute[] = [
     healthRoute(options.health),

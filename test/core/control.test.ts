@@ -39,7 +39,7 @@ function commandsOver(names: string[]): Commands {
     },
     keys: {
       create: async (userId, { name, scopes }) => ({
-        record: { id: 'k1', userId, name, hash: '', hint: '', scopes, createdAt: 0 },
+        record: { id: 'k1', userId, name, hash: '', hint: '', scopes, createdAt: 0, lastUsedAt: null },
         key: 'raw',
       }),
       parseScopes: () => ['listen'],

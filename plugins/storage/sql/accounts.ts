@@ -19,11 +19,12 @@ export function userStore({ read, write }: Access): UserStore {
   };
 }
 
-export function keyStore({ read, write }: Access): KeyStore {
+export function keyStore({ read, write, atomic }: Access): KeyStore {
   return {
     async insert(key) {
       await write('keys.insert', db => Keys.query(db).insert(key), 'This key exists already');
     },
+    get: (userId, id) => read('keys.get', db => one(Keys.query(db).where({ user_id: userId, id }))),
     byHash: hash => read('keys.byHash', db => one(Keys.query(db).where({ hash }))),
     list: userId =>
       read('keys.list', db =>
@@ -33,6 +34,22 @@ export function keyStore({ read, write }: Access): KeyStore {
             .orderBy([{ column: 'created_at', order: 'desc' }, { column: 'id' }]),
         ),
       ),
+    replace: (userId, id, { hash, hint }) =>
+      write(
+        'keys.replace',
+        async db => (await Keys.query(db).patch({ hash, hint }).where({ user_id: userId, id })) > 0,
+        'This key exists already',
+      ),
+    async used(uses) {
+      if (uses.length === 0) return;
+      await atomic('keys.used', async db => {
+        for (const { userId, id, at } of uses)
+          await Keys.query(db)
+            .patch({ lastUsedAt: at })
+            .where({ user_id: userId, id })
+            .whereRaw('coalesce(last_used_at, 0) < ?', at);
+      });
+    },
     remove: (userId, id) =>
       write('keys.remove', async db => (await Keys.query(db).delete().where({ user_id: userId, id })) > 0),
   };

@@ -1,5 +1,15 @@
 import { Model, type Pojo, type QueryBuilder, snakeCaseMappers } from 'objection';
-import type { ApiKey, Conversation, Folder, Person, Segment, Stream, User } from '../../../core/model.ts';
+import type {
+  ApiKey,
+  Conversation,
+  Folder,
+  Grant,
+  Person,
+  RateLimit,
+  Segment,
+  Stream,
+  User,
+} from '../../../core/model.ts';
 
 /**
  * The tables as objection models: the one place that maps rows to what core knows. Columns are the properties in
@@ -80,6 +90,10 @@ const unchanged = (value: unknown): unknown => value;
 export const Users = table<User>({ name: 'users', id: ['id'] });
 
 export const Keys = table<ApiKey>({ name: 'keys', id: ['user_id', 'id'], json: ['scopes'] });
+
+export const Grants = table<Grant>({ name: 'grants', id: ['user_id', 'grantee', 'name'] });
+
+export const RateLimits = table<RateLimit>({ name: 'rate_limits', id: ['user_id', 'subject', 'policy'] });
 
 export const Conversations = table<Conversation>({
   name: 'conversations',

@@ -5,9 +5,11 @@ import { claimStore } from './claims.ts';
 import { conversationStore, segmentStore } from './conversations.ts';
 import type { Dialect } from './dialect.ts';
 import { folderStore } from './folders.ts';
+import { grantStore } from './grants.ts';
 import { jobStore } from './jobs.ts';
 import { createMigrator, type Migration } from './migrations.ts';
 import { pluginStateStore } from './plugin-state.ts';
+import { rateLimitStore } from './rate-limits.ts';
 import { streamStore } from './streams.ts';
 import { openTables } from './tables.ts';
 
@@ -25,6 +27,8 @@ export async function createStorage(
   const storesOn = (access: Access): Stores => ({
     users: userStore(access),
     keys: keyStore(access),
+    grants: grantStore(access),
+    rateLimits: rateLimitStore(access),
     conversations: conversationStore(access),
     segments: segmentStore(access),
     streams: streamStore(access),

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import test from 'ava';
 import { createCredentials, type Principal, requireScope } from '../../../core/domain/credentials.ts';
+import { requireGrant } from '../../../core/domain/grants.ts';
 import { createKeys, parseScopes } from '../../../core/domain/keys.ts';
 import { createUsers } from '../../../core/domain/users.ts';
 import { AppError } from '../../../core/errors.ts';
@@ -57,7 +58,7 @@ test('A key is shown once, stored as a hash, and known again', async t => {
   t.is(record.hint, `omi_dev_${key.slice(8, 12)}...${key.slice(-4)}`);
   t.is(record.name, 'pendant');
   t.deepEqual(await keys.verify(key), record);
-  t.deepEqual(await keys.list(id), [record]);
+  t.deepEqual(await keys.list(id), [{ ...record, lastUsedAt: record.createdAt }]);
   t.false(JSON.stringify(await storage.keys.list(id)).includes(key.slice(8)));
   for (const wrong of ['', key.slice(1), `${key}0`, key.toUpperCase(), `${key}\n`, key.replace(/.$/, 'g')])
     t.is(await keys.verify(wrong), null);
@@ -106,6 +107,83 @@ test('A key stands for its user within its scopes; an ID token for its user in e
   const byToken = await credentials.authenticate(`bearer  ${await users.token('anna')} `);
   t.deepEqual(byToken, { user: anna, kind: 'token', scopes: 'all' });
   t.notThrows(() => requireScope(byToken, 'goals:write'));
+});
+
+test('Creating a key with a memory scope grants what vector search asks for, and rotating keeps it', async t => {
+  const { users, keys, credentials, storage } = await openDomain(t);
+  const { id } = await users.add('anna');
+  const principal = async (raw: string) => credentials.token(raw);
+  const reader = await keys.create(id, { name: 'reader', scopes: ['memories:read'] });
+  const writer = await keys.create(id, { name: 'writer', scopes: ['memories:write', 'listen'] });
+
+  await t.notThrowsAsync(requireGrant(storage, await principal(reader.key), 'memories:read'));
+  await t.notThrowsAsync(requireGrant(storage, await principal(writer.key), 'memories:write'));
+  const denied = await t.throwsAsync(requireGrant(storage, await principal(writer.key), 'memories:read'), {
+    instanceOf: AppError,
+  });
+  t.like(denied, { code: 'forbidden', detail: { code: 'missing_grant', grant: 'memories:read' } });
+
+  const rotated = await keys.rotate(id, reader.record.id);
+  t.like(rotated.record, { id: reader.record.id, scopes: ['memories:read'], name: 'reader' });
+  await t.throwsAsync(principal(reader.key), { message: /revoked/ });
+  await t.notThrowsAsync(requireGrant(storage, await principal(rotated.key), 'memories:read'));
+
+  const token = await principal(await users.token('anna'));
+  await t.notThrowsAsync(requireGrant(storage, token, 'memories:write'));
+  const held = await principal(rotated.key);
+  await keys.remove(id, reader.record.id);
+  await t.throwsAsync(requireGrant(storage, held, 'memories:read'), { instanceOf: AppError });
+});
+
+test('Nobody can rotate or remove what is not theirs, and nobody has more than a hundred keys', async t => {
+  const { users, keys, storage } = await openDomain(t);
+  const [anna, ben] = [await users.add('anna'), await users.add('ben')];
+  const made = await Promise.all(Array.from({ length: 99 }, () => keys.create(anna.id, { name: 'k' })));
+  const id = made[0]?.record.id ?? '';
+  for (const attempt of [keys.rotate(ben.id, id), keys.remove(ben.id, id), keys.get(ben.id, id)])
+    await t.throwsAsync(attempt, { message: 'Key not found' });
+  const race = await Promise.allSettled([1, 2, 3].map(() => keys.create(anna.id, { name: 'k' })));
+  t.is(race.filter(({ status }) => status === 'fulfilled').length, 1);
+  const error = await t.throwsAsync(keys.create(anna.id, { name: 'k' }), { instanceOf: AppError });
+  t.like(error, { code: 'conflict', message: 'At most 100 API keys: delete one that is not used' });
+  t.is((await storage.keys.list(anna.id)).length, 100);
+  await t.notThrowsAsync(keys.create(ben.id, { name: 'k' }));
+});
+
+test('The last use of a key is shown at once, and stored later without a write for each request', async t => {
+  const { users, keys, storage, clock } = await openDomain(t);
+  const { id } = await users.add('anna');
+  const { key, record } = await keys.create(id, { name: 'k' });
+  t.is(record.lastUsedAt, null);
+  clock.advance(5000);
+  await keys.verify(key);
+  const shown = async () => (await keys.get(id, record.id)).lastUsedAt;
+  const stored = async () => (await storage.keys.get(id, record.id))?.lastUsedAt;
+  t.is(await shown(), clock.now());
+  t.is(await stored(), null);
+  await keys.flush();
+  t.is(await stored(), clock.now());
+
+  const before = clock.now();
+  clock.advance(1000);
+  await keys.verify(key);
+  const failing = createKeys({
+    clock,
+    storage: {
+      ...storage,
+      keys: {
+        ...storage.keys,
+        used: async () => {
+          throw new Error('away');
+        },
+      },
+    },
+  });
+  await failing.verify(key);
+  await t.throwsAsync(failing.flush(), { message: 'away' });
+  t.is((await failing.list(id))[0]?.lastUsedAt, clock.now());
+  t.is(await stored(), before);
+  t.is((await createKeys({ clock, storage }).list(id))[0]?.lastUsedAt, before);
 });
 
 test('Every other credential is refused with what was expected', async t => {

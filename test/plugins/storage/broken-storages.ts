@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { ApiKey } from '../../../core/model.ts';
 import type { Storage } from '../../../core/plugin.ts';
 
 /** Storages with one fault each, and the check that has to notice it. */
@@ -9,6 +10,48 @@ export interface BrokenStorage {
 }
 
 export const brokenStorages: readonly BrokenStorage[] = [
+  {
+    fault: 'keys are remembered',
+    caughtBy: 'a key that another process replaced or removed is not found any more',
+    breakIt: storage => {
+      const known = new Map<string, ApiKey>();
+      const byHash: Storage['keys']['byHash'] = async hash => {
+        const key = known.get(hash) ?? (await storage.keys.byHash(hash));
+        if (key) known.set(hash, key);
+        return key;
+      };
+      return { ...storage, keys: { ...storage.keys, byHash } };
+    },
+  },
+  {
+    fault: 'keys are used whoever says so',
+    caughtBy: "another user's rows are not changed or removed",
+    breakIt: storage => {
+      const used: Storage['keys']['used'] = uses =>
+        storage.keys.used(uses.map(use => ({ ...use, userId: 'anna' })));
+      return { ...storage, keys: { ...storage.keys, used } };
+    },
+  },
+  {
+    fault: 'a grant of one is a grant of all',
+    caughtBy: 'a grant is held by whom it was given to, until all of theirs are removed',
+    breakIt: storage => {
+      const has: Storage['grants']['has'] = (_userId, grantee, name) =>
+        storage.grants.has('anna', grantee, name);
+      return { ...storage, grants: { ...storage.grants, has } };
+    },
+  },
+  {
+    fault: 'rate limits go back to what another process counted',
+    caughtBy: 'a rate limit only moves on, and goes once it is full again',
+    breakIt: storage => {
+      const put: Storage['rateLimits']['put'] = async limits => {
+        await storage.rateLimits.removeFull(Number.MAX_SAFE_INTEGER);
+        await storage.rateLimits.put(limits);
+      };
+      return { ...storage, rateLimits: { ...storage.rateLimits, put } };
+    },
+  },
   {
     fault: 'conversations are found whoever asks',
     caughtBy: "another user's rows are not found",
