@@ -207,26 +207,35 @@ export interface Embedder {
 
 /** Vectors of one kind of row, made by one embedder: `memories.words-en-1`. */
 export interface VectorSpace {
+  /** 1 to 200 of `a-z0-9._-`. */
   name: string;
+  /** 1 to 4096; the same for as long as the space is there. */
   dimensions: number;
 }
 
 export interface VectorItem {
   userId: string;
-  /** Of the row that it was made from. */
+  /** Of the row that it was made from; 1 to 200 characters. Another user's may be the same. */
   id: string;
+  /** Of any length; one of all zeros is like nothing, and is never found. */
   vector: Float32Array;
   /** Of that row, in epoch ms: an item that is older than the one held is ignored. */
   updatedAt: number;
 }
 
-/** Finds neighbours. Its answers are hints: core reads every row again before anyone sees it. */
+/**
+ * Finds neighbours. Its answers are hints: core reads every row again before anyone sees it. Where all is lost it
+ * begins anew, empty: core sees that by the id of the space.
+ */
 export interface VectorIndex {
-  /** Adds or replaces; makes the space where it is missing. At most 256 at once. */
+  /**
+   * Adds or replaces; makes the space where it is missing, also with no items. At most 256 at once. Rejects with
+   * `invalid_input` when a vector has not as many dimensions as the space; nothing is changed then.
+   */
   upsert(space: VectorSpace, items: readonly VectorItem[]): Promise<void>;
   /**
    * The nearest of this user, best first, by the cosine of the angle (-1 to 1). At most `limit` (1 to 1000); none from
-   * a space that is not there.
+   * a space that is not there, and none for a vector of zeros.
    */
   search(
     space: VectorSpace,
@@ -235,10 +244,10 @@ export interface VectorIndex {
     limit: number,
     signal: AbortSignal,
   ): Promise<{ id: string; score: number }[]>;
-  /** Ids that are not there are no error. */
+  /** Ids that are not there are no error. At most 1000 at once. */
   remove(space: VectorSpace, userId: string, ids: readonly string[]): Promise<void>;
-  /** Names of all spaces that there are. */
-  spaces(): Promise<string[]>;
+  /** All that there are. A space that was made anew, after it was dropped or lost, has another `id`. */
+  spaces(): Promise<{ name: string; id: string }[]>;
   /** One that is not there is no error. */
   drop(name: string): Promise<void>;
 }
