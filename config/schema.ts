@@ -60,9 +60,9 @@ export const ConfigSchema = z.strictObject({
   vectors: z
     .string()
     .min(1)
-    .default('sqlite-vec')
+    .default('sqlite-vectors')
     .describe(
-      'Where vectors are kept and searched: sqlite-vec (a file of its own), qdrant, or a plugin of your own',
+      'Where vectors are kept and searched: sqlite-vectors (a file of its own), qdrant, or a plugin of your own',
     ),
   llm: z
     .array(z.string())
