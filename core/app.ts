@@ -35,6 +35,7 @@ import type { Clock } from './model.ts';
 import { createFinish, createGivenUp } from './pipeline/finish.ts';
 import type { Storage } from './plugin.ts';
 import { createPluginHost, type PluginHost } from './plugin-host.ts';
+import { startUpkeep } from './upkeep.ts';
 import { version } from './version.ts';
 
 /** Every service of the house. Plugins' capabilities are asked of the host at each use: one may have been started again. */
@@ -241,6 +242,12 @@ export async function createApp({
     );
     jobs.start();
     closers.push(() => jobs.stop());
+    const upkeep = startUpkeep({
+      clock,
+      log: log.child({ part: 'upkeep' }),
+      tasks: { keys: container.resolve(TOKENS.keys).flush },
+    });
+    closers.push(() => upkeep.close());
     const server = container.resolve(TOKENS.server);
     const address = await server.listen(config.host, config.port);
     // Side by side: nobody connects any more while those who are connected are let go.

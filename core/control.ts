@@ -41,6 +41,8 @@ export const RECOGNITION = 'speech recognition';
 
 const name = z.string().trim().min(1).max(100);
 
+const NewKey = z.object({ id: z.string(), key: z.string(), scopes: z.array(z.string()) });
+
 /** Every command: what it takes, what it answers. */
 const shapes = {
   'user.add': { args: z.object({ name }), result: z.object({ id: z.string(), name: z.string() }) },
@@ -51,8 +53,24 @@ const shapes = {
   token: { args: z.object({ user: name }), result: z.object({ token: z.string() }) },
   key: {
     args: z.object({ user: name, scopes: z.array(z.string()).max(50), name: name.optional() }),
-    result: z.object({ id: z.string(), key: z.string(), scopes: z.array(z.string()) }),
+    result: NewKey,
   },
+  'key.list': {
+    args: z.object({ user: name }),
+    result: z.array(
+      z.object({
+        id: z.string(),
+        name: z.string(),
+        /** Its beginning and end. */
+        hint: z.string(),
+        scopes: z.array(z.string()),
+        createdAt: z.string(),
+        lastUsedAt: z.string().nullable(),
+      }),
+    ),
+  },
+  'key.rotate': { args: z.object({ user: name, id: name }), result: NewKey },
+  'key.revoke': { args: z.object({ user: name, id: name }), result: z.object({ id: z.string() }) },
   status: { args: z.object({}), result: Status },
 };
 export type CommandName = keyof typeof shapes;
@@ -76,6 +94,9 @@ interface Services {
       userId: string,
       draft: { name: string; scopes: Scope[] },
     ): Promise<{ record: ApiKey; key: string }>;
+    list(userId: string): Promise<ApiKey[]>;
+    rotate(userId: string, id: string): Promise<{ record: ApiKey; key: string }>;
+    remove(userId: string, id: string): Promise<void>;
     parseScopes(list: string[]): Scope[];
   };
   status(): Promise<Status>;
@@ -99,17 +120,31 @@ export function createCommands({ users, keys, status }: Services): Commands {
     key: checked('key', async args => {
       const scopes = keys.parseScopes(args.scopes);
       const user = await users.byName(args.user);
-      if (!user) {
-        throw new AppError(
-          'not_found',
-          `no user is named "${args.user}"; earshot user list shows who there is`,
-        );
-      }
-      const { record, key } = await keys.create(user.id, { name: args.name ?? 'command line', scopes });
-      return { id: record.id, key, scopes: record.scopes };
+      return newKey(await keys.create(user.id, { name: args.name ?? 'command line', scopes }));
+    }),
+    'key.list': checked('key.list', async args => {
+      const user = await users.byName(args.user);
+      return (await keys.list(user.id)).map(({ id, name, hint, scopes, createdAt, lastUsedAt }) => ({
+        ...{ id, name, hint, scopes },
+        createdAt: new Date(createdAt).toISOString(),
+        lastUsedAt: lastUsedAt === null ? null : new Date(lastUsedAt).toISOString(),
+      }));
+    }),
+    'key.rotate': checked('key.rotate', async args => {
+      const user = await users.byName(args.user);
+      return newKey(await keys.rotate(user.id, args.id));
+    }),
+    'key.revoke': checked('key.revoke', async args => {
+      const user = await users.byName(args.user);
+      await keys.remove(user.id, args.id);
+      return { id: args.id };
     }),
     status: checked('status', () => status()),
   };
+}
+
+function newKey({ record, key }: { record: ApiKey; key: string }) {
+  return { id: record.id, key, scopes: record.scopes };
 }
 
 function checked<C extends CommandName>(command: C, run: (args: Args<C>) => Promise<Result<C>>) {

@@ -55,13 +55,24 @@ function addToken(program: Command): void {
 }
 
 function addKey(program: Command): void {
-  program
-    .command('key <user>')
+  const key = program
+    .command('key')
+    .description('API keys: `key <user> --scopes <list>` makes one; list, rotate, revoke')
+    .addHelpText('after', '\nExample: earshot key ada --scopes listen --name pendant');
+  addKeyCreate(key);
+  addKeyList(key);
+  addKeyRotate(key);
+  addKeyRevoke(key);
+}
+
+function addKeyCreate(key: Command): void {
+  key
+    .command('create <user>', { isDefault: true })
     .description('make an API key and print it: it is shown this once, and lasts until it is revoked')
     .requiredOption('--scopes <list>', 'what it may do: listen, conversations:read, … by commas', byCommas)
     .option('--name <name>', 'what it is for, in lists of keys')
     .option('--json', 'answer as one JSON object')
-    .addHelpText('after', '\nExample: earshot key ada --scopes listen --name pendant')
+    .addHelpText('after', '\nExample: earshot key create ada --scopes listen --name pendant')
     .action(async (user: string, options: KeyOptions, command: Command) => {
       const { json, scopes, name } = options;
       const answer = await perform(settingsOf(command), 'key', { user, scopes, name });
@@ -71,6 +82,45 @@ function addKey(program: Command): void {
 interface KeyOptions extends Output {
   scopes: string[];
   name?: string;
+}
+
+function addKeyList(key: Command): void {
+  key
+    .command('list <user>')
+    .description('list the API keys of an account, newest first')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot key list ada')
+    .action(async (user: string, { json }: Output, command: Command) => {
+      const keys = await perform(settingsOf(command), 'key.list', { user });
+      const lines = keys.map(({ id, name, hint, scopes, lastUsedAt }) =>
+        [id, hint, lastUsedAt ?? 'never used', scopes.join(','), name].join('  '),
+      );
+      print(json, { keys }, lines.join('\n') || `There is no key yet: earshot key ${user} --scopes <list>`);
+    });
+}
+
+function addKeyRotate(key: Command): void {
+  key
+    .command('rotate <user> <id>')
+    .description('print a new API key in the place of an old one, which is refused from now on')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot key rotate ada 0190c9f2-1111-7000-8000-000000000001')
+    .action(async (user: string, id: string, { json }: Output, command: Command) => {
+      const answer = await perform(settingsOf(command), 'key.rotate', { user, id });
+      print(json, answer, answer.key);
+    });
+}
+
+function addKeyRevoke(key: Command): void {
+  key
+    .command('revoke <user> <id>')
+    .description('remove an API key, at once and for good')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot key revoke ada 0190c9f2-1111-7000-8000-000000000001')
+    .action(async (user: string, id: string, { json }: Output, command: Command) => {
+      const answer = await perform(settingsOf(command), 'key.revoke', { user, id });
+      print(json, answer, `Revoked ${answer.id}.`);
+    });
 }
 
 function byCommas(text: string): string[] {

@@ -35,6 +35,9 @@ async function setUp(t: ExecutionContext) {
       'user.list': unused,
       token: unused,
       status: unused,
+      'key.list': unused,
+      'key.rotate': unused,
+      'key.revoke': unused,
       async key(args) {
         asked.push(args);
         return { id: 'id', key: answer(), scopes: args.scopes };

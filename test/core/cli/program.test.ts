@@ -27,6 +27,10 @@ test.serial('every command explains itself, with an example', async t => {
     'user list',
     'token',
     'key',
+    'key create',
+    'key list',
+    'key rotate',
+    'key revoke',
     'status',
     'models',
     'models list',
@@ -137,6 +141,18 @@ test.serial('while a server runs, the commands go through it', async t => {
   const { stdout } = await run('status');
   t.true(stdout.includes(house.url));
   t.regex(stdout, /✓ speech recognition: counting: Counts/);
+
+  const [listed] = JSON.parse((await run('key', 'list', 'grace', '--json')).stdout).keys;
+  t.like(listed, { hint: `${key.slice(0, 12)}...${key.trim().slice(-4)}`, scopes: ['conversations:read'] });
+  t.regex(listed.lastUsedAt, /^\d{4}-/);
+  const ask = async (raw: string) =>
+    (await fetch(`${house.url}/v1/dev/key`, { headers: { authorization: `Bearer ${raw.trim()}` } })).status;
+  const { stdout: rotated } = await run('key', 'rotate', 'grace', listed.id);
+  t.deepEqual([await ask(key), await ask(rotated)], [401, 200]);
+  t.is((await run('key', 'revoke', 'grace', listed.id)).stdout, `Revoked ${listed.id}.\n`);
+  t.is(await ask(rotated), 401);
+  t.regex((await run('key', 'list', 'grace')).stdout, /no key yet: earshot key grace/);
+  t.regex((await run('key', 'revoke', 'grace', listed.id)).stderr, /^error: Key not found\n$/);
 
   const second = await earshot(['serve', '--data-dir', house.dataDir], { EARSHOT_PORT: '0' });
   t.is(second.code, 1);
