@@ -15,6 +15,7 @@ import {
   type Status,
   serveControl,
 } from './control.ts';
+import { type ActionItems, createActionItems } from './domain/action-items.ts';
 import { type Conversations, createConversations } from './domain/conversations.ts';
 import { type Credentials, createCredentials } from './domain/credentials.ts';
 import { createKeys, type Keys } from './domain/keys.ts';
@@ -48,6 +49,7 @@ const TOKENS = {
   keys: token<Keys>('keys'),
   credentials: token<Credentials>('credentials'),
   conversations: token<Conversations>('conversations'),
+  actionItems: token<ActionItems>('actionItems'),
   metrics: token<Metrics>('metrics'),
   spool: token<Spool>('spool'),
   listen: token<Listen>('listen'),
@@ -140,13 +142,9 @@ export async function createApp({
     single(TOKENS.credentials, () =>
       createCredentials({ storage, users: get(TOKENS.users), keys: get(TOKENS.keys), identity }),
     );
-    single(TOKENS.conversations, () =>
-      createConversations({
-        ...store,
-        events: get(TOKENS.events),
-        jobs: { poke: () => get(TOKENS.jobs).poke() },
-      }),
-    );
+    const jobs = { poke: () => get(TOKENS.jobs).poke() };
+    single(TOKENS.conversations, () => createConversations({ ...store, events: get(TOKENS.events), jobs }));
+    single(TOKENS.actionItems, () => createActionItems({ ...store, jobs }));
     single(TOKENS.listen, () =>
       makeListen(
         get(TOKENS.credentials),
@@ -163,6 +161,7 @@ export async function createApp({
         credentials: get(TOKENS.credentials),
         conversations: get(TOKENS.conversations),
         keys: get(TOKENS.keys),
+        actionItems: get(TOKENS.actionItems),
         listen: get(TOKENS.listen),
         metrics: { ...metrics, token: config.metrics.token },
         config,

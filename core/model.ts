@@ -194,6 +194,22 @@ export interface Folder {
   updatedAt: number;
 }
 
+/** A task. */
+export interface ActionItem {
+  id: string;
+  userId: string;
+  description: string;
+  completed: boolean;
+  createdAt: number;
+  updatedAt: number;
+  dueAt: number | null;
+  /** Null while it is open. */
+  completedAt: number | null;
+  /** That it was heard in; null: it stands by itself. */
+  conversationId: string | null;
+  locked: boolean;
+}
+
 export interface Person {
   id: string;
   userId: string;

@@ -138,7 +138,8 @@ const STORES = {
   claims: ['take'],
   folders: ['insertMissing', 'get', 'list', 'counts'],
   people: ['insert', 'list'],
-  jobs: ['enqueue', 'claim', 'extend', 'done', 'retryAt', 'dead', 'nextRunAt', 'counts'],
+  actionItems: ['insert', 'get', 'list', 'update', 'remove', 'moveAll'],
+  jobs: ['enqueue', 'cancel', 'claim', 'extend', 'done', 'retryAt', 'dead', 'nextRunAt', 'counts'],
   pluginState: ['get', 'compareAndSet', 'list', 'delete'],
 } as const satisfies { [Store in keyof Stores]: readonly (keyof Stores[Store])[] };
 

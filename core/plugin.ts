@@ -6,6 +6,7 @@ import type { z } from 'zod';
 import type { AppError, ErrorCode } from './errors.ts';
 import type { Log } from './log.ts';
 import type {
+  ActionItem,
   ApiKey,
   Clock,
   Conversation,
@@ -351,6 +352,7 @@ export interface Stores {
   claims: ClaimStore;
   folders: FolderStore;
   people: PersonStore;
+  actionItems: ActionItemStore;
   jobs: JobStore;
   pluginState: PluginStateStore;
 }
@@ -483,12 +485,48 @@ export interface PersonStore {
   list(userId: string): Promise<Person[]>;
 }
 
+export interface ActionItemFilter {
+  completed?: boolean | undefined;
+  locked?: boolean | undefined;
+  conversationId?: string | undefined;
+  /** Inclusive bounds of `createdAt`. */
+  createdFrom?: number | undefined;
+  createdTo?: number | undefined;
+  limit: number;
+  offset: number;
+}
+
+/** Every field that may change after the row was made. */
+export type ActionItemPatch = Partial<Omit<ActionItem, 'id' | 'userId' | 'createdAt'>>;
+
+export interface ActionItemStore {
+  /** All or nothing. */
+  insert(items: ActionItem[]): Promise<void>;
+  get(userId: string, id: string): Promise<ActionItem | null>;
+  /**
+   * Open before done; inside each first those with a due date, by it; then the newest first, ties by id. Asked for
+   * with `locked`, the rows come from an index in this order: nothing is sorted.
+   */
+  list(userId: string, filter: ActionItemFilter): Promise<ActionItem[]>;
+  /** Changes these fields and no other. Resolves to whether it is there. */
+  update(userId: string, id: string, patch: ActionItemPatch): Promise<boolean>;
+  /** Resolves to whether there was one. */
+  remove(userId: string, id: string): Promise<boolean>;
+  /** All of one conversation belong to another one from now on, or to none. */
+  moveAll(userId: string, fromConversation: string, toConversation: string | null): Promise<void>;
+}
+
 export interface JobStore {
   /**
    * Adds a job. Where an unfinished one of this kind and key exists, that one stays and gets the earlier `runAt`
    * of the two and the new payload. One that is running by then runs once more afterwards: nothing asked for is lost.
    */
   enqueue(job: { kind: string; key: string; runAt: number; payload: Record<string, unknown> }): Promise<void>;
+  /**
+   * Takes the unfinished job of this kind and key back; resolves to whether one was still waiting. One that is running
+   * goes on, and is not run again: whoever runs it looks first at what is true by then.
+   */
+  cancel(kind: string, key: string): Promise<boolean>;
   /** Takes at most `limit` due jobs of these kinds, oldest `runAt` first, each for `leaseMs`. */
   claim(kinds: string[], now: number, leaseMs: number, limit: number): Promise<Job[]>;
   /** All of these resolve to false when the lease is no longer ours. */

@@ -153,6 +153,27 @@ export const jobChecks: StorageCheck[] = [
     },
   },
   {
+    title: 'a job that was taken back does not run, unless it runs already, and then not again',
+    async run({ storage: { jobs } }) {
+      await jobs.enqueue(job('k', 10));
+      await jobs.enqueue({ ...job('k', 10), kind: 'other' });
+      await jobs.enqueue(job('l', 10));
+      assert.equal(await jobs.cancel('finish', 'l'), true);
+      assert.equal(await jobs.cancel('finish', 'l'), false);
+      const running = await claimOne(jobs, 10);
+      assert.equal(running.key, 'k');
+      await jobs.enqueue(job('k', 20));
+      assert.equal(await jobs.cancel('finish', 'k'), false);
+      assert.equal(await jobs.done(running), true);
+      assert.equal(await jobs.nextRunAt(['finish']), null);
+      assert.equal(await jobs.nextRunAt(['other']), 10);
+      await jobs.enqueue(job('k', 30));
+      await jobs.dead(await claimOne(jobs, 30), 'hopeless');
+      assert.equal(await jobs.cancel('finish', 'k'), false);
+      assert.deepEqual(tell(await jobs.counts(10)), ['finish dead 1', 'other due 1']);
+    },
+  },
+  {
     title: 'the next time counts the asked kinds alone',
     async run({ storage: { jobs } }) {
       await jobs.enqueue(job('k', 50));

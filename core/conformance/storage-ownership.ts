@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import type { Storage } from '../plugin.ts';
 import type { StorageCheck } from './storage.ts';
-import { apiKey, conversation, folder, person, segment, stream, user } from './storage-rows.ts';
+import { actionItem, apiKey, conversation, folder, person, segment, stream, user } from './storage-rows.ts';
 
 /** Anna has one of everything; Ben has nothing. */
-async function annaAndBen({ users, conversations, segments, streams, keys, people, folders }: Storage) {
+async function annaAndBen(storage: Storage) {
+  const { users, conversations, segments, streams, keys, people, folders, actionItems } = storage;
   for (const id of ['anna', 'ben']) await users.insert(user(id));
   const talk = conversation('c1', 'anna');
   await conversations.insert(talk);
@@ -13,6 +14,7 @@ async function annaAndBen({ users, conversations, segments, streams, keys, peopl
   await keys.insert(apiKey('k1', 'anna'));
   await people.insert(person('p1', 'anna'));
   await folders.insertMissing([folder('f1', 'anna')]);
+  await actionItems.insert([actionItem('a1', 'anna', { conversationId: 'c1' })]);
   return talk;
 }
 
@@ -21,7 +23,7 @@ export const ownershipChecks: StorageCheck[] = [
   {
     title: "another user's rows are not found",
     async run({ storage }) {
-      const { conversations, segments, streams, keys, people, folders } = storage;
+      const { conversations, segments, streams, keys, people, folders, actionItems } = storage;
       await annaAndBen(storage);
       assert.equal(await conversations.get('ben', 'c1'), null);
       assert.deepEqual(await conversations.list('ben', { limit: 10, offset: 0 }), []);
@@ -36,12 +38,14 @@ export const ownershipChecks: StorageCheck[] = [
       assert.deepEqual(await people.list('ben'), []);
       assert.equal(await folders.get('ben', 'f1'), null);
       assert.deepEqual(await folders.list('ben'), []);
+      assert.equal(await actionItems.get('ben', 'a1'), null);
+      assert.deepEqual(await actionItems.list('ben', { limit: 10, offset: 0 }), []);
     },
   },
   {
     title: "another user's rows are not changed or removed",
     async run({ storage }) {
-      const { conversations, segments, streams, keys } = storage;
+      const { conversations, segments, streams, keys, actionItems } = storage;
       const talk = await annaAndBen(storage);
       const further = { through: 5, received: 5, receivedSample: 5 };
       assert.equal(await conversations.update('ben', 'c1', { starred: true }), false);
@@ -52,16 +56,21 @@ export const ownershipChecks: StorageCheck[] = [
       assert.equal(await keys.replace('ben', 'k1', { hash: 'bens', hint: '' }), false);
       await keys.used([{ userId: 'ben', id: 'k1', at: 1 }]);
       assert.equal(await keys.remove('ben', 'k1'), false);
+      assert.equal(await actionItems.update('ben', 'a1', { completed: true }), false);
+      assert.equal(await actionItems.remove('ben', 'a1'), false);
+      await actionItems.moveAll('ben', 'c1', null);
       assert.deepEqual(await conversations.get('anna', 'c1'), talk);
       assert.deepEqual(await segments.list('anna', ['c1']), [segment('s1', talk)]);
       assert.deepEqual(await streams.get('anna', 't1'), stream('t1', talk, { clientStream: 'walk' }));
       assert.deepEqual(await keys.list('anna'), [apiKey('k1', 'anna')]);
+      const task = actionItem('a1', 'anna', { conversationId: 'c1' });
+      assert.deepEqual(await actionItems.get('anna', 'a1'), task);
     },
   },
   {
     title: "a row with the id of another user's row does not touch it",
     async run({ storage }) {
-      const { conversations, segments, streams } = storage;
+      const { conversations, segments, streams, actionItems } = storage;
       const annas = await annaAndBen(storage);
       const bens = conversation('c1', 'ben', { language: 'de' });
       await conversations.insert(bens);
@@ -70,7 +79,9 @@ export const ownershipChecks: StorageCheck[] = [
       assert.deepEqual(await conversations.get('anna', 'c1'), annas);
       assert.deepEqual(await conversations.get('ben', 'c1'), bens);
       assert.deepEqual(await segments.list('anna', ['c1']), [segment('s1', annas)]);
+      await actionItems.insert([actionItem('a1', 'ben', { description: 'mine' })]);
       assert.equal(await conversations.remove('ben', 'c1'), true);
+      assert.equal((await actionItems.get('anna', 'a1'))?.description, 'description of a1');
       assert.equal(await segments.count('anna', 'c1'), 1);
     },
   },

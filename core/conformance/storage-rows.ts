@@ -1,4 +1,14 @@
-import type { ApiKey, Conversation, Folder, Job, Person, Segment, Stream, User } from '../model.ts';
+import type {
+  ActionItem,
+  ApiKey,
+  Conversation,
+  Folder,
+  Job,
+  Person,
+  Segment,
+  Stream,
+  User,
+} from '../model.ts';
 import type { JobStore } from '../plugin.ts';
 
 /** Rows for the checks; ids are readable, since to a storage they are text. */
@@ -95,6 +105,22 @@ export function folder(id: string, userId: string, changes: Partial<Folder> = {}
     isSystem: false,
     createdAt: NOON,
     updatedAt: NOON,
+    ...changes,
+  };
+}
+
+export function actionItem(id: string, userId: string, changes: Partial<ActionItem> = {}): ActionItem {
+  return {
+    id,
+    userId,
+    description: `description of ${id}`,
+    completed: false,
+    createdAt: NOON,
+    updatedAt: NOON,
+    dueAt: null,
+    completedAt: null,
+    conversationId: null,
+    locked: false,
     ...changes,
   };
 }

@@ -1,4 +1,5 @@
 import type { Storage } from '../plugin.ts';
+import { actionItemChecks } from './storage-action-items.ts';
 import { folderChecks } from './storage-folders.ts';
 import { jobChecks } from './storage-jobs.ts';
 import { keyChecks } from './storage-keys.ts';
@@ -25,6 +26,7 @@ export const storageChecks: readonly StorageCheck[] = [
   ...storeChecks,
   ...folderChecks,
   ...keyChecks,
+  ...actionItemChecks,
   ...ownershipChecks,
   ...transactionChecks,
   ...jobChecks,

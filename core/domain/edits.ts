@@ -27,10 +27,11 @@ export async function editIn(
   return { ...found, ...patch };
 }
 
-/** With its transcript. `not_found`, `locked`. */
+/** With its transcript; what is to be done because of it stays to be done. `not_found`, `locked`. */
 export async function removeIn(tx: Stores, userId: string, id: string): Promise<void> {
   await writable(tx, userId, id);
   await tx.conversations.remove(userId, id);
+  await tx.actionItems.moveAll(userId, id, null);
 }
 
 async function checkFolder(tx: Stores, userId: string, id: string): Promise<void> {

@@ -36,6 +36,17 @@ export function instant() {
     .meta({ format: 'date-time', description: 'In UTC unless it names a zone' });
 }
 
+/** A body of a PATCH: changes what it names, and has to name something. */
+export function someOf<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z
+    .object(shape)
+    .refine(body => Object.values(body).some(value => value !== undefined), {
+      message: `At least one of: ${Object.keys(shape).join(', ')}`,
+      params: { type: 'missing' },
+    })
+    .meta({ minProperties: 1 });
+}
+
 /** May be left out, or null, which is the same: then it is `absent`. */
 export function optional<Schema extends z.ZodType, Absent>(schema: Schema, absent: Absent) {
   const value = schema.nullish().transform((given): z.output<Schema> | Absent => given ?? absent);

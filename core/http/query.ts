@@ -17,6 +17,11 @@ export function integer(options: { from: number; to?: number; absent: number }) 
     });
 }
 
+/** One value, as it is. */
+export function word() {
+  return optional('string_type', 'Input should be a string', text => text);
+}
+
 export function boolean() {
   return optional(
     'bool_parsing',

@@ -3,6 +3,7 @@ import Router from '@koa/router';
 import Koa, { type Context, type Middleware, type Next } from 'koa';
 import websockify from 'koa-websocket';
 import type { Config } from '../../config/schema.ts';
+import type { ActionItems } from '../domain/action-items.ts';
 import type { Conversations } from '../domain/conversations.ts';
 import type { Credentials } from '../domain/credentials.ts';
 import type { Keys } from '../domain/keys.ts';
@@ -24,6 +25,7 @@ import { MAX_BODY_BYTES, readJson, tooLarge } from './json-body.ts';
 import { openApiDocument, openApiRoute } from './openapi.ts';
 import { cannotListen } from './port.ts';
 import type { OpenRoute, Route } from './route.ts';
+import { actionItemRoutes } from './routes/action-items.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { docsFile, docsRoute } from './routes/docs.ts';
 import { folderRoutes } from './routes/folders.ts';
@@ -47,6 +49,7 @@ interface ServerOptions {
   credentials: Pick<Credentials, 'authenticate'>;
   conversations: Conversations;
   keys: Keys;
+  actionItems: ActionItems;
   /** The live side. A socket is paused when handed over; `accept` resumes it once it listens. */
   listen: Pick<Listen, 'paths' | 'authorize' | 'accept'>;
   /** Absent: nothing is measured. */
@@ -83,6 +86,7 @@ export function createServer(options: ServerOptions): HttpServer {
     ...importRoutes(conversations),
     ...folderRoutes(conversations),
     ...keyRoutes(options.keys),
+    ...actionItemRoutes(options.actionItems),
   ];
   const open: OpenRoute[] = [
     healthRoute(options.health),

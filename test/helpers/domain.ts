@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { pino } from 'pino';
+import { createActionItems } from '../../core/domain/action-items.ts';
 import { createConversations } from '../../core/domain/conversations.ts';
 import { createCredentials } from '../../core/domain/credentials.ts';
 import { createKeys } from '../../core/domain/keys.ts';
@@ -39,6 +40,7 @@ export async function openDomain(t: ExecutionContext, openStorage = temporarySql
     },
   };
   const conversations = createConversations({ storage, clock, events, jobs });
+  const actionItems = createActionItems({ storage, clock, jobs });
   const told = recorded(events);
   const { log, logged } = recordedLog();
   return {
@@ -51,6 +53,7 @@ export async function openDomain(t: ExecutionContext, openStorage = temporarySql
     events,
     jobs,
     conversations,
+    actionItems,
     /** Every event so far, by name. */
     told,
     log,

@@ -4,7 +4,7 @@ import type { Conversations } from '../../domain/conversations.ts';
 import { AppError } from '../../errors.ts';
 import type { Conversation, Segment, User } from '../../model.ts';
 import { ConversationJson, conversationJson } from '../conversation-json.ts';
-import { text } from '../fields.ts';
+import { someOf, text } from '../fields.ts';
 import { boolean, instant, integer, listOf } from '../query.ts';
 import { type Route, route } from '../route.ts';
 
@@ -31,18 +31,12 @@ const ListQuery = z.object({
 
 const EDIT_EXAMPLE = { title: 'Tea with Eve', starred: true };
 
-const EditBody = z
-  .object({
-    title: text({ max: MAX_TITLE_CHARS }).exactOptional(),
-    discarded: z.boolean().exactOptional(),
-    starred: z.boolean().exactOptional(),
-    folder_id: text().nullable().exactOptional(),
-  })
-  .refine(body => Object.values(body).some(value => value !== undefined), {
-    message: 'At least one of: title, discarded, starred, folder_id',
-    params: { type: 'missing' },
-  })
-  .meta({ id: 'ConversationEdit', minProperties: 1, override: { examples: [EDIT_EXAMPLE] } });
+const EditBody = someOf({
+  title: text({ max: MAX_TITLE_CHARS }).exactOptional(),
+  discarded: z.boolean().exactOptional(),
+  starred: z.boolean().exactOptional(),
+  folder_id: text().nullable().exactOptional(),
+}).meta({ id: 'ConversationEdit', override: { examples: [EDIT_EXAMPLE] } });
 
 /** Reading, changing and deleting conversations. */
 export function conversationRoutes(conversations: Conversations): Route[] {
@@ -144,7 +138,7 @@ export function conversationRoutes(conversations: Conversations): Route[] {
       id: 'deleteConversation',
       path: '/v1/dev/user/conversations/{conversation_id}',
       tag: 'Conversations',
-      summary: 'Delete a conversation with its transcript',
+      summary: 'Delete a conversation with its transcript; its action items stay',
       scope: 'conversations:write',
       errors: ['not_found', 'locked'],
       params: z.object({ conversation_id: z.string() }),

@@ -32,6 +32,13 @@ export function jobStore(
     async enqueue(job) {
       await write('jobs.enqueue', db => upsert(db, job, clock.now()));
     },
+    cancel: (kind, key) =>
+      atomic('jobs.cancel', async db => {
+        const open = () => Jobs.query(db).where({ kind, key, state: 'open' });
+        const removed = await open().whereNull('lease').delete();
+        if (removed === 0) await open().patch({ againAt: null });
+        return removed > 0;
+      }),
     claim: (kinds, now, leaseMs, limit) =>
       write('jobs.claim', async db => {
         const due = Jobs.query(db)

@@ -1,5 +1,6 @@
 import { Model, type Pojo, type QueryBuilder, snakeCaseMappers } from 'objection';
 import type {
+  ActionItem,
   ApiKey,
   Conversation,
   Folder,
@@ -119,6 +120,12 @@ export const Folders = table<Folder>({
 });
 
 export const People = table<Person>({ name: 'people', id: ['user_id', 'id'] });
+
+export const ActionItems = table<ActionItem>({
+  name: 'action_items',
+  id: ['user_id', 'id'],
+  booleans: ['completed', 'locked'],
+});
 
 export interface JobRow {
   id: string;

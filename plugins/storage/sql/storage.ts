@@ -1,6 +1,7 @@
 import type { PluginContext, Storage, Stores } from '../../../core/plugin.ts';
 import { type Access, createAccess } from './access.ts';
 import { keyStore, personStore, userStore } from './accounts.ts';
+import { actionItemStore } from './action-items.ts';
 import { claimStore } from './claims.ts';
 import { conversationStore, segmentStore } from './conversations.ts';
 import type { Dialect } from './dialect.ts';
@@ -35,6 +36,7 @@ export async function createStorage(
     claims: claimStore(access),
     folders: folderStore(access),
     people: personStore(access),
+    actionItems: actionItemStore(access),
     jobs: jobStore(access, context.clock, dialect),
     pluginState: pluginStateStore(access, context.error),
   });

@@ -62,6 +62,12 @@ async function start(t: ExecutionContext) {
     await rest.storage.conversations.update(rest.user.id, id, changes);
     return id;
   };
+  const actionItem = async (changes: { locked?: boolean } = {}) => {
+    const draft = { description: 'Call Eve', completed: false, dueAt: rest.clock.now() };
+    const id = (await rest.actionItems.create(rest.user.id, [draft]))[0]?.id ?? '';
+    await rest.storage.actionItems.update(rest.user.id, id, { locked: false, ...changes });
+    return id;
+  };
   /** What only this operation can answer, by its id; what has the same cause everywhere is provoked for all. */
   const calls: Record<string, Call[]> = {
     listConversations: [
@@ -109,6 +115,27 @@ async function start(t: ExecutionContext) {
       { status: 404, path: UNKNOWN },
     ],
     getOwnKey: [{ status: 200 }],
+    listActionItems: [
+      { status: 200, query: 'completed=false&limit=5' },
+      { status: 422, query: 'completed=maybe' },
+    ],
+    getActionItem: [
+      { status: 200, path: await actionItem() },
+      { status: 404, path: await actionItem({ locked: true }) },
+    ],
+    createActionItem: [{ status: 200 }, { status: 422, body: { description: ' ' } }],
+    createActionItems: [{ status: 200 }, { status: 422, body: { action_items: [{}] } }],
+    updateActionItem: [
+      { status: 200, path: await actionItem() },
+      { status: 404, path: UNKNOWN },
+      { status: 422, path: UNKNOWN, body: {} },
+      { status: 423, path: await actionItem({ locked: true }) },
+    ],
+    deleteActionItem: [
+      { status: 200, path: await actionItem() },
+      { status: 404, path: UNKNOWN },
+      { status: 423, path: await actionItem({ locked: true }) },
+    ],
     getHealth: [{ status: 200 }],
     getOpenApi: [{ status: 200 }],
     getDocs: [{ status: 200 }],
@@ -240,10 +267,12 @@ test('Every operation answers as the OpenAPI document says, with success and wit
   const { url, document, deviceKey, calls, token, ...rest } = await start(t);
   let failure = new Error('broken');
   const reject = () => Promise.reject(failure);
+  const breaking = <T extends object>(service: T) => new Proxy(service, { get: () => reject });
   const failing = createServer({
     ...rest,
-    conversations: new Proxy(rest.conversations, { get: () => reject }),
-    keys: new Proxy(rest.keys, { get: () => reject }),
+    conversations: breaking(rest.conversations),
+    keys: breaking(rest.keys),
+    actionItems: breaking(rest.actionItems),
     listen: { paths: [], authorize: async () => null, accept: async () => {} },
     config: { listen: { maxConnections: 100 } as Config['listen'] },
     health: () => false,

@@ -127,6 +127,37 @@ export const brokenStorages: readonly BrokenStorage[] = [
     },
   },
   {
+    fault: 'action items come in the order in which they were made',
+    caughtBy: 'action items are listed open before done, by their due date, then newest first, ties by id',
+    breakIt: storage => {
+      const list: Storage['actionItems']['list'] = async (userId, filter) =>
+        (await storage.actionItems.list(userId, filter)).sort((a, b) => b.createdAt - a.createdAt);
+      return { ...storage, actionItems: { ...storage.actionItems, list } };
+    },
+  },
+  {
+    fault: 'only some of several action items are stored',
+    caughtBy:
+      'an action item comes back as it was stored, until it is removed; several are stored all or none',
+    breakIt: storage => {
+      const insert: Storage['actionItems']['insert'] = async items => {
+        for (const item of items) await storage.actionItems.insert([item]);
+      };
+      return { ...storage, actionItems: { ...storage.actionItems, insert } };
+    },
+  },
+  {
+    fault: 'a job that runs is asked for again though it was taken back',
+    caughtBy: 'a job that was taken back does not run, unless it runs already, and then not again',
+    breakIt: storage => {
+      const cancel: Storage['jobs']['cancel'] = async (kind, key) => {
+        const waits = (await storage.jobs.nextRunAt([kind])) !== null;
+        return waits && storage.jobs.cancel(kind, key === 'k' ? 'none' : key);
+      };
+      return { ...storage, jobs: { ...storage.jobs, cancel } };
+    },
+  },
+  {
     fault: 'state is written over any version',
     caughtBy: 'state is written only over the version that the writer knows',
     breakIt: storage => {

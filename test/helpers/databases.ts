@@ -1,0 +1,45 @@
+import type { TestFn } from 'ava';
+import { openPostgres } from '../../plugins/storage/sql/postgres.ts';
+import type { openDomain } from './domain.ts';
+import { openPostgresStorage, postgresOptions, startPostgres } from './postgres.ts';
+import { type OpenStorage, storageContext, temporaryStorage } from './storage.ts';
+
+interface Database {
+  name: 'SQLite' | 'Postgres';
+  /** A new, migrated one. */
+  open: NonNullable<Parameters<typeof openDomain>[1]>;
+}
+
+/**
+ * What tests of a whole file run on, one after the other: SQLite, and a Postgres server of its own, which is stopped
+ * after the last test. Where there can be none its tests are skipped, and a test says so, which fails in CI.
+ */
+export async function openDatabases(test: TestFn): Promise<Database[]> {
+  const sqlite: Database = { name: 'SQLite', open: clock => temporaryStorage({ clock }) };
+  const server = await startPostgres().catch((error: Error) => error);
+  if (server instanceof Error) {
+    test('Postgres can be started, or this is not CI and its tests are skipped', t => {
+      t.log(`SKIPPED: all tests on Postgres, for it cannot be started here. ${server.message}`);
+      t.falsy(process.env.CI, server.message);
+    });
+    return [sqlite];
+  }
+  const admin = openPostgres(postgresOptions({ url: server.url('postgres') }), storageContext());
+  await admin.writer.raw('create database pattern');
+  const pattern = await openPostgresStorage(server.url('pattern'));
+  await pattern.storage.migrate();
+  await pattern.close();
+  test.after.always('stop Postgres', async () => {
+    await admin.close();
+    await server.stop();
+  });
+
+  let count = 0;
+  async function open(): Promise<OpenStorage> {
+    count += 1;
+    const name = `test${count}`;
+    await admin.writer.raw('create database ?? template pattern', [name]);
+    return openPostgresStorage(server instanceof Error ? '' : server.url(name));
+  }
+  return [sqlite, { name: 'Postgres', open }];
+}
