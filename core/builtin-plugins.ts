@@ -13,6 +13,7 @@ const MODULES = {
   openai: 'stt/openai',
   wyoming: 'stt/wyoming',
   local: 'identity/local',
+  words: 'embedder/words',
 } as const;
 
 /** The plugins that come with Earshot: name → module. They are loaded as anyone else's are. */

@@ -1,5 +1,6 @@
 import { AppError } from '../errors.ts';
 import type { Capabilities, SttProvider } from '../plugin.ts';
+import { embedderChecks } from './embedder.ts';
 import { identityChecks } from './identity.ts';
 import type { Nursery, Run } from './nursery.ts';
 import type { CheckRequest } from './report.ts';
@@ -40,6 +41,10 @@ export const SUITES: { [C in keyof Capabilities]?: (tried: Tried) => Promise<Bou
     if (!first) throw new AppError('internal', 'there is no speech to try it with');
     const subject = { provider: run.host.get('vad', nursery.plugin.name), speech: first.samples };
     return vadChecks.map(check => bind(check, subject));
+  },
+  async embedder({ run, nursery }) {
+    const subject = { embedder: run.host.get('embedder', nursery.plugin.name) };
+    return embedderChecks.map(check => bind(check, subject));
   },
   async identity({ run, nursery }) {
     const subject = { provider: run.host.get('identity', nursery.plugin.name) };
