@@ -2,12 +2,20 @@ import { AppError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { SpoolMetrics } from '../metrics.ts';
 import type { Clock } from '../model.ts';
-import { openAppendLog } from './spool/append-log.ts';
-import { bytesIn, type Entry, encodeChunk, extentOf, sizeOf } from './spool/chunk.ts';
+import { openAppendLog, type Place } from './spool/append-log.ts';
+import {
+  bytesIn,
+  type Entry,
+  type Extent,
+  encodeChunk,
+  extentOf,
+  sizeOf,
+  withoutHoles,
+} from './spool/chunk.ts';
 import type { Disk } from './spool/disk.ts';
 import { Held } from './spool/held.ts';
 
-export { type AudioEntry, type Entry, isAudio } from './spool/chunk.ts';
+export { type AudioEntry, type Entry, isAudio, MAX_MESSAGES } from './spool/chunk.ts';
 export { LEAD_IN_MESSAGES } from './spool/held.ts';
 
 export interface SpoolLimits {
@@ -179,27 +187,34 @@ export async function openSpool({ disk, clock, log, limits, metrics }: SpoolOpti
   }
 
   async function write(batch: { held: Held; entries: Entry[] }[]) {
-    const chunks = batch.map(({ held, entries }) =>
-      encodeChunk({ streamId: held.id, userId: held.userId, entries }, held.durable),
+    const parts = batch.flatMap(({ held, entries }) =>
+      withoutHoles(entries).map(part => ({
+        held,
+        chunk: { streamId: held.id, userId: held.userId, entries: part },
+      })),
     );
-    const places = await files.write(chunks).catch(error => {
+    const places = await files.write(parts.map(({ chunk }) => encodeChunk(chunk))).catch(error => {
       log.error({ err: error }, 'the spool cannot be written');
       return null;
     });
-    for (const [i, { held, entries }] of batch.entries()) {
+    for (const [i, { held, chunk }] of parts.entries()) {
       const place = places?.[i];
-      if (place) {
-        const extent = extentOf({ streamId: held.id, userId: held.userId, entries });
-        counts.pendingBytes -= extent.bytes;
-        held.wrote(place, extent);
-        dropIfDone(held);
-      } else {
-        const lost = held.break(new AppError('storage_full', 'The disk of this server takes no more audio'));
-        dirty.delete(held);
-        counts.pendingBytes -= lost;
-        count(held.userId, -lost);
-      }
+      if (place) wrote(held, place, extentOf(chunk));
+      else giveUp(held);
     }
+  }
+
+  function wrote(held: Held, place: Place, extent: Extent) {
+    counts.pendingBytes -= extent.bytes;
+    held.wrote(place, extent);
+    dropIfDone(held);
+  }
+
+  function giveUp(held: Held) {
+    const lost = held.break(new AppError('storage_full', 'The disk of this server takes no more audio'));
+    dirty.delete(held);
+    counts.pendingBytes -= lost;
+    count(held.userId, -lost);
   }
 
   function dropIfDone(held: Held) {

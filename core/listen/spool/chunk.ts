@@ -21,7 +21,10 @@ export interface FinishEntry {
   at: number;
 }
 
-/** What came of one stream between two syncs. */
+/** Messages that a stream may have: what the number of one can be told in. */
+export const MAX_MESSAGES = 2 ** 32;
+
+/** What came of one stream between two syncs, as far as its numbers have no hole. */
 export interface Chunk {
   streamId: string;
   userId: string;
@@ -47,7 +50,7 @@ export interface Found extends Chunk {
 
 /**
  * `u32 mark | u32 length of what follows the CRC | u32 CRC-32 of that length, and of what follows | stream and user, a
- * UUID each | f64 time | u32 number of the first message | entries`, little-endian; an entry is `u8 kind | u32 gapMs |
+ * UUID each | f64 time | u32 number of the first entry | entries`, little-endian; an entry is `u8 kind | u32 gapMs |
  * u32 length | bytes`.
  */
 const MARK = 0x3170_5345;
@@ -70,8 +73,20 @@ export function extentOf({ streamId, userId, entries }: Chunk): Extent {
   return { streamId, userId, count: entries.length, bytes: bytesIn(entries), endNumber };
 }
 
-/** @param nextNumber of the message that would come after the chunk's last one, were there none in it */
-export function encodeChunk({ streamId, userId, entries }: Chunk, nextNumber: number): Buffer {
+/** The entries in parts that are a chunk each: a chunk tells the number of its first message alone. */
+export function withoutHoles(entries: readonly Entry[]): Entry[][] {
+  const parts: Entry[][] = [];
+  let next: number | null = null;
+  for (const entry of entries) {
+    const part = entry.number === next ? parts.at(-1) : undefined;
+    if (part) part.push(entry);
+    else parts.push([entry]);
+    next = isAudio(entry) ? entry.number + 1 : entry.number;
+  }
+  return parts;
+}
+
+export function encodeChunk({ streamId, userId, entries }: Chunk): Buffer {
   const size = FIXED_BYTES + bytesIn(entries);
   const chunk = Buffer.allocUnsafe(HEADER_BYTES + size); // written over, all of it
   chunk.writeUInt32LE(MARK, 0);
@@ -80,7 +95,7 @@ export function encodeChunk({ streamId, userId, entries }: Chunk, nextNumber: nu
   at += chunk.write(streamId.replaceAll('-', ''), at, 'hex');
   at += chunk.write(userId.replaceAll('-', ''), at, 'hex');
   at = chunk.writeDoubleLE(entries[0]?.at ?? 0, at);
-  at = chunk.writeUInt32LE(entries.find(isAudio)?.number ?? nextNumber, at);
+  at = chunk.writeUInt32LE(entries[0]?.number ?? 0, at);
   for (const entry of entries) {
     const bytes = isAudio(entry) ? entry.bytes : EMPTY;
     at = chunk.writeUInt8(KINDS[entry.kind], at);

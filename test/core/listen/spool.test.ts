@@ -109,6 +109,25 @@ test('what was appended and synced is read back after a kill, with its gaps and 
   ]);
 });
 
+test('messages keep their numbers over a kill, also behind those that their client never sent', async t => {
+  const world = await makeWorld(t);
+  const stream = (await world.start()).open(A, 0);
+  await send(stream, 0, 3);
+  await send(stream, 7, 9);
+  await stream.append({ kind: 'finish', number: 9, at: 1009 });
+  await send(stream, 20, 21);
+  await world.sync();
+
+  const again = (await world.start()).open(A, 0);
+  t.is(again.next, 21);
+  again.end();
+  const entries = await collect(again.read(0));
+  t.deepEqual(
+    entries.map(entry => entry !== 'pause' && [entry.kind, entry.number]),
+    [...[0, 1, 2, 7, 8].map(number => ['audio', number]), ['finish', 9], ['audio', 20]],
+  );
+});
+
 test('durable is what was synced, and one sync serves every stream', async t => {
   let syncs = 0;
   const world = await makeWorld(t, disk => ({
