@@ -17,7 +17,7 @@ export interface Gate {
   push(samples: Int16Array): Promise<void>;
   /** Moves time on without audio: ends the open utterance, and what comes next does not follow on. */
   gap(samples: number): void;
-  /** Ends the open utterance here, with all audio there is. */
+  /** Ends the open utterance here, with all audio there is; what follows on, if it is speech, is an utterance of its own. */
   flush(): Promise<void>;
   /** Position after the last sample pushed. */
   readonly position: number;
@@ -29,6 +29,8 @@ export interface Gate {
   readonly silentThrough: number;
   /** Whether an utterance is open. */
   readonly speaking: boolean;
+  /** Whether one is, or may just have begun. */
+  readonly inSpeech: boolean;
   /** Position after the last speech that it heard. */
   readonly lastSpeech: number;
   /** Ends the open utterance, and closes the detector. */
@@ -41,6 +43,8 @@ interface GateSetup {
   windowSize: number;
   channel: number;
   startSample: number;
+  /** The audio before it was judged by another gate, which may have been cut off in the midst of speech. */
+  goesOn?: boolean;
   options?: Partial<GateOptions>;
   /** A new utterance, at its first speech; it grows from then on. */
   onUtterance: (utterance: GrowingUtterance) => void;
@@ -83,6 +87,8 @@ export function createGate(setup: GateSetup): Gate {
   let beginning: number | null = null;
   let lastSpeech = setup.startSample;
   let utterance: GrowingUtterance | null = null;
+  /** Up to here it may be the rest of speech that was cut off, of which a moment is speech, too. */
+  let mayGoOnUntil = setup.goesOn ? setup.startSample + hangover : setup.startSample;
 
   function toWindows(ms: number) {
     return Math.ceil(toSamples(ms) / windowSize);
@@ -142,6 +148,7 @@ export function createGate(setup: GateSetup): Gate {
 
   /** While shut. */
   function wait(probability: number) {
+    if (judged <= mayGoOnUntil && probability >= options.stayAt) return begin(judged - windowSize);
     run = probability >= options.openAt ? run + 1 : 0;
     if (run >= options.openWindows) beginning ??= judged - run * windowSize;
     if (beginning === null) return;
@@ -206,10 +213,13 @@ export function createGate(setup: GateSetup): Gate {
 
   // ── what is behind ────────────────────────────────────────────────────────────────────────────────────────────
 
+  /** Where an utterance would begin, if what follows is speech. */
+  function mayBegin() {
+    return beginning ?? judged - run * windowSize;
+  }
+
   function silentThrough(): number {
-    if (utterance) return utterance.endSample;
-    const mayBegin = beginning ?? judged - run * windowSize;
-    return Math.max(settled, mayBegin - preRoll);
+    return utterance?.endSample ?? Math.max(settled, mayBegin() - preRoll);
   }
 
   /** Drops the audio that neither an utterance nor the detector can want again. */
@@ -220,9 +230,10 @@ export function createGate(setup: GateSetup): Gate {
 
   /** Closes what is open, and begins anew at `position`. */
   function restart(position: number) {
-    if (beginning !== null && !isTone()) begin(beginning);
-    // Speech that was interrupted here may go on without rising anew.
+    if (mayBegin() < judged && !isTone()) begin(mayBegin());
+    // Speech that was interrupted here may go on without rising anew, and be over in a moment.
     noticed = utterance ? position + lookHold : position;
+    mayGoOnUntil = utterance ? position + hangover : position;
     finish(audio.end);
     audio = createSampleBuffer(position);
     leveller = openLeveller(position);
@@ -260,6 +271,9 @@ export function createGate(setup: GateSetup): Gate {
     },
     get speaking() {
       return utterance !== null;
+    },
+    get inSpeech() {
+      return utterance !== null || mayBegin() < judged;
     },
     get lastSpeech() {
       return lastSpeech;

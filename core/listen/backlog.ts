@@ -1,8 +1,12 @@
 import type { Log } from '../log.ts';
 import type { Clock } from '../model.ts';
+import { RETURN_MS } from './parameters.ts';
 import type { StreamName } from './spool.ts';
 
-/** Streams whose audio is held and whose client is not here: each is worked through until its text is stored. */
+/**
+ * Streams whose audio is held and whose client is not here: each is worked through until its text is stored. One whose
+ * client may come back, and go on in the midst of a word, is left to it for a while first.
+ */
 export interface Backlog {
   /** Takes up what is left, and keeps the conversations that wait for it open. Resolves once these are. */
   takeUp(): Promise<void>;
@@ -22,24 +26,47 @@ interface BacklogOptions {
   left(): StreamName[];
   /** Works a stream through; throws where that fails, and may be tried again. */
   work(stream: StreamName, signal: AbortSignal): Promise<void>;
-  /** The conversation of the stream lives on, though nothing comes. Resolves to how soon to say so again, in ms. */
-  touch(stream: StreamName): Promise<number>;
+  /** The conversation of the stream lives on, though nothing comes. */
+  touch(stream: StreamName): Promise<Touched>;
   /** How long a conversation is kept open for text that does not come. */
   maxWaitMs: number;
   clock: Clock;
   log: Log;
 }
 
+interface Touched {
+  /** How soon to say so again. */
+  againMs: number;
+  /** Whether the client of the stream may come back to it. */
+  mayReturn: boolean;
+}
+
+/** Streams that are worked through at the same time. */
+const AT_ONCE = 4;
+/** Nobody waits longer for a turn without a look whether there is one. */
+const LOOK_MS = 60_000;
 /** Pauses between tries; the last one goes on. */
 const PAUSES_MS = [1000, 5000, 15_000, 60_000, 300_000];
 
+interface Taken {
+  stream: StreamName;
+  halt: AbortController;
+  /** Whether a try has begun. */
+  wasWorking: boolean;
+  /** How long its conversation is kept open. */
+  untilAt: number;
+  done: Promise<unknown>;
+}
+
 export function createBacklog({ left, work, touch, maxWaitMs, clock, log }: BacklogOptions): Backlog {
-  const working = new Map<string, { halt: AbortController; done: Promise<void> }>();
+  const taken = new Map<string, Taken>();
   const claimed = new Set<string>();
+  let turns = AT_ONCE;
+  let turnFreed = new AbortController();
   let stopped = false;
 
   async function takeUp() {
-    const fresh = stopped ? [] : left().filter(({ id }) => !working.has(id) && !claimed.has(id));
+    const fresh = stopped ? [] : left().filter(({ id }) => !taken.has(id) && !claimed.has(id));
     await Promise.all(fresh.map(begin));
   }
 
@@ -47,39 +74,59 @@ export function createBacklog({ left, work, touch, maxWaitMs, clock, log }: Back
   function begin(stream: StreamName): Promise<unknown> {
     const halt = new AbortController();
     const kept = keepOpen(stream);
-    const done = kept.then(() => run(stream, halt.signal)).finally(() => working.delete(stream.id));
-    working.set(stream.id, { halt, done });
+    const entry: Taken = { stream, halt, wasWorking: false, untilAt: clock.now() + maxWaitMs, done: kept };
+    entry.done = kept
+      .then(({ mayReturn }) => run(entry, mayReturn ? RETURN_MS : 0))
+      .finally(() => taken.delete(stream.id));
+    taken.set(stream.id, entry);
     return kept;
   }
 
-  async function run(stream: StreamName, signal: AbortSignal) {
-    const since = clock.now();
-    for (let tries = 0; !signal.aborted; tries++) {
+  async function run(entry: Taken, waitMs: number) {
+    const { stream, halt } = entry;
+    await wait(entry, waitMs, halt.signal);
+    for (let tries = 0; !halt.signal.aborted; tries++) {
       try {
-        await work(stream, signal);
+        await inTurn(entry);
         return;
       } catch (error) {
-        if (signal.aborted) return;
+        if (halt.signal.aborted) return;
         const pauseMs = PAUSES_MS[tries] ?? PAUSES_MS.at(-1) ?? 0;
         log.warn({ err: error, stream: stream.id, pauseMs }, 'audio waits for its text; trying again');
-        await wait(stream, pauseMs, since + maxWaitMs, signal).catch(() => {});
+        await wait(entry, pauseMs, halt.signal);
       }
     }
   }
 
-  /** Meanwhile its conversation is kept open, but not for ever. */
-  async function wait(stream: StreamName, pauseMs: number, untilAt: number, signal: AbortSignal) {
-    const endAt = clock.now() + pauseMs;
-    while (clock.now() < endAt) {
-      const soonMs = clock.now() < untilAt ? await keepOpen(stream) : pauseMs;
-      await clock.sleep(Math.min(soonMs, endAt - clock.now()), signal);
+  async function inTurn(entry: Taken) {
+    const { stream, halt } = entry;
+    while (turns === 0 && !halt.signal.aborted)
+      await wait(entry, LOOK_MS, AbortSignal.any([halt.signal, turnFreed.signal]));
+    if (halt.signal.aborted) return;
+    turns -= 1;
+    entry.wasWorking = true;
+    try {
+      await work(stream, halt.signal);
+    } finally {
+      turns += 1;
+      turnFreed.abort();
+      turnFreed = new AbortController();
     }
   }
 
-  async function keepOpen(stream: StreamName): Promise<number> {
+  /** Meanwhile its conversation is kept open, but not for ever. */
+  async function wait({ stream, untilAt }: Taken, ms: number, signal: AbortSignal) {
+    const endAt = clock.now() + ms;
+    while (clock.now() < endAt && !signal.aborted) {
+      const { againMs } = clock.now() < untilAt ? await keepOpen(stream) : { againMs: ms };
+      await clock.sleep(Math.max(0, Math.min(againMs, endAt - clock.now())), signal).catch(() => {});
+    }
+  }
+
+  async function keepOpen(stream: StreamName): Promise<Touched> {
     return touch(stream).catch(error => {
       log.warn({ err: error, stream: stream.id }, 'could not keep the conversation open');
-      return PAUSES_MS[0] ?? 0;
+      return { againMs: PAUSES_MS[0] ?? 0, mayReturn: false };
     });
   }
 
@@ -87,11 +134,11 @@ export function createBacklog({ left, work, touch, maxWaitMs, clock, log }: Back
     takeUp,
     async claim(streamId) {
       claimed.add(streamId);
-      const entry = working.get(streamId);
+      const entry = taken.get(streamId);
       entry?.halt.abort();
       await entry?.done;
       return {
-        wasWorking: entry !== undefined,
+        wasWorking: entry?.wasWorking ?? false,
         release() {
           claimed.delete(streamId);
           void takeUp();
@@ -100,8 +147,8 @@ export function createBacklog({ left, work, touch, maxWaitMs, clock, log }: Back
     },
     async stop() {
       stopped = true;
-      for (const { halt } of working.values()) halt.abort();
-      await Promise.all([...working.values()].map(({ done }) => done));
+      for (const { halt } of taken.values()) halt.abort();
+      await Promise.all([...taken.values()].map(({ done }) => done));
     },
   };
 }

@@ -30,6 +30,8 @@ export interface Channels {
   end(): void;
   /** Whether speech waits. */
   hasSpeech(): boolean;
+  /** Whether somebody is heard in the midst of speech. */
+  inSpeech(): boolean;
   /** Whether audio came since the last call. */
   haveListened(): boolean;
   readonly counts: { messages: number; badFrames: number };
@@ -105,6 +107,7 @@ export function joinChannels({ all, thread, clock, send, signal, onBad }: Channe
       for (const { tasks } of all) tasks.end();
     },
     hasSpeech: () => all.some(({ hearing }) => hearing.waiting > 0),
+    inSpeech: () => all.some(({ hearing }) => hearing.inSpeech),
     haveListened: () => all.filter(({ hearing }) => hearing.hasListened()).length > 0,
     get counts() {
       const sum = { messages: untagged, badFrames: untagged };

@@ -18,6 +18,8 @@ export interface Pending {
   committed: number;
   /** When its last speech came, and when it had ended: on the clock of the metrics. Null while it grows. */
   ended: { spokenAt: number; at: number } | null;
+  /** Its turn has come: everything before it is done. */
+  reached: PromiseWithResolvers<void>;
 }
 
 /** One channel's way from messages to speech: decode, place in time, gate. */
@@ -33,6 +35,10 @@ export interface Hearing {
   begin(at: number): Promise<void>;
   /** Ends the utterance that is still growing. */
   flush(): Promise<void>;
+  /** Whether somebody is heard in the midst of speech. */
+  readonly inSpeech: boolean;
+  /** Resolves when the utterance that is still growing is the first that waits; never where none grows. */
+  untilGrowing(): Promise<void>;
   /** This utterance's text is stored, all of it. */
   settle(entry: Pending): void;
   /** What may be stored as done, given what has been committed and is known to be silent. */
@@ -110,8 +116,14 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
     windowSize: options.vad.windowSize,
     channel,
     startSample: stored.through,
+    goesOn: stored.through > 0,
     onUtterance(utterance) {
-      const entry: Pending = { utterance, committed: utterance.startSample, ended: null };
+      const entry: Pending = {
+        utterance,
+        committed: utterance.startSample,
+        ended: null,
+        reached: Promise.withResolvers(),
+      };
       pending.push(entry);
       wasSpeech = true;
       void utterance.ended.then(() => {
@@ -222,6 +234,11 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
     pass,
     begin,
     flush,
+    get inSpeech() {
+      return gate.inSpeech;
+    },
+    untilGrowing: () =>
+      pending.find(({ ended }) => ended === null)?.reached.promise ?? new Promise<void>(() => {}),
     settle(entry) {
       pending.splice(pending.indexOf(entry), 1);
       roomFreed.resolve();

@@ -22,16 +22,19 @@ export interface Inbox extends AsyncIterable<Message | 'quiet'> {
 interface InboxOptions {
   /** While more wait, the socket is paused, so that the peer feels it through TCP. */
   maxBytes: number;
+  /** A client that sends nothing for so long has paused: what it said before is not waiting for more. */
+  quietMs: number;
   metrics: Pick<ListenMetrics, 'watch'>;
   onMessage(): void;
 }
 
 /** What one waiting message costs besides its bytes. */
 const OVERHEAD_BYTES = 128;
-/** A client that sends nothing for so long has paused: what it said before is not waiting for more. */
-export const QUIET_MS = 2000;
 
-export function createInbox(socket: WebSocket, { maxBytes, metrics, onMessage }: InboxOptions): Inbox {
+export function createInbox(
+  socket: WebSocket,
+  { maxBytes, quietMs, metrics, onMessage }: InboxOptions,
+): Inbox {
   const queue = createQueue<Message | 'quiet'>();
   let waitingBytes = 0;
 
@@ -51,7 +54,7 @@ export function createInbox(socket: WebSocket, { maxBytes, metrics, onMessage }:
     onMessage();
     const bytes = toBuffer(data);
     if (binary && bytes.length > KEEP_ALIVE_BYTES)
-      pause = pause?.refresh() ?? setTimeout(() => queue.push('quiet'), QUIET_MS);
+      pause = pause?.refresh() ?? setTimeout(() => queue.push('quiet'), quietMs);
     queue.push({ bytes, binary });
     count(bytes.length + OVERHEAD_BYTES);
   });

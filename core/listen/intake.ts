@@ -1,10 +1,10 @@
 import type { Clock } from '../model.ts';
 import type { Channels } from './channels.ts';
-import { QUIET_MS } from './inbox.ts';
 import { type Input, inputOf } from './input.ts';
-import type { Connection } from './parameters.ts';
+import { type Connection, quietMs, Refusal } from './parameters.ts';
+import { CLOSE } from './protocol.ts';
 import type { Client } from './session.ts';
-import type { HeldStream } from './spool.ts';
+import { type HeldStream, MAX_MESSAGES } from './spool.ts';
 import type { Suggestions } from './suggestions.ts';
 import type { Thread } from './thread.ts';
 
@@ -69,6 +69,8 @@ export function createIntake(options: IntakeOptions): Intake {
 
   async function take(bytes: Buffer) {
     on('audio');
+    if (next >= MAX_MESSAGES)
+      throw new Refusal(CLOSE.policy, `A stream has at most ${MAX_MESSAGES} messages; begin another`);
     const entry = { kind: 'audio' as const, number: next, gapMs, at: clock.now(), bytes };
     next += 1;
     gapMs = 0;
@@ -94,7 +96,7 @@ export function createIntake(options: IntakeOptions): Intake {
   return {
     async run() {
       // Who comes back may have nothing more to say: what was said before is not waiting for more.
-      const quiet = setTimeout(() => held.pause(), QUIET_MS);
+      const quiet = setTimeout(() => held.pause(), quietMs(connection.stream));
       try {
         for await (const message of inbox) {
           const input = inputOf(message);

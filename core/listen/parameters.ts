@@ -30,6 +30,19 @@ export interface Connection {
   streamId?: string;
 }
 
+/**
+ * A client that names its stream is waited for so long when it falls silent or is gone in the midst of speech: what it
+ * says then goes on where it broke off. In ms.
+ */
+export const RETURN_MS = 5000;
+
+const QUIET_MS = 2000;
+
+/** How long a client may send nothing before it has paused, in ms. */
+export function quietMs(stream: string | null | undefined): number {
+  return stream == null ? QUIET_MS : RETURN_MS;
+}
+
 /** A connection that is refused after the upgrade: the WebSocket close code says why. */
 export class Refusal extends Error {
   readonly closeCode: number;

@@ -7,7 +7,9 @@ interface PlaybackOptions {
   held: HeldStream;
   /** Messages whose text is stored. */
   settled: number;
-  channels: Pick<Channels, 'take' | 'flush' | 'finish' | 'storeSilence' | 'end'>;
+  channels: Pick<Channels, 'take' | 'flush' | 'finish' | 'storeSilence' | 'inSpeech' | 'end'>;
+  /** The stream may go on in another connection: speech that it breaks off in is not ended. */
+  mayGoOn: boolean;
   clock: Clock;
   signal: AbortSignal;
 }
@@ -15,12 +17,15 @@ interface PlaybackOptions {
 /** What is held can be heard far faster than it was said: everyone else gets a turn after this much of it, in ms. */
 const TURN_MS = 5;
 
-/** Plays what is held, from where its text is not stored, to the channels. Resolves at the end of the stream. */
-export async function playHeld(options: PlaybackOptions): Promise<void> {
-  const { held, settled, channels, clock, signal } = options;
+/**
+ * Plays what is held, from where its text is not stored, to the channels. Resolves at the end of the stream: to
+ * whether that is in the midst of speech, which is left open.
+ */
+export async function playHeld(options: PlaybackOptions): Promise<boolean> {
+  const { held, settled, channels, mayGoOn, clock, signal } = options;
   let turnBeganAt = clock.now();
   for await (const entry of held.read(Math.max(0, settled - LEAD_IN_MESSAGES))) {
-    if (signal.aborted) return;
+    if (signal.aborted) return false;
     if (entry === 'pause') await channels.flush();
     else if (isAudio(entry)) await channels.take(entry);
     else if (entry.number >= settled) {
@@ -32,7 +37,9 @@ export async function playHeld(options: PlaybackOptions): Promise<void> {
     await othersTurn();
     turnBeganAt = clock.now();
   }
-  if (signal.aborted) return;
-  await channels.flush();
+  if (signal.aborted) return false;
+  const isOpen = mayGoOn && channels.inSpeech();
+  if (!isOpen) await channels.flush();
   channels.end();
+  return isOpen;
 }

@@ -45,17 +45,27 @@ export interface Client {
   on(event: 'audio' | 'ended'): void;
 }
 
+/** A client that is not here. */
+export const NOBODY: Client = {
+  inbox: { end() {}, clear() {}, async *[Symbol.asyncIterator]() {} },
+  send() {},
+  on() {},
+};
+
 /**
  * While audio comes, silence is counted in the stream's own time: the conversation's wall clock is set back this often,
  * or four times a timeout.
  */
 const TOUCH_MS = 5000;
 
+/** Ends a connection whose client is gone, and may go on in another one where it broke off. */
+const BROKEN_OFF = new Error('The client has gone in the midst of speech');
+
 /**
  * One live connection from its first message to its last stored word, in parts that run side by side: messages into
  * the spool; what is held there to the hearing of its channel; what was heard in a channel to text, by way of its
- * recogniser. Resolves when the client has gone and all it said is stored; throws what ended it before, a `Refusal`
- * where it is to see a close code. What is not stored then stays in the spool.
+ * recogniser. Resolves when the client has gone and all it said is stored, but for what it may go on with; throws what
+ * ended it before, a `Refusal` where it is to see a close code. What is not stored then stays in the spool.
  * @param halt aborts at once
  */
 export async function runSession(
@@ -90,8 +100,15 @@ export async function runSession(
   if (signal.aborted) abandon(); // while it was being set up
   const ready = service.open(all.map(({ recogniser }) => recogniser));
   const transcribing = all.map(({ transcriber, tasks }) => ready.then(() => transcriber.run(tasks)));
+  /** All that is over is done first. */
+  const breakOff = async () => {
+    const parts = all.map(({ hearing }, i) => Promise.race([hearing.untilGrowing(), transcribing[i]]));
+    await Promise.all(parts);
+    ending.abort(BROKEN_OFF);
+  };
+  const playing = playback().then(isOpen => (isOpen ? breakOff() : undefined));
   await Promise.all(
-    [intake.run(), playback(), ...transcribing].map(part => part.catch(error => ending.abort(error))),
+    [intake.run(), playing, ...transcribing].map(part => part.catch(error => ending.abort(error))),
   );
   stopTouching();
   thread.close();
@@ -100,7 +117,7 @@ export async function runSession(
   await Promise.all(all.map(({ recogniser }) => recogniser.close()));
   letGo();
   deps.log.info({ ...channels.counts, ...intake.counts, stream: streams[0].id }, 'stream closed');
-  if (signal.aborted && !halt.aborted) throw signal.reason;
+  if (signal.aborted && !halt.aborted && signal.reason !== BROKEN_OFF) throw signal.reason;
 }
 
 type Opened = Connected & {
@@ -169,7 +186,8 @@ async function openParts(given: Given, deps: SessionDeps) {
   const channels = joinChannels({ all, thread, clock, send, signal, onBad });
   const suggestions = createSuggestions(channels, clock.now());
   const intake = createIntake({ connection, held, received, channels, suggestions, thread, client, clock });
-  const playback = () => playHeld({ held, settled: settledOf(streams), channels, clock, signal });
+  const mayGoOn = connection.stream !== null && client !== NOBODY;
+  const playback = () => playHeld({ held, settled: settledOf(streams), channels, mayGoOn, clock, signal });
   return { all, channels, intake, playback, service, silence, thread };
 }
 

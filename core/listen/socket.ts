@@ -9,9 +9,9 @@ import type { Clock } from '../model.ts';
 import { type Claim, createBacklog } from './backlog.ts';
 import { createInbox, type Inbox } from './inbox.ts';
 import { createLifecycle, type Lifecycle } from './lifecycle.ts';
-import { connectionOf, parseConnection, queryOf, Refusal } from './parameters.ts';
+import { connectionOf, parseConnection, queryOf, quietMs, Refusal } from './parameters.ts';
 import { CLOSE } from './protocol.ts';
-import { type Client, runSession, type SessionDeps } from './session.ts';
+import { type Client, NOBODY, runSession, type SessionDeps } from './session.ts';
 import type { Spool, StreamName } from './spool.ts';
 import type { Send } from './thread.ts';
 
@@ -85,7 +85,8 @@ export function createListen(options: ListenOptions): Listen {
     touch: async ({ userId, id }) => {
       const stream = await conversations.stream(userId, id);
       if (stream) await conversations.touch(userId, stream.conversationId);
-      return Math.min((stream?.setup?.timeoutMs ?? 0) / 4, TOUCH_MS) || TOUCH_MS;
+      const againMs = Math.min((stream?.setup?.timeoutMs ?? 0) / 4, TOUCH_MS) || TOUCH_MS;
+      return { againMs, mayReturn: typeof stream?.clientStream === 'string' };
     },
     maxWaitMs: limits.maxUntranscribedMs,
     clock,
@@ -159,6 +160,7 @@ export function createListen(options: ListenOptions): Listen {
     let lastInboundAt = clock.now();
     const inbox = createInbox(socket, {
       maxBytes: limits.maxQueuedBytes,
+      quietMs: quietMs(queryOf(request).stream),
       metrics: options.metrics,
       onMessage() {
         lastInboundAt = clock.now();
@@ -310,13 +312,6 @@ export function createListen(options: ListenOptions): Listen {
 }
 
 const UNCLAIMED: Claim = { wasWorking: false, release() {} };
-
-/** A client that is not here. */
-const NOBODY: Client = {
-  inbox: { end() {}, clear() {}, async *[Symbol.asyncIterator]() {} },
-  send() {},
-  on() {},
-};
 
 function refuse(socket: WebSocket, error: unknown, send: Send, log: Log) {
   if (error instanceof AppError && error.code === 'storage_full')

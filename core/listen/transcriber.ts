@@ -36,6 +36,7 @@ export function createTranscriber(options: TranscriberOptions): Transcriber {
 
   async function transcribe(entry: Pending) {
     const { utterance } = entry;
+    entry.reached.resolve();
     const beganAt = hearing.timeOf(utterance.startSample);
     const meter = meterUtterance(metrics, entry);
     await thread.ensure(beganAt);

@@ -37,7 +37,7 @@ export interface Stage {
 const TONES = join(import.meta.dirname, '../fixtures/plugins/tones.ts');
 export const TONES_CONFIG = {
   stt: ['tones'],
-  plugins: { tones: { use: TONES }, silero: false },
+  plugins: { tones: { use: TONES }, silero: false as const },
   listen: { heartbeatMs: 2000 },
 };
 /** A server that is killed before it listens, now and then. */

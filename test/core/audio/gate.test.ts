@@ -55,16 +55,19 @@ function loudnessDetector(threshold = 100) {
 interface Setup {
   detector?: VadSession;
   startSample?: number;
+  goesOn?: boolean;
   options?: Partial<GateOptions>;
 }
 
-function openGate({ detector = loudnessDetector().session, startSample = 0, options = {} }: Setup = {}) {
+function openGate(setup: Setup = {}) {
+  const { detector = loudnessDetector().session, startSample = 0, goesOn = false, options = {} } = setup;
   const utterances: GrowingUtterance[] = [];
   const gate = createGate({
     detector,
     windowSize: WINDOW,
     channel: 0,
     startSample,
+    goesOn,
     options,
     onUtterance: utterance => utterances.push(utterance),
   });
@@ -210,6 +213,30 @@ test('flushing keeps speech that has only just begun', async t => {
   t.is(utterances.length, 1);
   t.is(utterances[0]?.endSample, ms(1130));
 });
+
+for (const [where, isNew] of [
+  ['the same gate', false],
+  ['another gate', true],
+] as const)
+  test(`of speech that is cut off, and goes on in ${where}, a moment on either side is kept`, async t => {
+    const [from, to] = [ms(1000), ms(1400)];
+    const sound = join(silence(1), talk(0.4), silence(1));
+    for (let at = from + ms(80); at < to; at += ms(20)) {
+      const first = openGate();
+      await first.gate.push(sound.subarray(0, at));
+      t.true(first.gate.inSpeech);
+      await first.gate.flush();
+      t.is(first.gate.silentThrough, at);
+      const second = isNew ? openGate({ startSample: at, goesOn: true }) : first;
+      await second.gate.push(sound.subarray(at));
+      const kept = spans([...new Set([...first.utterances, ...second.utterances])]);
+      t.is(kept.length, 2, `cut at ${at}`);
+      t.true((kept[0]?.[0] ?? at) <= from);
+      t.deepEqual([kept[0]?.[1], kept[1]?.[0]], [at, at]);
+      t.true((kept[1]?.[1] ?? 0) >= to);
+      t.false(second.gate.inSpeech);
+    }
+  });
 
 test('a gap moves time on and ends the open utterance; nothing reaches across it', async t => {
   const { gate, utterances } = openGate();

@@ -26,7 +26,7 @@ test('whoever is heard faster than it was said leaves the others their turn', as
 
   let heard = 0;
   let turns = 0;
-  const channels: Pick<Channels, 'take' | 'flush' | 'finish' | 'storeSilence' | 'end'> = {
+  const channels: Pick<Channels, 'take' | 'flush' | 'finish' | 'storeSilence' | 'inSpeech' | 'end'> = {
     async take() {
       heard += 1;
       clock.advance(1); // what it costs to hear it
@@ -34,6 +34,7 @@ test('whoever is heard faster than it was said leaves the others their turn', as
     async flush() {},
     finish() {},
     async storeSilence() {},
+    inSpeech: () => false,
     end() {},
   };
   const count = () => {
@@ -41,7 +42,8 @@ test('whoever is heard faster than it was said leaves the others their turn', as
     next = setImmediate(count);
   };
   let next = setImmediate(count);
-  await playHeld({ held, settled: 0, channels, clock, signal: new AbortController().signal });
+  const { signal } = new AbortController();
+  await playHeld({ held, settled: 0, channels, mayGoOn: false, clock, signal });
   clearImmediate(next);
   t.is(heard, MESSAGES);
   t.true(turns > MESSAGES / 10, `${turns} turns`);

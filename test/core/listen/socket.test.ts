@@ -385,6 +385,20 @@ test('a recording that was heard to its end need not be sent again', async t => 
   t.is(received, messages);
 });
 
+test('a message whose number nobody can write down is refused, and hurts nobody', async t => {
+  const { house } = t.context;
+  const query = { ...PCM, stream: 'far', client_device_id: 'far' };
+  const client = await connectListen(house.url, house.key, { ...query, from: 2 ** 32 });
+  send(client, silence(0.1));
+  const closed = await client.closed;
+  t.is(closed.code, 1008);
+  t.regex(closed.reason, /4294967296 messages/);
+  const last = await connectListen(house.url, house.key, { ...query, from: 2 ** 32 - 1, ack: 'enabled' });
+  send(last, silence(0.1));
+  await last.until('ack', ack => ack.messages === 2 ** 32);
+  last.socket.close();
+});
+
 test('the newest connection of a stream has it; the older one is told so', async t => {
   const { house } = t.context;
   const query = { ...PCM, stream: 'twice', client_device_id: 'twice' };
