@@ -18,6 +18,8 @@ export interface User {
   issuer: string;
   subject: string;
   createdAt: number;
+  /** Whether programs may read this user's memories; the operator switches it. */
+  memoryAccess: boolean;
 }
 
 export type Scope =
@@ -208,6 +210,60 @@ export interface ActionItem {
   /** That it was heard in; null: it stands by itself. */
   conversationId: string | null;
   locked: boolean;
+}
+
+export type MemoryCategory =
+  | 'interesting'
+  | 'system'
+  | 'manual'
+  | 'workflow'
+  | 'core'
+  | 'hobbies'
+  | 'lifestyle'
+  | 'interests'
+  | 'habits'
+  | 'work'
+  | 'skills'
+  | 'learnings'
+  | 'other';
+
+/** A fact about its user that does not age. */
+export interface Memory {
+  id: string;
+  userId: string;
+  content: string;
+  category: MemoryCategory;
+  visibility: 'public' | 'private';
+  tags: string[];
+  createdAt: number;
+  /** Grows with every change of what is shown, also within a millisecond. */
+  updatedAt: number;
+  /** A person, or a program for one, wrote it; otherwise it was taken from a conversation. */
+  manuallyAdded: boolean;
+  /** What lists are sorted by, descending. */
+  scoring: string;
+  reviewed: boolean;
+  /** What its user thinks of it; null: not asked yet. */
+  userReview: boolean | null;
+  edited: boolean;
+  locked: boolean;
+}
+
+/** A memory that was made, changed or removed, and what vectors are there may not know it yet. */
+export interface MemoryChange {
+  userId: string;
+  /** Of the memory, which may be gone. */
+  id: string;
+  changedAt: number;
+}
+
+/** Which vectors a user's memories have. */
+export interface Embedding {
+  userId: string;
+  /** The name of the space that they are in. */
+  space: string;
+  /** While it is filled: the id of the last memory that is in it. Null: all are. */
+  cursor: string | null;
 }
 
 export interface Person {

@@ -128,7 +128,7 @@ const PluginShape = z.looseObject(
 );
 
 const STORES = {
-  users: ['insert', 'get', 'byName', 'byIdentity', 'list'],
+  users: ['insert', 'get', 'byName', 'byIdentity', 'list', 'setMemoryAccess'],
   keys: ['insert', 'get', 'byHash', 'list', 'replace', 'used', 'remove'],
   grants: ['give', 'has', 'removeOf'],
   rateLimits: ['get', 'put', 'removeFull'],
@@ -139,6 +139,8 @@ const STORES = {
   folders: ['insertMissing', 'get', 'list', 'counts'],
   people: ['insert', 'list'],
   actionItems: ['insert', 'get', 'list', 'update', 'remove', 'moveAll'],
+  memories: ['insert', 'get', 'some', 'list', 'page', 'update', 'remove', 'match'],
+  embeddings: ['note', 'changes', 'settle', 'get', 'put', 'behind'],
   jobs: ['enqueue', 'cancel', 'claim', 'extend', 'done', 'retryAt', 'dead', 'nextRunAt', 'counts'],
   pluginState: ['get', 'compareAndSet', 'list', 'delete'],
 } as const satisfies { [Store in keyof Stores]: readonly (keyof Stores[Store])[] };

@@ -11,11 +11,15 @@ import type {
   Clock,
   Conversation,
   ConversationStatus,
+  Embedding,
   Folder,
   Grant,
   GrantName,
   Job,
   JobCount,
+  Memory,
+  MemoryCategory,
+  MemoryChange,
   Person,
   RateLimit,
   Segment,
@@ -353,6 +357,8 @@ export interface Stores {
   folders: FolderStore;
   people: PersonStore;
   actionItems: ActionItemStore;
+  memories: MemoryStore;
+  embeddings: EmbeddingStore;
   jobs: JobStore;
   pluginState: PluginStateStore;
 }
@@ -365,6 +371,8 @@ export interface UserStore {
   byIdentity(issuer: string, subject: string): Promise<User | null>;
   /** Oldest first. */
   list(): Promise<User[]>;
+  /** Resolves to whether there is such a user. */
+  setMemoryAccess(id: string, isOpen: boolean): Promise<boolean>;
 }
 
 export interface KeyStore {
@@ -514,6 +522,50 @@ export interface ActionItemStore {
   remove(userId: string, id: string): Promise<boolean>;
   /** All of one conversation belong to another one from now on, or to none. */
   moveAll(userId: string, fromConversation: string, toConversation: string | null): Promise<void>;
+}
+
+export interface MemoryFilter {
+  categories?: MemoryCategory[];
+  limit: number;
+  offset: number;
+}
+
+/** Every field that may change after the row was made. */
+export type MemoryPatch = Partial<Omit<Memory, 'id' | 'userId' | 'createdAt' | 'manuallyAdded'>>;
+
+export interface MemoryStore {
+  /** All or nothing. Rejects with `conflict` when an id is taken. */
+  insert(memories: Memory[]): Promise<void>;
+  get(userId: string, id: string): Promise<Memory | null>;
+  /** Those of these ids that there are, locked ones too, in no order. At most 1000 ids. */
+  some(userId: string, ids: string[]): Promise<Memory[]>;
+  /** `scoring` descending, ties by id; without locked ones. */
+  list(userId: string, filter: MemoryFilter): Promise<Memory[]>;
+  /** By id from the one after `afterId` (null: the first), locked ones too. */
+  page(userId: string, afterId: string | null, limit: number): Promise<Memory[]>;
+  /** Changes these fields alone. Resolves to whether it is there. */
+  update(userId: string, id: string, patch: MemoryPatch): Promise<boolean>;
+  /** Resolves to whether it was there. */
+  remove(userId: string, id: string): Promise<boolean>;
+  /**
+   * Ids of memories that share words with the text, best first (BM25, or what comes close to it), without locked ones.
+   * The text may be anything. Upper and lower case are one, and so are letters with and without accents.
+   */
+  match(userId: string, text: string, limit: number): Promise<string[]>;
+}
+
+/** What remains to be done for the vectors of memories. */
+export interface EmbeddingStore {
+  /** Notes changes; a later one of the same memory takes the place of an earlier one. */
+  note(changes: MemoryChange[]): Promise<void>;
+  /** In no order. */
+  changes(userId: string, limit: number): Promise<MemoryChange[]>;
+  /** Forgets changes, but for those of memories that have changed again. */
+  settle(changes: MemoryChange[]): Promise<void>;
+  get(userId: string): Promise<Embedding | null>;
+  put(embedding: Embedding): Promise<void>;
+  /** At most `limit` users that have changes, or memories and not all of them in this space; by id, after `afterId`. */
+  behind(space: string, afterId: string | null, limit: number): Promise<string[]>;
 }
 
 export interface JobStore {

@@ -4,6 +4,7 @@ import type {
   Conversation,
   Folder,
   Job,
+  Memory,
   Person,
   Segment,
   Stream,
@@ -15,7 +16,7 @@ import type { JobStore } from '../plugin.ts';
 const NOON = Date.UTC(2026, 10, 2, 12);
 
 export function user(id: string): User {
-  return { id, name: `name of ${id}`, issuer: 'earshot', subject: id, createdAt: NOON };
+  return { id, name: `name of ${id}`, issuer: 'earshot', subject: id, createdAt: NOON, memoryAccess: true };
 }
 
 export function apiKey(id: string, userId: string, changes: Partial<ApiKey> = {}): ApiKey {
@@ -120,6 +121,26 @@ export function actionItem(id: string, userId: string, changes: Partial<ActionIt
     dueAt: null,
     completedAt: null,
     conversationId: null,
+    locked: false,
+    ...changes,
+  };
+}
+
+export function memory(id: string, userId: string, changes: Partial<Memory> = {}): Memory {
+  return {
+    id,
+    userId,
+    content: `content of ${id}`,
+    category: 'other',
+    visibility: 'private',
+    tags: [],
+    createdAt: NOON,
+    updatedAt: NOON,
+    manuallyAdded: true,
+    scoring: '01_997_1793620800',
+    reviewed: true,
+    userReview: true,
+    edited: false,
     locked: false,
     ...changes,
   };

@@ -3,6 +3,7 @@ import { actionItemChecks } from './storage-action-items.ts';
 import { folderChecks } from './storage-folders.ts';
 import { jobChecks } from './storage-jobs.ts';
 import { keyChecks } from './storage-keys.ts';
+import { memoryChecks } from './storage-memories.ts';
 import { ownershipChecks } from './storage-ownership.ts';
 import { storeChecks } from './storage-stores.ts';
 import { tableChecks } from './storage-tables.ts';
@@ -27,6 +28,7 @@ export const storageChecks: readonly StorageCheck[] = [
   ...folderChecks,
   ...keyChecks,
   ...actionItemChecks,
+  ...memoryChecks,
   ...ownershipChecks,
   ...transactionChecks,
   ...jobChecks,

@@ -60,7 +60,14 @@ export function createUsers({
   function fresh(name: string): User {
     const now = clock.now();
     const id = newId(now);
-    return { id, name: checkedName(name), issuer: identity().issuer, subject: id, createdAt: now };
+    return {
+      id,
+      name: checkedName(name),
+      issuer: identity().issuer,
+      subject: id,
+      createdAt: now,
+      memoryAccess: true,
+    };
   }
 
   return {

@@ -22,7 +22,14 @@ const status = {
 
 /** Commands over a list of names: what is tested here is the way to them. */
 function commandsOver(names: string[]): Commands {
-  const user = (name: string) => ({ id: name, name, issuer: '', subject: '', createdAt: 0 });
+  const user = (name: string) => ({
+    id: name,
+    name,
+    issuer: '',
+    subject: '',
+    createdAt: 0,
+    memoryAccess: true,
+  });
   return createCommands({
     users: {
       async add(name) {

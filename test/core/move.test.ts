@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { claimOne, conversation, job, segment, user } from '../../core/conformance/storage-rows.ts';
+import { claimOne, conversation, job, memory, segment, user } from '../../core/conformance/storage-rows.ts';
 import type { AppError } from '../../core/errors.ts';
 import { type MoveProgress, move } from '../../core/move.ts';
 import type { Row, Storage, Table } from '../../core/plugin.ts';
@@ -86,6 +86,12 @@ async function openFilled(t: ExecutionContext, client: Client): Promise<House> {
   await house.storage.migrate();
   await fillWithOddRows(house.dialect);
   return house;
+}
+
+/** With the columns that were there from the beginning. */
+async function insertAnOlderUser({ dialect }: House, id: string): Promise<void> {
+  const { createdAt: created_at, memoryAccess: _, ...rest } = user(id);
+  await dialect.writer('users').insert({ ...rest, created_at });
 }
 
 async function isEmpty({ dialect }: House): Promise<boolean> {
@@ -171,21 +177,42 @@ for (const [from, to] of ROUTES)
   });
 
 for (const client of CLIENTS)
-  test.serial(`every table that ${client} has is handed over, but for those of the migrations`, async t => {
-    const { storage, dialect } = await open(t, client);
-    await storage.migrate();
-    const query =
-      client === 'sqlite'
-        ? "select name from sqlite_master where type = 'table'"
-        : "select table_name as name from information_schema.tables where table_schema = 'public'";
-    const answer = await dialect.writer.raw(query);
-    const names: string[] = (answer.rows ?? answer).map(({ name }: { name: string }) => name);
-    const moved = await storage.tables(async tables => tables.map(({ name }) => name));
-    t.deepEqual(
-      names.filter(name => !/^(migrations|migrations_lock|sqlite_.*)$/.test(name)).sort(),
-      moved.toSorted(),
-    );
-    t.true(moved.length >= 10);
+  test.serial(
+    `every table that ${client} has is handed over, but for those that it makes itself`,
+    async t => {
+      const { storage, dialect } = await open(t, client);
+      await storage.migrate();
+      const query =
+        client === 'sqlite'
+          ? "select name from sqlite_master where type = 'table'"
+          : "select table_name as name from information_schema.tables where table_schema = 'public'";
+      const answer = await dialect.writer.raw(query);
+      const names: string[] = (answer.rows ?? answer).map(({ name }: { name: string }) => name);
+      const moved = await storage.tables(async tables => tables.map(({ name }) => name));
+      t.deepEqual(
+        names.filter(name => !/^(migrations|migrations_lock|sqlite_.*|.*_words?(_.*)?)$/.test(name)).sort(),
+        moved.toSorted(),
+      );
+      t.true(moved.length >= 10);
+    },
+  );
+
+for (const [from, to] of ROUTES)
+  test.serial(`memories that came from ${from} are found by their words in ${to}`, async t => {
+    const [source, target] = [await open(t, from), await open(t, to)];
+    await source.storage.migrate();
+    await source.storage.users.insert(user('anna'));
+    await source.storage.memories.insert([
+      memory('m1', 'anna', { content: 'Drinks green tea' }),
+      memory('m2', 'anna', { content: 'Lives in Łódź' }),
+    ]);
+    await source.storage.memories.remove('anna', 'm2');
+    await move({ source: source.storage, target: target.storage });
+    const { memories } = target.storage;
+    t.deepEqual(await memories.match('anna', 'TEA', 10), ['m1']);
+    await memories.update('anna', 'm1', { content: 'Drinks coffee' });
+    t.deepEqual(await memories.match('anna', 'tea', 10), []);
+    t.deepEqual(await memories.match('anna', 'coffee', 10), ['m1']);
   });
 
 test.serial('no table counts its ids by itself: after a move, Postgres would count from 1 again', async t => {
@@ -290,7 +317,7 @@ for (const client of CLIENTS) {
       const older = MIGRATIONS.slice(0, -1);
       const source = await open(t, client, { migrations: older });
       await source.storage.migrate();
-      await source.storage.users.insert(user('anna'));
+      await insertAnOlderUser(source, 'anna');
       const target = await open(t, client, { migrations: older });
       await target.storage.migrate();
       const [now, then] = [
@@ -310,7 +337,7 @@ for (const client of CLIENTS) {
 
       const filled = await open(t, client, { migrations: older });
       await filled.storage.migrate();
-      await filled.storage.users.insert(user('ben'));
+      await insertAnOlderUser(filled, 'ben');
       const seen = await open(t, client, { place: filled.place });
       await t.throwsAsync(move({ source: now.storage, target: seen.storage }), {
         message: /is not empty: it has data of an older Earshot/,

@@ -16,6 +16,11 @@ export function userStore({ read, write }: Access): UserStore {
     byIdentity: (issuer, subject) =>
       read('users.byIdentity', db => one(Users.query(db).where({ issuer, subject }))),
     list: () => read('users.list', db => all(Users.query(db).orderBy(['created_at', 'id']))),
+    setMemoryAccess: (id, isOpen) =>
+      write(
+        'users.setMemoryAccess',
+        async db => (await Users.query(db).where({ id }).patch({ memoryAccess: isOpen })) > 0,
+      ),
   };
 }
 

@@ -5,6 +5,7 @@ import { up as first } from './migrations/0001-first.ts';
 import { up as claims } from './migrations/0002-claims.ts';
 import { up as folders } from './migrations/0003-folders.ts';
 import { up as streamSetup } from './migrations/0004-stream-setup.ts';
+import { up as memories } from './migrations/0005-memories.ts';
 import { up as actionItems } from './migrations/0006-action-items.ts';
 import { up as keys } from './migrations/0008-keys.ts';
 
@@ -20,6 +21,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0002-claims', up: claims },
   { name: '0003-folders', up: folders },
   { name: '0004-stream-setup', up: streamSetup },
+  { name: '0005-memories', up: memories },
   { name: '0006-action-items', up: actionItems },
   { name: '0008-keys', up: keys },
 ];

@@ -3,14 +3,18 @@ import type {
   ActionItem,
   ApiKey,
   Conversation,
+  Embedding,
   Folder,
   Grant,
+  Memory,
+  MemoryChange,
   Person,
   RateLimit,
   Segment,
   Stream,
   User,
 } from '../../../core/model.ts';
+import { wordsOf } from './words.ts';
 
 /**
  * The tables as objection models: the one place that maps rows to what core knows. Columns are the properties in
@@ -88,7 +92,7 @@ const fromJson = (value: unknown): unknown => (typeof value === 'string' ? JSON.
 const fromFlag = (value: unknown): unknown => (value === 0 || value === 1 ? value === 1 : value);
 const unchanged = (value: unknown): unknown => value;
 
-export const Users = table<User>({ name: 'users', id: ['id'] });
+export const Users = table<User>({ name: 'users', id: ['id'], booleans: ['memoryAccess'] });
 
 export const Keys = table<ApiKey>({ name: 'keys', id: ['user_id', 'id'], json: ['scopes'] });
 
@@ -118,6 +122,21 @@ export const Folders = table<Folder>({
   id: ['user_id', 'id'],
   booleans: ['isDefault', 'isSystem'],
 });
+
+export const Memories = table<Memory>({
+  name: 'memories',
+  id: ['user_id', 'id'],
+  json: ['tags'],
+  booleans: ['manuallyAdded', 'reviewed', 'userReview', 'edited', 'locked'],
+  derived: {
+    words: ({ content }) => (typeof content === 'string' ? wordsOf(content).join(' ') : undefined),
+    lexemes: () => undefined, // Postgres makes them of the words
+  },
+});
+
+export const MemoryChanges = table<MemoryChange>({ name: 'memory_changes', id: ['user_id', 'id'] });
+
+export const Embeddings = table<Embedding>({ name: 'embeddings', id: ['user_id'] });
 
 export const People = table<Person>({ name: 'people', id: ['user_id', 'id'] });
 

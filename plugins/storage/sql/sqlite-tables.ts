@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import type { Row } from '../../../core/plugin.ts';
 import type { Run, TableDialect, TableShape } from './dialect.ts';
+import { isDerived } from './word-index.ts';
 
 /** Tables of SQLite. A transaction there has the database to itself from its beginning: see `patientClient`. */
 export const sqliteTables: TableDialect = {
@@ -12,7 +13,7 @@ export const sqliteTables: TableDialect = {
       ),
     );
     const shapes: TableShape[] = [];
-    for (const { name } of tables) shapes.push(await shapeOf(run, name));
+    for (const { name } of tables) if (!isDerived(name)) shapes.push(await shapeOf(run, name));
     return shapes;
   },
   async hold() {},

@@ -5,9 +5,11 @@ import { actionItemStore } from './action-items.ts';
 import { claimStore } from './claims.ts';
 import { conversationStore, segmentStore } from './conversations.ts';
 import type { Dialect } from './dialect.ts';
+import { embeddingStore } from './embeddings.ts';
 import { folderStore } from './folders.ts';
 import { grantStore } from './grants.ts';
 import { jobStore } from './jobs.ts';
+import { memoryStore } from './memories.ts';
 import { createMigrator, type Migration } from './migrations.ts';
 import { pluginStateStore } from './plugin-state.ts';
 import { rateLimitStore } from './rate-limits.ts';
@@ -37,6 +39,8 @@ export async function createStorage(
     folders: folderStore(access),
     people: personStore(access),
     actionItems: actionItemStore(access),
+    memories: memoryStore(access),
+    embeddings: embeddingStore(access),
     jobs: jobStore(access, context.clock, dialect),
     pluginState: pluginStateStore(access, context.error),
   });

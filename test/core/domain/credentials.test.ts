@@ -221,6 +221,7 @@ test('A token is issued only for users whom this server vouches for', async t =>
     issuer: 'https://id.example',
     subject: '7',
     createdAt: 1,
+    memoryAccess: true,
   });
   await t.throwsAsync(users.token('guest'), { message: /issued by https:\/\/id\.example/ });
   await t.throwsAsync(users.token('bob'), { message: /There are: guest/ });

@@ -158,6 +158,41 @@ export const brokenStorages: readonly BrokenStorage[] = [
     },
   },
   {
+    fault: 'locked memories are listed',
+    caughtBy: 'memories are listed by scoring, the greatest first, ties by id, in pages, without locked ones',
+    breakIt: storage => {
+      const list: Storage['memories']['list'] = async (userId, { limit }) =>
+        (await storage.memories.page(userId, null, limit)).toSorted((a, b) =>
+          a.scoring < b.scoring ? 1 : -1,
+        );
+      return { ...storage, memories: { ...storage.memories, list } };
+    },
+  },
+  {
+    fault: 'memories are found by what they said before',
+    caughtBy: 'a memory is found by what it says now, and not when it is locked or gone',
+    breakIt: storage => {
+      const update: Storage['memories']['update'] = async (userId, id, patch) => {
+        const { content: _, ...rest } = patch;
+        return storage.memories.update(userId, id, rest);
+      };
+      return { ...storage, memories: { ...storage.memories, update } };
+    },
+  },
+  {
+    fault: 'a change is settled though the memory has changed again',
+    caughtBy: 'changes of memories wait until they are settled; one that comes meanwhile stays',
+    breakIt: storage => {
+      const settle: Storage['embeddings']['settle'] = async changes => {
+        for (const { userId, id } of changes) {
+          const now = (await storage.embeddings.changes(userId, 100)).filter(change => change.id === id);
+          await storage.embeddings.settle(now);
+        }
+      };
+      return { ...storage, embeddings: { ...storage.embeddings, settle } };
+    },
+  },
+  {
     fault: 'state is written over any version',
     caughtBy: 'state is written only over the version that the writer knows',
     breakIt: storage => {

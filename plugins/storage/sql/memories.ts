@@ -1,0 +1,50 @@
+import type { MemoryStore } from '../../../core/plugin.ts';
+import type { Access } from './access.ts';
+import { all, Memories, one } from './models.ts';
+import { matchWords } from './word-index.ts';
+
+export function memoryStore({ read, write }: Access): MemoryStore {
+  return {
+    async insert(memories) {
+      if (memories.length === 0) return;
+      const rows = memories.map(memory => Memories.fromJson(memory).$toDatabaseJson());
+      await write(
+        'memories.insert',
+        db => db(Memories.tableName).insert(rows),
+        'A memory of this id exists already',
+      );
+    },
+    get: (userId, id) => read('memories.get', db => one(Memories.query(db).where({ user_id: userId, id }))),
+    some: async (userId, ids) =>
+      ids.length === 0
+        ? []
+        : read('memories.some', db => all(Memories.query(db).where('user_id', userId).whereIn('id', ids))),
+    list: (userId, { categories, limit, offset }) =>
+      read('memories.list', db => {
+        const query = Memories.query(db)
+          .where({ user_id: userId, locked: false })
+          .orderBy([{ column: 'scoring', order: 'desc' }, { column: 'id' }])
+          .limit(limit)
+          .offset(offset);
+        return all(categories ? query.whereIn('category', categories) : query);
+      }),
+    page: (userId, afterId, limit) =>
+      read('memories.page', db => {
+        const query = Memories.query(db).where('user_id', userId).orderBy('id').limit(limit);
+        return all(afterId === null ? query : query.where('id', '>', afterId));
+      }),
+    update: (userId, id, patch) =>
+      write('memories.update', async db => {
+        const query = Memories.query(db).where({ user_id: userId, id });
+        if (Object.keys(patch).length === 0) return (await query.resultSize()) > 0;
+        return (await query.patch(patch)) > 0;
+      }),
+    remove: (userId, id) =>
+      write(
+        'memories.remove',
+        async db => (await Memories.query(db).delete().where({ user_id: userId, id })) > 0,
+      ),
+    match: (userId, text, limit) =>
+      read('memories.match', db => matchWords(db, Memories.tableName, { userId, text, limit })),
+  };
+}

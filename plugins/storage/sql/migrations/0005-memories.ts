@@ -1,0 +1,55 @@
+import type { Knex } from 'knex';
+import { createWordIndex } from '../word-index.ts';
+
+export async function up(db: Knex): Promise<void> {
+  await db.schema.alterTable('users', table => {
+    table.boolean('memory_access').notNullable().defaultTo(true);
+  });
+  await memories(db);
+  await vectors(db);
+  await orderedLists(db);
+}
+
+async function memories(db: Knex): Promise<void> {
+  await db.schema.createTable('memories', table => {
+    table.text('id').notNullable();
+    table.text('user_id').notNullable().references('id').inTable('users').onDelete('CASCADE');
+    table.text('content').notNullable();
+    table.text('words').notNullable();
+    table.text('category').notNullable();
+    table.text('visibility').notNullable();
+    table.text('tags').notNullable();
+    table.bigInteger('created_at').notNullable();
+    table.bigInteger('updated_at').notNullable();
+    table.boolean('manually_added').notNullable();
+    table.text('scoring').notNullable();
+    table.boolean('reviewed').notNullable();
+    table.boolean('user_review');
+    table.boolean('edited').notNullable();
+    table.boolean('locked').notNullable();
+    table.primary(['user_id', 'id']);
+  });
+  await db.raw('create index memories_best on memories (user_id, locked, scoring desc, id, category)');
+  await createWordIndex(db, 'memories');
+}
+
+/** A change outlives its memory, which may be gone by the time it is seen to. */
+async function vectors(db: Knex): Promise<void> {
+  await db.schema.createTable('memory_changes', table => {
+    table.text('id').notNullable();
+    table.text('user_id').notNullable().references('id').inTable('users').onDelete('CASCADE');
+    table.bigInteger('changed_at').notNullable();
+    table.primary(['user_id', 'id']);
+  });
+  await db.schema.createTable('embeddings', table => {
+    table.text('user_id').primary().references('id').inTable('users').onDelete('CASCADE');
+    table.text('space').notNullable();
+    table.text('cursor');
+  });
+}
+
+/** What these lists are sorted by is in their index, too. */
+async function orderedLists(db: Knex): Promise<void> {
+  await db.raw('create index folders_ordered on folders (user_id, "order", id)');
+  await db.raw('create index keys_newest on keys (user_id, created_at desc, id)');
+}

@@ -1,0 +1,149 @@
+/**
+ * Finding rows by words, ranked: FTS5 on SQLite, tsvector on Postgres. The table has the columns `user_id`, `id`,
+ * `words` (as `wordsOf` makes them) and `locked`: a row that is locked is not found.
+ */
+import type { Knex } from 'knex';
+import { wordsOf } from './words.ts';
+
+/** Of the text that is looked for. */
+const MAX_WORDS = 32;
+/** Rows that are ranked. Words that more rows have are left out where there are rarer ones. */
+const MAX_RANKED = 5000;
+
+interface WordIndex {
+  create(db: Knex, table: string): Promise<void>;
+  /** How many rows of the user have the word, counted up to `limit`. */
+  count(db: Knex, table: string, userId: string, word: string, limit: number): Promise<number>;
+  /** Ids of rows with any of these words, best first. */
+  best(db: Knex, table: string, userId: string, words: readonly string[], limit: number): Promise<string[]>;
+}
+
+export async function createWordIndex(db: Knex, table: string): Promise<void> {
+  await indexOf(db).create(db, table);
+}
+
+/** Ids of rows that share words with the text, best first. */
+export async function matchWords(
+  db: Knex,
+  table: string,
+  { userId, text, limit }: { userId: string; text: string; limit: number },
+): Promise<string[]> {
+  const index = indexOf(db);
+  const found: { word: string; rows: number }[] = [];
+  for (const word of new Set(wordsOf(text).slice(0, MAX_WORDS))) {
+    const rows = await index.count(db, table, userId, word, MAX_RANKED);
+    if (rows > 0) found.push({ word, rows });
+  }
+  const words = rarest(found);
+  return words.length === 0 ? [] : index.best(db, table, userId, words, limit);
+}
+
+/** As many as can be ranked, and one at least. */
+function rarest(found: { word: string; rows: number }[]): string[] {
+  let ranked = 0;
+  const kept = found
+    .toSorted((a, b) => a.rows - b.rows)
+    .filter(({ rows }, place) => {
+      ranked += rows;
+      return place === 0 || ranked <= MAX_RANKED;
+    });
+  return kept.map(({ word }) => word);
+}
+
+/** Tables whose rows are made from those of others, by the database itself. */
+export function isDerived(table: string): boolean {
+  return table.endsWith(NUMBERS);
+}
+const NUMBERS = '_word_numbers';
+
+/** FTS5 knows rows by numbers, and those of a table without a number of its own may change: hence one more table. */
+const sqliteWords: WordIndex = {
+  async create(db, table) {
+    const [words, numbers] = [`${table}_words`, `${table}${NUMBERS}`];
+    const indexed = `replace(new.user_id, '-', ''), case when new.locked then '' else new.words end`;
+    await db.raw(`create table ${numbers} (
+      number integer primary key, user_id text not null, id text not null, unique (user_id, id))`);
+    await db.raw(`create virtual table ${words} using fts5 (
+      owner, words, content = '', contentless_delete = 1, tokenize = 'ascii')`);
+    await db.raw(`create trigger ${words}_insert after insert on ${table} begin
+      insert into ${numbers} (user_id, id) values (new.user_id, new.id);
+      insert into ${words} (rowid, owner, words) select number, ${indexed}
+        from ${numbers} where user_id = new.user_id and id = new.id;
+    end`);
+    await db.raw(`create trigger ${words}_update after update of words, locked on ${table} begin
+      update ${words} set (owner, words) = (${indexed})
+        where rowid = (select number from ${numbers} where user_id = new.user_id and id = new.id);
+    end`);
+    await db.raw(`create trigger ${words}_delete after delete on ${table} begin
+      delete from ${words}
+        where rowid = (select number from ${numbers} where user_id = old.user_id and id = old.id);
+      delete from ${numbers} where user_id = old.user_id and id = old.id;
+    end`);
+  },
+  async count(db, table, userId, word, limit) {
+    const [row]: { rows: number }[] = await db.raw(
+      'select count(*) as rows from (select 1 from ?? where ?? match ? limit ?)',
+      [`${table}_words`, `${table}_words`, ftsQuery(userId, [word]), limit],
+    );
+    return row?.rows ?? 0;
+  },
+  async best(db, table, userId, words, limit) {
+    const index = `${table}_words`;
+    const rows: { id: string }[] = await db.raw(
+      `select id from (
+         select number, score from (
+           select rowid as number, bm25(??, 0, 1) as score from ?? where ?? match ? order by rowid desc limit ?
+         ) order by score, number desc limit ?
+       ) join ?? using (number) where user_id = ? order by score, number desc`,
+      [index, index, index, ftsQuery(userId, words), MAX_RANKED, limit, `${table}${NUMBERS}`, userId],
+    );
+    return rows.map(({ id }) => id);
+  },
+};
+
+/** Words have neither quotes nor blanks; what FTS5 would take for its syntax is quoted. */
+function ftsQuery(userId: string, words: readonly string[]): string {
+  const owner = userId.replaceAll('-', '').replaceAll('"', '""');
+  return `owner : "${owner}" AND words : (${words.map(word => `"${word}"`).join(' OR ')})`;
+}
+
+/** The owner is a word with a blank before it, which no text has: the index finds the rows of one user alone. */
+const postgresWords: WordIndex = {
+  async create(db, table) {
+    await db.raw(`alter table ${table} add column lexemes tsvector not null generated always as (
+      case when locked then ''::tsvector else
+        to_tsvector('simple'::regconfig, words) || array_to_tsvector(array[' ' || user_id]) end) stored`);
+    await db.raw(`create index ${table}_lexemes on ${table} using gin (lexemes)`);
+  },
+  async count(db, table, userId, word, limit) {
+    const { rows } = await db.raw(
+      `select count(*) as rows from (
+         select 1 from ?? where lexemes @@ (?::tsquery && to_tsquery('simple', ?)) and user_id = ? limit ?
+       ) as counted`,
+      [table, ownerLexeme(userId), tsQuery([word]), userId, limit],
+    );
+    return rows[0].rows;
+  },
+  async best(db, table, userId, words, limit) {
+    const { rows }: { rows: { id: string }[] } = await db.raw(
+      `select id from (
+         select id, ts_rank_cd(lexemes, to_tsquery('simple', ?), 1) as score from ??
+         where lexemes @@ (?::tsquery && to_tsquery('simple', ?)) and user_id = ? limit ?
+       ) as ranked order by score desc, id desc limit ?`,
+      [tsQuery(words), table, ownerLexeme(userId), tsQuery(words), userId, MAX_RANKED, limit],
+    );
+    return rows.map(({ id }) => id);
+  },
+};
+
+function tsQuery(words: readonly string[]): string {
+  return words.map(word => `'${word}'`).join(' | ');
+}
+
+function ownerLexeme(userId: string): string {
+  return `' ${userId.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
+}
+
+function indexOf(db: Knex): WordIndex {
+  return db.client.dialect === 'postgresql' ? postgresWords : sqliteWords;
+}
