@@ -3,6 +3,10 @@ import { z } from 'zod';
 const MiB = 1024 * 1024;
 const GiB = 1024 * MiB;
 
+function perMinute(absent: number) {
+  return z.number().int().min(1).max(60_000).default(absent);
+}
+
 /**
  * The whole configuration. Every key has a description; `example.yaml` shows each of them. Set in the YAML file, or as
  * `EARSHOT_` + the path in upper snake case, `__` between levels (`EARSHOT_LOG__LEVEL`); the environment wins. A key
@@ -130,6 +134,19 @@ export const ConfigSchema = z.strictObject({
         .describe('Answers that a slow reader may leave unread before it is closed with 1008'),
       maxConnectionsPerUser: z.number().int().min(1).default(50).describe('Live sockets of one account'),
       maxConnections: z.number().int().min(1).default(1000).describe('Live sockets in all'),
+    })
+    .prefault({}),
+  rateLimits: z
+    .strictObject({
+      enabled: z.boolean().default(true).describe('false: nothing is limited, and no answer tells of limits'),
+      read: perMinute(600).describe('Requests that read'),
+      write: perMinute(300).describe('Requests that create, change or delete'),
+      batch: perMinute(60).describe('Requests that create many at once'),
+      transcript: perMinute(120).describe('Requests that read conversations with their transcripts'),
+      search: perMinute(120).describe('Requests that search'),
+      failed: perMinute(120).describe(
+        'Requests from one address whose credential is missing or wrong; a right one from there always passes',
+      ),
     })
     .prefault({}),
   metrics: z

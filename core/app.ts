@@ -23,6 +23,7 @@ import { FINISH_JOB } from './domain/lifecycle.ts';
 import { createUsers, type Users } from './domain/users.ts';
 import { AppError } from './errors.ts';
 import { createEvents, type EventBus } from './events.ts';
+import { createRateLimits, type RateLimits } from './http/rate-limit.ts';
 import { createServer, type HttpServer } from './http/server.ts';
 import { createJobs, type Jobs } from './jobs.ts';
 import { createAside } from './listen/aside.ts';
@@ -48,6 +49,7 @@ const TOKENS = {
   users: token<Users>('users'),
   keys: token<Keys>('keys'),
   credentials: token<Credentials>('credentials'),
+  rateLimits: token<RateLimits>('rateLimits'),
   conversations: token<Conversations>('conversations'),
   actionItems: token<ActionItems>('actionItems'),
   metrics: token<Metrics>('metrics'),
@@ -142,6 +144,7 @@ export async function createApp({
     single(TOKENS.credentials, () =>
       createCredentials({ storage, users: get(TOKENS.users), keys: get(TOKENS.keys), identity }),
     );
+    single(TOKENS.rateLimits, () => createRateLimits({ ...store, limits: config.rateLimits }));
     const jobs = { poke: () => get(TOKENS.jobs).poke() };
     single(TOKENS.conversations, () => createConversations({ ...store, events: get(TOKENS.events), jobs }));
     single(TOKENS.actionItems, () => createActionItems({ ...store, jobs }));
@@ -162,6 +165,7 @@ export async function createApp({
         conversations: get(TOKENS.conversations),
         keys: get(TOKENS.keys),
         actionItems: get(TOKENS.actionItems),
+        rateLimits: config.rateLimits.enabled ? get(TOKENS.rateLimits) : undefined,
         listen: get(TOKENS.listen),
         metrics: { ...metrics, token: config.metrics.token },
         config,
@@ -244,7 +248,10 @@ export async function createApp({
     const upkeep = startUpkeep({
       clock,
       log: log.child({ part: 'upkeep' }),
-      tasks: { keys: container.resolve(TOKENS.keys).flush },
+      tasks: {
+        keys: container.resolve(TOKENS.keys).flush,
+        rateLimits: container.resolve(TOKENS.rateLimits).flush,
+      },
     });
     closers.push(() => upkeep.close());
     const server = container.resolve(TOKENS.server);

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../errors.ts';
 
-export const MAX_BODY_BYTES = 1024 * 1024;
+const MAX_BODY_BYTES = 1024 * 1024;
 
 /** `application/json`, or a format that is JSON; UTF-8 is the only encoding that JSON has. */
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?;?\s*$/i;
@@ -21,7 +21,12 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
   return parse(await collect(request));
 }
 
-export function tooLarge(): AppError {
+/** `too_large` where the request says so itself: before it is read. */
+export function refuseLargeBody({ headers }: IncomingMessage): void {
+  if (Number(headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw tooLarge();
+}
+
+function tooLarge(): AppError {
   return new AppError('too_large', `A request body may have ${MAX_BODY_BYTES} bytes at most`);
 }
 

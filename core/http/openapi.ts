@@ -18,7 +18,10 @@ const ABOUT = `What Earshot keeps for an account. Every request needs a credenti
 Where Earshot runs, get
 
 - an API key, which may do what its scopes say: \`npx earshot key owner --scopes conversations:read,conversations:write\`
-- or an ID token, which may do everything for 30 days: \`npx earshot token owner\``;
+- or an ID token, which may do everything for 30 days: \`npx earshot token owner\`
+
+How many requests of each kind may come in a minute is up to the server (\`rateLimits\` in its configuration); every answer
+tells how many are left.`;
 
 const SECURITY_SCHEMES = {
   apiKey: {
@@ -47,13 +50,19 @@ const Reason = z.looseObject({
   message: z.string(),
 });
 const Forbidden = z.object({ detail: z.union([z.string(), Reason]) }).meta({ id: 'Forbidden' });
-const RetryAfter = z.object({ 'Retry-After': z.int().optional().describe('Seconds') });
+const RETRY_AFTER = z.int().describe('Seconds');
+/** On every answer of an operation that is limited. */
+const RATE_HEADERS = {
+  'X-RateLimit-Limit': z.int().optional().describe('Requests of this kind that may come in a minute'),
+  'X-RateLimit-Remaining': z.int().optional().describe('How many of them may come now'),
+  'X-RateLimit-Reset': z.int().optional().describe('Seconds until all of them may come again'),
+};
 
 /** What a failure means to who asks; its status is that of its code. */
 const FAILURES = {
   invalid_request: failure('InvalidRequest', 'Not valid; every mistake is listed', { schema: Invalid }),
   unauthorized: failure('Unauthorized', 'The credential is missing, malformed, unknown, or of another kind', {
-    headers: z.object({ 'WWW-Authenticate': z.literal('Bearer') }),
+    headers: { 'WWW-Authenticate': z.literal('Bearer') },
   }),
   forbidden: failure('Forbidden', 'The key does not have the scope, or not a grant that this needs', {
     schema: Forbidden,
@@ -64,7 +73,16 @@ const FAILURES = {
   unsupported_media: failure('UnsupportedMedia', 'The body is not declared as JSON'),
   locked: failure('Locked', 'It is locked, and cannot be changed'),
   internal: failure('Internal', 'The server failed; its log says why'),
-  unavailable: failure('Unavailable', 'Not now: try again later', { headers: RetryAfter }),
+  rate_limited: failure(
+    'RateLimited',
+    'Too many requests of the kind that the detail names, as `dev:<kind>`',
+    {
+      headers: { 'Retry-After': RETRY_AFTER },
+    },
+  ),
+  unavailable: failure('Unavailable', 'Not now: try again later', {
+    headers: { 'Retry-After': RETRY_AFTER.optional() },
+  }),
 } satisfies Partial<Record<ErrorCode, ZodOpenApiResponseObject>>;
 export type FailureCode = keyof typeof FAILURES;
 
@@ -112,13 +130,13 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
     requestParams: { path: params, query },
     ...(body ? { requestBody: { required: true, content: { [JSON_TYPE]: { schema: body } } } } : {}),
     responses: {
-      ...(response
-        ? { 200: { description: 'Done', content: { [JSON_TYPE]: { schema: response } } } }
-        : { 204: { description: 'Done' } }),
+      ...(response ? { 200: { ...DONE, content: { [JSON_TYPE]: { schema: response } } } } : { 204: DONE }),
       ...Object.fromEntries(errorsOf(route).map(code => [ERRORS[code].status, FAILURES[code]])),
     },
   };
 }
+
+const DONE = { description: 'Done', headers: z.object(RATE_HEADERS) };
 
 /** Who may call it, for people and for programs. */
 function securityOf({ scope, credential }: Access) {
@@ -141,6 +159,7 @@ function errorsOf({ scope, query, body, errors = [] }: Route): FailureCode[] {
     ...(takesInput ? (['invalid_request'] as const) : []),
     ...(body ? (['too_large', 'unsupported_media'] as const) : []),
     ...errors,
+    'rate_limited',
     'internal',
     'unavailable',
   ];
@@ -157,9 +176,10 @@ function openOperationOf({ id, tag, summary, answers }: OpenRoute): ZodOpenApiOp
 function failure(
   id: string,
   description: string,
-  { schema = Failed, headers }: { schema?: z.ZodType; headers?: z.ZodObject } = {},
+  { schema = Failed, headers }: { schema?: z.ZodType; headers?: Record<string, z.ZodType> } = {},
 ): ZodOpenApiResponseObject {
-  return { id, description, content: { [JSON_TYPE]: { schema } }, ...(headers ? { headers } : {}) };
+  const content = { [JSON_TYPE]: { schema } };
+  return { id, description, content, headers: z.object({ ...RATE_HEADERS, ...headers }) };
 }
 
 /** Leaves out what only says how we check: clients have to take fields that come later. */

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { Principal } from '../domain/credentials.ts';
 import type { Access } from './auth.ts';
 import type { FailureCode } from './openapi.ts';
+import type { Policy } from './rate-limit.ts';
 import { validate } from './validate.ts';
 
 type Method = 'get' | 'post' | 'patch' | 'delete';
@@ -37,6 +38,8 @@ type RouteSpec<
     body?: Body;
     /** Of the answer's body; absent: 204, without one. */
     response?: Response;
+    /** Whose bucket pays for it, where that is not `read` for GET and `write` for the others. */
+    policy?: Policy | ((query: z.output<Query>) => Policy);
     handle(request: {
       principal: Principal;
       params: z.output<Params>;
@@ -52,6 +55,7 @@ export type Route = Operation &
     query: z.ZodObject;
     body?: z.ZodType;
     response?: z.ZodType;
+    policy(query: unknown): Policy;
     /** Validates and handles; `invalid_request` where a parameter or the body is wrong. */
     run(request: { principal: Principal; params: unknown; query: unknown; body: unknown }): Promise<unknown>;
   };
@@ -69,9 +73,14 @@ export function route<
   Body extends z.ZodType,
   Response extends z.ZodType = z.ZodVoid,
 >(spec: RouteSpec<Params, Query, Body, Response>): Route {
-  const { handle, ...description } = spec;
+  const { handle, policy = spec.method === 'get' ? 'read' : 'write', ...description } = spec;
   return {
     ...description,
+    policy(query) {
+      if (typeof policy === 'string') return policy;
+      const parsed = spec.query.safeParse(query);
+      return parsed.success ? policy(parsed.data) : 'read'; // what is not valid reads nothing
+    },
     run: ({ principal, params, query, body }) =>
       handle({
         principal,

@@ -12,7 +12,7 @@ import type { Listen } from '../listen/socket.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Clock } from '../model.ts';
-import { permitted } from './auth.ts';
+import { createGate } from './auth.ts';
 import {
   type Failure,
   plainFailure,
@@ -21,9 +21,10 @@ import {
   SECURITY_HEADERS,
   toFailure,
 } from './failure.ts';
-import { MAX_BODY_BYTES, readJson, tooLarge } from './json-body.ts';
+import { readJson, refuseLargeBody } from './json-body.ts';
 import { openApiDocument, openApiRoute } from './openapi.ts';
 import { cannotListen } from './port.ts';
+import type { RateLimits } from './rate-limit.ts';
 import type { OpenRoute, Route } from './route.ts';
 import { actionItemRoutes } from './routes/action-items.ts';
 import { conversationRoutes } from './routes/conversations.ts';
@@ -47,6 +48,8 @@ interface ServerOptions {
   log: Log;
   clock: Clock;
   credentials: Pick<Credentials, 'authenticate'>;
+  /** Absent: nothing is limited. */
+  rateLimits?: RateLimits | undefined;
   conversations: Conversations;
   keys: Keys;
   actionItems: ActionItems;
@@ -78,7 +81,6 @@ export function createServer(options: ServerOptions): HttpServer {
   if (options.metrics) koa.use(measureRequests(options.metrics));
   koa.use(decorate(() => closing));
   koa.use(answerFailures(failureOf));
-  koa.use(refuseLargeBodies);
   koa.use(nameStatus);
   const { conversations } = options;
   const routes = [
@@ -93,12 +95,16 @@ export function createServer(options: ServerOptions): HttpServer {
     openApiRoute(() => openApiDocument(routes, open)),
     docsRoute,
   ];
-  const router = routerOf(routes, options.credentials);
+  const router = routerOf(routes, createGate(options));
   for (const { path, serve } of open) router.get(path, serve);
   router.get('/docs/:file', docsFile);
   if (options.metrics) router.get('/metrics', metricsRoute(options.metrics, options.metrics.token));
   koa.use(router.routes());
   koa.use(router.allowedMethods());
+  koa.use((context, next) => {
+    refuseLargeBody(context.req);
+    return next();
+  });
 
   const http = createHttpServer(
     {
@@ -156,13 +162,14 @@ export function createServer(options: ServerOptions): HttpServer {
   return { listen, close };
 }
 
-function routerOf(routes: Route[], credentials: ServerOptions['credentials']): Router {
+function routerOf(routes: Route[], admit: ReturnType<typeof createGate>): Router {
   const router = new Router();
   for (const route of routes) {
     router[route.method](route.path.replace(/\{(\w+)\}/g, ':$1'), async context => {
-      const principal = await permitted(credentials, context.req, route);
       const params: unknown = context.params;
       const query = Object.fromEntries(new URLSearchParams(context.querystring)); // the last of several counts
+      const principal = await admit(context, route, route.policy(query));
+      refuseLargeBody(context.req);
       const body = route.body ? await readJson(context.req) : undefined;
       const answer = await route.run({ principal, params, query, body });
       context.body = route.response ? answer : null; // which makes it a 204
@@ -201,11 +208,6 @@ function decorate(isClosing: () => boolean): Middleware {
     await next();
     if (isClosing()) context.set('Connection', 'close');
   };
-}
-
-async function refuseLargeBodies(context: Context, next: Next): Promise<void> {
-  if ((context.request.length ?? 0) > MAX_BODY_BYTES) throw tooLarge();
-  await next();
 }
 
 /** A status that Koa or its router set without a word. */

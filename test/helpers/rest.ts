@@ -1,11 +1,22 @@
 import type { ExecutionContext } from 'ava';
 import type { Config } from '../../config/schema.ts';
 import { FINISH_JOB } from '../../core/domain/lifecycle.ts';
+import { createRateLimits } from '../../core/http/rate-limit.ts';
 import { createServer } from '../../core/http/server.ts';
 import { createJobs } from '../../core/jobs.ts';
 import { createFinish, type Structure } from '../../core/pipeline/finish.ts';
 import { structure as countWords } from '../../core/pipeline/structure.ts';
 import { openDomain } from './domain.ts';
+
+/** More than any test asks for: the clock stands still, so no bucket is filled again. */
+const AMPLE = {
+  read: 60_000,
+  write: 60_000,
+  batch: 60_000,
+  transcript: 60_000,
+  search: 60_000,
+  failed: 60_000,
+};
 
 /**
  * The REST interface on a real socket, with the pipeline behind it once `run` was called, and one user, whose ID token
@@ -14,8 +25,10 @@ import { openDomain } from './domain.ts';
 export async function openRest(t: ExecutionContext, openStorage?: Parameters<typeof openDomain>[1]) {
   const domain = await openDomain(t, openStorage);
   const { storage, clock, log, conversations } = domain;
+  const rateLimits = createRateLimits({ storage, clock, limits: AMPLE });
   const server = createServer({
     ...domain,
+    rateLimits,
     listen: { paths: [], authorize: async () => null, accept: async () => {} },
     config: { listen: { maxConnections: 100 } as Config['listen'] },
     health: () => true,
@@ -70,5 +83,5 @@ export async function openRest(t: ExecutionContext, openStorage?: Parameters<typ
     return Object.fromEntries(detail.map(({ loc, type }) => [loc.join('.'), type]));
   }
 
-  return { ...domain, user, token, url, port, run, send, issues };
+  return { ...domain, rateLimits, user, token, url, port, run, send, issues };
 }

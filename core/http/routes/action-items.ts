@@ -117,6 +117,7 @@ export function actionItemRoutes(actionItems: ActionItems): Route[] {
       method: 'post',
       id: 'createActionItems',
       path: `${LIST}/batch`,
+      policy: 'batch',
       summary: `Create up to ${MAX_BATCH} action items, all or none`,
       scope: 'action_items:write',
       params: z.object({}),

@@ -29,6 +29,9 @@ const ListQuery = z.object({
   starred: boolean(),
 });
 
+const policyOf = (query: { include_transcript: boolean }) =>
+  query.include_transcript ? 'transcript' : 'read';
+
 const EDIT_EXAMPLE = { title: 'Tea with Eve', starred: true };
 
 const EditBody = someOf({
@@ -81,6 +84,7 @@ export function conversationRoutes(conversations: Conversations): Route[] {
       scope: 'conversations:read',
       params: z.object({}),
       query: ListQuery,
+      policy: policyOf,
       response: z.array(ConversationJson),
       async handle({ principal: { user }, query }) {
         const withTranscript = query.include_transcript;
@@ -109,6 +113,7 @@ export function conversationRoutes(conversations: Conversations): Route[] {
       errors: ['not_found'],
       params: z.object({ conversation_id: z.string() }),
       query: z.object({ include_transcript: includeTranscript }),
+      policy: policyOf,
       response: ConversationJson,
       async handle({ principal: { user }, params, query }) {
         const found = await conversations.get(user.id, params.conversation_id);

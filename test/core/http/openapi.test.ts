@@ -4,6 +4,7 @@ import addFormats from 'ajv-formats';
 import test, { type ExecutionContext } from 'ava';
 import type { Config } from '../../../config/schema.ts';
 import { AppError } from '../../../core/errors.ts';
+import { createRateLimits } from '../../../core/http/rate-limit.ts';
 import { createServer } from '../../../core/http/server.ts';
 import { completedConversation } from '../../helpers/domain.ts';
 import { openRest } from '../../helpers/rest.ts';
@@ -268,18 +269,27 @@ test('Every operation answers as the OpenAPI document says, with success and wit
   let failure = new Error('broken');
   const reject = () => Promise.reject(failure);
   const breaking = <T extends object>(service: T) => new Proxy(service, { get: () => reject });
-  const failing = createServer({
+  const others = {
     ...rest,
-    conversations: breaking(rest.conversations),
-    keys: breaking(rest.keys),
-    actionItems: breaking(rest.actionItems),
     listen: { paths: [], authorize: async () => null, accept: async () => {} },
     config: { listen: { maxConnections: 100 } as Config['listen'] },
     health: () => false,
+  };
+  const failing = createServer({
+    ...others,
+    conversations: breaking(rest.conversations),
+    keys: breaking(rest.keys),
+    actionItems: breaking(rest.actionItems),
   });
-  const { port } = await failing.listen('127.0.0.1', 0);
-  t.teardown(() => failing.close());
-  const brokenUrl = `http://127.0.0.1:${port}`;
+  const one = { read: 1, write: 1, batch: 1, transcript: 1, search: 1, failed: 1 };
+  const exhausted = createServer({ ...others, rateLimits: createRateLimits({ ...rest, limits: one }) });
+  const open = async (server: ReturnType<typeof createServer>) => {
+    const { port } = await server.listen('127.0.0.1', 0);
+    t.teardown(() => server.close());
+    return `http://127.0.0.1:${port}`;
+  };
+  const brokenUrl = await open(failing);
+  const exhaustedUrl = await open(exhausted);
 
   const exchanges: Exchange[] = [];
   const expect = async (status: number, answer: Promise<Exchange>) => {
@@ -309,6 +319,11 @@ test('Every operation answers as the OpenAPI document says, with success and wit
       await expect(415, send(target, id, {}, { type: 'text/plain', text: '{}' }));
       await expect(413, send(target, id, {}, { type: json, text: `"${'x'.repeat(1024 * 1024)}"` }));
     }
+    if (responses[429]) {
+      const spent = { ...target, url: exhaustedUrl };
+      await exchange(spent, id, {});
+      await expect(429, exchange(spent, id, {}));
+    }
     if (responses[409]) {
       failure = new AppError('conflict', 'The conversation has just changed');
       await expect(409, exchange(broken, id, {}));
@@ -320,6 +335,12 @@ test('Every operation answers as the OpenAPI document says, with success and wit
     failure = new Error('broken');
   }
   t.deepEqual(complaints(document, exchanges), []);
+  const limited = exchanges.filter(
+    ({ operation }) => find(document, operation).operation.security.length > 0,
+  );
+  for (const { operation, status, headers } of limited)
+    for (const name of ['limit', 'remaining', 'reset'])
+      t.regex(headers.get(`x-ratelimit-${name}`) ?? '', /^\d+$/, `${operation} ${status}`);
   t.true(exchanges.length > 60);
 
   // The same answers do not agree with a document that says something else.
