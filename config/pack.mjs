@@ -44,7 +44,9 @@ function build() {
   clean();
   const folders = ['core', 'plugins', 'bridge', 'config'];
   emit(BUILD, folders);
-  const suites = ['embedder', 'identity', 'storage', 'stt', 'vad'].map(name => `core/conformance/${name}.ts`);
+  const suites = ['embedder', 'identity', 'storage', 'stt', 'vad', 'vectors'].map(
+    name => `core/conformance/${name}.ts`,
+  );
   emitTypes(BUILD, ['core/plugin.ts', 'bridge/driver.ts', ...suites]);
   copyAssets(BUILD, folders);
   bringNoble(BUILD);

@@ -14,6 +14,7 @@ const MODULES = {
   wyoming: 'stt/wyoming',
   local: 'identity/local',
   words: 'embedder/words',
+  'sqlite-vectors': 'vectors/sqlite-vectors',
 } as const;
 
 /** The plugins that come with Earshot: name → module. They are loaded as anyone else's are. */

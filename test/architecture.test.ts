@@ -124,7 +124,10 @@ const OWNED_WORDS: { what: string; pattern: RegExp; among?: string; owners: stri
 /** Packages with one owner. */
 const OWNED_PACKAGES: { pattern: RegExp; owners: string[] }[] = [
   { pattern: /^(koa|koa-.*|@koa\/.*)$/, owners: ['core/http/**'] },
-  { pattern: /^(knex|objection|better-sqlite3|pg)(\/.*)?$/, owners: ['plugins/storage/**'] },
+  {
+    pattern: /^(knex|objection|better-sqlite3|pg)(\/.*)?$/,
+    owners: ['plugins/storage/**', 'plugins/vectors/sqlite-vectors/**'],
+  },
   { pattern: /(noble|bluetooth-hci-socket)/, owners: ['bridge/radio.ts'] },
   { pattern: /^(tsyringe|reflect-metadata)$/, owners: ['core/app.ts'] },
   { pattern: /^prom-client$/, owners: ['core/metrics.ts'] },

@@ -8,6 +8,7 @@ import { bundledSpeech, readSpeech, type Speech } from './speech.ts';
 import { type StorageSubject, storageChecks } from './storage.ts';
 import { sttChecks } from './stt.ts';
 import { vadChecks } from './vad.ts';
+import { type VectorsSubject, vectorsChecks } from './vectors.ts';
 
 interface BoundCheck {
   title: string;
@@ -50,6 +51,12 @@ export const SUITES: { [C in keyof Capabilities]?: (tried: Tried) => Promise<Bou
     const subject = { provider: run.host.get('identity', nursery.plugin.name) };
     return identityChecks.map(check => bind(check, subject));
   },
+  async vectors({ nursery }) {
+    return vectorsChecks.map(check => ({
+      title: check.title,
+      run: () => withVectors(nursery, subject => check.run(subject)),
+    }));
+  },
   async storage({ nursery }) {
     return storageChecks.map(check => ({
       title: check.title,
@@ -85,6 +92,25 @@ async function speechOf({ speech, language }: CheckRequest): Promise<Speech[]> {
   }
   const own = await Promise.all(speech.map(readSpeech));
   return own.length > 1 ? own : [...own, ...own];
+}
+
+/** Each check has an empty directory of its own. */
+async function withVectors(
+  nursery: Nursery,
+  work: (subject: VectorsSubject) => Promise<void>,
+): Promise<void> {
+  const dataDir = await nursery.directory();
+  let run: Run | null = null;
+  const start = async () => {
+    await run?.stop();
+    run = await nursery.start(dataDir);
+    return run.host.get('vectors', nursery.plugin.name);
+  };
+  try {
+    await work({ index: await start(), restart: start });
+  } finally {
+    await (run as Run | null)?.stop(); // the compiler does not see that start sets it
+  }
 }
 
 /** Each check has an empty database of its own. */

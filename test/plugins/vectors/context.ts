@@ -1,0 +1,18 @@
+import { z } from 'zod';
+import type { Plugin, VectorIndex } from '../../../core/plugin.ts';
+import { contextOf } from '../stt/context.ts';
+
+/** Sets an index up as core does: options parsed, undone when setup throws. */
+export async function startIndex<Options>(plugin: Plugin<Options>, dataDir: string, options: unknown = {}) {
+  const { context, failed, logged, stop } = contextOf();
+  const schema = plugin.options?.(z);
+  if (schema === undefined) throw new Error(`${plugin.name} has no options`);
+  try {
+    const { vectors } = await plugin.setup({ ...context, dataDir, options: schema.parse(options) });
+    if (vectors === undefined) throw new Error(`${plugin.name} keeps no vectors`);
+    return { index: vectors satisfies VectorIndex, failed, logged, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
