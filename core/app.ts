@@ -18,6 +18,7 @@ import {
 import { type ActionItems, createActionItems } from './domain/action-items.ts';
 import { type Conversations, createConversations } from './domain/conversations.ts';
 import { type Credentials, createCredentials } from './domain/credentials.ts';
+import { createGoals, type Goals } from './domain/goals.ts';
 import { createKeys, type Keys } from './domain/keys.ts';
 import { FINISH_JOB } from './domain/lifecycle.ts';
 import { createUsers, type Users } from './domain/users.ts';
@@ -52,6 +53,7 @@ const TOKENS = {
   rateLimits: token<RateLimits>('rateLimits'),
   conversations: token<Conversations>('conversations'),
   actionItems: token<ActionItems>('actionItems'),
+  goals: token<Goals>('goals'),
   metrics: token<Metrics>('metrics'),
   spool: token<Spool>('spool'),
   listen: token<Listen>('listen'),
@@ -148,6 +150,7 @@ export async function createApp({
     const jobs = { poke: () => get(TOKENS.jobs).poke() };
     single(TOKENS.conversations, () => createConversations({ ...store, events: get(TOKENS.events), jobs }));
     single(TOKENS.actionItems, () => createActionItems({ ...store, jobs }));
+    single(TOKENS.goals, () => createGoals(store));
     single(TOKENS.listen, () =>
       makeListen(
         get(TOKENS.credentials),
@@ -166,6 +169,7 @@ export async function createApp({
         keys: get(TOKENS.keys),
         actionItems: get(TOKENS.actionItems),
         rateLimits: config.rateLimits.enabled ? get(TOKENS.rateLimits) : undefined,
+        goals: get(TOKENS.goals),
         listen: get(TOKENS.listen),
         metrics: { ...metrics, token: config.metrics.token },
         config,

@@ -266,6 +266,43 @@ export interface Embedding {
   cursor: string | null;
 }
 
+export type GoalType = 'boolean' | 'scale' | 'numeric';
+
+export interface Goal {
+  id: string;
+  userId: string;
+  title: string;
+  desiredOutcome: string | null;
+  whyItMatters: string | null;
+  successCriteria: string[];
+  /** By when. */
+  horizonAt: number | null;
+  goalType: GoalType;
+  /** The current value at first: beyond the target, the goal is reached from above. */
+  startValue: number;
+  currentValue: number;
+  targetValue: number | null;
+  minValue: number | null;
+  maxValue: number | null;
+  unit: string | null;
+  /** Put aside by its owner. */
+  paused: boolean;
+  /** Its current value has reached its target. */
+  reached: boolean;
+  createdAt: number;
+  updatedAt: number;
+}
+
+/** The last value of a goal on one day. */
+export interface GoalProgress {
+  userId: string;
+  goalId: string;
+  /** Days of UTC since 1970-01-01. */
+  day: number;
+  value: number;
+  recordedAt: number;
+}
+
 export interface Person {
   id: string;
   userId: string;

@@ -13,6 +13,8 @@ import type {
   ConversationStatus,
   Embedding,
   Folder,
+  Goal,
+  GoalProgress,
   Grant,
   GrantName,
   Job,
@@ -359,6 +361,7 @@ export interface Stores {
   actionItems: ActionItemStore;
   memories: MemoryStore;
   embeddings: EmbeddingStore;
+  goals: GoalStore;
   jobs: JobStore;
   pluginState: PluginStateStore;
 }
@@ -566,6 +569,27 @@ export interface EmbeddingStore {
   put(embedding: Embedding): Promise<void>;
   /** At most `limit` users that have changes, or memories and not all of them in this space; by id, after `afterId`. */
   behind(space: string, afterId: string | null, limit: number): Promise<string[]>;
+}
+
+export interface GoalStore {
+  insert(goal: Goal): Promise<void>;
+  get(userId: string, id: string): Promise<Goal | null>;
+  /** `createdAt` descending, ties by id. `active`: neither paused nor reached. */
+  list(userId: string, filter: { active: boolean; limit: number }): Promise<Goal[]>;
+  /** Changes these fields and no other. Resolves to whether it is there. */
+  update(
+    userId: string,
+    id: string,
+    patch: Partial<Omit<Goal, 'id' | 'userId' | 'createdAt'>>,
+  ): Promise<boolean>;
+  /** With its progress. Resolves to whether there was one. */
+  remove(userId: string, id: string): Promise<boolean>;
+  /** Stores the value of a day, over what that day has. Rejects with `not_found` when the goal is not there. */
+  record(progress: GoalProgress): Promise<void>;
+  /** Of this day and later, by day. */
+  progress(userId: string, goalId: string, fromDay: number): Promise<GoalProgress[]>;
+  /** Forgets what is from before this day. */
+  forgetProgress(userId: string, goalId: string, beforeDay: number): Promise<void>;
 }
 
 export interface JobStore {

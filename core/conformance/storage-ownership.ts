@@ -1,11 +1,21 @@
 import assert from 'node:assert/strict';
 import type { Storage } from '../plugin.ts';
 import type { StorageCheck } from './storage.ts';
-import { actionItem, apiKey, conversation, folder, person, segment, stream, user } from './storage-rows.ts';
+import {
+  actionItem,
+  apiKey,
+  conversation,
+  folder,
+  goal,
+  person,
+  segment,
+  stream,
+  user,
+} from './storage-rows.ts';
 
 /** Anna has one of everything; Ben has nothing. */
 async function annaAndBen(storage: Storage) {
-  const { users, conversations, segments, streams, keys, people, folders, actionItems } = storage;
+  const { users, conversations, segments, streams, keys, people, folders, actionItems, goals } = storage;
   for (const id of ['anna', 'ben']) await users.insert(user(id));
   const talk = conversation('c1', 'anna');
   await conversations.insert(talk);
@@ -15,15 +25,19 @@ async function annaAndBen(storage: Storage) {
   await people.insert(person('p1', 'anna'));
   await folders.insertMissing([folder('f1', 'anna')]);
   await actionItems.insert([actionItem('a1', 'anna', { conversationId: 'c1' })]);
+  await goals.insert(goal('g1', 'anna'));
+  await goals.record(progress('anna'));
   return talk;
 }
+
+const progress = (userId: string) => ({ userId, goalId: 'g1', day: 9, value: 1, recordedAt: 1 });
 
 /** Another user's row is a row that is not there. */
 export const ownershipChecks: StorageCheck[] = [
   {
     title: "another user's rows are not found",
     async run({ storage }) {
-      const { conversations, segments, streams, keys, people, folders, actionItems } = storage;
+      const { conversations, segments, streams, keys, people, folders, actionItems, goals } = storage;
       await annaAndBen(storage);
       assert.equal(await conversations.get('ben', 'c1'), null);
       assert.deepEqual(await conversations.list('ben', { limit: 10, offset: 0 }), []);
@@ -39,13 +53,16 @@ export const ownershipChecks: StorageCheck[] = [
       assert.equal(await folders.get('ben', 'f1'), null);
       assert.deepEqual(await folders.list('ben'), []);
       assert.equal(await actionItems.get('ben', 'a1'), null);
+      assert.equal(await goals.get('ben', 'g1'), null);
+      assert.deepEqual(await goals.list('ben', { active: false, limit: 10 }), []);
+      assert.deepEqual(await goals.progress('ben', 'g1', 0), []);
       assert.deepEqual(await actionItems.list('ben', { limit: 10, offset: 0 }), []);
     },
   },
   {
     title: "another user's rows are not changed or removed",
     async run({ storage }) {
-      const { conversations, segments, streams, keys, actionItems } = storage;
+      const { conversations, segments, streams, keys, actionItems, goals } = storage;
       const talk = await annaAndBen(storage);
       const further = { through: 5, received: 5, receivedSample: 5 };
       assert.equal(await conversations.update('ben', 'c1', { starred: true }), false);
@@ -59,12 +76,18 @@ export const ownershipChecks: StorageCheck[] = [
       assert.equal(await actionItems.update('ben', 'a1', { completed: true }), false);
       assert.equal(await actionItems.remove('ben', 'a1'), false);
       await actionItems.moveAll('ben', 'c1', null);
+      assert.equal(await goals.update('ben', 'g1', { paused: true }), false);
+      assert.equal(await goals.remove('ben', 'g1'), false);
+      await goals.forgetProgress('ben', 'g1', 99);
+      await assert.rejects(goals.record(progress('ben')), { code: 'not_found' });
       assert.deepEqual(await conversations.get('anna', 'c1'), talk);
       assert.deepEqual(await segments.list('anna', ['c1']), [segment('s1', talk)]);
       assert.deepEqual(await streams.get('anna', 't1'), stream('t1', talk, { clientStream: 'walk' }));
       assert.deepEqual(await keys.list('anna'), [apiKey('k1', 'anna')]);
       const task = actionItem('a1', 'anna', { conversationId: 'c1' });
       assert.deepEqual(await actionItems.get('anna', 'a1'), task);
+      assert.deepEqual(await goals.get('anna', 'g1'), goal('g1', 'anna'));
+      assert.deepEqual(await goals.progress('anna', 'g1', 0), [progress('anna')]);
     },
   },
   {

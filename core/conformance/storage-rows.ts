@@ -3,6 +3,7 @@ import type {
   ApiKey,
   Conversation,
   Folder,
+  Goal,
   Job,
   Memory,
   Person,
@@ -142,6 +143,30 @@ export function memory(id: string, userId: string, changes: Partial<Memory> = {}
     userReview: true,
     edited: false,
     locked: false,
+    ...changes,
+  };
+}
+
+export function goal(id: string, userId: string, changes: Partial<Goal> = {}): Goal {
+  return {
+    id,
+    userId,
+    title: `title of ${id}`,
+    desiredOutcome: null,
+    whyItMatters: null,
+    successCriteria: [],
+    horizonAt: null,
+    goalType: 'numeric',
+    startValue: 0,
+    currentValue: 0,
+    targetValue: null,
+    minValue: null,
+    maxValue: null,
+    unit: null,
+    paused: false,
+    reached: false,
+    createdAt: NOON,
+    updatedAt: NOON,
     ...changes,
   };
 }

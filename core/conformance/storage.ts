@@ -1,6 +1,7 @@
 import type { Storage } from '../plugin.ts';
 import { actionItemChecks } from './storage-action-items.ts';
 import { folderChecks } from './storage-folders.ts';
+import { goalChecks } from './storage-goals.ts';
 import { jobChecks } from './storage-jobs.ts';
 import { keyChecks } from './storage-keys.ts';
 import { memoryChecks } from './storage-memories.ts';
@@ -29,6 +30,7 @@ export const storageChecks: readonly StorageCheck[] = [
   ...keyChecks,
   ...actionItemChecks,
   ...memoryChecks,
+  ...goalChecks,
   ...ownershipChecks,
   ...transactionChecks,
   ...jobChecks,

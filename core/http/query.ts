@@ -17,6 +17,23 @@ export function integer(options: { from: number; to?: number; absent: number }) 
     });
 }
 
+/** A number that has to be given. */
+export function number() {
+  return z
+    .string()
+    .transform((text, context) => {
+      const trimmed = text.trim();
+      const value = NUMBER.test(trimmed) ? Number(trimmed) : Number.NaN;
+      if (Number.isFinite(value)) return value;
+      const [type, message] =
+        trimmed === '' ? ['missing', 'Field required'] : ['float_parsing', 'Input should be a valid number'];
+      context.addIssue({ code: 'custom', message, params: { type } });
+      return z.NEVER;
+    })
+    .meta({ override: { type: 'number' } });
+}
+const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
+
 /** One value, as it is. */
 export function word() {
   return optional('string_type', 'Input should be a string', text => text);

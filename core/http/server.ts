@@ -6,6 +6,7 @@ import type { Config } from '../../config/schema.ts';
 import type { ActionItems } from '../domain/action-items.ts';
 import type { Conversations } from '../domain/conversations.ts';
 import type { Credentials } from '../domain/credentials.ts';
+import type { Goals } from '../domain/goals.ts';
 import type { Keys } from '../domain/keys.ts';
 import { MAX_MESSAGE_BYTES } from '../listen/protocol.ts';
 import type { Listen } from '../listen/socket.ts';
@@ -30,6 +31,7 @@ import { actionItemRoutes } from './routes/action-items.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { docsFile, docsRoute } from './routes/docs.ts';
 import { folderRoutes } from './routes/folders.ts';
+import { goalRoutes } from './routes/goals.ts';
 import { healthRoute } from './routes/health.ts';
 import { importRoutes } from './routes/imports.ts';
 import { keyRoutes } from './routes/keys.ts';
@@ -53,6 +55,7 @@ interface ServerOptions {
   conversations: Conversations;
   keys: Keys;
   actionItems: ActionItems;
+  goals: Goals;
   /** The live side. A socket is paused when handed over; `accept` resumes it once it listens. */
   listen: Pick<Listen, 'paths' | 'authorize' | 'accept'>;
   /** Absent: nothing is measured. */
@@ -89,6 +92,7 @@ export function createServer(options: ServerOptions): HttpServer {
     ...folderRoutes(conversations),
     ...keyRoutes(options.keys),
     ...actionItemRoutes(options.actionItems),
+    ...goalRoutes(options.goals),
   ];
   const open: OpenRoute[] = [
     healthRoute(options.health),

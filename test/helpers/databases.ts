@@ -24,9 +24,10 @@ export async function openDatabases(test: TestFn): Promise<Database[]> {
     });
     return [sqlite];
   }
-  const admin = openPostgres(postgresOptions({ url: server.url('postgres') }), storageContext());
+  const { url } = server;
+  const admin = openPostgres(postgresOptions({ url: url('postgres') }), storageContext());
   await admin.writer.raw('create database pattern');
-  const pattern = await openPostgresStorage(server.url('pattern'));
+  const pattern = await openPostgresStorage(url('pattern'));
   await pattern.storage.migrate();
   await pattern.close();
   test.after.always('stop Postgres', async () => {
@@ -35,11 +36,19 @@ export async function openDatabases(test: TestFn): Promise<Database[]> {
   });
 
   let count = 0;
-  async function open(): Promise<OpenStorage> {
+  async function make(): Promise<OpenStorage> {
     count += 1;
     const name = `test${count}`;
     await admin.writer.raw('create database ?? template pattern', [name]);
-    return openPostgresStorage(server instanceof Error ? '' : server.url(name));
+    return openPostgresStorage(url(name));
+  }
+
+  /** One after the other: on a busy machine so many connections at once would not be made in time. */
+  let last: Promise<unknown> = Promise.resolve();
+  function open(): Promise<OpenStorage> {
+    const made = last.then(make);
+    last = made.catch(() => {});
+    return made;
   }
   return [sqlite, { name: 'Postgres', open }];
 }

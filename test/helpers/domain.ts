@@ -6,6 +6,7 @@ import { pino } from 'pino';
 import { createActionItems } from '../../core/domain/action-items.ts';
 import { createConversations } from '../../core/domain/conversations.ts';
 import { createCredentials } from '../../core/domain/credentials.ts';
+import { createGoals } from '../../core/domain/goals.ts';
 import { createKeys } from '../../core/domain/keys.ts';
 import { createUsers } from '../../core/domain/users.ts';
 import { AppError } from '../../core/errors.ts';
@@ -41,6 +42,7 @@ export async function openDomain(t: ExecutionContext, openStorage = temporarySql
   };
   const conversations = createConversations({ storage, clock, events, jobs });
   const actionItems = createActionItems({ storage, clock, jobs });
+  const goals = createGoals({ storage, clock });
   const told = recorded(events);
   const { log, logged } = recordedLog();
   return {
@@ -54,6 +56,7 @@ export async function openDomain(t: ExecutionContext, openStorage = temporarySql
     jobs,
     conversations,
     actionItems,
+    goals,
     /** Every event so far, by name. */
     told,
     log,

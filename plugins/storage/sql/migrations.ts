@@ -7,6 +7,7 @@ import { up as folders } from './migrations/0003-folders.ts';
 import { up as streamSetup } from './migrations/0004-stream-setup.ts';
 import { up as memories } from './migrations/0005-memories.ts';
 import { up as actionItems } from './migrations/0006-action-items.ts';
+import { up as goals } from './migrations/0007-goals.ts';
 import { up as keys } from './migrations/0008-keys.ts';
 
 /** One step of the schema. It runs in a transaction with all others that are due, and is never undone. */
@@ -23,6 +24,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0004-stream-setup', up: streamSetup },
   { name: '0005-memories', up: memories },
   { name: '0006-action-items', up: actionItems },
+  { name: '0007-goals', up: goals },
   { name: '0008-keys', up: keys },
 ];
 

@@ -5,6 +5,8 @@ import type {
   Conversation,
   Embedding,
   Folder,
+  Goal,
+  GoalProgress,
   Grant,
   Memory,
   MemoryChange,
@@ -144,6 +146,20 @@ export const ActionItems = table<ActionItem>({
   name: 'action_items',
   id: ['user_id', 'id'],
   booleans: ['completed', 'locked'],
+});
+
+export const Goals = table<Goal>({
+  name: 'goals',
+  id: ['user_id', 'id'],
+  json: ['successCriteria'],
+  booleans: ['paused', 'reached'],
+  fractions: ['startValue', 'currentValue', 'targetValue', 'minValue', 'maxValue'],
+});
+
+export const Progress = table<GoalProgress>({
+  name: 'goal_progress',
+  id: ['user_id', 'goal_id', 'day'],
+  fractions: ['value'],
 });
 
 export interface JobRow {

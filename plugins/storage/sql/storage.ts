@@ -7,6 +7,7 @@ import { conversationStore, segmentStore } from './conversations.ts';
 import type { Dialect } from './dialect.ts';
 import { embeddingStore } from './embeddings.ts';
 import { folderStore } from './folders.ts';
+import { goalStore } from './goals.ts';
 import { grantStore } from './grants.ts';
 import { jobStore } from './jobs.ts';
 import { memoryStore } from './memories.ts';
@@ -41,6 +42,7 @@ export async function createStorage(
     actionItems: actionItemStore(access),
     memories: memoryStore(access),
     embeddings: embeddingStore(access),
+    goals: goalStore(access),
     jobs: jobStore(access, context.clock, dialect),
     pluginState: pluginStateStore(access, context.error),
   });

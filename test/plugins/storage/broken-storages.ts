@@ -147,6 +147,17 @@ export const brokenStorages: readonly BrokenStorage[] = [
     },
   },
   {
+    fault: 'a goal keeps the first value of a day',
+    caughtBy: 'the progress of a goal has one value for a day, the last, and goes with the goal',
+    breakIt: storage => {
+      const record: Storage['goals']['record'] = async progress => {
+        const known = await storage.goals.progress(progress.userId, progress.goalId, progress.day);
+        if (known.length === 0) await storage.goals.record(progress);
+      };
+      return { ...storage, goals: { ...storage.goals, record } };
+    },
+  },
+  {
     fault: 'a job that runs is asked for again though it was taken back',
     caughtBy: 'a job that was taken back does not run, unless it runs already, and then not again',
     breakIt: storage => {

@@ -1,0 +1,267 @@
+import { z } from 'zod';
+import { type GoalEdit, type Goals, MAX_HISTORY_DAYS, statusOf } from '../../domain/goals.ts';
+import type { Goal, GoalProgress } from '../../model.ts';
+import { instant, optional, someOf, text } from '../fields.ts';
+import { boolean, integer, number } from '../query.ts';
+import { type Route, route } from '../route.ts';
+
+const LIST = '/v1/dev/user/goals';
+const ONE = '/v1/dev/user/goals/{goal_id}';
+const MAX_TITLE_CHARS = 500;
+const MAX_STORY_CHARS = 2000;
+const MAX_CRITERIA = 20;
+const MAX_CRITERION_CHARS = 500;
+const MAX_UNIT_CHARS = 50;
+const DEFAULT_LIMIT = 10;
+const MAX_LIMIT = 1000;
+const DEFAULT_DAYS = 30;
+const DAY_MS = 24 * 3600 * 1000;
+
+const dateTime = z.iso.datetime();
+const goalType = z.enum(['boolean', 'scale', 'numeric']);
+
+const GoalJson = z
+  .object({
+    id: z.string(),
+    title: z.string(),
+    desired_outcome: z.string().nullable(),
+    why_it_matters: z.string().nullable(),
+    success_criteria: z.array(z.string()),
+    horizon_at: dateTime.nullable().describe('By when; when it has passed the goal stays active'),
+    goal_type: goalType,
+    target_value: z.number().nullable(),
+    current_value: z.number(),
+    min_value: z.number().nullable(),
+    max_value: z.number().nullable(),
+    unit: z.string().nullable(),
+    is_active: z.boolean().describe('Whether its status is active'),
+    status: z
+      .enum(['active', 'paused', 'completed'])
+      .describe(
+        'completed: current_value has reached target_value, from above where it began above it; it is active again when that is no longer so. paused: is_active was set to false',
+      ),
+    created_at: dateTime,
+    updated_at: dateTime,
+  })
+  .meta({ id: 'Goal' });
+
+const ProgressJson = z
+  .object({ date: z.iso.date().describe('A day in UTC'), value: z.number(), recorded_at: dateTime })
+  .meta({ id: 'GoalProgress' });
+
+const title = text({ max: MAX_TITLE_CHARS });
+const story = text({ max: MAX_STORY_CHARS });
+const criteria = z.array(text({ max: MAX_CRITERION_CHARS })).max(MAX_CRITERIA);
+const unit = text({ max: MAX_UNIT_CHARS });
+const value = z.number();
+const RANGE = 'min_value is not greater than max_value, and the other values are from one to the other';
+
+const DRAFT_EXAMPLE = { title: 'Read more', goal_type: 'numeric', target_value: 12, unit: 'books' };
+
+const Draft = z
+  .object({
+    title,
+    desired_outcome: optional(story, null),
+    why_it_matters: optional(story, null),
+    success_criteria: optional(criteria, []),
+    horizon_at: optional(instant(), null),
+    goal_type: optional(goalType, null).describe(
+      'boolean: done (1) or not (0). scale: from 0 to 10. numeric: any number. Absent: numeric where a value is given, else boolean',
+    ),
+    target_value: optional(value, null).describe(
+      'Absent: max_value; without one the goal is never completed',
+    ),
+    current_value: optional(value, null).describe('Absent: 0, or what is nearest to it in range'),
+    min_value: optional(value, null).describe(RANGE),
+    max_value: optional(value, null),
+    unit: optional(unit, null),
+  })
+  .meta({ id: 'GoalDraft', override: { examples: [DRAFT_EXAMPLE] } });
+
+const Edit = someOf({
+  title: title.exactOptional(),
+  desired_outcome: story.exactOptional(),
+  why_it_matters: story.exactOptional(),
+  success_criteria: criteria.exactOptional(),
+  horizon_at: instant().exactOptional(),
+  goal_type: goalType.exactOptional(),
+  target_value: value.exactOptional(),
+  current_value: value.exactOptional().describe('Is added to the history'),
+  min_value: value.exactOptional().describe(RANGE),
+  max_value: value.exactOptional(),
+  unit: unit.exactOptional(),
+  is_active: z.boolean().exactOptional().describe('False: paused. True: no longer'),
+}).meta({ id: 'GoalEdit', override: { examples: [{ current_value: 3 }] } });
+
+/** What people want to reach, and how far they are. */
+export function goalRoutes(goals: Goals): Route[] {
+  const common = { tag: 'Goals', query: z.object({}) };
+  const one = z.object({ goal_id: z.string() });
+  return [
+    route({
+      ...common,
+      method: 'get',
+      id: 'listGoals',
+      path: LIST,
+      summary: 'List goals, newest first',
+      scope: 'goals:read',
+      params: z.object({}),
+      query: z.object({
+        limit: integer({ from: 1, to: MAX_LIMIT, absent: DEFAULT_LIMIT }),
+        include_inactive: boolean()
+          .transform(given => given ?? false)
+          .meta({ description: 'Also paused and completed ones', override: { default: false } }),
+      }),
+      response: z.array(GoalJson),
+      handle: async ({ principal: { user }, query: { limit, include_inactive: all } }) =>
+        (await goals.list(user.id, { active: !all, limit })).map(toJson),
+    }),
+    route({
+      ...common,
+      method: 'get',
+      id: 'getGoal',
+      path: ONE,
+      summary: 'Get one goal',
+      scope: 'goals:read',
+      errors: ['not_found'],
+      params: one,
+      response: GoalJson,
+      handle: async ({ principal: { user }, params }) => toJson(await goals.get(user.id, params.goal_id)),
+    }),
+    route({
+      ...common,
+      method: 'post',
+      id: 'createGoal',
+      path: LIST,
+      summary: 'Create a goal',
+      scope: 'goals:write',
+      params: z.object({}),
+      body: Draft,
+      response: GoalJson,
+      async handle({ principal: { user }, body }) {
+        const created = await goals.create(user.id, {
+          title: body.title,
+          desiredOutcome: body.desired_outcome,
+          whyItMatters: body.why_it_matters,
+          successCriteria: body.success_criteria,
+          horizonAt: body.horizon_at,
+          goalType: body.goal_type,
+          targetValue: body.target_value,
+          currentValue: body.current_value,
+          minValue: body.min_value,
+          maxValue: body.max_value,
+          unit: body.unit,
+        });
+        return toJson(created);
+      },
+    }),
+    route({
+      ...common,
+      method: 'patch',
+      id: 'updateGoal',
+      path: ONE,
+      summary: 'Change a goal',
+      scope: 'goals:write',
+      errors: ['not_found'],
+      params: one,
+      body: Edit,
+      response: GoalJson,
+      handle: async ({ principal: { user }, params, body }) =>
+        toJson(await goals.edit(user.id, params.goal_id, toEdit(body))),
+    }),
+    route({
+      ...common,
+      method: 'patch',
+      id: 'updateGoalProgress',
+      path: `${ONE}/progress`,
+      summary: 'Tell how far a goal is',
+      scope: 'goals:write',
+      errors: ['not_found'],
+      params: one,
+      query: z.object({ current_value: number() }),
+      response: GoalJson,
+      handle: async ({ principal: { user }, params, query: { current_value: currentValue } }) =>
+        toJson(await goals.edit(user.id, params.goal_id, { currentValue }, 'query')),
+    }),
+    route({
+      ...common,
+      method: 'get',
+      id: 'getGoalHistory',
+      path: `${ONE}/history`,
+      summary: 'The last value of each day on which one was set, oldest first',
+      scope: 'goals:read',
+      errors: ['not_found'],
+      params: one,
+      query: z.object({ days: integer({ from: 1, to: MAX_HISTORY_DAYS, absent: DEFAULT_DAYS }) }),
+      response: z.array(ProgressJson),
+      handle: async ({ principal: { user }, params, query: { days } }) =>
+        (await goals.history(user.id, params.goal_id, days)).map(progressJson),
+    }),
+    route({
+      ...common,
+      method: 'delete',
+      id: 'deleteGoal',
+      path: ONE,
+      summary: 'Delete a goal and its history for good',
+      scope: 'goals:write',
+      errors: ['not_found'],
+      params: one,
+      response: z.object({ success: z.literal(true) }),
+      async handle({ principal: { user }, params }) {
+        await goals.remove(user.id, params.goal_id);
+        return { success: true as const };
+      },
+    }),
+  ];
+}
+
+/** Wire names and ours; what is absent stays absent. */
+const NAMES = {
+  desired_outcome: 'desiredOutcome',
+  why_it_matters: 'whyItMatters',
+  success_criteria: 'successCriteria',
+  horizon_at: 'horizonAt',
+  goal_type: 'goalType',
+  target_value: 'targetValue',
+  current_value: 'currentValue',
+  min_value: 'minValue',
+  max_value: 'maxValue',
+} as const;
+
+function toEdit({ is_active: isActive, ...body }: z.output<typeof Edit>): GoalEdit {
+  const named = Object.entries(body).map(([name, value]) => [
+    NAMES[name as keyof typeof NAMES] ?? name,
+    value,
+  ]);
+  return { ...Object.fromEntries(named), ...(isActive === undefined ? {} : { paused: !isActive }) };
+}
+
+function toJson(goal: Goal): z.input<typeof GoalJson> {
+  const status = statusOf(goal);
+  return {
+    id: goal.id,
+    title: goal.title,
+    desired_outcome: goal.desiredOutcome,
+    why_it_matters: goal.whyItMatters,
+    success_criteria: goal.successCriteria,
+    horizon_at: goal.horizonAt === null ? null : toIso(goal.horizonAt),
+    goal_type: goal.goalType,
+    target_value: goal.targetValue,
+    current_value: goal.currentValue,
+    min_value: goal.minValue,
+    max_value: goal.maxValue,
+    unit: goal.unit,
+    is_active: status === 'active',
+    status,
+    created_at: toIso(goal.createdAt),
+    updated_at: toIso(goal.updatedAt),
+  };
+}
+
+function progressJson({ day, value, recordedAt }: GoalProgress): z.input<typeof ProgressJson> {
+  return { date: toIso(day * DAY_MS).slice(0, 10), value, recorded_at: toIso(recordedAt) };
+}
+
+function toIso(at: number): string {
+  return new Date(at).toISOString();
+}
