@@ -44,7 +44,7 @@ function build() {
   clean();
   const folders = ['core', 'plugins', 'bridge', 'config'];
   emit(BUILD, folders);
-  const suites = ['embedder', 'identity', 'storage', 'stt', 'vad', 'vectors'].map(
+  const suites = ['embedder', 'identity', 'llm', 'storage', 'stt', 'vad', 'vectors'].map(
     name => `core/conformance/${name}.ts`,
   );
   emitTypes(BUILD, ['core/plugin.ts', 'bridge/driver.ts', ...suites]);

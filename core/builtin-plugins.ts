@@ -15,6 +15,7 @@ const MODULES = {
   local: 'identity/local',
   words: 'embedder/words',
   'sqlite-vectors': 'vectors/sqlite-vectors',
+  'openai-llm': 'llm/openai',
 } as const;
 
 /** The plugins that come with Earshot: name → module. They are loaded as anyone else's are. */

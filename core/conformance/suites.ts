@@ -2,6 +2,7 @@ import { AppError } from '../errors.ts';
 import type { Capabilities, SttProvider } from '../plugin.ts';
 import { embedderChecks } from './embedder.ts';
 import { identityChecks } from './identity.ts';
+import { llmChecks, visionChecks } from './llm.ts';
 import type { Nursery, Run } from './nursery.ts';
 import type { CheckRequest } from './report.ts';
 import { bundledSpeech, readSpeech, type Speech } from './speech.ts';
@@ -46,6 +47,14 @@ export const SUITES: { [C in keyof Capabilities]?: (tried: Tried) => Promise<Bou
   async embedder({ run, nursery }) {
     const subject = { embedder: run.host.get('embedder', nursery.plugin.name) };
     return embedderChecks.map(check => bind(check, subject));
+  },
+  async llm({ run, nursery }) {
+    const subject = { llm: run.host.get('llm', nursery.plugin.name) };
+    return llmChecks.map(check => bind(check, subject));
+  },
+  async vision({ run, nursery }) {
+    const subject = { vision: run.host.get('vision', nursery.plugin.name) };
+    return visionChecks.map(check => bind(check, subject));
   },
   async identity({ run, nursery }) {
     const subject = { provider: run.host.get('identity', nursery.plugin.name) };

@@ -1,0 +1,78 @@
+/** What a model said, without what it said to itself. Pure. */
+
+const OPEN = '<think>';
+const CLOSE = '</think>';
+
+export interface ThoughtFilter {
+  /** What of it is meant for others; thoughts come before the answer. */
+  push(piece: string): string;
+  /** What was held back as the beginning of a thought, and was none. */
+  end(): string;
+}
+
+/** For reasoning models whose server hands their thoughts on between `<think>` and `</think>`. */
+export function createThoughtFilter(): ThoughtFilter {
+  let state: 'unknown' | 'thinking' | 'answering' = 'unknown';
+  let held = '';
+
+  function push(piece: string): string {
+    if (state === 'answering') return piece;
+    held += piece;
+    if (state === 'unknown') {
+      held = held.trimStart();
+      if (held.length < OPEN.length && OPEN.startsWith(held)) return '';
+      if (!held.startsWith(OPEN)) return answer(held);
+      state = 'thinking';
+    }
+    const end = held.indexOf(CLOSE);
+    if (end !== -1) {
+      state = 'unknown'; // a model may think twice
+      return push(take().slice(end + CLOSE.length));
+    }
+    held = held.slice(-CLOSE.length);
+    return '';
+  }
+
+  function answer(text: string): string {
+    state = 'answering';
+    held = '';
+    return text;
+  }
+
+  function take(): string {
+    const text = held;
+    held = '';
+    return text;
+  }
+
+  return { push, end: () => (state === 'unknown' ? take() : '') };
+}
+
+/** The JSON value in an answer: bare, in a fence, or among other words. Undefined where there is none. */
+export function jsonIn(answer: string): unknown {
+  // Some templates begin the thought themselves: only its end is in the answer.
+  const thoughtEnd = answer.lastIndexOf(CLOSE);
+  const texts = thoughtEnd === -1 ? [answer] : [answer.slice(thoughtEnd + CLOSE.length), answer];
+  for (const text of texts) {
+    const fenced = /```(?:json)?\s*\n([\s\S]*?)\n?\s*```/i.exec(text)?.[1];
+    for (const candidate of [text, fenced, between(text, '{', '}'), between(text, '[', ']')]) {
+      const value = candidate === undefined ? undefined : parse(candidate);
+      if (value !== undefined) return value;
+    }
+  }
+  return undefined;
+}
+
+function between(text: string, open: string, close: string): string | undefined {
+  const from = text.indexOf(open);
+  const to = text.lastIndexOf(close);
+  return from === -1 || to < from ? undefined : text.slice(from, to + 1);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // the parser's own words would quote the answer
+  }
+}
