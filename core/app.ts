@@ -276,7 +276,10 @@ export async function createApp({
       url,
       dataDir: config.dataDir,
       configFile: loaded.file,
-      ready: [...recognition(host, config.stt), LANGUAGE_MODEL, await bluetooth()],
+      ready: [
+        ...PARTS.flatMap(part => readinessOf(host, part, [config[part.key]].flat())),
+        await bluetooth(),
+      ],
       users: users.map(user => user.name),
     };
   }
@@ -332,32 +335,32 @@ async function isServed(control: string): Promise<boolean> {
   return (await callControl(control, 'status', {})) !== 'absent';
 }
 
-/** One line for each recogniser that was chosen. Why one is not ready, and the way out, is in its own words. */
-function recognition(host: PluginHost, wanted: readonly string[]): Readiness[] {
-  if (wanted.length === 0) return [{ ...NOT_CHOSEN, part: RECOGNITION }];
+/** What of the house comes as plugins chosen by name, and what it means that there is none. */
+const PARTS = [
+  {
+    key: 'stt',
+    part: RECOGNITION,
+    without: 'nothing is transcribed; name recognisers in the configuration (stt)',
+  },
+  { key: 'llm', part: 'language model', without: 'titles and overviews are made by plain rules' },
+  { key: 'embedder', part: 'search by meaning', without: 'search finds words alone' },
+] as const;
+
+/** One line for each plugin that was chosen. Why one is not ready, and the way out, is in its own words. */
+function readinessOf(
+  host: PluginHost,
+  { part, without }: (typeof PARTS)[number],
+  wanted: readonly string[],
+): Readiness[] {
+  if (wanted.length === 0) return [{ part, name: 'none', ok: false, detail: without, cure: null }];
   const states = host.status();
   return wanted.map(name => {
     const plugin = states.find(state => state.name === name);
     const ok = plugin?.state === 'ready';
     const detail = (ok ? plugin.title : plugin?.reason?.message) ?? 'not loaded';
-    return { part: RECOGNITION, name, ok, detail, cure: null };
+    return { part, name, ok, detail, cure: null };
   });
 }
-
-const NOT_CHOSEN = {
-  name: 'none',
-  ok: false,
-  detail: 'nothing is transcribed; name recognisers in the configuration (stt)',
-  cure: null,
-};
-
-const LANGUAGE_MODEL: Readiness = {
-  part: 'language model',
-  name: 'none',
-  ok: false,
-  detail: 'titles and overviews are made by plain rules',
-  cure: null,
-};
 
 /** The bridge uses the adapter; here it is only looked for. */
 async function bluetooth(): Promise<Readiness> {
