@@ -21,7 +21,7 @@ export const BRIDGE: Benchmark[] = [
 ];
 
 async function run(bench: Bench): Promise<Table> {
-  const { url, key } = await startCore(bench, 'load');
+  const { url, key } = await startCore(bench, { place: 'load' });
   const core = url.replace('http', 'ws');
   const dir = await mkdtemp(join(tmpdir(), 'earshot-bench-'));
   bench.teardown(() => rm(dir, { recursive: true, force: true }));

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import type { Bench, Benchmark, Table } from './benchmark.ts';
 import { BRIDGE } from './bridge.ts';
+import { LATENCY } from './latency.ts';
 import { LISTS } from './lists.ts';
 import { machine } from './machine.ts';
 import { NEIGHBOURS } from './neighbours.ts';
@@ -10,7 +11,15 @@ import { SOAK } from './soak.ts';
 import { START } from './start.ts';
 import { STREAMS } from './streams.ts';
 
-const BENCHMARKS: Benchmark[] = [...STREAMS, ...START, ...BRIDGE, ...LISTS, ...NEIGHBOURS, ...SOAK];
+const BENCHMARKS: Benchmark[] = [
+  ...STREAMS,
+  ...LATENCY,
+  ...START,
+  ...BRIDGE,
+  ...LISTS,
+  ...NEIGHBOURS,
+  ...SOAK,
+];
 
 const HELP = `Measures Earshot beside a floor or a peer, in one run, and says on what machine.
 

@@ -10,6 +10,7 @@ import {
   type Table,
 } from './benchmark.ts';
 import { type Heard, sendStreams, startStreams } from './streams/load.ts';
+import { waitsOf } from './streams/measure.ts';
 import { PROMPT, type Subject, startCore } from './streams/subjects.ts';
 
 const FAILING = join(import.meta.dirname, '../fixtures/plugins/failing-stt.ts');
@@ -31,8 +32,8 @@ export const NEIGHBOURS: Benchmark[] = [
 ];
 
 async function run(bench: Bench): Promise<Table> {
-  const alone = await startCore(bench, 'subject', CONFIG);
-  const beside = await startCore(bench, 'subject', CONFIG);
+  const alone = await startCore(bench, { config: CONFIG });
+  const beside = await startCore(bench, { config: CONFIG });
   const results = await interleave(bench.quick ? 1 : ROUNDS, {
     alone: round => measure(bench, alone, round),
     'beside failing ones': async round => {
@@ -87,9 +88,5 @@ function disturb(bench: Bench, { url, key }: Subject, language: string, round: n
 }
 
 function waitOf(heard: Heard | undefined, percent: number): number {
-  if (!heard) return Number.NaN;
-  return percentile(
-    [...heard.latencies, ...Array<number>(heard.missing).fill(Number.POSITIVE_INFINITY)],
-    percent,
-  );
+  return heard ? percentile(waitsOf(heard), percent) : Number.NaN;
 }

@@ -9,8 +9,7 @@ import {
   spread,
   type Table,
 } from './benchmark.ts';
-import { type Cpu, cpuBetween, cpuOf, memoryOf } from './processes.ts';
-import { type Heard, sendStreams } from './streams/load.ts';
+import { type Load, type Measured, measure, waitsOf } from './streams/measure.ts';
 import { type Subject, startBare, startCore } from './streams/subjects.ts';
 import { trendOf } from './trend.ts';
 
@@ -18,19 +17,6 @@ import { trendOf } from './trend.ts';
 const MAX_P99_MS = 100;
 const KNEE_STEPS = [25, 50, 100, 200, 300, 400, 600];
 const MAX_TRIES = 3;
-
-interface Load {
-  streams: number;
-  share: number;
-  seconds: number;
-  seed?: number;
-}
-
-interface Measured extends Heard {
-  /** Milliseconds of processor time per second of one stream. */
-  cpu: Cpu & { total: number };
-  rss: number;
-}
 
 export const STREAMS: Benchmark[] = [
   ...[10, 40, 100].map(percent => ({
@@ -44,34 +30,6 @@ export const STREAMS: Benchmark[] = [
     run: async bench => [await weigh(bench)],
   },
 ];
-
-async function measure(bench: Bench, { url, key, pid }: Subject, load: Load): Promise<Measured> {
-  const { streams, share, seconds, seed = 1 } = load;
-  const warmMs = bench.quick ? 500 : 3000;
-  let before = cpuOf(pid);
-  let after = before;
-  let ms = 0;
-  const plan = { url, key, streams, share, warmMs, measureMs: seconds * 1000, seed };
-  const heard = await sendStreams(bench, plan, {
-    begin() {
-      before = cpuOf(pid);
-      ms = performance.now();
-    },
-    end() {
-      after = cpuOf(pid);
-      ms = performance.now() - ms;
-    },
-  });
-  const used = cpuBetween(before, after);
-  const per = (part: number) => (part * 1000) / ms / streams;
-  const cpu = {
-    main: per(used.main),
-    workers: per(used.workers),
-    helpers: per(used.helpers),
-    total: per(used.total),
-  };
-  return { ...heard, cpu, rss: memoryOf(pid).rss };
-}
 
 /** The same load on core, and on servers that do only a part of what it does. */
 async function compare(bench: Bench, share: number): Promise<Table> {
@@ -153,8 +111,7 @@ async function best(bench: Bench, subject: Subject, load: Omit<Load, 'seconds'>)
   while (tries.length < MAX_TRIES && tries.every(one => p99(one) > MAX_P99_MS)) {
     bench.say(`${load.streams} streams on one core`);
     const measured = await measure(bench, subject, { ...load, seconds: bench.quick ? 2 : 20 });
-    const late = Array<number>(measured.missing).fill(Number.POSITIVE_INFINITY);
-    tries.push({ ...measured, waits: [...measured.latencies, ...late] });
+    tries.push({ ...measured, waits: waitsOf(measured) });
     if (bench.quick) break;
   }
   return tries.reduce((least, one) => (p99(one) < p99(least) ? one : least));

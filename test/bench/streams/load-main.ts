@@ -7,6 +7,7 @@ import type { WireSegment } from '../../../core/listen/protocol.ts';
 import { random } from '../../helpers/sound.ts';
 import { percentile } from '../benchmark.ts';
 import { type Plan, TAIL_MS, type Told } from './load.ts';
+import { newestOf, sentenceEnds, withoutText } from './sentences.ts';
 import { FRAME_MS, FRAME_SAMPLES, type Loop, makeLoop } from './speech.ts';
 
 interface Stream {
@@ -95,9 +96,8 @@ function openSocket({ url, key, language = 'en' }: Plan, number: number): WebSoc
   });
 }
 
-/** A segment that others joined ends with the newest of them. */
-function note(stream: Stream, { text }: WireSegment): void {
-  const [startSample = 0, endSample = 0] = (text.split(' ').at(-1) ?? '').split(':').map(Number);
+function note(stream: Stream, segment: WireSegment): void {
+  const { startSample, endSample } = newestOf(segment);
   if (endSample - startSample > MAX_NATURAL_SAMPLES) return;
   const sentAt = stream.sentAt[Math.ceil(endSample / FRAME_SAMPLES) - 1];
   if (sentAt !== undefined) stream.heard.push({ endSample, afterMs: performance.now() - sentAt });
@@ -137,22 +137,14 @@ function judge(streams: readonly Stream[], loop: Loop, from: number, to: number)
   const latencies = streams.flatMap(stream =>
     stream.heard.filter(({ endSample }) => during(stream, endSample)).map(({ afterMs }) => afterMs),
   );
-  const missing = streams.flatMap(stream =>
-    sentenceEnds(stream, loop).filter(end => during(stream, end) && !hasSegment(stream, end)),
-  );
+  const missing = streams.flatMap(stream => {
+    const { offset, sentAt, heard } = stream;
+    const ends = sentenceEnds(loop, { offset, packets: sentAt.length });
+    const found = heard.map(({ endSample }) => endSample);
+    return withoutText(
+      ends.filter(end => during(stream, end)),
+      found,
+    );
+  });
   return { latencies, missing: missing.length };
-}
-
-/** In samples of the stream, of the sentences that it sent from their beginning on. */
-function sentenceEnds(stream: Stream, { packets, ends }: Loop): number[] {
-  const loopSamples = packets.length * FRAME_SAMPLES;
-  const sent = stream.sentAt.length * FRAME_SAMPLES;
-  const first = ends.map(end => (end - stream.offset * FRAME_SAMPLES + loopSamples) % loopSamples);
-  const rounds = Array.from({ length: Math.ceil(sent / loopSamples) }, (_, round) => round * loopSamples);
-  return rounds.flatMap(round => first.map(end => round + end)).filter(end => end < sent);
-}
-
-/** An utterance ends with the hangover after its last sound, which may be somewhat before the file's end. */
-function hasSegment({ heard }: Stream, end: number): boolean {
-  return heard.some(({ endSample }) => endSample > end - SAMPLE_RATE && endSample < end + 1.5 * SAMPLE_RATE);
 }

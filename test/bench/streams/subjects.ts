@@ -14,14 +14,26 @@ export const PROMPT = join(import.meta.dirname, '../../fixtures/plugins/prompt-s
 
 const ANSWERS_AT_ONCE = { stt: ['prompt'], plugins: { prompt: { use: PROMPT } } };
 
-/** All of core, with a recogniser that answers at once. */
+interface Start {
+  place?: Place;
+  /** Its recognisers. */
+  config?: Record<string, unknown>;
+  /** More of its environment. */
+  env?: Record<string, string>;
+}
+
+/** All of core, unless told otherwise with a recogniser that answers at once. */
 export async function startCore(
   bench: Bench,
-  place: Place = 'subject',
-  recognisers: Record<string, unknown> = ANSWERS_AT_ONCE,
+  { place = 'subject', config = ANSWERS_AT_ONCE, env = {} }: Start = {},
 ): Promise<Subject> {
-  const config = { ...recognisers, listen: { maxConnectionsPerUser: 1000 } };
-  const { url, key, process } = await coreProcess(bench, config, launcherOf(place));
+  const settings = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  const launcher = settings.length > 0 ? ['env', ...settings] : [];
+  const { url, key, process } = await coreProcess(
+    bench,
+    { ...config, listen: { maxConnectionsPerUser: 1000 } },
+    [...launcherOf(place), ...launcher],
+  );
   return { url, key, pid: process().pid ?? 0 };
 }
 
