@@ -260,9 +260,9 @@ export interface MemoryChange {
 /** Which vectors a user's memories have. */
 export interface Embedding {
   userId: string;
-  /** The name of the space that they are in. */
+  /** The making of a space that they are in. */
   space: string;
-  /** While it is filled: the id of the last memory that is in it. Null: all are. */
+  /** While it is filled: the id of the last memory that is in it, '' before the first. Null: all are. */
   cursor: string | null;
 }
 

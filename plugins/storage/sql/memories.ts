@@ -1,7 +1,8 @@
+import type { Knex } from 'knex';
 import type { MemoryStore } from '../../../core/plugin.ts';
 import type { Access } from './access.ts';
 import { all, Memories, one } from './models.ts';
-import { matchWords } from './word-index.ts';
+import { isPostgres, matchWords } from './word-index.ts';
 
 export function memoryStore({ read, write }: Access): MemoryStore {
   return {
@@ -19,14 +20,14 @@ export function memoryStore({ read, write }: Access): MemoryStore {
       ids.length === 0
         ? []
         : read('memories.some', db => all(Memories.query(db).where('user_id', userId).whereIn('id', ids))),
-    list: (userId, { categories, limit, offset }) =>
+    list: (userId, { categories = [], limit, offset }) =>
       read('memories.list', db => {
-        const query = Memories.query(db)
-          .where({ user_id: userId, locked: false })
-          .orderBy([{ column: 'scoring', order: 'desc' }, { column: 'id' }])
-          .limit(limit)
-          .offset(offset);
-        return all(categories ? query.whereIn('category', categories) : query);
+        const query = Memories.query(db).orderBy(ORDER).limit(limit).offset(offset);
+        const [category, ...others] = categories;
+        const shown = { user_id: userId, locked: false, ...(category && { category }) };
+        if (others.length === 0) return all(query.where(shown));
+        const each = [...new Set(categories)].map(category => ({ ...shown, category }));
+        return all(query.from(merged(db, each, offset + limit)));
       }),
     page: (userId, afterId, limit) =>
       read('memories.page', db => {
@@ -47,4 +48,16 @@ export function memoryStore({ read, write }: Access): MemoryStore {
     match: (userId, text, limit) =>
       read('memories.match', db => matchWords(db, Memories.tableName, { userId, text, limit })),
   };
+}
+
+const ORDER = [{ column: 'scoring', order: 'desc' as const }, { column: 'id' }];
+
+/** The first of each, each in the order of an index: then all of them are merged, and not sorted. */
+function merged(db: Knex, wanted: readonly object[], limit: number) {
+  const ordered = isPostgres(db); // SQLite takes no order in there, and needs none
+  const queries = wanted.map(where => {
+    const query = Memories.query(db).where(where).toKnexQuery();
+    return ordered ? query.orderBy(ORDER).limit(limit) : query;
+  });
+  return db.queryBuilder().unionAll(queries, ordered).as(Memories.tableName);
 }

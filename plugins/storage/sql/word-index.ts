@@ -145,5 +145,9 @@ function ownerLexeme(userId: string): string {
 }
 
 function indexOf(db: Knex): WordIndex {
-  return db.client.dialect === 'postgresql' ? postgresWords : sqliteWords;
+  return isPostgres(db) ? postgresWords : sqliteWords;
+}
+
+export function isPostgres(db: Knex): boolean {
+  return db.client.dialect === 'postgresql';
 }

@@ -29,7 +29,8 @@ async function memories(db: Knex): Promise<void> {
     table.boolean('locked').notNullable();
     table.primary(['user_id', 'id']);
   });
-  await db.raw('create index memories_best on memories (user_id, locked, scoring desc, id, category)');
+  await db.raw('create index memories_best on memories (user_id, locked, scoring desc, id)');
+  await db.raw('create index memories_of on memories (user_id, locked, category, scoring desc, id)');
   await createWordIndex(db, 'memories');
 }
 
@@ -52,4 +53,12 @@ async function vectors(db: Knex): Promise<void> {
 async function orderedLists(db: Knex): Promise<void> {
   await db.raw('create index folders_ordered on folders (user_id, "order", id)');
   await db.raw('create index keys_newest on keys (user_id, created_at desc, id)');
+  await db.raw('create index segments_ordered on segments (user_id, conversation_id, start, id)');
+  await db.schema.alterTable('segments', table => {
+    table.dropIndex(['user_id', 'conversation_id', 'start']);
+  });
+  await db.raw('create index jobs_due on jobs (state, due_at, id, kind)');
+  await db.schema.alterTable('jobs', table => {
+    table.dropIndex(['kind', 'state', 'due_at']);
+  });
 }

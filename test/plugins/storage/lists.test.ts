@@ -1,0 +1,163 @@
+import test, { type ExecutionContext } from 'ava';
+import type { Storage } from '../../../core/plugin.ts';
+import type { Dialect } from '../../../plugins/storage/sql/dialect.ts';
+import { openPostgres } from '../../../plugins/storage/sql/postgres.ts';
+import { openSqlite } from '../../../plugins/storage/sql/sqlite.ts';
+import { createStorage } from '../../../plugins/storage/sql/storage.ts';
+import { temporaryDirectory } from '../../helpers/domain.ts';
+import { explain } from '../../helpers/explain.ts';
+import { type PostgresServer, postgresOptions, startPostgres } from '../../helpers/postgres.ts';
+import { storageContext } from '../../helpers/storage.ts';
+
+/** A server of our own, or why there can be none on this machine. */
+const server: PostgresServer | Error = await startPostgres().catch(error => error);
+test.after.always('stop Postgres', async () => {
+  if (!(server instanceof Error)) await server.stop();
+});
+
+test('Postgres can be started, or this is not CI and its lists are skipped', t => {
+  if (!(server instanceof Error)) return t.true(server.port > 0);
+  t.log(`SKIPPED: all lists on Postgres, for it cannot be started here. ${server}`);
+  t.falsy(process.env.CI, String(server));
+});
+
+const ROWS = 100_000;
+/** Anna has nine rows of ten. */
+const OWNER = `case when n % 10 = 0 then 'ben' else 'anna' end`;
+
+interface Shape {
+  columns: string;
+  values: string;
+}
+
+const YES = { sqlite: '1', postgres: 'true' };
+const NO = { sqlite: '0', postgres: 'false' };
+
+/** What a table has, `n` being the number of the row: `@yes` and `@no` are what the database calls them. */
+const TABLES: Record<string, Shape> = {
+  memories: {
+    columns:
+      'id, user_id, content, words, category, visibility, tags, created_at, updated_at, manually_added, scoring, reviewed, user_review, edited, locked',
+    values: `'m' || n, ${OWNER}, 'Likes tea number ' || n, 'likes tea number ' || n,
+      case when n % 20 = 1 then 'work' else 'other' end, 'private', '[]', n, n, @yes,
+      '01_997_' || (1790000000 + n), @yes, @yes, @no, case when n % 50 = 0 then @yes else @no end`,
+  },
+  conversations: {
+    columns:
+      'id, user_id, status, created_at, structured, category, source, folder_id, discarded, starred, locked, timeout_ms, last_activity_at',
+    values: `'c' || n, ${OWNER}, 'completed', n, '{}', case when n % 20 = 1 then 'work' else 'other' end, 'omi',
+      'f' || (n % 3), case when n % 5 = 0 then @yes else @no end, @no, @no, 120000, n`,
+  },
+  segments: {
+    columns: 'id, user_id, conversation_id, text, start, "end", speaker, speaker_id, is_user',
+    values: `'s' || n, ${OWNER}, 'c' || (n / 100 * 10 + 10 + n % 10), 'text', n, n + 1, 'SPEAKER_00', 0, @no`,
+  },
+  keys: {
+    columns: 'id, user_id, name, hash, hint, scopes, created_at',
+    values: `'k' || n, ${OWNER}, 'key', 'hash' || n, 'hint', '[]', n`,
+  },
+  folders: {
+    columns: 'id, user_id, name, color, icon, "order", is_default, is_system, created_at, updated_at',
+    values: `'f' || n, ${OWNER}, 'folder', '#000000', 'x', n, @no, @no, n, n`,
+  },
+  action_items: {
+    columns: 'id, user_id, description, completed, created_at, updated_at, due_at, conversation_id, locked',
+    values: `'a' || n, ${OWNER}, 'task', case when n % 7 = 0 then @yes else @no end, n, n,
+      case when n % 2 = 0 then n end, 'c' || (n % 100), @no`,
+  },
+  memory_changes: { columns: 'id, user_id, changed_at', values: `'m' || n, ${OWNER}, n` },
+  jobs: {
+    columns: 'id, kind, key, payload, state, run_at, due_at, attempts, created_at',
+    values: `'j' || n, 'finish', 'k' || n, '{}', 'open', n, n, 0, n`,
+  },
+};
+
+async function fill({ writer }: Dialect, client: 'sqlite' | 'postgres'): Promise<void> {
+  const numbers =
+    client === 'postgres'
+      ? `generate_series(1, ${ROWS}) as n`
+      : `(with recursive counted (n) as (select 1 union all select n + 1 from counted where n < ${ROWS})
+         select n from counted)`;
+  for (const name of ['anna', 'ben'])
+    await writer('users').insert({ id: name, name, issuer: 'earshot', subject: name, created_at: 1 });
+  for (const [table, { columns, values }] of Object.entries(TABLES)) {
+    const row = values.replaceAll('@yes', YES[client]).replaceAll('@no', NO[client]);
+    await writer.raw(`insert into ${table} (${columns}) select ${row} from ${numbers}`);
+  }
+  await writer.raw('analyze');
+}
+
+const PAGE = { limit: 25, offset: 50 };
+const SHOWN = { statuses: ['completed' as const], discarded: false, locked: false, ...PAGE };
+
+/** Every list of a user's things: one query each. */
+const LISTS: Record<string, (storage: Storage) => Promise<unknown>> = {
+  memories: ({ memories }) => memories.list('anna', PAGE),
+  'many memories': ({ memories }) => memories.list('anna', { limit: 1000, offset: 0 }),
+  'memories of some categories': ({ memories }) =>
+    memories.list('anna', { categories: ['work', 'skills'], ...PAGE }),
+  'memories of common categories': ({ memories }) =>
+    memories.list('anna', { categories: ['other', 'core', 'system'], ...PAGE }),
+  'memories by id': ({ memories }) => memories.page('anna', 'm5', 256),
+  'changes of memories': ({ embeddings }) => embeddings.changes('anna', 256),
+  conversations: ({ conversations }) => conversations.list('anna', SHOWN),
+  'conversations of a category': ({ conversations }) =>
+    conversations.list('anna', { ...SHOWN, categories: ['work'] }),
+  'conversations of a time': ({ conversations }) =>
+    conversations.list('anna', { ...SHOWN, createdFrom: 500, createdTo: 90_000 }),
+  'conversations of a folder': ({ conversations }) =>
+    conversations.list('anna', { ...SHOWN, folderId: 'f1' }),
+  'segments of a conversation': ({ segments }) => segments.list('anna', ['c41']),
+  folders: ({ folders }) => folders.list('anna'),
+  keys: ({ keys }) => keys.list('anna'),
+  'action items': ({ actionItems }) => actionItems.list('anna', { locked: false, ...PAGE }),
+};
+
+/** What looks for a few rows by their keys, in no order. */
+const LOOKS: Record<string, (storage: Storage) => Promise<unknown>> = {
+  'some memories by their ids': ({ memories }) => memories.some('anna', ['m1', 'm2', 'm3']),
+  'segments of several conversations': ({ segments }) => segments.list('anna', ['c41', 'c43']),
+  'the words of memories': ({ memories }) => memories.match('anna', '77 99001', 10),
+  'jobs that are due': ({ jobs }) => jobs.claim(['finish', 'embed'], 10, 1000, 4),
+  'the next job': ({ jobs }) => jobs.nextRunAt(['finish', 'embed']),
+};
+
+const CLIENTS = server instanceof Error ? (['sqlite'] as const) : (['sqlite', 'postgres'] as const);
+
+for (const client of CLIENTS)
+  test.serial(`${client}: with ${ROWS} rows in each table, no list reads all of one, or sorts`, async t => {
+    t.timeout(180_000);
+    const { dialect, storage } = await open(t, client);
+    await fill(dialect, client);
+    for (const [title, ask] of Object.entries(LISTS)) {
+      const plans = await explain(dialect, () => ask(storage));
+      t.is(plans.length, 1, title);
+      t.deepEqual(
+        plans.flatMap(({ faults }) => faults),
+        [],
+        `${title}: ${JSON.stringify(plans)}`,
+      );
+    }
+    for (const [title, ask] of Object.entries(LOOKS)) {
+      const plans = await explain(dialect, () => ask(storage));
+      const scans = plans.flatMap(({ faults }) => faults.filter(fault => /scan/i.test(fault)));
+      t.deepEqual(scans, [], `${title}: ${JSON.stringify(plans)}`);
+    }
+    // The same helper sees what is no good.
+    const unsorted = explain(dialect, () =>
+      dialect.reader('memories').where('content', 'x').orderBy('content'),
+    );
+    t.true((await unsorted).every(({ faults }) => faults.length > 0));
+  });
+
+async function open(t: ExecutionContext, client: 'sqlite' | 'postgres') {
+  const context = storageContext();
+  const dialect =
+    client === 'postgres' && !(server instanceof Error)
+      ? openPostgres(postgresOptions({ url: server.url('postgres') }), context)
+      : openSqlite(`${await temporaryDirectory(t)}/earshot.db`, context);
+  t.teardown(() => dialect.close());
+  const storage = await createStorage(dialect, context);
+  await storage.migrate();
+  return { dialect, storage };
+}
