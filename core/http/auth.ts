@@ -1,8 +1,9 @@
+import type { IncomingMessage } from 'node:http';
 import type { Context } from 'koa';
 import { type Credentials, type Principal, requireScope } from '../domain/credentials.ts';
 import { AppError } from '../errors.ts';
 import type { Scope } from '../model.ts';
-import type { Policy, RateLimits, Standing } from './rate-limit.ts';
+import type { Policy, RateLimits } from './rate-limit.ts';
 
 /** Who may call an operation; the OpenAPI document says the same. */
 export type Access =
@@ -13,22 +14,31 @@ export type Access =
 
 const KINDS = { idToken: ['token'], apiKey: ['key'] } as const;
 
-type Asked = Pick<Context, 'req' | 'set'>;
+export type Gate = ReturnType<typeof createGate>;
 
-interface Gate {
+/** Where it is seen to that only those come in who may, and not too often. */
+export function createGate({
+  credentials,
+  rateLimits,
+}: {
   credentials: Pick<Credentials, 'authenticate'>;
   /** Absent: nothing is limited. */
   rateLimits?: Pick<RateLimits, 'take' | 'failed'> | undefined;
-}
+}) {
+  type Asked = Pick<Context, 'req' | 'set'>;
 
-/**
- * Who sends a request, once it is sure that they may: `unauthorized`, `rate_limited`, or `forbidden` with the missing
- * scope. The answer tells how many more may come, whatever becomes of this one.
- */
-export function createGate({ credentials, rateLimits }: Gate) {
-  function tell(context: Asked, { headers, refusal }: Standing): void {
-    context.set(headers);
-    if (refusal) throw refusal;
+  /**
+   * Who sends a request, once it is sure that they may: `unauthorized`, `rate_limited`, or `forbidden` with the missing
+   * scope. The answer tells how many more may come, whatever becomes of this one.
+   */
+  async function admit(context: Asked, access: Access, policy: Policy): Promise<Principal> {
+    const principal = await authenticate(context, access);
+    const { user, keyId: subject = user.id } = principal;
+    const standing = await rateLimits?.take({ userId: user.id, subject }, policy);
+    if (standing) context.set(standing.headers);
+    if (standing?.refusal) throw standing.refusal;
+    if (access.scope) requireScope(principal, access.scope);
+    return principal;
   }
 
   async function authenticate(context: Asked, { credential }: Access): Promise<Principal> {
@@ -36,17 +46,22 @@ export function createGate({ credentials, rateLimits }: Gate) {
       const kinds = credential && KINDS[credential];
       return await credentials.authenticate(context.req.headers.authorization, kinds);
     } catch (error) {
-      const isWrong = error instanceof AppError && error.code === 'unauthorized';
-      if (isWrong && rateLimits) tell(context, rateLimits.failed(context.req.socket.remoteAddress ?? ''));
-      throw error;
+      throw countFailure(error, context.req, headers => context.set(headers)) ?? error;
     }
   }
 
-  return async (context: Asked, access: Access, policy: Policy): Promise<Principal> => {
-    const principal = await authenticate(context, access);
-    const { user, keyId: subject = user.id } = principal;
-    if (rateLimits) tell(context, await rateLimits.take({ userId: user.id, subject }, policy));
-    if (access.scope) requireScope(principal, access.scope);
-    return principal;
-  };
+  /** Counts what failed for its credential. What to answer instead where too many did: `rate_limited`; or null. */
+  function countFailure(
+    error: unknown,
+    { socket }: IncomingMessage,
+    tell: (headers: Record<string, string>) => void = () => {},
+  ): AppError | null {
+    const isWrong = error instanceof AppError && error.code === 'unauthorized';
+    const standing = isWrong && rateLimits?.failed(socket.remoteAddress ?? '');
+    if (!standing) return null;
+    tell(standing.headers);
+    return standing.refusal;
+  }
+
+  return { admit, countFailure };
 }

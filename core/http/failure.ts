@@ -65,9 +65,12 @@ const GARBAGE_STATUS: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
 };
 
-/** An upgrade to what is no WebSocket of RFC 6455. */
-export function refuseHandshake(error: Error, socket: Duplex, request: IncomingMessage): void {
-  answerSocket(socket, request.method === 'GET' ? 400 : 405, error.message, HANDSHAKE_HEADERS);
+/** An upgrade to what is no WebSocket of RFC 6455. Answers with which status. */
+export function refuseHandshake(error: Error, socket: Duplex, { method }: IncomingMessage): number {
+  const status = method === 'GET' ? 400 : 405;
+  socket.once('finish', () => socket.destroy()); // the server lists it no more: who never ends it would keep it open
+  answerSocket(socket, status, error.message, HANDSHAKE_HEADERS);
+  return status;
 }
 const HANDSHAKE_HEADERS = { Allow: 'GET', 'Sec-WebSocket-Version': '13' };
 

@@ -30,6 +30,11 @@ const SECURITY_SCHEMES = {
     description:
       'An API key, `omi_dev_…`, with the scope that the operation names: `npx earshot key USER --scopes LIST`',
   },
+  metricsToken: {
+    type: 'http',
+    scheme: 'bearer',
+    description: '`metrics.token` of the configuration, where it has one',
+  },
   idToken: {
     type: 'http',
     scheme: 'bearer',
@@ -44,7 +49,8 @@ const Issue = z.object({
   type: z.string().describe('The kind, for programs'),
 });
 const Invalid = z.object({ detail: z.array(Issue) }).meta({ id: 'Invalid' });
-const Failed = z.object({ detail: z.string() }).meta({ id: 'Failed' });
+/** Why nothing came of a request, in words. */
+export const Failed = z.object({ detail: z.string() }).meta({ id: 'Failed' });
 const Reason = z.looseObject({
   code: z.string().describe('The kind, for programs'),
   message: z.string(),
@@ -165,12 +171,12 @@ function errorsOf({ scope, query, body, errors = [] }: Route): FailureCode[] {
   ];
 }
 
-function openOperationOf({ id, tag, summary, answers }: OpenRoute): ZodOpenApiOperationObject {
+function openOperationOf({ id, tag, summary, security = [], answers }: OpenRoute): ZodOpenApiOperationObject {
   const responses = Object.entries(answers).map(([status, { description, type, schema }]) => [
     status,
     { description, content: { [type]: { schema } } },
   ]);
-  return { operationId: id, tags: [tag], summary, security: [], responses: Object.fromEntries(responses) };
+  return { operationId: id, tags: [tag], summary, security, responses: Object.fromEntries(responses) };
 }
 
 function failure(

@@ -60,8 +60,10 @@ export type Route = Operation &
     run(request: { principal: Principal; params: unknown; query: unknown; body: unknown }): Promise<unknown>;
   };
 
-/** What anyone can get: no credential, no parameters. */
+/** What is no data of an account: no parameters, and a credential of its own, if any. */
 export interface OpenRoute extends Description {
+  /** As OpenAPI has it; absent: anyone can get it. */
+  security?: Record<string, string[]>[];
   /** By status. */
   answers: Record<number, { description: string; type: string; schema: z.ZodType }>;
   serve: Middleware;

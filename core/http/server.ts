@@ -13,15 +13,8 @@ import type { Listen } from '../listen/socket.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Clock } from '../model.ts';
-import { createGate } from './auth.ts';
-import {
-  type Failure,
-  plainFailure,
-  refuseGarbage,
-  refuseHandshake,
-  SECURITY_HEADERS,
-  toFailure,
-} from './failure.ts';
+import { createGate, type Gate } from './auth.ts';
+import { type Failure, plainFailure, refuseGarbage, SECURITY_HEADERS, toFailure } from './failure.ts';
 import { readJson, refuseLargeBody } from './json-body.ts';
 import { openApiDocument, openApiRoute } from './openapi.ts';
 import { cannotListen } from './port.ts';
@@ -74,14 +67,15 @@ export interface HttpServer {
 
 /** Everything that is reached over HTTP, on one port. Every failure leaves through one door, as `{detail}`. */
 export function createServer(options: ServerOptions): HttpServer {
-  const { log, clock, listen: live, config } = options;
+  const { log, clock, listen: live, config, metrics } = options;
   const failureOf = failuresInto(log);
-  const upgrade = createUpgrade({ listen: live, clock, log, failureOf });
+  const gate = createGate(options);
+  const upgrade = createUpgrade({ listen: live, clock, log, failureOf, gate, metrics });
   let closing = false;
 
   const koa = new Koa();
   koa.on('error', error => log.debug({ err: error }, 'connection lost while answering'));
-  if (options.metrics) koa.use(measureRequests(options.metrics));
+  if (metrics) koa.use(measureRequests(metrics));
   koa.use(decorate(() => closing));
   koa.use(answerFailures(failureOf));
   koa.use(nameStatus);
@@ -98,11 +92,11 @@ export function createServer(options: ServerOptions): HttpServer {
     healthRoute(options.health),
     openApiRoute(() => openApiDocument(routes, open)),
     docsRoute,
+    ...(metrics ? [metricsRoute(metrics, metrics.token)] : []),
   ];
-  const router = routerOf(routes, createGate(options));
+  const router = routerOf(routes, gate);
   for (const { path, serve } of open) router.get(path, serve);
   router.get('/docs/:file', docsFile);
-  if (options.metrics) router.get('/metrics', metricsRoute(options.metrics, options.metrics.token));
   koa.use(router.routes());
   koa.use(router.allowedMethods());
   koa.use((context, next) => {
@@ -138,7 +132,7 @@ export function createServer(options: ServerOptions): HttpServer {
         const address = http.address();
         if (address && typeof address === 'object') resolve({ host: address.address, port: address.port });
       });
-      app.ws.server?.on('wsClientError', refuseHandshake);
+      app.ws.server?.on('wsClientError', upgrade.refuseHandshake);
       // It repeats the server's errors, and one that nobody hears would end the process.
       app.ws.server?.on('error', error => {
         if (http.listening) log.error({ err: error }, 'the HTTP server reports an error');
@@ -166,13 +160,13 @@ export function createServer(options: ServerOptions): HttpServer {
   return { listen, close };
 }
 
-function routerOf(routes: Route[], admit: ReturnType<typeof createGate>): Router {
+function routerOf(routes: Route[], gate: Gate): Router {
   const router = new Router();
   for (const route of routes) {
     router[route.method](route.path.replace(/\{(\w+)\}/g, ':$1'), async context => {
       const params: unknown = context.params;
       const query = Object.fromEntries(new URLSearchParams(context.querystring)); // the last of several counts
-      const principal = await admit(context, route, route.policy(query));
+      const principal = await gate.admit(context, route, route.policy(query));
       refuseLargeBody(context.req);
       const body = route.body ? await readJson(context.req) : undefined;
       const answer = await route.run({ principal, params, query, body });

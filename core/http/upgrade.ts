@@ -1,11 +1,14 @@
 import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { AppError } from '../errors.ts';
 import { CLOSE } from '../listen/protocol.ts';
 import type { Listen } from '../listen/socket.ts';
 import type { Log } from '../log.ts';
+import type { HttpMetrics } from '../metrics.ts';
 import type { Clock } from '../model.ts';
-import { type Failure, SECURITY_HEADERS } from './failure.ts';
+import type { Gate } from './auth.ts';
+import { type Failure, refuseHandshake, SECURITY_HEADERS } from './failure.ts';
 
 /** Until it is either accepted or refused. */
 const AUTHORIZE_MS = 10_000;
@@ -18,13 +21,19 @@ export function createUpgrade(options: {
   clock: Clock;
   log: Log;
   failureOf(thrown: unknown, request: IncomingMessage): Failure;
+  gate: Pick<Gate, 'countFailure'>;
+  /** Absent: nothing is measured. */
+  metrics?: HttpMetrics | undefined;
 }) {
-  const { listen, clock, log } = options;
+  const { listen, clock, log, metrics } = options;
   const grants = new WeakMap<IncomingMessage, Awaited<ReturnType<Listen['authorize']>>>();
 
   async function authorize(request: IncomingMessage): Promise<void> {
     if (!listen.paths.includes(pathOf(request))) throw new AppError('not_found', 'Not Found');
-    grants.set(request, await inTime(listen.authorize(request)));
+    const principal = listen.authorize(request).catch(error => {
+      throw options.gate.countFailure(error, request) ?? error;
+    });
+    grants.set(request, await inTime(principal));
   }
 
   async function inTime<T>(answer: Promise<T>): Promise<T> {
@@ -40,18 +49,34 @@ export function createUpgrade(options: {
     }
   }
 
-  function refuse(request: IncomingMessage, thrown: unknown, answer: Answer): void {
+  /** With which status. */
+  function refuse(request: IncomingMessage, thrown: unknown, answer: Answer): number {
     const { status, headers, body } = options.failureOf(thrown, request);
     const json = { ...SECURITY_HEADERS, 'Content-Type': 'application/json; charset=utf-8', ...headers };
     answer(false, status, JSON.stringify(body), json);
+    return status;
+  }
+
+  function measure(request: IncomingMessage, status: number, beganAt = metrics?.now() ?? 0): void {
+    const path = pathOf(request);
+    const route = listen.paths.includes(path) ? path : 'none';
+    metrics?.answered({ method: request.method ?? 'GET', route, status }, metrics.now() - beganAt);
   }
 
   return {
     verifyClient({ req }: { req: IncomingMessage }, answer: Answer): void {
+      const beganAt = metrics?.now() ?? 0;
       authorize(req).then(
         () => answer(true),
-        thrown => refuse(req, thrown, answer),
+        thrown => {
+          measure(req, refuse(req, thrown, answer), beganAt);
+        },
       );
+    },
+
+    /** What is no WebSocket of RFC 6455. */
+    refuseHandshake(error: Error, socket: Duplex, request: IncomingMessage): void {
+      measure(request, refuseHandshake(error, socket, request));
     },
 
     /** What comes before anyone listens would be lost: the socket is paused until then. */

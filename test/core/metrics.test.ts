@@ -9,7 +9,8 @@ import type { Overrides } from '../../config/load.ts';
 import { samplesToBytes } from '../../core/audio/pcm.ts';
 import { createMetrics } from '../../core/metrics.ts';
 import { countingStt, type House, openHouse } from '../helpers/house.ts';
-import { connectListen, type ListenClient } from '../helpers/listen-client.ts';
+import { connectListen, type ListenClient, refusedListen } from '../helpers/listen-client.ts';
+import { openRaw } from '../helpers/raw-socket.ts';
 import { join as joined, silence, speech } from '../helpers/sound.ts';
 
 const PCM = { codec: 'pcm16', sample_rate: 16000, conversation_timeout: 600 };
@@ -245,6 +246,25 @@ test('requests are told by the pattern of their route, and unknown paths are one
   );
   t.is(await counted({ method: 'GET', route: 'none', status: '404' }), 2);
   t.true((await counted({ route: '/metrics', status: '200' })) > 0);
+});
+
+test('an upgrade that is refused is told as a request, and too many wrong credentials in them as well', async t => {
+  const house = await openHouse(t, { ...countingStt(), rateLimits: { failed: 2 } });
+  const { key } = await house.app.commands.key({ user: 'owner', scopes: ['memories:read'] });
+  t.is((await refusedListen(house.url, key)).status, 403);
+  for (const status of [401, 401, 429]) t.is((await refusedListen(house.url, 'nonsense')).status, status);
+  t.is((await refusedListen(house.url, house.key, {}, '/v4/secret-path')).status, 404);
+  const handshake = 'GET /v4/listen HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
+  const odd = await openRaw(house.url, handshake);
+  await odd.ended;
+  t.regex(odd.received(), /^HTTP\/1\.1 400 /);
+  const counted = (route: string, status: string) =>
+    value(house, 'earshot_http_request_seconds_count', { method: 'GET', route, status });
+  t.is(await counted('/v4/listen', '400'), 1);
+  t.is(await counted('/v4/listen', '401'), 2);
+  t.is(await counted('/v4/listen', '403'), 1);
+  t.is(await counted('/v4/listen', '429'), 1);
+  t.is(await counted('none', '404'), 1);
 });
 
 test('the state of every plugin is told', async t => {

@@ -2,8 +2,11 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIPv6 } from 'node:net';
 import type { Middleware } from 'koa';
+import { z } from 'zod';
 import { AppError } from '../../errors.ts';
 import type { HttpMetrics, Metrics } from '../../metrics.ts';
+import { Failed } from '../openapi.ts';
+import type { OpenRoute } from '../route.ts';
 
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8);
@@ -17,12 +20,25 @@ const OF_PROXIES = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
 export function metricsRoute(
   metrics: Pick<Metrics, 'text' | 'contentType'>,
   token: string | undefined,
-): Middleware {
-  return async context => {
-    if (token === undefined) requireLocal(context.req);
-    else requireToken(context.req, token);
-    context.set('Content-Type', metrics.contentType);
-    context.body = await metrics.text();
+): OpenRoute {
+  const refusal = (description: string) => ({ description, type: 'application/json', schema: Failed });
+  return {
+    id: 'getMetrics',
+    path: '/metrics',
+    tag: 'Service',
+    summary: 'Measurements, in the text format of Prometheus',
+    security: [{ metricsToken: [] }, {}],
+    answers: {
+      200: { description: 'All of them', type: 'text/plain', schema: z.string() },
+      401: refusal('The server has a `metrics.token`, and this is not it'),
+      403: refusal('The server has no `metrics.token`, and answers its own machine alone'),
+    },
+    async serve(context) {
+      if (token === undefined) requireLocal(context.req);
+      else requireToken(context.req, token);
+      context.set('Content-Type', metrics.contentType);
+      context.body = await metrics.text();
+    },
   };
 }
 
