@@ -15,6 +15,7 @@ const MODULES = {
   local: 'identity/local',
   words: 'embedder/words',
   'sqlite-vectors': 'vectors/sqlite-vectors',
+  'openai-embedder': 'embedder/openai',
   'openai-llm': 'llm/openai',
 } as const;
 

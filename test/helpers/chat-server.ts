@@ -42,6 +42,7 @@ export async function startChatServer(): Promise<ChatServer> {
   const http = createServer((request, response) => {
     answer(request, response).catch(error => response.destroy(error));
   });
+  http.keepAliveTimeout = 0; // for ever: on a busy machine the plugin may be late with its next request
   http.listen(0, '127.0.0.1');
   await once(http, 'listening');
   const { port } = http.address() as AddressInfo;

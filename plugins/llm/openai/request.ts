@@ -27,14 +27,15 @@ export interface Asked {
 export interface Requester {
   /** The answer in pieces, reasoning left out. Throws `config_error`, `timeout` or `upstream_error`. */
   ask(asked: Asked): AsyncGenerator<string>;
-  /** Resolves when the server is there and takes the key. */
+  /** Resolves when the server is there and takes the key. One that is slow at the start is away, for now. */
   check(): Promise<void>;
 }
 
 /** The status of an answer that refuses what was asked, and not who asks. */
 const REFUSALS: readonly number[] = [400, 413, 415, 422];
 
-const CHECK_MS = 5000;
+/** Setup has 10 seconds. */
+const CHECK_MS = 8000;
 
 export function createRequester({ baseUrl, apiKey, firstTokenMs }: Server, context: Context): Requester {
   const { clock, error, fetch } = context;
@@ -88,7 +89,7 @@ export function createRequester({ baseUrl, apiKey, firstTokenMs }: Server, conte
     const response = await fetch(`${base}/models`, { headers, redirect: 'manual', signal: late }).catch(
       cause => {
         throw late.aborted
-          ? error('timeout', `${server} did not answer within ${CHECK_MS} ms`, { cause })
+          ? error('upstream_error', `${server} did not answer within ${CHECK_MS} ms`)
           : unreachable(cause);
       },
     );

@@ -25,7 +25,7 @@ interface House {
 
 async function open(t: ExecutionContext, options: Record<string, unknown> = {}): Promise<House> {
   const server = await chat.startChatServer();
-  t.teardown(server.close);
+  t.teardown(() => server.close());
   return { server, ...(await setUp(t, { baseUrl: server.baseUrl, ...options })) };
 }
 
@@ -304,16 +304,6 @@ for (const [what, { chat: answer, code, retryAfter }] of Object.entries(FAILURES
     t.deepEqual(await llm.object(Fruit, prompt()), APPLE);
   });
 }
-
-test('openai-llm counts the mending in the time of an answer', async t => {
-  const { server } = await open(t);
-  const { llm } = await setUp(t, { baseUrl: server.baseUrl, timeoutMs: 2000 });
-  server.chat = (_, response) => {
-    if (server.asked.length === 1) chat.say(response, 'no JSON');
-  };
-  t.is((await failure(t, llm.object(Fruit, prompt()))).code, 'timeout');
-  t.is(server.asked.length, 2);
-});
 
 test('openai-llm lets go of the connection when nobody wants the answer any more', async t => {
   const { server, llm } = await open(t);
