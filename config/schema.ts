@@ -15,6 +15,17 @@ function perMinute(absent: number) {
 export const ConfigSchema = z.strictObject({
   host: z.string().min(1).default('127.0.0.1').describe('Address to listen on; 0.0.0.0 for every interface'),
   port: z.number().int().min(0).max(65535).default(8420).describe('TCP port; 0 takes any free one'),
+  trustedProxies: z
+    .array(
+      z.union(
+        [z.enum(['loopback', 'linklocal', 'uniquelocal']), z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()],
+        'must be an address, a network such as 10.0.0.0/8, or loopback, linklocal or uniquelocal',
+      ),
+    )
+    .default(['loopback'])
+    .describe(
+      'Reverse proxies whose X-Forwarded-For counts: addresses, networks, or loopback, linklocal, uniquelocal',
+    ),
   dataDir: z
     .string()
     .min(1)

@@ -19,8 +19,10 @@ import { type ActionItems, createActionItems } from './domain/action-items.ts';
 import { type Conversations, createConversations } from './domain/conversations.ts';
 import { type Credentials, createCredentials } from './domain/credentials.ts';
 import { createGoals, type Goals } from './domain/goals.ts';
+import { createIdentities } from './domain/identities.ts';
 import { createKeys, type Keys } from './domain/keys.ts';
 import { FINISH_JOB } from './domain/lifecycle.ts';
+import { createSignIn, type SignIn } from './domain/sign-in.ts';
 import { createUsers, type Users } from './domain/users.ts';
 import { AppError } from './errors.ts';
 import { createEvents, type EventBus } from './events.ts';
@@ -48,6 +50,7 @@ const TOKENS = {
   events: token<EventBus>('events'),
   jobs: token<Jobs>('jobs'),
   users: token<Users>('users'),
+  signIn: token<SignIn>('signIn'),
   keys: token<Keys>('keys'),
   credentials: token<Credentials>('credentials'),
   rateLimits: token<RateLimits>('rateLimits'),
@@ -133,7 +136,11 @@ export async function createApp({
     });
     container.register(TOKENS.metrics, { useValue: metrics });
     const storage = timedStorage(opened, metrics);
-    const identity = () => host.get('identity');
+    const identities = createIdentities(() => {
+      const working = host.list('identity', config.identity);
+      const missing = config.identity.filter(name => !working.some(provider => provider.name === name));
+      return { working: working.map(({ value }) => value), missing };
+    });
     const get = <T>(wanted: InjectionToken<T>) => container.resolve(wanted);
     const single = <T>(offered: InjectionToken<T>, make: () => T) =>
       container.register(offered, { useFactory: instanceCachingFactory(make) });
@@ -141,10 +148,11 @@ export async function createApp({
 
     single(TOKENS.events, createEvents);
     single(TOKENS.jobs, () => createJobs({ ...store, metrics, log: log.child({ part: 'jobs' }) }));
-    single(TOKENS.users, () => createUsers({ ...store, identity }));
+    single(TOKENS.users, () => createUsers({ ...store, identities }));
+    single(TOKENS.signIn, () => createSignIn({ ...store, identities, users: get(TOKENS.users) }));
     single(TOKENS.keys, () => createKeys(store));
     single(TOKENS.credentials, () =>
-      createCredentials({ storage, users: get(TOKENS.users), keys: get(TOKENS.keys), identity }),
+      createCredentials({ storage, users: get(TOKENS.users), keys: get(TOKENS.keys), identities }),
     );
     single(TOKENS.rateLimits, () => createRateLimits({ ...store, limits: config.rateLimits }));
     const jobs = { poke: () => get(TOKENS.jobs).poke() };
@@ -165,6 +173,7 @@ export async function createApp({
         log: log.child({ part: 'http' }),
         clock,
         credentials: get(TOKENS.credentials),
+        signIn: get(TOKENS.signIn),
         conversations: get(TOKENS.conversations),
         keys: get(TOKENS.keys),
         actionItems: get(TOKENS.actionItems),
@@ -177,7 +186,12 @@ export async function createApp({
       }),
     );
     single(TOKENS.commands, () =>
-      createCommands({ users: get(TOKENS.users), keys: get(TOKENS.keys), status }),
+      createCommands({
+        users: get(TOKENS.users),
+        signIn: get(TOKENS.signIn),
+        keys: get(TOKENS.keys),
+        status,
+      }),
     );
   }
 

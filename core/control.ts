@@ -40,6 +40,8 @@ export type Status = z.infer<typeof Status>;
 export const RECOGNITION = 'speech recognition';
 
 const name = z.string().trim().min(1).max(100);
+/** Which ones will do is up to signing in. */
+const MAX_PASSWORD_CHARS = 1000;
 
 const NewKey = z.object({ id: z.string(), key: z.string(), scopes: z.array(z.string()) });
 
@@ -50,6 +52,13 @@ const shapes = {
     args: z.object({}),
     result: z.array(z.object({ id: z.string(), name: z.string(), createdAt: z.string() })),
   },
+  /** With null there is none any more. */
+  'user.password': {
+    args: z.object({ user: name, password: z.string().max(MAX_PASSWORD_CHARS).nullable() }),
+    result: z.object({}),
+  },
+  'user.signOut': { args: z.object({ user: name }), result: z.object({ name: z.string() }) },
+  'system.rotateKeys': { args: z.object({}), result: z.object({}) },
   token: { args: z.object({ user: name }), result: z.object({ token: z.string() }) },
   key: {
     args: z.object({ user: name, scopes: z.array(z.string()).max(50), name: name.optional() }),
@@ -88,6 +97,11 @@ interface Services {
     list(): Promise<User[]>;
     byName(name: string): Promise<User>;
     token(name: string): Promise<string>;
+    signOut(name: string): Promise<User>;
+  };
+  signIn: {
+    setPassword(name: string, password: string | null): Promise<void>;
+    rotateKeys(): Promise<void>;
   };
   keys: {
     create(
@@ -103,7 +117,7 @@ interface Services {
 }
 
 /** The commands over these services. */
-export function createCommands({ users, keys, status }: Services): Commands {
+export function createCommands({ users, signIn, keys, status }: Services): Commands {
   return {
     'user.add': checked('user.add', async args => {
       const user = await users.add(args.name);
@@ -116,6 +130,15 @@ export function createCommands({ users, keys, status }: Services): Commands {
         createdAt: new Date(user.createdAt).toISOString(),
       })),
     ),
+    'user.password': checked('user.password', async ({ user, password }) => {
+      await signIn.setPassword(user, password);
+      return {};
+    }),
+    'user.signOut': checked('user.signOut', async ({ user }) => ({ name: (await users.signOut(user)).name })),
+    'system.rotateKeys': checked('system.rotateKeys', async () => {
+      await signIn.rotateKeys();
+      return {};
+    }),
     token: checked('token', async args => ({ token: await users.token(args.user) })),
     key: checked('key', async args => {
       const scopes = keys.parseScopes(args.scopes);

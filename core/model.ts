@@ -20,6 +20,8 @@ export interface User {
   createdAt: number;
   /** Whether programs may read this user's memories; the operator switches it. */
   memoryAccess: boolean;
+  /** ID tokens that were issued up to then are no longer good. */
+  signedOutAt: number | null;
 }
 
 export type Scope =

@@ -128,7 +128,8 @@ const PluginShape = z.looseObject(
 );
 
 const STORES = {
-  users: ['insert', 'get', 'byName', 'byIdentity', 'list', 'setMemoryAccess'],
+  users: ['insert', 'get', 'byName', 'byIdentity', 'list', 'setMemoryAccess', 'update'],
+  attempts: ['add', 'get', 'remove', 'prune'],
   keys: ['insert', 'get', 'byHash', 'list', 'replace', 'used', 'remove'],
   grants: ['give', 'has', 'removeOf'],
   rateLimits: ['get', 'put', 'removeFull'],
@@ -173,7 +174,13 @@ const SHAPES = {
     Object.fromEntries(Object.entries(STORES).map(([store, verbs]) => [store, functions(verbs)])),
   ),
   identity: z.looseObject(
-    { issuer: z.string('must be text').min(1), verify: callable, issue: callable.optional() },
+    {
+      issuer: z.string('must be text').min(1),
+      verify: callable,
+      issue: callable.optional(),
+      passwords: functions(['set', 'check']).optional(),
+      keys: functions(['rotate', 'publicKeys']).optional(),
+    },
     'must be an object',
   ),
   embedder: z.looseObject(

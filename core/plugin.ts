@@ -190,12 +190,51 @@ export interface VadSession {
 // ── identity ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export interface IdentityProvider {
-  /** Checks an ID token; rejects with `unauthorized`. The mapping to our users is core's. */
-  verify(token: string): Promise<{ issuer: string; subject: string; name: string }>;
-  /** Where the provider is this server itself: makes an ID token. */
-  issue?(user: { subject: string; name: string }): Promise<string>;
-  /** The issuer of users made on this server. */
+  /** The `iss` of its tokens: it chooses among several providers. */
   issuer: string;
+  /**
+   * Checks an ID token; rejects with `unauthorized`, with `forbidden` where whom it is for may have no account here,
+   * or, where that cannot be told now, with `unavailable`. The mapping to our users is core's.
+   */
+  verify(token: string): Promise<VerifiedIdentity>;
+  /**
+   * Where the provider is this server itself, whose users are added by hand: makes an ID token. For a provider without
+   * this, core makes an account for each subject at its first token.
+   */
+  issue?(user: { subject: string; name: string }): Promise<IssuedToken>;
+  /** Where it signs users in by password. Which passwords are good enough, and how often one may try, is core's. */
+  passwords?: {
+    /** With null it is taken away. */
+    set(subject: string, password: string | null): Promise<void>;
+    /** Takes the same time for a wrong password, a subject without one, and null: nobody. */
+    check(subject: string | null, password: string): Promise<boolean>;
+  };
+  /** Of the tokens that it issues. */
+  keys?: {
+    /** From now on another one signs; what the ones before have signed stays valid until it expires. */
+    rotate(): Promise<void>;
+    /** For whoever else checks its tokens: a JSON Web Key Set (RFC 7517). */
+    publicKeys(): Promise<JsonWebKeySet>;
+  };
+}
+
+/** Whom an ID token is for. */
+export interface VerifiedIdentity {
+  issuer: string;
+  subject: string;
+  name: string;
+  /** Epoch ms. */
+  issuedAt: number;
+}
+
+export interface IssuedToken {
+  token: string;
+  /** Epoch ms. */
+  expiresAt: number;
+}
+
+export interface JsonWebKeySet {
+  keys: { kty: string; kid: string; use: string; alg: string; [parameter: string]: unknown }[];
 }
 
 // ── meaning ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -349,6 +388,7 @@ export type Row = Readonly<Record<string, string | number | boolean | null>>;
 
 export interface Stores {
   users: UserStore;
+  attempts: AttemptStore;
   keys: KeyStore;
   grants: GrantStore;
   rateLimits: RateLimitStore;
@@ -376,6 +416,28 @@ export interface UserStore {
   list(): Promise<User[]>;
   /** Resolves to whether there is such a user. */
   setMemoryAccess(id: string, isOpen: boolean): Promise<boolean>;
+  update(id: string, patch: Partial<Pick<User, 'signedOutAt'>>): Promise<boolean>;
+}
+
+/** Counts that end: how often something was tried. */
+export interface AttemptStore {
+  /**
+   * Adds to the count of this key, in one step also where several processes do it; one that has ended begins anew, and
+   * ends at `until`. Resolves to what it is now, and when it ends.
+   * @param now epoch ms
+   */
+  add(key: string, by: number, now: number, until: number): Promise<AttemptCount>;
+  /** Null: there is none, or it has ended. */
+  get(key: string, now: number): Promise<AttemptCount | null>;
+  remove(key: string): Promise<void>;
+  /** Deletes all that have ended. */
+  prune(now: number): Promise<void>;
+}
+
+export interface AttemptCount {
+  count: number;
+  /** Epoch ms; from then on there is none. */
+  until: number;
 }
 
 export interface KeyStore {

@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
 import { perform, print, settingsOf } from './house.ts';
+import { readSecret } from './secret-input.ts';
 
 interface Output {
   json?: boolean;
 }
 
-/** `user add`, `user list`, `token`, `key`: accounts and their credentials. */
+/** `user add`, `list`, `password` and `sign-out`, `token`, `key`: accounts and their credentials. */
 export function addAccountCommands(program: Command): void {
   const user = program
     .command('user')
@@ -13,6 +14,8 @@ export function addAccountCommands(program: Command): void {
     .addHelpText('after', '\nExample: earshot user add ada');
   addUserAdd(user);
   addUserList(user);
+  addUserPassword(user);
+  addUserSignOut(user);
   addToken(program);
   addKey(program);
 }
@@ -39,6 +42,36 @@ function addUserList(user: Command): void {
       const users = await perform(settingsOf(command), 'user.list', {});
       const lines = users.map(({ id, name, createdAt }) => `${id}  ${createdAt}  ${name}`);
       print(json, { users }, lines.join('\n') || 'There is no account yet: earshot user add <name>');
+    });
+}
+
+function addUserPassword(user: Command): void {
+  user
+    .command('password <name>')
+    .description('give an account a password, typed without being shown or piped in; it has to sign in again')
+    .option('--remove', 'take it away: only "earshot token" lets that account in then')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText(
+      'after',
+      '\nExample: earshot user password ada\n         earshot user password ada < secret.txt',
+    )
+    .action(async (name: string, { json, remove }: Output & { remove?: boolean }, command: Command) => {
+      const settings = settingsOf(command);
+      const password = remove ? null : await readSecret('password');
+      const answer = await perform(settings, 'user.password', { user: name, password });
+      print(json, answer, remove ? `${name} has no password any more.` : `${name} has a new password.`);
+    });
+}
+
+function addUserSignOut(user: Command): void {
+  user
+    .command('sign-out <name>')
+    .description('end all ID tokens of an account that there are; API keys stay')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot user sign-out ada')
+    .action(async (name: string, { json }: Output, command: Command) => {
+      const answer = await perform(settingsOf(command), 'user.signOut', { user: name });
+      print(json, answer, `${answer.name} is signed out everywhere.`);
     });
 }
 

@@ -12,6 +12,7 @@ import { addServe } from './serve.ts';
 import { addSetup } from './setup.ts';
 import { addStatus } from './status.ts';
 import { addStream } from './stream.ts';
+import { addSystem } from './system.ts';
 
 const EXIT = { done: 0, failure: 1, usage: 2 };
 
@@ -55,6 +56,7 @@ function createProgram(): Command {
   addDoctor(program);
   addPluginCheck(program);
   addMove(program);
+  addSystem(program);
   return program;
 }
 

@@ -16,8 +16,12 @@ export interface Nursery {
   plugin: LoadedPlugin;
   /** Its configuration, as the host gets it. */
   config: LoadedConfig;
-  /** Starts it. @throws {AppError | ConfigError} why it does not start; nothing is left open then */
-  start(dataDir?: string): Promise<Run>;
+  /**
+   * Starts it.
+   * @param aheadMs how much its clock is ahead
+   * @throws {AppError | ConfigError} why it does not start; nothing is left open then
+   */
+  start(dataDir?: string, aheadMs?: number): Promise<Run>;
   /** An empty data directory. */
   directory(): Promise<string>;
 }
@@ -60,13 +64,13 @@ export async function createNursery(
   /** Found out at the first start. */
   let isStorage = false;
 
-  async function start(dataDir = scratch): Promise<Run> {
+  async function start(dataDir = scratch, aheadMs = 0): Promise<Run> {
     const complaints: string[] = [];
     const host = createPluginHost({
       builtin: BUILTIN_PLUGINS,
       config: { ...config, dir },
       log: createLog({ level: 'warn', format: 'json' }, { write: line => note(line, name, complaints) }),
-      clock,
+      clock: { ...clock, now: () => clock.now() + aheadMs },
       dataDir,
     });
     try {
@@ -78,7 +82,7 @@ export async function createNursery(
       await host.stop();
       if (isStorage || !String(error).includes(STORAGE_FIRST)) throw error;
       isStorage = true;
-      return start(dataDir);
+      return start(dataDir, aheadMs);
     }
   }
 

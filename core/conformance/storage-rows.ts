@@ -17,7 +17,15 @@ import type { JobStore } from '../plugin.ts';
 const NOON = Date.UTC(2026, 10, 2, 12);
 
 export function user(id: string): User {
-  return { id, name: `name of ${id}`, issuer: 'earshot', subject: id, createdAt: NOON, memoryAccess: true };
+  return {
+    id,
+    name: `name of ${id}`,
+    issuer: 'earshot',
+    subject: id,
+    createdAt: NOON,
+    memoryAccess: true,
+    signedOutAt: null,
+  };
 }
 
 export function apiKey(id: string, userId: string, changes: Partial<ApiKey> = {}): ApiKey {

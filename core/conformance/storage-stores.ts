@@ -6,37 +6,6 @@ import { conversation, idsOf, person, segment, stream, user } from './storage-ro
 /** What each store does for one user. */
 export const storeChecks: StorageCheck[] = [
   {
-    title: 'a user is found by id, by name and by identity',
-    async run({ storage: { users } }) {
-      const anna = user('anna');
-      await users.insert(anna);
-      assert.deepEqual(await users.get(anna.id), anna);
-      assert.deepEqual(await users.byName(anna.name), anna);
-      assert.deepEqual(await users.byIdentity(anna.issuer, anna.subject), anna);
-      assert.equal(await users.get('nobody'), null);
-      assert.equal(await users.byName('nobody'), null);
-      assert.equal(await users.byIdentity('elsewhere', anna.subject), null);
-    },
-  },
-  {
-    title: 'a taken name or identity is a conflict',
-    async run({ storage: { users } }) {
-      await users.insert(user('anna'));
-      await assert.rejects(users.insert({ ...user('ben'), name: 'name of anna' }), { code: 'conflict' });
-      await assert.rejects(users.insert({ ...user('ben'), subject: 'anna' }), { code: 'conflict' });
-      assert.deepEqual(idsOf(await users.list()), ['anna']);
-    },
-  },
-  {
-    title: 'users are listed oldest first',
-    async run({ storage: { users } }) {
-      await users.insert({ ...user('a'), createdAt: 3 });
-      await users.insert({ ...user('b'), createdAt: 1 });
-      await users.insert({ ...user('c'), createdAt: 2 });
-      assert.deepEqual(idsOf(await users.list()), ['b', 'c', 'a']);
-    },
-  },
-  {
     title: 'people are listed as they were stored',
     async run({ storage: { users, people } }) {
       await users.insert(user('anna'));

@@ -1,4 +1,5 @@
 import type { Storage } from '../plugin.ts';
+import { accountChecks } from './storage-accounts.ts';
 import { actionItemChecks } from './storage-action-items.ts';
 import { folderChecks } from './storage-folders.ts';
 import { goalChecks } from './storage-goals.ts';
@@ -25,6 +26,7 @@ export interface StorageCheck {
 }
 
 export const storageChecks: readonly StorageCheck[] = [
+  ...accountChecks,
   ...storeChecks,
   ...folderChecks,
   ...keyChecks,

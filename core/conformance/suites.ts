@@ -1,7 +1,7 @@
 import { AppError } from '../errors.ts';
 import type { Capabilities, SttProvider } from '../plugin.ts';
 import { embedderChecks } from './embedder.ts';
-import { identityChecks } from './identity.ts';
+import { type IdentitySubject, identityChecks } from './identity.ts';
 import { llmChecks, visionChecks } from './llm.ts';
 import type { Nursery, Run } from './nursery.ts';
 import type { CheckRequest } from './report.ts';
@@ -57,8 +57,10 @@ export const SUITES: { [C in keyof Capabilities]?: (tried: Tried) => Promise<Bou
     return visionChecks.map(check => bind(check, subject));
   },
   async identity({ run, nursery }) {
-    const subject = { provider: run.host.get('identity', nursery.plugin.name) };
-    return identityChecks.map(check => bind(check, subject));
+    return identityChecks.map(check => ({
+      title: check.title,
+      run: () => withOthers(run, nursery, subject => check.run(subject)),
+    }));
   },
   async vectors({ nursery }) {
     return vectorsChecks.map(check => ({
@@ -119,6 +121,30 @@ async function withVectors(
     await work({ index: await start(), restart: start });
   } finally {
     await (run as Run | null)?.stop(); // the compiler does not see that start sets it
+  }
+}
+
+/** Beside the provider under test others can be had while a check runs. */
+async function withOthers(
+  { host, dataDir }: Run,
+  nursery: Nursery,
+  work: (subject: IdentitySubject) => Promise<void>,
+): Promise<void> {
+  const { name } = nursery.plugin;
+  const runs: Run[] = [];
+  const open = async (...where: Parameters<Nursery['start']>) => {
+    const run = await nursery.start(...where);
+    runs.push(run);
+    return run.host.get('identity', name);
+  };
+  try {
+    await work({
+      provider: host.get('identity', name),
+      later: ms => open(dataDir, ms),
+      stranger: async () => open(await nursery.directory()),
+    });
+  } finally {
+    for (const run of runs) await run.stop();
   }
 }
 

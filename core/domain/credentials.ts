@@ -1,6 +1,7 @@
 import { AppError } from '../errors.ts';
 import type { Scope, User } from '../model.ts';
-import type { IdentityProvider, Storage } from '../plugin.ts';
+import type { Storage } from '../plugin.ts';
+import type { Identities } from './identities.ts';
 import { KEY_PREFIX, type Keys } from './keys.ts';
 import type { Users } from './users.ts';
 
@@ -28,12 +29,12 @@ export function createCredentials({
   users,
   keys,
   storage,
-  identity,
+  identities,
 }: {
   users: Users;
   keys: Keys;
   storage: Storage;
-  identity: () => IdentityProvider;
+  identities: Identities;
 }) {
   /** A raw API key, or an ID token. One of a kind that will not do is refused whether it is right or wrong. */
   async function token(raw: string, kinds = ANY): Promise<Principal> {
@@ -50,19 +51,15 @@ export function createCredentials({
   }
 
   async function byIdToken(raw: string, kinds: Kinds): Promise<Principal> {
-    const claims = await verified(raw, kinds);
-    const user = await users.fromIdentity(claims);
-    if (!user) throw refused('The ID token is of a user unknown here', kinds);
-    return { user, kind: 'token', scopes: 'all' };
-  }
-
-  async function verified(raw: string, kinds: Kinds) {
     try {
-      return await identity().verify(raw);
+      const provider = identities.of(raw);
+      const user = await users.fromIdentity(await provider.verify(raw), provider.issue === undefined);
+      if (user) return { user, kind: 'token', scopes: 'all' };
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'unauthorized') throw error;
       throw refused(error.message, kinds, error);
     }
+    throw refused('The ID token is of a user unknown here, or was signed out', kinds);
   }
 
   return {

@@ -1,10 +1,13 @@
 import { AppError, toAppError } from '../errors.ts';
 import type { Clock, User } from '../model.ts';
-import type { IdentityProvider, Storage } from '../plugin.ts';
+import type { Storage, VerifiedIdentity } from '../plugin.ts';
+import type { Identities } from './identities.ts';
 import { newId } from './ids.ts';
 
 const MAX_NAME_CHARS = 100;
 const MAX_NAMES_SHOWN = 10;
+/** Of people of the same name, from another identity provider. */
+const MAX_NAMESAKES = 1000;
 
 export type Users = ReturnType<typeof createUsers>;
 
@@ -12,16 +15,15 @@ export type Users = ReturnType<typeof createUsers>;
 export function createUsers({
   storage,
   clock,
-  identity,
+  identities,
 }: {
   storage: Storage;
   clock: Clock;
-  /** Asked late: the provider is a plugin, loaded after this. */
-  identity: () => IdentityProvider;
+  identities: Identities;
 }) {
   /** Makes a user whom this server's own identity provider vouches for. `conflict` when the name is taken. */
   async function add(name: string): Promise<User> {
-    const user = fresh(name);
+    const user = own(name);
     if (await storage.users.byName(user.name))
       throw new AppError('conflict', `There is a user "${user.name}" already. Choose another name.`);
     await storage.users.insert(user);
@@ -36,18 +38,29 @@ export function createUsers({
     throw new AppError('not_found', unknownName(name, names));
   }
 
+  /** The same; `conflict` where another identity provider vouches for that user. */
+  async function ofOwn(name: string): Promise<User> {
+    const user = await byName(name);
+    if (identities.own().issuer !== user.issuer) throw new AppError('conflict', foreign(user));
+    return user;
+  }
+
   /** A new ID token of this user. */
   async function token(name: string): Promise<string> {
-    const user = await byName(name);
-    const provider = identity();
-    if (!provider.issue || provider.issuer !== user.issuer) throw new AppError('conflict', foreign(user));
-    return provider.issue({ subject: user.subject, name: user.name });
+    const user = await ofOwn(name);
+    const { token } = await identities.own().issue({ subject: user.subject, name: user.name });
+    return token;
   }
 
   /** Makes the first user. Null when there is one already, also one that another process made just now. */
   async function ensureFirst(name: string): Promise<User | null> {
-    const user = fresh(name);
+    if (!identities.hasOwn()) return null;
+    const user = own(name);
     if ((await storage.users.list()).length > 0) return null;
+    return unlessTaken(user);
+  }
+
+  async function unlessTaken(user: User): Promise<User | null> {
     try {
       await storage.users.insert(user);
       return user;
@@ -57,29 +70,57 @@ export function createUsers({
     }
   }
 
-  function fresh(name: string): User {
+  /**
+   * Whom a verified ID token speaks for: null where that is nobody, or the token was issued before a sign-out.
+   * @param mayJoin who is not known yet gets an account
+   */
+  async function fromIdentity(verified: VerifiedIdentity, mayJoin: boolean): Promise<User | null> {
+    const { issuer, subject, issuedAt } = verified;
+    const found = await storage.users.byIdentity(issuer, subject);
+    const user = found ?? (mayJoin ? await join(verified) : null);
+    return user && issuedAt > (user.signedOutAt ?? Number.NEGATIVE_INFINITY) ? user : null;
+  }
+
+  /** Names are unique here and not elsewhere: a second Anna is "Anna (2)". */
+  async function join({ issuer, subject, name }: VerifiedIdentity): Promise<User> {
+    const wanted = nameFrom(name);
+    for (let number = 1; number <= MAX_NAMESAKES; number += 1) {
+      const tried = number === 1 ? wanted : `${wanted} (${number})`;
+      if (await storage.users.byName(tried)) continue;
+      const joined = await unlessTaken({ ...fresh(), name: tried, issuer, subject });
+      const user = joined ?? (await storage.users.byIdentity(issuer, subject)); // another request was quicker
+      if (user) return user;
+    }
+    throw new AppError('conflict', `There are too many users "${wanted}"`);
+  }
+
+  function fresh() {
     const now = clock.now();
-    const id = newId(now);
-    return {
-      id,
-      name: checkedName(name),
-      issuer: identity().issuer,
-      subject: id,
-      createdAt: now,
-      memoryAccess: true,
-    };
+    return { id: newId(now), createdAt: now, memoryAccess: true, signedOutAt: null };
+  }
+
+  function own(name: string): User {
+    const user = fresh();
+    return { ...user, name: checkedName(name), issuer: identities.own().issuer, subject: user.id };
+  }
+
+  /** From now on ID tokens that this user has are refused, whoever issued them. API keys stay. */
+  async function signOut(name: string): Promise<User> {
+    const user = await byName(name);
+    await storage.users.update(user.id, { signedOutAt: clock.now() });
+    return user;
   }
 
   return {
     add,
     byName,
+    ofOwn,
     token,
     ensureFirst,
+    fromIdentity,
+    signOut,
     /** Oldest first. */
     list: (): Promise<User[]> => storage.users.list(),
-    /** Whom a verified ID token speaks for, or null. */
-    fromIdentity: (claims: { issuer: string; subject: string }): Promise<User | null> =>
-      storage.users.byIdentity(claims.issuer, claims.subject),
   };
 }
 
@@ -93,6 +134,17 @@ function checkedName(name: string): string {
   return trimmed;
 }
 
+/** As it will do here, with room for a number. */
+function nameFrom(name: string): string {
+  const plain = name.toWellFormed().replaceAll(/\p{Cc}+/gu, ' ');
+  return (
+    [...plain.trim()]
+      .slice(0, MAX_NAME_CHARS - 10)
+      .join('')
+      .trim() || 'someone'
+  );
+}
+
 function unknownName(name: string, names: string[]): string {
   if (names.length === 0) return `There is no user "${name}", nor any other: npx earshot user add <name>`;
   const more = names.length > MAX_NAMES_SHOWN ? ` and ${names.length - MAX_NAMES_SHOWN} more` : '';
@@ -100,5 +152,5 @@ function unknownName(name: string, names: string[]): string {
 }
 
 function foreign(user: User): string {
-  return `ID tokens of "${user.name}" are issued by ${user.issuer}: sign in there.`;
+  return `"${user.name}" is signed in by ${user.issuer}: passwords and ID tokens of that account are made there.`;
 }

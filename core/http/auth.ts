@@ -20,10 +20,13 @@ export type Gate = ReturnType<typeof createGate>;
 export function createGate({
   credentials,
   rateLimits,
+  addressOf,
 }: {
   credentials: Pick<Credentials, 'authenticate'>;
   /** Absent: nothing is limited. */
   rateLimits?: Pick<RateLimits, 'take' | 'failed'> | undefined;
+  /** From which IP address a request comes. */
+  addressOf(request: IncomingMessage): string;
 }) {
   type Asked = Pick<Context, 'req' | 'set'>;
 
@@ -53,11 +56,11 @@ export function createGate({
   /** Counts what failed for its credential. What to answer instead where too many did: `rate_limited`; or null. */
   function countFailure(
     error: unknown,
-    { socket }: IncomingMessage,
+    request: IncomingMessage,
     tell: (headers: Record<string, string>) => void = () => {},
   ): AppError | null {
     const isWrong = error instanceof AppError && error.code === 'unauthorized';
-    const standing = isWrong && rateLimits?.failed(socket.remoteAddress ?? '');
+    const standing = isWrong && rateLimits?.failed(addressOf(request));
     if (!standing) return null;
     tell(standing.headers);
     return standing.refusal;

@@ -10,7 +10,7 @@ import {
 import { ERRORS, type ErrorCode } from '../errors.ts';
 import type { Access } from './auth.ts';
 import { fixed } from './fixed.ts';
-import type { OpenRoute, Route } from './route.ts';
+import type { OpenOperation, OpenRoute, Route } from './route.ts';
 
 const JSON_TYPE = 'application/json';
 
@@ -81,7 +81,7 @@ const FAILURES = {
   internal: failure('Internal', 'The server failed; its log says why'),
   rate_limited: failure(
     'RateLimited',
-    'Too many requests of the kind that the detail names, as `dev:<kind>`',
+    'Too often: the detail says what, as `dev:<kind>` where it is a kind of requests',
     {
       headers: { 'Retry-After': RETRY_AFTER },
     },
@@ -105,11 +105,17 @@ export function openApiRoute(document: () => object): OpenRoute {
   };
 }
 
-export function openApiDocument(routes: readonly Route[], open: readonly OpenRoute[]): object {
+export function openApiDocument(
+  routes: readonly Route[],
+  operations: readonly OpenOperation[],
+  open: readonly OpenRoute[],
+): object {
   const paths: ZodOpenApiPathsObject = {};
   for (const route of routes)
     paths[route.path] = { ...paths[route.path], [route.method]: operationOf(route) };
-  for (const route of open) paths[route.path] = { get: openOperationOf(route) };
+  for (const operation of operations)
+    paths[operation.path] = { ...paths[operation.path], [operation.method]: openOperationOf(operation) };
+  for (const route of open) paths[route.path] = { get: openRouteOf(route) };
   return createDocument(
     {
       openapi: '3.1.1',
@@ -118,7 +124,7 @@ export function openApiDocument(routes: readonly Route[], open: readonly OpenRou
         version: '1.0.0',
         description: ABOUT,
       },
-      tags: [...new Set([...routes, ...open].map(({ tag }) => tag))].map(name => ({ name })),
+      tags: [...new Set([...routes, ...operations, ...open].map(({ tag }) => tag))].map(name => ({ name })),
       paths,
       components: { securitySchemes: SECURITY_SCHEMES },
     },
@@ -134,14 +140,33 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
     summary,
     ...securityOf(route),
     requestParams: { path: params, query },
-    ...(body ? { requestBody: { required: true, content: { [JSON_TYPE]: { schema: body } } } } : {}),
-    responses: {
-      ...(response ? { 200: { ...DONE, content: { [JSON_TYPE]: { schema: response } } } } : { 204: DONE }),
-      ...Object.fromEntries(errorsOf(route).map(code => [ERRORS[code].status, FAILURES[code]])),
-    },
+    ...(body ? { requestBody: bodyOf(body) } : {}),
+    responses: responsesOf(response, errorsOf(route)),
   };
 }
 
+function openOperationOf(operation: OpenOperation): ZodOpenApiOperationObject {
+  const { id, tag, summary, body, response, errors = [] } = operation;
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    security: [],
+    requestBody: bodyOf(body),
+    responses: responsesOf(response, [...BODY_FAILURES, ...errors, ...SERVER_FAILURES]),
+  };
+}
+
+function bodyOf(schema: z.ZodType) {
+  return { required: true, content: { [JSON_TYPE]: { schema } } };
+}
+
+function responsesOf(schema: z.ZodType | undefined, errors: FailureCode[]) {
+  return {
+    ...(schema ? { 200: { ...DONE, content: { [JSON_TYPE]: { schema } } } } : { 204: DONE }),
+    ...Object.fromEntries(errors.map(code => [ERRORS[code].status, FAILURES[code]])),
+  };
+}
 const DONE = { description: 'Done', headers: z.object(RATE_HEADERS) };
 
 /** Who may call it, for people and for programs. */
@@ -158,20 +183,20 @@ const ALONE = { idToken: 'an ID token', apiKey: 'an API key' };
 
 /** All that can go wrong with it, in the order of their codes. */
 function errorsOf({ scope, query, body, errors = [] }: Route): FailureCode[] {
-  const takesInput = body !== undefined || Object.keys(query.shape).length > 0;
+  const takesInput = Object.keys(query.shape).length > 0;
   return [
     'unauthorized',
     ...(scope ? (['forbidden'] as const) : []),
-    ...(takesInput ? (['invalid_request'] as const) : []),
-    ...(body ? (['too_large', 'unsupported_media'] as const) : []),
+    ...(body ? BODY_FAILURES : takesInput ? (['invalid_request'] as const) : []),
     ...errors,
     'rate_limited',
-    'internal',
-    'unavailable',
+    ...SERVER_FAILURES,
   ];
 }
+const BODY_FAILURES = ['invalid_request', 'too_large', 'unsupported_media'] as const;
+const SERVER_FAILURES = ['internal', 'unavailable'] as const;
 
-function openOperationOf({ id, tag, summary, security = [], answers }: OpenRoute): ZodOpenApiOperationObject {
+function openRouteOf({ id, tag, summary, security = [], answers }: OpenRoute): ZodOpenApiOperationObject {
   const responses = Object.entries(answers).map(([status, { description, type, schema }]) => [
     status,
     { description, content: { [type]: { schema } } },

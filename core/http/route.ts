@@ -69,6 +69,30 @@ export interface OpenRoute extends Description {
   serve: Middleware;
 }
 
+/** An operation that needs no credential: its body says who asks. */
+interface OpenOperationSpec<Body extends z.ZodType, Response extends z.ZodType> extends Operation {
+  body: Body;
+  response: Response;
+  handle(request: { address: string; body: z.output<Body> }): Promise<z.input<Response>>;
+}
+
+export interface OpenOperation extends Operation {
+  body: z.ZodType;
+  response: z.ZodType;
+  /** @param request where it comes from: an IP address */
+  run(request: { address: string; body: unknown }): Promise<unknown>;
+}
+
+export function openOperation<Body extends z.ZodType, Response extends z.ZodType>(
+  spec: OpenOperationSpec<Body, Response>,
+): OpenOperation {
+  const { handle, ...description } = spec;
+  return {
+    ...description,
+    run: ({ address, body }) => handle({ address, body: validate(spec.body, body, 'body') }),
+  };
+}
+
 export function route<
   Params extends z.ZodObject,
   Query extends z.ZodObject,

@@ -8,24 +8,27 @@ import type { Conversations } from '../domain/conversations.ts';
 import type { Credentials } from '../domain/credentials.ts';
 import type { Goals } from '../domain/goals.ts';
 import type { Keys } from '../domain/keys.ts';
+import type { SignIn } from '../domain/sign-in.ts';
 import { MAX_MESSAGE_BYTES } from '../listen/protocol.ts';
 import type { Listen } from '../listen/socket.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Clock } from '../model.ts';
 import { createGate, type Gate } from './auth.ts';
+import { createClientAddress } from './client-address.ts';
 import { type Failure, plainFailure, refuseGarbage, SECURITY_HEADERS, toFailure } from './failure.ts';
 import { readJson, refuseLargeBody } from './json-body.ts';
 import { openApiDocument, openApiRoute } from './openapi.ts';
 import { cannotListen } from './port.ts';
 import type { RateLimits } from './rate-limit.ts';
-import type { OpenRoute, Route } from './route.ts';
+import type { OpenOperation, OpenRoute, Route } from './route.ts';
 import { actionItemRoutes } from './routes/action-items.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { docsFile, docsRoute } from './routes/docs.ts';
 import { folderRoutes } from './routes/folders.ts';
 import { goalRoutes } from './routes/goals.ts';
 import { healthRoute } from './routes/health.ts';
+import { identityOperations, publicKeysRoute } from './routes/identity.ts';
 import { importRoutes } from './routes/imports.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { measureRequests, metricsRoute } from './routes/metrics.ts';
@@ -45,6 +48,7 @@ interface ServerOptions {
   credentials: Pick<Credentials, 'authenticate'>;
   /** Absent: nothing is limited. */
   rateLimits?: RateLimits | undefined;
+  signIn: SignIn;
   conversations: Conversations;
   keys: Keys;
   actionItems: ActionItems;
@@ -53,7 +57,7 @@ interface ServerOptions {
   listen: Pick<Listen, 'paths' | 'authorize' | 'accept'>;
   /** Absent: nothing is measured. */
   metrics?: Metrics & { token: string | undefined };
-  config: Pick<Config, 'listen'>;
+  config: Pick<Config, 'listen' | 'trustedProxies'>;
   /** Is everything up? */
   health(): boolean;
 }
@@ -69,7 +73,8 @@ export interface HttpServer {
 export function createServer(options: ServerOptions): HttpServer {
   const { log, clock, listen: live, config, metrics } = options;
   const failureOf = failuresInto(log);
-  const gate = createGate(options);
+  const addressOf = createClientAddress(config.trustedProxies);
+  const gate = createGate({ ...options, addressOf });
   const upgrade = createUpgrade({ listen: live, clock, log, failureOf, gate, metrics });
   let closing = false;
 
@@ -88,13 +93,16 @@ export function createServer(options: ServerOptions): HttpServer {
     ...actionItemRoutes(options.actionItems),
     ...goalRoutes(options.goals),
   ];
+  const operations = identityOperations(options.signIn, clock);
   const open: OpenRoute[] = [
+    publicKeysRoute(options.signIn),
     healthRoute(options.health),
-    openApiRoute(() => openApiDocument(routes, open)),
+    openApiRoute(() => openApiDocument(routes, operations, open)),
     docsRoute,
     ...(metrics ? [metricsRoute(metrics, metrics.token)] : []),
   ];
   const router = routerOf(routes, gate);
+  addOpenOperations(router, operations, addressOf);
   for (const { path, serve } of open) router.get(path, serve);
   router.get('/docs/:file', docsFile);
   koa.use(router.routes());
@@ -174,6 +182,17 @@ function routerOf(routes: Route[], gate: Gate): Router {
     });
   }
   return router;
+}
+
+function addOpenOperations(
+  router: Router,
+  operations: OpenOperation[],
+  addressOf: (request: IncomingMessage) => string,
+): void {
+  for (const { method, path, run } of operations)
+    router[method](path, async context => {
+      context.body = await run({ address: addressOf(context.req), body: await readJson(context.req) });
+    });
 }
 
 /** What is the server's fault is logged with its cause; the answer does not tell it. */

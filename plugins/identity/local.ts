@@ -1,48 +1,56 @@
-import {
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPairSync,
-  type KeyObject,
-  randomUUID,
-} from 'node:crypto';
-import { link, open, readFile, unlink } from 'node:fs/promises';
-import { join } from 'node:path';
 import { errors, jwtVerify, SignJWT } from 'jose';
-import type { Plugin, PluginContext } from '../../core/plugin.ts';
+import type { Plugin } from '../../core/plugin.ts';
+import { createPasswords } from './local/passwords.ts';
+import { openSigningKeys } from './local/signing-keys.ts';
 
 const ISSUER = 'earshot';
 const AUDIENCE = 'earshot';
 const ALGORITHM = 'EdDSA';
-const LIFETIME_S = 30 * 24 * 3600;
-const KEY_FILE = 'signing-key.pem';
+const DAY_MS = 24 * 3600 * 1000;
+const LIFETIME_MS = 30 * DAY_MS;
+const SIGNING_MS = 90 * DAY_MS;
 
-/** This server vouches for its own users: ID tokens signed with an Ed25519 key that never leaves its directory. */
+/** This server vouches for its own users: ID tokens signed with Ed25519 keys that never leave its directory. */
 export default {
   name: 'local',
   api: 1,
-  title: 'Accounts of this server, signed in with ID tokens that it issues itself',
-  async setup({ dataDir, clock, error }) {
-    const privateKey = await signingKey(join(dataDir, KEY_FILE), error);
-    const publicKey = createPublicKey(privateKey);
-    const nowS = () => Math.floor(clock.now() / 1000);
+  title: 'Accounts of this server, signed in with passwords and with ID tokens that it issues itself',
+  async setup({ dataDir, clock, state, error }) {
+    const keys = await openSigningKeys({
+      dataDir,
+      clock,
+      error,
+      signingMs: SIGNING_MS,
+      verifyingMs: LIFETIME_MS,
+    });
+
+    async function keyOf({ kid }: { kid?: string | undefined }) {
+      const key = await keys.find(kid);
+      if (key) return key.publicKey;
+      throw error('unauthorized', 'Invalid ID token');
+    }
 
     return {
       identity: {
         issuer: ISSUER,
 
-        issue({ subject, name }) {
-          return new SignJWT({ name })
-            .setProtectedHeader({ alg: ALGORITHM, typ: 'JWT' })
+        async issue({ subject, name }) {
+          const { kid, privateKey } = await keys.current();
+          const now = clock.now();
+          const expiresAt = Math.ceil((now + LIFETIME_MS) / 1000) * 1000;
+          const token = await new SignJWT({ name })
+            .setProtectedHeader({ alg: ALGORITHM, typ: 'JWT', kid })
             .setIssuer(ISSUER)
             .setAudience(AUDIENCE)
             .setSubject(subject)
-            .setIssuedAt(nowS())
-            .setExpirationTime(nowS() + LIFETIME_S)
+            .setIssuedAt(now / 1000) // to the millisecond: what was issued before a sign-out ends with it
+            .setExpirationTime(expiresAt / 1000)
             .sign(privateKey);
+          return { token, expiresAt };
         },
 
         async verify(token) {
-          const { payload } = await jwtVerify(token, publicKey, {
+          const { payload } = await jwtVerify(token, keyOf, {
             algorithms: [ALGORITHM],
             issuer: ISSUER,
             audience: AUDIENCE,
@@ -52,60 +60,20 @@ export default {
             const why = cause instanceof errors.JWTExpired ? 'The ID token has expired' : 'Invalid ID token';
             throw error('unauthorized', why, { cause });
           });
-          const { sub, name } = payload;
-          if (!sub || typeof name !== 'string') throw error('unauthorized', 'Invalid ID token');
-          return { issuer: ISSUER, subject: sub, name };
+          const { sub, name, iat } = payload;
+          if (!sub || typeof name !== 'string' || iat === undefined)
+            throw error('unauthorized', 'Invalid ID token');
+          return { issuer: ISSUER, subject: sub, name, issuedAt: Math.round(iat * 1000) };
+        },
+
+        passwords: createPasswords({ state, error }),
+        keys: {
+          async rotate() {
+            await keys.rotate();
+          },
+          publicKeys: async () => keys.publicKeys(),
         },
       },
     };
   },
 } satisfies Plugin;
-
-type MakeError = PluginContext<never>['error'];
-
-async function signingKey(file: string, error: MakeError): Promise<KeyObject> {
-  const pem = (await readIfThere(file)) ?? (await createKeyFile(file));
-  try {
-    const key = createPrivateKey(pem);
-    if (key.asymmetricKeyType !== 'ed25519')
-      throw new Error(`it holds a key of type ${key.asymmetricKeyType}`);
-    return key;
-  } catch (cause) {
-    throw error(
-      'config_error',
-      `The signing key ${file} is damaged. Restore it from a backup; or delete it, and have every ID token issued anew.`,
-      { cause },
-    );
-  }
-}
-
-async function readIfThere(file: string): Promise<string | null> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    if (isCode(error, 'ENOENT')) return null;
-    throw error;
-  }
-}
-
-/** Appears whole or not at all, also when the machine stops; the first of two processes that do this at once wins. */
-async function createKeyFile(file: string): Promise<string> {
-  const { privateKey } = generateKeyPairSync('ed25519');
-  const draft = `${file}.${randomUUID()}`;
-  const handle = await open(draft, 'wx', 0o600);
-  try {
-    await handle.writeFile(privateKey.export({ type: 'pkcs8', format: 'pem' }));
-    await handle.sync();
-    await link(draft, file);
-  } catch (error) {
-    if (!isCode(error, 'EEXIST')) throw error;
-  } finally {
-    await handle.close();
-    await unlink(draft);
-  }
-  return readFile(file, 'utf8');
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
-}

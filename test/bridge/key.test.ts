@@ -33,6 +33,9 @@ async function setUp(t: ExecutionContext) {
     const commands: Commands = {
       'user.add': unused,
       'user.list': unused,
+      'user.password': unused,
+      'user.signOut': unused,
+      'system.rotateKeys': unused,
       token: unused,
       status: unused,
       'key.list': unused,

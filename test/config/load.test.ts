@@ -115,7 +115,7 @@ test('everything wrong is told at once, each with its place and what is allowed'
     /^earshot\.yaml:4: log\.format must be one of pretty, json, not "xml"$/,
     /^earshot\.yaml:5: stt\.0 must be text$/,
     /^earshot\.yaml:6: listen\.idleMs must be a whole number$/,
-    /^earshot\.yaml:7: zzz is not a known key; known: host, port, dataDir, /,
+    /^earshot\.yaml:7: zzz is not a known key; known: host, port, trustedProxies, dataDir, /,
     /^earshot\.yaml:9: plugins\.Silero is not a plugin name: small letters/,
     /^earshot\.yaml:10: plugins\.sql must be false, or the plugin's options/,
     /^EARSHOT_LISTEN__MAX_CONNECTIONS: listen\.maxConnections must be a number$/,

@@ -29,6 +29,7 @@ function commandsOver(names: string[]): Commands {
     subject: '',
     createdAt: 0,
     memoryAccess: true,
+    signedOutAt: null,
   });
   return createCommands({
     users: {
@@ -43,6 +44,11 @@ function commandsOver(names: string[]): Commands {
         return user(name);
       },
       token: async name => `token of ${name}`,
+      signOut: async name => user(name),
+    },
+    signIn: {
+      setPassword: async () => {},
+      rotateKeys: async () => {},
     },
     keys: {
       create: async (userId, { name, scopes }) => ({

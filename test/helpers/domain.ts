@@ -7,13 +7,17 @@ import { createActionItems } from '../../core/domain/action-items.ts';
 import { createConversations } from '../../core/domain/conversations.ts';
 import { createCredentials } from '../../core/domain/credentials.ts';
 import { createGoals } from '../../core/domain/goals.ts';
+import { type ChosenProviders, createIdentities } from '../../core/domain/identities.ts';
 import { createKeys } from '../../core/domain/keys.ts';
+import { createSignIn } from '../../core/domain/sign-in.ts';
 import { createUsers } from '../../core/domain/users.ts';
 import { AppError } from '../../core/errors.ts';
 import { createEvents, type EventBus, type Events } from '../../core/events.ts';
 import type { Clock, Segment } from '../../core/model.ts';
-import type { IdentityProvider } from '../../core/plugin.ts';
-import local from '../../plugins/identity/local.ts';
+import type { IdentityProvider, Storage } from '../../core/plugin.ts';
+import { createPluginState } from '../../core/plugin-state.ts';
+import { createPasswords } from '../../plugins/identity/local/passwords.ts';
+import localPlugin from '../../plugins/identity/local.ts';
 import { manualClock } from './manual-clock.ts';
 import { type OpenStorage, temporaryStorage } from './storage.ts';
 
@@ -28,11 +32,14 @@ export async function openDomain(t: ExecutionContext, openStorage = temporarySql
   const clock = manualClock();
   const { storage, close } = await openStorage(clock);
   t.teardown(close);
-  const provider = await localIdentity(clock, await temporaryDirectory(t));
-  const identity = () => provider;
-  const users = createUsers({ storage, clock, identity });
+  const local = await localIdentity(clock, await temporaryDirectory(t), storage);
+  /** Who vouches for people; a test may add and take away. */
+  const providers: ChosenProviders = { working: [local], missing: [] };
+  const identities = createIdentities(() => providers);
+  const users = createUsers({ storage, clock, identities });
+  const signIn = createSignIn({ users, storage, clock, identities });
   const keys = createKeys({ storage, clock });
-  const credentials = createCredentials({ users, keys, storage, identity });
+  const credentials = createCredentials({ users, keys, storage, identities });
   const events = createEvents();
   const jobs = {
     pokes: 0,
@@ -48,8 +55,11 @@ export async function openDomain(t: ExecutionContext, openStorage = temporarySql
   return {
     clock,
     storage,
-    identity,
+    local,
+    providers,
+    identities,
     users,
+    signIn,
     keys,
     credentials,
     events,
@@ -75,20 +85,34 @@ export async function temporaryDirectory(t: ExecutionContext): Promise<string> {
   return directory;
 }
 
+/** From now on hashes of passwords take no time: what they are worth is tested elsewhere. */
+export function hashCheaply({ storage, providers, local }: Pick<Domain, 'storage' | 'providers' | 'local'>) {
+  const passwords = createPasswords(
+    {
+      state: createPluginState('local', () => storage.pluginState),
+      error: (code, message, options) => new AppError(code, message, options),
+    },
+    { memory: 64, passes: 1, parallelism: 1 },
+  );
+  providers.working[0] = { ...local, passwords };
+}
+
 /** The identity plugin as the host would set it up. */
-export async function localIdentity(clock: Clock, dataDir: string): Promise<Required<IdentityProvider>> {
-  const { identity } = await local.setup({
+export async function localIdentity(
+  clock: Clock,
+  dataDir: string,
+  storage?: Storage,
+): Promise<Required<IdentityProvider>> {
+  const { identity } = await localPlugin.setup({
     options: undefined as never, // it has none
     log: pino({ level: 'silent' }),
     clock,
     signal: new AbortController().signal,
     dataDir,
-    state: {
-      get: async () => null,
-      compareAndSet: async () => false,
-      list: async () => [],
-      delete: async () => {},
-    },
+    state: createPluginState('local', () => {
+      if (!storage) throw new Error('this test has no passwords');
+      return storage.pluginState;
+    }),
     fetch,
     onStop: () => {},
     error: (code, message, options) => new AppError(code, message, options),

@@ -30,7 +30,7 @@ export async function openRest(t: ExecutionContext, openStorage?: Parameters<typ
     ...domain,
     rateLimits,
     listen: { paths: [], authorize: async () => null, accept: async () => {} },
-    config: { listen: { maxConnections: 100 } as Config['listen'] },
+    config: { listen: { maxConnections: 100 } as Config['listen'], trustedProxies: ['loopback'] },
     health: () => true,
   });
   const { port } = await server.listen('127.0.0.1', 0);

@@ -21,6 +21,8 @@ export function userStore({ read, write }: Access): UserStore {
         'users.setMemoryAccess',
         async db => (await Users.query(db).where({ id }).patch({ memoryAccess: isOpen })) > 0,
       ),
+    update: (id, patch) =>
+      write('users.update', async db => (await Users.query(db).patch(patch).where({ id })) > 0),
   };
 }
 

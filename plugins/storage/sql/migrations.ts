@@ -9,6 +9,7 @@ import { up as memories } from './migrations/0005-memories.ts';
 import { up as actionItems } from './migrations/0006-action-items.ts';
 import { up as goals } from './migrations/0007-goals.ts';
 import { up as keys } from './migrations/0008-keys.ts';
+import { up as signingIn } from './migrations/0009-signing-in.ts';
 
 /** One step of the schema. It runs in a transaction with all others that are due, and is never undone. */
 export interface Migration {
@@ -26,6 +27,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0006-action-items', up: actionItems },
   { name: '0007-goals', up: goals },
   { name: '0008-keys', up: keys },
+  { name: '0009-signing-in', up: signingIn },
 ];
 
 type Context = Pick<PluginContext<never>, 'log' | 'clock' | 'error'>;

@@ -2,6 +2,7 @@ import type { PluginContext, Storage, Stores } from '../../../core/plugin.ts';
 import { type Access, createAccess } from './access.ts';
 import { keyStore, personStore, userStore } from './accounts.ts';
 import { actionItemStore } from './action-items.ts';
+import { attemptStore } from './attempts.ts';
 import { claimStore } from './claims.ts';
 import { conversationStore, segmentStore } from './conversations.ts';
 import type { Dialect } from './dialect.ts';
@@ -30,6 +31,7 @@ export async function createStorage(
 ): Promise<Storage> {
   const storesOn = (access: Access): Stores => ({
     users: userStore(access),
+    attempts: attemptStore(access),
     keys: keyStore(access),
     grants: grantStore(access),
     rateLimits: rateLimitStore(access),

@@ -1,6 +1,7 @@
 /** What a list costs core part by part: how long each takes when it runs alone, in this process. */
 import { createConversations } from '../../../core/domain/conversations.ts';
 import { createCredentials } from '../../../core/domain/credentials.ts';
+import { createIdentities } from '../../../core/domain/identities.ts';
 import { createKeys } from '../../../core/domain/keys.ts';
 import { createUsers } from '../../../core/domain/users.ts';
 import { createEvents } from '../../../core/events.ts';
@@ -28,11 +29,9 @@ export async function partsOf({
   times,
 }: PartsPlan): Promise<Record<string, number>> {
   const { clock } = storageContext();
-  const identity = () => {
-    throw new Error('an API key needs no identity provider');
-  };
-  const users = createUsers({ storage, clock, identity });
-  const credentials = createCredentials({ storage, users, keys: createKeys({ storage, clock }), identity });
+  const identities = createIdentities(() => ({ working: [], missing: [] })); // an API key needs none
+  const users = createUsers({ storage, clock, identities });
+  const credentials = createCredentials({ storage, users, keys: createKeys({ storage, clock }), identities });
   const conversations = createConversations({ storage, clock, events: createEvents(), jobs: { poke() {} } });
   const list = conversationRoutes(conversations).find(({ id }) => id === 'listConversations');
   const principal = await credentials.authenticate(`Bearer ${key}`);

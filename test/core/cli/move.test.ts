@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -46,6 +46,11 @@ async function put(...path: string[]): Promise<void> {
   await writeFile(file, `this is ${path.slice(1).join('/')}`);
 }
 
+async function signingKeyIn(dataDir: string): Promise<string> {
+  const [name = ''] = await readdir(join(dataDir, 'plugins', 'local'));
+  return join('plugins', 'local', name);
+}
+
 test.serial('accounts, keys and tokens are good in the new place, and what is on disk is told', async t => {
   const { oldDir, newDir, config } = await places(t);
   const token = (await run(t, 'token', 'ada', '--data-dir', oldDir)).trim();
@@ -58,14 +63,14 @@ test.serial('accounts, keys and tokens are good in the new place, and what is on
   t.regex(words, /^Copied the database .*old\/earshot\.db to the database .*new\/earshot\.db: 2 rows, each/);
   t.regex(words, /\ntable +copied +compared\n/);
   t.regex(words, /\nusers +1 +1\n/);
-  t.regex(words, /\ncopied too +plugins\/local\/signing-key\.pem\n/);
+  t.regex(words, /\ncopied too +plugins\/local\/signing-key-\d+\.pem\n/);
   t.regex(words, /\ncopied too +plugins\/sherpa-onnx\/models\/en\/tokens\.txt\n/);
   t.regex(words, /\nnot copied +bridge: .*sound/);
   t.regex(words, /\nnot copied +backups: /);
   t.true(words.includes(`npx earshot serve --config ${config}`));
   t.regex(words, /keep it until/);
 
-  const pem = join('plugins', 'local', 'signing-key.pem');
+  const pem = await signingKeyIn(oldDir);
   t.is(await readFile(join(newDir, pem), 'utf8'), await readFile(join(oldDir, pem), 'utf8'));
   t.is((await stat(join(newDir, pem))).mode & 0o777, 0o600);
   t.is((await stat(join(newDir, 'plugins', 'local'))).mode & 0o777, 0o700);
@@ -110,8 +115,8 @@ test.serial('a server on either side has to be stopped first', async t => {
 test.serial('a signing key is not replaced by another one', async t => {
   const here = await places(t);
   await run(t, 'token', 'ada', '--data-dir', here.oldDir);
-  await put(here.newDir, 'plugins/local/signing-key.pem');
-  await refused(t, here, /new\/plugins\/local\/signing-key\.pem is there already, and is not the same/);
+  await put(here.newDir, await signingKeyIn(here.oldDir));
+  await refused(t, here, /new\/plugins\/local\/signing-key-\d+\.pem is there already, and is not the same/);
   t.false(existsSync(join(here.newDir, 'earshot.db')));
 });
 

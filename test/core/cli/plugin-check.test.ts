@@ -120,21 +120,29 @@ interface Parts {
 /** An identity provider that is right in all; the parts make it wrong. */
 function source({ before = '', setup = '', fields = '', name = 'acme' }: Parts): string {
   return `import { spawn } from 'node:child_process';
+import { createHmac } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
 const encode = value => Buffer.from(JSON.stringify(value)).toString('base64url');
 ${before}
 export default {
   name: '${name}', api: 1, title: 'Acme',
   ${fields}
-  async setup({ onStop, error, options }) {
+  async setup({ onStop, error, options, clock, dataDir }) {
     ${setup}
+    const sign = text => createHmac('sha256', dataDir).update(text).digest('base64url');
     return { identity: {
       issuer: 'acme',
-      issue: async user => encode(user) + '.' + encode(user),
+      async issue(user) {
+        const expiresAt = clock.now() + 3600_000;
+        const claims = encode({ ...user, issuer: 'acme', issuedAt: clock.now(), expiresAt });
+        return { token: claims + '.' + sign(claims), expiresAt };
+      },
       async verify(token) {
-        const [user, copy] = token.split('.');
-        if (!user || user !== copy) throw error('unauthorized', 'no');
-        return { issuer: 'acme', ...JSON.parse(Buffer.from(user, 'base64url').toString()) };
+        const [claims, signature] = token.split('.');
+        if (!claims || signature !== sign(claims)) throw error('unauthorized', 'no');
+        const { expiresAt, ...verified } = JSON.parse(Buffer.from(claims, 'base64url').toString());
+        if (expiresAt <= clock.now()) throw error('unauthorized', 'too late');
+        return verified;
       },
     } };
   },

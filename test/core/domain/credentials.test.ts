@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import test from 'ava';
-import { createCredentials, type Principal, requireScope } from '../../../core/domain/credentials.ts';
+import { type Principal, requireScope } from '../../../core/domain/credentials.ts';
 import { requireGrant } from '../../../core/domain/grants.ts';
 import { createKeys, parseScopes } from '../../../core/domain/keys.ts';
 import { createUsers } from '../../../core/domain/users.ts';
@@ -187,11 +187,11 @@ test('The last use of a key is shown at once, and stored later without a write f
 });
 
 test('Every other credential is refused with what was expected', async t => {
-  const { users, keys, credentials, storage, identity } = await openDomain(t);
+  const { users, keys, credentials, storage, local } = await openDomain(t);
   const anna = await users.add('anna');
   const { key, record } = await keys.create(anna.id, { name: 'k' });
   await storage.keys.remove(anna.id, record.id);
-  const stranger = await identity().issue({ subject: 'nobody', name: 'Nobody' });
+  const { token: stranger } = await local.issue({ subject: 'nobody', name: 'Nobody' });
   const refused: [string | undefined, RegExp][] = [
     [undefined, /missing/],
     ['', /missing/],
@@ -222,19 +222,71 @@ test('A token is issued only for users whom this server vouches for', async t =>
     subject: '7',
     createdAt: 1,
     memoryAccess: true,
+    signedOutAt: null,
   });
-  await t.throwsAsync(users.token('guest'), { message: /issued by https:\/\/id\.example/ });
+  await t.throwsAsync(users.token('guest'), { message: /signed in by https:\/\/id\.example/ });
   await t.throwsAsync(users.token('bob'), { message: /There are: guest/ });
 });
 
 test('An identity provider that cannot be asked is no wrong credential', async t => {
-  const domain = await openDomain(t);
-  const credentials = createCredentials({
-    ...domain,
-    identity: () => {
-      throw new AppError('unavailable', 'The identity provider is being started again');
-    },
-  });
-  const error = await t.throwsAsync(credentials.token('x.y.z'), { instanceOf: AppError });
-  t.is(error.code, 'unavailable');
+  const { credentials, users, providers } = await openDomain(t);
+  await users.add('anna');
+  const token = await users.token('anna');
+  providers.working.pop();
+  providers.missing.push('local');
+  const error = await t.throwsAsync(credentials.token(token), { instanceOf: AppError });
+  t.like(error, { code: 'unavailable', retryAfter: 5 });
+  t.regex(error.message, /provider local does not work now/);
+  await t.throwsAsync(credentials.token('x.y.z'), { code: 'unauthorized' }); // whoever might have made it
+});
+
+test('Without a provider of its own the server makes no account, and says how to have one', async t => {
+  const { users, providers } = await openDomain(t);
+  providers.working.pop();
+  t.is(await users.ensureFirst('owner'), null);
+  const error = await t.throwsAsync(users.add('anna'), { instanceOf: AppError });
+  t.is(error.code, 'conflict');
+  t.regex(error.message, /add local to identity/);
+});
+
+test('Who comes from another provider gets an account at the first token, and is found by the next', async t => {
+  const { users } = await openDomain(t);
+  const issuer = 'https://id.example';
+  const from = (subject: string, name: string) =>
+    users.fromIdentity({ issuer, subject, name, issuedAt: 1000 }, true);
+  await users.add('Anna');
+  const joined = await from('7', ' Anna\n');
+  t.like(joined, { name: 'Anna (2)', issuer, subject: '7', signedOutAt: null });
+  t.deepEqual(await from('7', 'another name'), joined);
+  t.is((await from('8', 'Anna'))?.name, 'Anna (3)');
+  t.is((await from('9', '\u0000'))?.name, 'someone');
+  t.is((await from('10', '🙂'.repeat(300)))?.name, '🙂'.repeat(90));
+
+  const atOnce = await Promise.all(Array.from({ length: 5 }, () => from('11', 'Ben')));
+  t.is(new Set(atOnce.map(user => user?.id)).size, 1);
+  t.is((await users.list()).length, 6);
+  t.is(await users.fromIdentity({ issuer, subject: '12', name: 'C', issuedAt: 1 }, false), null);
+});
+
+test('A sign-out ends the tokens from before, whoever issued them, and neither keys nor later tokens', async t => {
+  const { users, keys, credentials, clock } = await openDomain(t);
+  const { id } = await users.add('anna');
+  const { key } = await keys.create(id, { name: 'k' });
+  const before = await users.token('anna');
+  await t.notThrowsAsync(credentials.token(before));
+  await users.signOut(' anna ');
+  const error = await t.throwsAsync(credentials.token(before), { instanceOf: AppError });
+  t.like(error, { code: 'unauthorized' });
+  t.regex(error.message, /was signed out/);
+  clock.advance(1);
+  await t.notThrowsAsync(credentials.token(await users.token('anna')));
+  await t.notThrowsAsync(credentials.token(key));
+
+  const issuer = 'https://id.example';
+  const at = (issuedAt: number) => users.fromIdentity({ issuer, subject: '7', name: 'Ben', issuedAt }, true);
+  await at(clock.now());
+  await users.signOut('Ben');
+  t.is(await at(clock.now()), null);
+  t.like(await at(clock.now() + 1), { name: 'Ben' });
+  await t.throwsAsync(users.signOut('nobody'), { code: 'not_found' });
 });

@@ -122,7 +122,10 @@ async function startLimited(t: Parameters<typeof openRest>[0]) {
     ...rest,
     rateLimits: limits,
     listen: { paths: [], authorize: async () => null, accept: async () => {} },
-    config: { listen: { maxConnections: 10 } as Parameters<typeof createServer>[0]['config']['listen'] },
+    config: {
+      listen: { maxConnections: 10 } as Parameters<typeof createServer>[0]['config']['listen'],
+      trustedProxies: [],
+    },
     health: () => true,
   });
   const { port } = await server.listen('127.0.0.1', 0);

@@ -30,7 +30,7 @@ async function start(t: ExecutionContext, changes: Partial<Options> = {}) {
   const server = createServer({
     ...domain,
     listen: echo,
-    config: { listen: { maxConnections: 10 } as Options['config']['listen'] },
+    config: { listen: { maxConnections: 10 } as Options['config']['listen'], trustedProxies: [] },
     health: () => true,
     ...changes,
   });

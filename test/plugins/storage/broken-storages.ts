@@ -53,6 +53,51 @@ export const brokenStorages: readonly BrokenStorage[] = [
     },
   },
   {
+    fault: 'a change of a user is one of every user',
+    caughtBy: 'a user is changed, and no other',
+    breakIt: storage => {
+      const update: Storage['users']['update'] = async (id, patch) => {
+        for (const each of await storage.users.list()) await storage.users.update(each.id, patch);
+        return (await storage.users.get(id)) !== null;
+      };
+      return { ...storage, users: { ...storage.users, update } };
+    },
+  },
+  {
+    fault: 'attempts are counted by reading first',
+    caughtBy: 'attempts that come at once, from two processes, are all counted',
+    breakIt: storage => {
+      const { attempts } = storage;
+      const add: Storage['attempts']['add'] = async (key, by, now, until) => {
+        const found = await attempts.get(key, now);
+        await attempts.remove(key);
+        return attempts.add(key, (found?.count ?? 0) + by, now, found?.until ?? until);
+      };
+      return { ...storage, attempts: { ...attempts, add } };
+    },
+  },
+  {
+    fault: 'each attempt puts the end of its count off',
+    caughtBy: 'attempts are counted by key until their time is over, and then begin anew',
+    breakIt: storage => {
+      const { attempts } = storage;
+      const add: Storage['attempts']['add'] = async (key, by, now, until) => {
+        const count = (await attempts.get(key, now))?.count ?? 0;
+        await attempts.remove(key);
+        return attempts.add(key, count + by, now, until);
+      };
+      return { ...storage, attempts: { ...attempts, add } };
+    },
+  },
+  {
+    fault: 'all attempts are forgotten with those that are over',
+    caughtBy: 'attempts whose time is over are deleted, and no others',
+    breakIt: storage => {
+      const prune: Storage['attempts']['prune'] = () => storage.attempts.prune(Number.MAX_SAFE_INTEGER);
+      return { ...storage, attempts: { ...storage.attempts, prune } };
+    },
+  },
+  {
     fault: 'conversations are found whoever asks',
     caughtBy: "another user's rows are not found",
     breakIt: storage => {

@@ -1,0 +1,112 @@
+import { once } from 'node:events';
+import { createServer, request as httpRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import test, { type ExecutionContext } from 'ava';
+import { createLocalJWKSet, jwtVerify } from 'jose';
+import { hashCheaply } from '../../../helpers/domain.ts';
+import { openRest } from '../../../helpers/rest.ts';
+
+const PASSWORD = 'correct horse battery';
+
+async function start(t: ExecutionContext) {
+  const rest = await openRest(t);
+  hashCheaply(rest);
+  await rest.signIn.setPassword('anna', PASSWORD);
+  rest.clock.advance(1);
+  const attempt = (password: string, name = 'anna') =>
+    rest.send('POST', '/v1/auth/token', { name, password }, null);
+  return { ...rest, attempt };
+}
+
+test('Name and password are exchanged for an ID token that lasts thirty days', async t => {
+  const { attempt, send, clock } = await start(t);
+  const { status, headers, body } = await attempt(PASSWORD, ' anna ');
+  t.is(status, 200);
+  t.is(headers.get('cache-control'), 'no-store');
+  t.deepEqual(Object.keys(body), ['token', 'token_type', 'expires_in']);
+  t.like(body, { token_type: 'Bearer', expires_in: 30 * 24 * 3600 });
+  const list = () => send('GET', '/v1/dev/user/conversations', undefined, body.token);
+  t.is((await list()).status, 200);
+  clock.advance(body.expires_in * 1000 + 1000);
+  const late = await list();
+  t.is(late.status, 401);
+  t.regex(late.body.detail, /has expired/);
+});
+
+test('Wrong credentials are a 401, missing ones a 422, too many a 429 with when to come again', async t => {
+  const { attempt, issues } = await start(t);
+  const wrong = await attempt('wrong');
+  t.is(wrong.status, 401);
+  t.deepEqual(wrong.body, { detail: 'Wrong name or password' });
+  t.is(wrong.headers.get('www-authenticate'), 'Bearer');
+  t.deepEqual((await attempt('wrong', 'nobody')).body, wrong.body);
+  t.deepEqual(await issues('POST', '/v1/auth/token', {}), {
+    'body.name': 'missing',
+    'body.password': 'missing',
+  });
+  t.deepEqual(await issues('POST', '/v1/auth/token', { name: '', password: 7 }), {
+    'body.name': 'string_too_short',
+    'body.password': 'string_type',
+  });
+  for (let time = 0; time < 9; time += 1) await attempt('wrong');
+  const many = await attempt(PASSWORD);
+  t.is(many.status, 429);
+  t.is(many.headers.get('retry-after'), '900');
+  t.regex(many.body.detail, /try again in 15 minutes/);
+});
+
+test('Anyone can check a token with the published keys, also after another key signs', async t => {
+  const { attempt, signIn, url, clock } = await start(t);
+  const published = async () => {
+    const response = await fetch(`${url}/.well-known/jwks.json`);
+    t.is(response.headers.get('cache-control'), 'public, max-age=300');
+    return (await response.json()) as Parameters<typeof createLocalJWKSet>[0];
+  };
+  const { body: first } = await attempt(PASSWORD);
+  await signIn.rotateKeys();
+  const { body: second } = await attempt(PASSWORD);
+  const keys = await published();
+  t.is(keys.keys.length, 2);
+  const expected = { issuer: 'earshot', audience: 'earshot', currentDate: new Date(clock.now()) };
+  for (const { token } of [first, second])
+    await t.notThrowsAsync(jwtVerify(token, createLocalJWKSet(keys), expected));
+  const older = { keys: keys.keys.slice(1) };
+  await t.throwsAsync(jwtVerify(second.token, createLocalJWKSet(older), expected));
+});
+
+/** A reverse proxy on a real socket, which says for whom it asks. */
+async function proxyTo(t: ExecutionContext, url: string, forwardedFor: () => string): Promise<string> {
+  const proxy = createServer((incoming, answer) => {
+    const headers = { ...incoming.headers, 'x-forwarded-for': forwardedFor() };
+    const { method = 'GET', url: path = '/' } = incoming;
+    incoming.pipe(
+      httpRequest(new URL(path, url), { method, headers }, upstream => {
+        answer.writeHead(upstream.statusCode ?? 502, upstream.headers);
+        upstream.pipe(answer);
+      }),
+    );
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  t.teardown(() => proxy.close());
+  return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+}
+
+test('Behind a proxy on this machine each of its clients is counted by itself, whatever else they say', async t => {
+  const { url } = await start(t);
+  let client = '198.51.100.1';
+  const proxy = await proxyTo(t, url, () => `203.0.113.99, ${client}`);
+  const tried = async (name: string) => {
+    const response = await fetch(`${proxy}/v1/auth/token`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ name, password: 'wrong password' }),
+    });
+    await response.body?.cancel();
+    return response.status;
+  };
+  for (let index = 0; index < 50; index += 1) t.is(await tried(`name ${index}`), 401);
+  t.is(await tried('another'), 429);
+  client = '198.51.100.2';
+  t.is(await tried('another'), 401);
+});
