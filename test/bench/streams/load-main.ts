@@ -17,6 +17,8 @@ interface Stream {
   dueAt: number;
   /** When each packet was sent. */
   sentAt: number[];
+  /** How often the server closed it. */
+  losses: number;
   /** What came back: the sample at which an utterance ended, and how long after it was sent. */
   heard: { endSample: number; afterMs: number }[];
 }
@@ -24,6 +26,9 @@ interface Stream {
 /** Utterances nearer to the longest one than this may have been cut at a sample that was long past. */
 const MAX_NATURAL_SAMPLES = 26 * SAMPLE_RATE;
 const CONNECT_AT_ONCE = 20;
+/** As the bridge waits before it connects again, but for the last. */
+const FIRST_RETRY_MS = 500;
+const MAX_RETRY_MS = 4000;
 
 process.once('message', (plan: Plan) => {
   run(plan).then(() => process.exit(0));
@@ -66,7 +71,14 @@ async function connectAll(plan: Plan, loop: Loop): Promise<Stream[]> {
 }
 
 async function connect(plan: Plan, number: number, offset: number): Promise<Stream> {
-  const stream: Stream = { socket: openSocket(plan, number), offset, dueAt: 0, sentAt: [], heard: [] };
+  const stream: Stream = {
+    socket: openSocket(plan, number),
+    offset,
+    dueAt: 0,
+    sentAt: [],
+    losses: 0,
+    heard: [],
+  };
   await join(stream, plan, number);
   return stream;
 }
@@ -80,16 +92,23 @@ async function join(stream: Stream, plan: Plan, number: number): Promise<void> {
   await once(socket, 'open');
   socket.on('close', (code, reason) => {
     if (!plan.reconnects) throw new Error(`the server closed stream ${number} with ${code} ${reason}`);
-    stream.socket = openSocket(plan, number);
-    void join(stream, plan, number);
+    setTimeout(
+      () => {
+        stream.socket = openSocket(plan, number);
+        void join(stream, plan, number);
+      },
+      Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** stream.losses++),
+    );
   });
 }
 
-function openSocket({ url, key, language = 'en' }: Plan, number: number): WebSocket {
+function openSocket({ url, key, languages = [], reconnects }: Plan, number: number): WebSocket {
+  const language = languages[number % languages.length] ?? 'en';
   const device = `pendant_${language}_${number}`;
   const address = new URL('/v4/listen?codec=opus_fs320&conversation_timeout=600', url.replace(/^http/, 'ws'));
   address.searchParams.set('client_device_id', device);
   address.searchParams.set('language', language);
+  if (reconnects) address.searchParams.set('stream', `${device}_${process.pid}`);
   return new WebSocket(address, {
     headers: { Authorization: `Bearer ${key}` },
     perMessageDeflate: false,

@@ -13,9 +13,9 @@ export interface Plan {
   measureMs: number;
   /** Shifts the streams against each other. */
   seed: number;
-  /** What is spoken; absent: English. */
-  language?: string;
-  /** Connects again where the server closes, as a wearable would; absent: that is the end. */
+  /** What is spoken, each by one stream after the other; absent: English. */
+  languages?: readonly string[];
+  /** Goes on where the server closes, after a pause, as the bridge does; absent: that is the end. */
   reconnects?: boolean;
 }
 
