@@ -1,6 +1,4 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { Ajv2020 } from 'ajv/dist/2020.js';
-import addFormats from 'ajv-formats';
 import test, { type ExecutionContext } from 'ava';
 import type { Config } from '../../../config/schema.ts';
 import { AppError } from '../../../core/errors.ts';
@@ -8,29 +6,20 @@ import { createRateLimits } from '../../../core/http/rate-limit.ts';
 import { createServer } from '../../../core/http/server.ts';
 import { createMetrics } from '../../../core/metrics.ts';
 import { completedConversation } from '../../helpers/domain.ts';
+import {
+  type Answer,
+  bodyOf,
+  checker,
+  documentOf,
+  exampleOf,
+  find,
+  type Json,
+  type OpenApi,
+  type Operation,
+  operationsOf,
+  resolve,
+} from '../../helpers/openapi.ts';
 import { openRest } from '../../helpers/rest.ts';
-
-type Json = Record<string, unknown>;
-interface Answer {
-  headers?: Record<string, { required?: boolean }>;
-  /** None: an answer without a body. */
-  content?: Record<string, { schema: Json }>;
-}
-interface Operation {
-  operationId: string;
-  summary: string;
-  tags: string[];
-  security: Record<string, string[]>[];
-  'x-required-scope'?: string;
-  requestBody?: { content: Record<string, { schema: Json }> };
-  responses: Record<string, Answer>;
-}
-interface OpenApi {
-  openapi: string;
-  info: { version: string };
-  paths: Record<string, Record<string, Operation>>;
-  components: { schemas: Record<string, Json>; responses: Record<string, Answer> };
-}
 
 /** How an operation is called, beside what its credential and its body make of it. */
 interface Call {
@@ -213,11 +202,6 @@ async function start(t: ExecutionContext) {
   return { ...rest, url, serve, document, deviceKey, calls };
 }
 
-async function documentOf(url: string): Promise<OpenApi> {
-  const response = await fetch(`${url}/openapi.json`);
-  return (await response.json()) as OpenApi;
-}
-
 interface Target {
   url: string;
   document: OpenApi;
@@ -255,33 +239,6 @@ async function send(
   return { operation: id, status: response.status, type, headers: response.headers, body: parsed };
 }
 
-function operationsOf(document: OpenApi) {
-  return Object.entries(document.paths).flatMap(([template, item]) =>
-    Object.entries(item).map(([method, operation]) => ({ template, method, operation })),
-  );
-}
-
-function find(document: OpenApi, id: string) {
-  const found = operationsOf(document).find(({ operation }) => operation.operationId === id);
-  if (!found) throw new Error(`the document has no operation ${id}`);
-  return found;
-}
-
-function bodyOf(document: OpenApi, operation: Operation): Json | undefined {
-  const schema = operation.requestBody?.content['application/json']?.schema;
-  return schema && resolve(document, schema);
-}
-
-function exampleOf(document: OpenApi, operation: Operation): unknown {
-  return (bodyOf(document, operation)?.examples as unknown[] | undefined)?.[0];
-}
-
-function resolve<T extends object>(document: OpenApi, value: T): T {
-  if (!('$ref' in value)) return value;
-  const steps = String(value.$ref).slice(2).split('/');
-  return steps.reduce<unknown>((inner, step) => (inner as Json)[step], document) as T;
-}
-
 /** What in these exchanges does not agree with the document, and what of the document they do not show. */
 function complaints(document: OpenApi, exchanges: Exchange[]): string[] {
   const check = checker(document);
@@ -314,24 +271,6 @@ function complaints(document: OpenApi, exchanges: Exchange[]): string[] {
       ];
     };
   }
-}
-
-/** Tells what is wrong with a value. Stricter than the document: a field that it does not name is a mistake. */
-function checker({ components }: OpenApi) {
-  const ajv = new Ajv2020({ strict: false, allErrors: true });
-  addFormats.default(ajv);
-  const closed = { ...components, schemas: close(components.schemas) };
-  return (schema: Json, value: unknown): string[] => {
-    const validate = ajv.compile({ ...(close(schema) as Json), components: closed });
-    return validate(value) ? [] : (validate.errors ?? []).map(it => `${it.instancePath} ${it.message}`);
-  };
-}
-
-function close(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(close);
-  if (typeof schema !== 'object' || schema === null) return schema;
-  const inner = Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, close(value)]));
-  return 'properties' in inner ? { additionalProperties: false, ...inner } : inner;
 }
 
 test('Every operation answers as the OpenAPI document says, with success and with each of its failures', async t => {

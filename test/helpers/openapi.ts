@@ -1,0 +1,88 @@
+/** The OpenAPI document of a running server, as tests read it. */
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+
+export type Json = Record<string, unknown>;
+
+export interface Answer {
+  headers?: Record<string, { required?: boolean }>;
+  /** None: an answer without a body. */
+  content?: Record<string, { schema: Json }>;
+}
+
+interface Parameter {
+  in: 'path' | 'query' | 'header';
+  name: string;
+  required?: boolean;
+  schema: Json;
+}
+
+export interface Operation {
+  operationId: string;
+  summary: string;
+  tags: string[];
+  security: Record<string, string[]>[];
+  'x-required-scope'?: string;
+  parameters?: Parameter[];
+  requestBody?: { content: Record<string, { schema: Json }> };
+  responses: Record<string, Answer>;
+}
+
+export interface OpenApi {
+  openapi: string;
+  info: { version: string };
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Json>; responses: Record<string, Answer> };
+}
+
+export async function documentOf(url: string): Promise<OpenApi> {
+  const response = await fetch(`${url}/openapi.json`);
+  return (await response.json()) as OpenApi;
+}
+
+export function operationsOf(document: OpenApi) {
+  return Object.entries(document.paths).flatMap(([template, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ template, method, operation })),
+  );
+}
+
+export function find(document: OpenApi, id: string) {
+  const found = operationsOf(document).find(({ operation }) => operation.operationId === id);
+  if (!found) throw new Error(`the document has no operation ${id}`);
+  return found;
+}
+
+export function bodyOf(document: OpenApi, operation: Operation): Json | undefined {
+  const schema = operation.requestBody?.content['application/json']?.schema;
+  return schema && resolve(document, schema);
+}
+
+export function exampleOf(document: OpenApi, operation: Operation): unknown {
+  return (bodyOf(document, operation)?.examples as unknown[] | undefined)?.[0];
+}
+
+export function resolve<T extends object>(document: OpenApi, value: T): T {
+  if (!('$ref' in value)) return value;
+  const steps = String(value.$ref).slice(2).split('/');
+  return steps.reduce<unknown>((inner, step) => (inner as Json)[step], document) as T;
+}
+
+/** Tells what is wrong with a value. Stricter than the document: a field that it does not name is a mistake. */
+export function checker({ components }: OpenApi) {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  addFormats.default(ajv);
+  const closed = { ...components, schemas: close(components.schemas) };
+  const compiled = new Map<Json, ReturnType<typeof ajv.compile>>();
+  return (schema: Json, value: unknown): string[] => {
+    const validate = compiled.get(schema) ?? ajv.compile({ ...(close(schema) as Json), components: closed });
+    compiled.set(schema, validate);
+    return validate(value) ? [] : (validate.errors ?? []).map(it => `${it.instancePath} ${it.message}`);
+  };
+}
+
+function close(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(close);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const inner = Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, close(value)]));
+  return 'properties' in inner ? { additionalProperties: false, ...inner } : inner;
+}
