@@ -1,61 +1,24 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmdirSync } from 'node:fs';
-import { open, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
 import { countingStt, type House, openHouse } from '../../helpers/house.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
+import { mountSmallDisk, type SmallDisk } from '../../helpers/small-disk.ts';
 import { join as joined, silence, speech } from '../../helpers/sound.ts';
 
-const DISK_BYTES = 16 * 1024 * 1024;
+const MiB = 1024 * 1024;
+const DISK_BYTES = 16 * MiB;
 const UTTERANCES = 6;
 const TALK = joined(...Array.from({ length: UTTERANCES }, () => [speech('budget'), silence(4)]).flat());
 const CHUNK_SAMPLES = 1600;
 const MESSAGES = Math.ceil(TALK.length / CHUNK_SAMPLES);
 
-/** A disk of its own that can be filled; null where it is not allowed to mount one. */
-function mountDisk(): string | null {
-  const dir = mkdtempSync(join(tmpdir(), 'earshot-disk-'));
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'tmpfs', dir], { stdio: 'ignore' });
-    return dir;
-  } catch {
-    rmdirSync(dir);
-    return null;
-  }
-}
-
-const disk = mountDisk() ?? '';
+const full = mountSmallDisk(DISK_BYTES);
+const low = mountSmallDisk(DISK_BYTES);
 test.after.always(() => {
-  if (!disk) return;
-  execFileSync('umount', ['--lazy', disk]);
-  rmdirSync(disk);
+  for (const disk of [full, low]) disk?.unmount();
 });
-
-/** Takes all the room there is on it. */
-async function fill(): Promise<void> {
-  const file = await open(join(disk, 'ballast'), 'a');
-  try {
-    for (const size of [1024 * 1024, 4096, 1]) await appendUntilFull(file, Buffer.alloc(size));
-  } finally {
-    await file.close();
-  }
-}
-
-async function appendUntilFull(file: { appendFile(bytes: Buffer): Promise<void> }, bytes: Buffer) {
-  for (;;)
-    try {
-      await file.appendFile(bytes);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOSPC') return;
-      throw error;
-    }
-}
-
-const empty = () => rm(join(disk, 'ballast'));
 
 const connect = (house: House, stream: string, from = 0) =>
   connectListen(house.url, house.key, {
@@ -88,14 +51,23 @@ const spoolWith = (minFreeBytes: number) => ({
   spool: { maxBytes: 2 ** 30, maxBytesPerUser: 2 ** 30, minFreeBytes },
 });
 
-const [testOnDisk, notRun] = disk
-  ? [test, '']
-  : [test.skip, 'NOT RUN, a disk cannot be mounted here (the same with a layer below: spool.test.ts): '];
+const NOT_RUN = 'NOT RUN, a disk cannot be mounted here (the same with a layer below: spool.test.ts): ';
 
-testOnDisk(
-  `${notRun}what was acknowledged outlives a full disk, and all goes on once there is room`,
-  async t => {
-    const house = await openHouse(t, { ...countingStt(), dataDir: disk, listen: spoolWith(1024 * 1024) });
+/** A test with a disk of its own. */
+function testOn(
+  disk: SmallDisk | null,
+  title: string,
+  run: (t: ExecutionContext, disk: SmallDisk) => Promise<void>,
+) {
+  if (disk) test(title, t => run(t, disk));
+  else test.skip(NOT_RUN + title, () => {});
+}
+
+testOn(
+  full,
+  'what was acknowledged outlives a full disk, and all goes on at once when there is room again',
+  async (t, disk) => {
+    const house = await openHouse(t, { ...countingStt(), dataDir: disk.dir, listen: spoolWith(MiB) });
     const returning = await connect(house, 'returning');
     const gone = await connect(house, 'gone');
     const talking = [talk(returning, 0), talk(gone, 0)];
@@ -103,7 +75,7 @@ testOnDisk(
     for (const client of [returning, gone]) await client.until('segments', spoken(client));
     let isOver = false;
     const over = Promise.all([...talking, returning.closed, gone.closed]).then(() => (isOver = true));
-    while (!isOver) await fill(); // what is settled makes room again
+    while (!isOver) await disk.fill(); // what is settled makes room again
     await over;
     for (const client of [returning, gone]) {
       t.is((await client.closed).code, 1013);
@@ -114,7 +86,7 @@ testOnDisk(
     t.is((await late.closed).code, 1013);
     t.like(late.events.at(-1), { type: 'error', code: 'storage_full' });
 
-    await empty();
+    await disk.empty();
     const fresh = await connect(house, 'fresh');
     await talk(fresh, 0);
     await fresh.until('segments', () => fresh.segments().length === UTTERANCES);
@@ -138,9 +110,36 @@ testOnDisk(
     while ((await starts(house, goneId)).length < whole)
       await new Promise(resolve => setTimeout(resolve, 100));
 
-    const database = new DatabaseSync(join(disk, 'earshot.db'), { readOnly: true });
+    const database = new DatabaseSync(join(disk.dir, 'earshot.db'), { readOnly: true });
     t.is(database.prepare('pragma integrity_check').get()?.integrity_check, 'ok');
     database.close();
+  },
+);
+
+testOn(
+  low,
+  'while the disk has little room new streams are refused, and those that run are heard to their end',
+  async (t, disk) => {
+    const house = await openHouse(t, { ...countingStt(), dataDir: disk.dir, listen: spoolWith(6 * MiB) });
+    const running = await connect(house, 'running');
+    const talking = talk(running, 0);
+    await running.until('segments');
+    await disk.fill(4 * MiB);
+    const late = await connect(house, 'late');
+    t.is((await late.closed).code, 1013);
+    const refusal = late.events.at(-1);
+    t.like(refusal, { type: 'error', code: 'storage_full' });
+    t.regex(JSON.stringify(refusal), /has [0-4] MiB left .listen.spool.minFreeBytes/);
+
+    await talking;
+    running.socket.send(JSON.stringify({ type: 'finish_conversation' }));
+    const { conversation_id: id } = await running.until('conversation_session');
+    await running.until('memory_created');
+    await running.until('ack', ({ messages }) => messages === MESSAGES);
+    t.is((await starts(house, id)).length, UTTERANCES);
+    await disk.empty();
+    const next = await connect(house, 'next');
+    await next.until('service_status', event => event.status === 'ready');
   },
 );
 
