@@ -32,6 +32,7 @@ const QUICK = {
   start: [],
   bridge: [],
   'lists:sqlite': [],
+  search: [],
   neighbours: [],
   latency: [],
   'soak:streams': ['--minutes', '0.2'],

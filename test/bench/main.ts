@@ -7,6 +7,7 @@ import { LISTS } from './lists.ts';
 import { machine } from './machine.ts';
 import { NEIGHBOURS } from './neighbours.ts';
 import { renderTable } from './report.ts';
+import { SEARCH } from './search.ts';
 import { SOAK } from './soak.ts';
 import { START } from './start.ts';
 import { STREAMS } from './streams.ts';
@@ -17,6 +18,7 @@ const BENCHMARKS: Benchmark[] = [
   ...START,
   ...BRIDGE,
   ...LISTS,
+  ...SEARCH,
   ...NEIGHBOURS,
   ...SOAK,
 ];

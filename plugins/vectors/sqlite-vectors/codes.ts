@@ -12,8 +12,8 @@ export interface CodeMemory {
   give(block: Block): void;
   /** One more, which is there at any time; empty when it is asked for. */
   spare(dimensions: number): Block;
-  /** The vector as the kernel reads it; stays until the next one. */
-  ask(vector: Float32Array): void;
+  /** What blocks are ranked against from here on. */
+  ask(vector: Uint8Array): void;
 }
 
 /** Rows of one owner, in order. */
@@ -23,7 +23,7 @@ export interface Block {
   room(): number;
   add(row: Row): void;
   /** Overwrites a row, or, without a vector, takes it away; nothing when it is not here. */
-  change(row: number, vector: Float32Array | null): void;
+  change(row: number, vector: Uint8Array | null): void;
   /** Scores all rows against what was asked. */
   rank(into: Ranking): void;
 }
@@ -32,6 +32,8 @@ interface Kernel {
   memory: WebAssembly.Memory;
   QUERY: { value: number };
   SCORES: { value: number };
+  NUMBERS: { value: number };
+  encode(into: number, stride: number): number;
   score(address: number, count: number, stride: number): void;
 }
 
@@ -39,7 +41,6 @@ const KERNEL = new URL('./assembly/kernel.wasm', import.meta.url);
 const PAGE = 65_536;
 /** Bytes that the kernel takes at once. */
 const STEP = 16;
-const GREATEST = 127;
 
 /** @param maxBytes of all blocks */
 export async function createCodeMemory(maxBytes: number): Promise<CodeMemory> {
@@ -49,7 +50,7 @@ export async function createCodeMemory(maxBytes: number): Promise<CodeMemory> {
   const maxPages = Math.floor(maxBytes / PAGE);
   const spareAt = kernel.memory.grow(1) * PAGE;
   let pages = 0;
-  let bytes = new Int8Array(kernel.memory.buffer);
+  let bytes = new Uint8Array(kernel.memory.buffer);
   let scores = new Int32Array(kernel.memory.buffer, kernel.SCORES.value, PAGE / STEP);
 
   function address(): number | null {
@@ -59,21 +60,30 @@ export async function createCodeMemory(maxBytes: number): Promise<CodeMemory> {
     pages++;
     const grown = kernel.memory.grow(1) * PAGE;
     // Growing detaches what looked at the memory before.
-    bytes = new Int8Array(kernel.memory.buffer);
+    bytes = new Uint8Array(kernel.memory.buffer);
     scores = new Int32Array(kernel.memory.buffer, kernel.SCORES.value, PAGE / STEP);
     return grown;
   }
 
+  /** Writes a byte for each of the numbers, and answers what one step is worth. */
+  function encode(vector: Uint8Array, into: number): number {
+    const stride = strideOf(vector.length / Float32Array.BYTES_PER_ELEMENT);
+    const from = kernel.NUMBERS.value;
+    bytes.set(vector, from);
+    bytes.fill(0, from + vector.length, from + stride * Float32Array.BYTES_PER_ELEMENT);
+    return kernel.encode(into, stride);
+  }
+
   function blockAt(start: number, dimensions: number): Block {
-    const stride = Math.ceil(dimensions / STEP) * STEP;
+    const stride = strideOf(dimensions);
     const capacity = Math.floor(PAGE / stride);
     const rows = new Float64Array(capacity);
     /** What one step of a code is worth; 0: there is no row any more, or nothing but zeros in it. */
     const scales = new Float32Array(capacity);
     let count = 0;
 
-    function write(at: number, vector: Float32Array | null): void {
-      scales[at] = vector === null ? 0 : encode(vector, bytes, start + at * stride);
+    function write(at: number, vector: Uint8Array | null): void {
+      scales[at] = vector === null ? 0 : encode(vector, start + at * stride);
     }
 
     return {
@@ -105,19 +115,10 @@ export async function createCodeMemory(maxBytes: number): Promise<CodeMemory> {
     },
     give: block => void free.push(block.address),
     spare: dimensions => blockAt(spareAt, dimensions),
-    ask(vector) {
-      bytes.fill(0, kernel.QUERY.value, kernel.SCORES.value);
-      encode(vector, bytes, kernel.QUERY.value);
-    },
+    ask: vector => void encode(vector, kernel.QUERY.value),
   };
 }
 
-/** Writes a byte for each number, and answers what one step is worth. What is left of the stride may hold anything. */
-function encode(vector: Float32Array, into: Int8Array, at: number): number {
-  let greatest = 0;
-  for (const value of vector) greatest = Math.max(greatest, Math.abs(value));
-  if (greatest === 0) return 0;
-  const factor = GREATEST / greatest;
-  for (let i = 0; i < vector.length; i++) into[at + i] = Math.round((vector[i] ?? 0) * factor);
-  return greatest / GREATEST;
+function strideOf(dimensions: number): number {
+  return Math.ceil(dimensions / STEP) * STEP;
 }

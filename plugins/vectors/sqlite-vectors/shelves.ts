@@ -1,7 +1,7 @@
 /** Which owners' vectors are in memory: those of the last searches, as many as fit. */
 import type { Block, CodeMemory } from './codes.ts';
 import { createRanking, type Ranking } from './ranking.ts';
-import type { Row, VectorsFile } from './vectors-file.ts';
+import { bytesOf, type Row, type VectorsFile } from './vectors-file.ts';
 
 interface Shelf {
   dimensions: number;
@@ -89,7 +89,7 @@ export function createShelves(file: VectorsFile, memory: CodeMemory) {
     near(owner: number, direction: Float32Array, count: number): number[] {
       const shelf = shelfOf(owner, direction.length);
       read(owner, shelf);
-      memory.ask(direction);
+      memory.ask(bytesOf(direction));
       const ranking = createRanking(count);
       for (const block of shelf.blocks) block.rank(ranking);
       if (!shelf.isWhole) rankRest(owner, shelf, ranking);

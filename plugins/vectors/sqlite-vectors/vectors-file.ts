@@ -1,6 +1,6 @@
 /** The file that holds all vectors: what is in memory comes from here, and is gone without harm. */
 import { randomUUID } from 'node:crypto';
-import { existsSync, renameSync } from 'node:fs';
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { VectorItem, VectorSpace } from '../../../core/plugin.ts';
 import { directionOf } from '../geometry/direction.ts';
@@ -50,10 +50,11 @@ export interface KnownSpace extends VectorSpace {
   id: string;
 }
 
-/** An item as it lies in the file; its vector has length 1, or is all zeros. */
+/** An item as it lies in the file; the length of its vector is 1, or it is all zeros. */
 export interface Row {
   row: number;
-  vector: Float32Array;
+  /** 32-bit floating point numbers, as this machine has them. */
+  vector: Uint8Array;
 }
 
 export type VectorsFile = ReturnType<typeof openVectorsFile>;
@@ -123,10 +124,10 @@ function vectorsIn(database: Database) {
     known: KnownSpace,
     { userId, id, updatedAt, vector }: VectorItem,
   ): (Row & { owner: number }) | null {
-    const direction = directionOf(vector, known);
+    const bytes = bytesOf(directionOf(vector, known));
     const key = owner(known.key, userId) ?? statements.addOwner.run(known.key, userId).lastInsertRowid;
-    const written = statements.put.get(key, id, updatedAt, bytesOf(direction)) as { row: number } | undefined;
-    return written ? { owner: key, row: written.row, vector: direction } : null;
+    const written = statements.put.get(key, id, updatedAt, bytes) as { row: number } | undefined;
+    return written ? { owner: key, row: written.row, vector: bytes } : null;
   }
 
   return {
@@ -143,10 +144,11 @@ function vectorsIn(database: Database) {
       ids.flatMap(id => (statements.remove.all(key, id) as { row: number }[]).map(({ row }) => row)),
     ),
     /** The next rows of an owner after this one, in order. */
-    rows: (key: number, dimensions: number, after: number, limit: number): Row[] =>
-      (statements.rows.all(key, after, limit) as { row: number; vector: Uint8Array }[]).map(
-        ({ row, vector }) => ({ row, vector: floatsOf(vector, dimensions) }),
-      ),
+    rows(key: number, dimensions: number, after: number, limit: number): Row[] {
+      const rows = statements.rows.all(key, after, limit) as Row[];
+      for (const { vector } of rows) checkSize(vector, dimensions);
+      return rows;
+    },
     item(key: number, dimensions: number, row: number): { id: string; vector: Float32Array } | null {
       const found = statements.item.get(key, row) as { id: string; vector: Uint8Array } | undefined;
       return found ? { id: found.id, vector: floatsOf(found.vector, dimensions) } : null;
@@ -178,18 +180,24 @@ export function isDamage(thrown: unknown): thrown is Error {
 /** Out of the way, for who wants to look at it. An earlier one makes room. */
 export function setAside(path: string): string {
   const aside = `${path}.damaged`;
-  for (const part of ['', '-wal']) if (existsSync(path + part)) renameSync(path + part, aside + part);
+  for (const part of ['', '-wal']) {
+    rmSync(aside + part, { force: true });
+    if (existsSync(path + part)) renameSync(path + part, aside + part);
+  }
   return aside;
 }
 
-function bytesOf(vector: Float32Array): Uint8Array {
+export function bytesOf(vector: Float32Array): Uint8Array {
   return new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
 }
 
 /** A copy: SQLite's bytes need not lie where numbers may. @throws {Damage} */
 function floatsOf(bytes: Uint8Array, dimensions: number): Float32Array {
+  checkSize(bytes, dimensions);
+  return new Float32Array(Uint8Array.from(bytes).buffer);
+}
+
+function checkSize({ length }: Uint8Array, dimensions: number): void {
   const expected = dimensions * Float32Array.BYTES_PER_ELEMENT;
-  if (bytes.length !== expected)
-    throw new Damage(`a vector in it has ${bytes.length} bytes, not ${expected}`);
-  return new Float32Array(bytes.slice().buffer);
+  if (length !== expected) throw new Damage(`a vector in it has ${length} bytes, not ${expected}`);
 }

@@ -1,0 +1,131 @@
+/** Search by meaning: the embedded index beside a comparison with every vector there is. */
+import type { ChildProcess } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  type Bench,
+  type Benchmark,
+  type Cell,
+  interleave,
+  percentile,
+  spread,
+  type Table,
+} from './benchmark.ts';
+import { endProcess, memoryOf, nextMessage, startProgram } from './processes.ts';
+import type { Filled, Searched, SearchPlan } from './search/subject-main.ts';
+
+const USERS = 20;
+const LIMIT = 10;
+const ROUNDS = 3;
+
+export const SEARCH: Benchmark[] = [
+  {
+    name: 'search',
+    title: 'search among 100,000 vectors of one user, beside a comparison with every one of them',
+    run: async bench => [
+      await run(bench, 'words', 'sentences of 12 words, 100 dimensions by the embedder `words`'),
+      await run(bench, 'clusters', '2000 topics with noise, 384 dimensions'),
+    ],
+  },
+];
+
+const NAMES = { exact: 'every vector', index: 'sqlite-vectors' } as const;
+type Kind = keyof typeof NAMES;
+
+interface Subject extends Filled {
+  child: ChildProcess;
+  /** Before anyone has searched. */
+  idleRss: number;
+  firstMs: number;
+}
+
+async function run(bench: Bench, corpus: SearchPlan['corpus'], what: string): Promise<Table> {
+  const many = bench.quick
+    ? { memories: 2000, others: 100, queries: 20 }
+    : { memories: 100_000, others: 5000, queries: 300 };
+  const plan = { ...many, corpus, users: USERS, limit: LIMIT };
+  const subjects = { exact: await start(bench, 'exact', plan), index: await start(bench, 'index', plan) };
+  const results = await interleave<Searched>(bench.quick ? 1 : ROUNDS, {
+    exact: round => search(bench, subjects.exact, `${NAMES.exact}, round ${round + 1}`),
+    index: round => search(bench, subjects.index, `${NAMES.index}, round ${round + 1}`),
+  });
+  const floor = results.exact ?? [];
+  const row = (kind: Kind): Cell[] => {
+    const all = results[kind] ?? [];
+    const { child, firstMs, idleRss, perSecond, fileMb } = subjects[kind];
+    return [
+      NAMES[kind],
+      spread(all.map(({ ms }) => percentile(ms, 50))),
+      spread(all.map(({ ms }) => percentile(ms, 99))),
+      spread(all.map(({ cpuMs }) => cpuMs)),
+      spread(all.map(({ cpuMs }, at) => cpuMs / (floor[at]?.cpuMs ?? Number.NaN))),
+      spread(all.map(({ found }) => recall(found, floor[0]?.found ?? []))),
+      firstMs,
+      kind === 'index' ? memoryOf(child.pid ?? 0).rss - idleRss : null,
+      kind === 'index' ? fileMb : null,
+      kind === 'index' ? perSecond : null,
+    ];
+  };
+  return {
+    title: `Search of ${LIMIT} among ${many.memories} vectors of one user: ${what}`,
+    columns: [
+      'way',
+      'p50 ms',
+      'p99 ms',
+      'CPU ms',
+      'CPU to the floor',
+      `recall@${LIMIT}`,
+      'first search ms',
+      'RSS MB of searching',
+      'file MB',
+      'vectors put a second',
+    ],
+    rows: [row('exact'), row('index')],
+    notes: [
+      `${USERS - 1} other users have ${many.others} vectors each in the same file. Without words: what the text of a question costs to embed, and to look up by its words, comes on top.`,
+    ],
+  };
+}
+
+async function start(
+  bench: Bench,
+  kind: Kind,
+  plan: Omit<SearchPlan, 'kind' | 'dataDir' | 'fills'>,
+): Promise<Subject> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'earshot-bench-'));
+  bench.teardown(() => rm(dataDir, { recursive: true, force: true }));
+  bench.say(`${NAMES[kind]}: ${plan.memories} vectors, ${plan.corpus}`);
+  const filler = await startSubject(bench, { ...plan, kind, dataDir, fills: true });
+  if (kind === 'index') await endProcess(filler.child, 'SIGTERM');
+  // What searches in the file has not filled it: its memory is that of searching alone.
+  const { child } =
+    kind === 'index' ? await startSubject(bench, { ...plan, kind, dataDir, fills: false }) : filler;
+  const { rss: idleRss } = memoryOf(child.pid ?? 0);
+  const { ms } = await ask(child);
+  return { ...filler.filled, child, idleRss, firstMs: ms[0] ?? Number.NaN };
+}
+
+async function startSubject(bench: Bench, plan: SearchPlan) {
+  const child = startProgram(bench, 'subject', new URL('./search/subject-main.ts', import.meta.url));
+  child.send(plan);
+  return { child, filled: await nextMessage<Filled>(child, 'filled') };
+}
+
+function search(bench: Bench, { child }: Subject, what: string): Promise<Searched> {
+  bench.say(what);
+  return ask(child);
+}
+
+function ask(child: ChildProcess): Promise<Searched> {
+  const answer = nextMessage<Searched>(child, 'searched');
+  child.send('search');
+  return answer;
+}
+
+/** The share of what is nearest that was found. */
+function recall(found: readonly string[][], nearest: readonly string[][]): number {
+  const wanted = nearest.flat().length;
+  const hits = nearest.map((ids, at) => ids.filter(id => found[at]?.includes(id)).length);
+  return hits.reduce((sum, each) => sum + each, 0) / wanted;
+}
