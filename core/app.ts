@@ -18,10 +18,13 @@ import {
 import { type ActionItems, createActionItems } from './domain/action-items.ts';
 import { type Conversations, createConversations } from './domain/conversations.ts';
 import { type Credentials, createCredentials } from './domain/credentials.ts';
+import { createEmbedding, EMBED_CHECK_JOB, EMBED_JOB, type Embedding } from './domain/embedding.ts';
 import { createGoals, type Goals } from './domain/goals.ts';
 import { createIdentities } from './domain/identities.ts';
 import { createKeys, type Keys } from './domain/keys.ts';
 import { FINISH_JOB } from './domain/lifecycle.ts';
+import { createMemories, type Memories } from './domain/memories.ts';
+import { createSearch, type Search } from './domain/search.ts';
 import { createSignIn, type SignIn } from './domain/sign-in.ts';
 import { createUsers, type Users } from './domain/users.ts';
 import { AppError } from './errors.ts';
@@ -57,6 +60,9 @@ const TOKENS = {
   conversations: token<Conversations>('conversations'),
   actionItems: token<ActionItems>('actionItems'),
   goals: token<Goals>('goals'),
+  memories: token<Memories>('memories'),
+  search: token<Search>('search'),
+  embedding: token<Embedding>('embedding'),
   metrics: token<Metrics>('metrics'),
   spool: token<Spool>('spool'),
   listen: token<Listen>('listen'),
@@ -107,6 +113,10 @@ export async function createApp({
     dataDir: config.dataDir,
     wanted: choicesOf(config),
   });
+  const meaning = {
+    embedder: () => host.get('embedder', config.embedder),
+    vectors: () => host.get('vectors', config.vectors),
+  };
   const container = root.createChildContainer();
   concealSecrets([config.metrics.token, config.bridge.key].filter(secret => secret !== undefined));
   /** Last opened, first closed. */
@@ -159,6 +169,11 @@ export async function createApp({
     single(TOKENS.conversations, () => createConversations({ ...store, events: get(TOKENS.events), jobs }));
     single(TOKENS.actionItems, () => createActionItems({ ...store, jobs }));
     single(TOKENS.goals, () => createGoals(store));
+    single(TOKENS.memories, () => createMemories({ ...store, jobs, categorise: async () => 'other' }));
+    single(TOKENS.search, () => createSearch({ storage, log: log.child({ part: 'search' }), ...meaning }));
+    single(TOKENS.embedding, () =>
+      createEmbedding({ ...store, log: log.child({ part: 'embedding' }), jobs, ...meaning }),
+    );
     single(TOKENS.listen, () =>
       makeListen(
         get(TOKENS.credentials),
@@ -179,6 +194,8 @@ export async function createApp({
         actionItems: get(TOKENS.actionItems),
         rateLimits: config.rateLimits.enabled ? get(TOKENS.rateLimits) : undefined,
         goals: get(TOKENS.goals),
+        memories: get(TOKENS.memories),
+        search: get(TOKENS.search),
         listen: get(TOKENS.listen),
         metrics: { ...metrics, token: config.metrics.token },
         config,
@@ -261,6 +278,10 @@ export async function createApp({
       createFinish({ conversations, log: log.child({ part: 'finish' }) }),
       createGivenUp(conversations),
     );
+    const embedding = container.resolve(TOKENS.embedding);
+    jobs.handle(EMBED_JOB, embedding.embed);
+    jobs.handle(EMBED_CHECK_JOB, embedding.check);
+    await embedding.begin();
     jobs.start();
     closers.push(() => jobs.stop());
     const upkeep = startUpkeep({

@@ -119,6 +119,11 @@ export function createUsers({
     ensureFirst,
     fromIdentity,
     signOut,
+    /** Whether programs may read this user's memories. `not_found` names the users there are. */
+    async setMemoryAccess(name: string, isOpen: boolean): Promise<void> {
+      const user = await byName(name);
+      await storage.users.setMemoryAccess(user.id, isOpen);
+    },
     /** Oldest first. */
     list: (): Promise<User[]> => storage.users.list(),
   };

@@ -70,9 +70,13 @@ const FAILURES = {
   unauthorized: failure('Unauthorized', 'The credential is missing, malformed, unknown, or of another kind', {
     headers: { 'WWW-Authenticate': z.literal('Bearer') },
   }),
-  forbidden: failure('Forbidden', 'The key does not have the scope, or not a grant that this needs', {
-    schema: Forbidden,
-  }),
+  forbidden: failure(
+    'Forbidden',
+    'The key lacks the scope, or a grant that this needs, or the account is not ready',
+    {
+      schema: Forbidden,
+    },
+  ),
   not_found: failure('NotFound', 'There is no such thing, or it is not yours'),
   conflict: failure('Conflict', 'It has just changed: try again'),
   too_large: failure('TooLarge', 'The body has more than 1 MiB'),

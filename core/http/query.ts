@@ -17,6 +17,20 @@ export function integer(options: { from: number; to?: number; absent: number }) 
     });
 }
 
+/** A count: one that is out of range is an error. */
+export function integerWithin({ from, to, absent }: { from: number; to: number; absent: number }) {
+  const message = `Input should be an integer from ${from} to ${to}`;
+  return optional('int_parsing', message, text => (/^[+-]?\d+$/.test(text) ? Number(text) : null))
+    .transform((given, context) => {
+      const value = given ?? absent;
+      if (value >= from && value <= to) return value;
+      const type = value < from ? 'greater_than_equal' : 'less_than_equal';
+      context.addIssue({ code: 'custom', message, params: { type } });
+      return z.NEVER;
+    })
+    .meta({ override: { type: 'integer', minimum: from, maximum: to, default: absent } });
+}
+
 /** A number that has to be given. */
 export function number() {
   return z

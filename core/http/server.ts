@@ -8,6 +8,8 @@ import type { Conversations } from '../domain/conversations.ts';
 import type { Credentials } from '../domain/credentials.ts';
 import type { Goals } from '../domain/goals.ts';
 import type { Keys } from '../domain/keys.ts';
+import type { Memories } from '../domain/memories.ts';
+import type { Search } from '../domain/search.ts';
 import type { SignIn } from '../domain/sign-in.ts';
 import { MAX_MESSAGE_BYTES } from '../listen/protocol.ts';
 import type { Listen } from '../listen/socket.ts';
@@ -31,6 +33,7 @@ import { healthRoute } from './routes/health.ts';
 import { identityOperations, publicKeysRoute } from './routes/identity.ts';
 import { importRoutes } from './routes/imports.ts';
 import { keyRoutes } from './routes/keys.ts';
+import { memoryRoutes } from './routes/memories.ts';
 import { measureRequests, metricsRoute } from './routes/metrics.ts';
 import { createUpgrade, pathOf } from './upgrade.ts';
 
@@ -53,6 +56,8 @@ interface ServerOptions {
   keys: Keys;
   actionItems: ActionItems;
   goals: Goals;
+  memories: Memories;
+  search: Search;
   /** The live side. A socket is paused when handed over; `accept` resumes it once it listens. */
   listen: Pick<Listen, 'paths' | 'authorize' | 'accept'>;
   /** Absent: nothing is measured. */
@@ -92,6 +97,7 @@ export function createServer(options: ServerOptions): HttpServer {
     ...keyRoutes(options.keys),
     ...actionItemRoutes(options.actionItems),
     ...goalRoutes(options.goals),
+    ...memoryRoutes(options.memories, options.search),
   ];
   const operations = identityOperations(options.signIn, clock);
   const open: OpenRoute[] = [

@@ -6,15 +6,18 @@ import { pino } from 'pino';
 import { createActionItems } from '../../core/domain/action-items.ts';
 import { createConversations } from '../../core/domain/conversations.ts';
 import { createCredentials } from '../../core/domain/credentials.ts';
+import { createEmbedding } from '../../core/domain/embedding.ts';
 import { createGoals } from '../../core/domain/goals.ts';
 import { type ChosenProviders, createIdentities } from '../../core/domain/identities.ts';
 import { createKeys } from '../../core/domain/keys.ts';
+import { createMemories } from '../../core/domain/memories.ts';
+import { createSearch } from '../../core/domain/search.ts';
 import { createSignIn } from '../../core/domain/sign-in.ts';
 import { createUsers } from '../../core/domain/users.ts';
 import { AppError } from '../../core/errors.ts';
 import { createEvents, type EventBus, type Events } from '../../core/events.ts';
 import type { Clock, Segment } from '../../core/model.ts';
-import type { IdentityProvider, Storage } from '../../core/plugin.ts';
+import type { Embedder, IdentityProvider, Storage, VectorIndex } from '../../core/plugin.ts';
 import { createPluginState } from '../../core/plugin-state.ts';
 import { createPasswords } from '../../plugins/identity/local/passwords.ts';
 import localPlugin from '../../plugins/identity/local.ts';
@@ -50,8 +53,11 @@ export async function openDomain(t: ExecutionContext, openStorage = temporarySql
   const conversations = createConversations({ storage, clock, events, jobs });
   const actionItems = createActionItems({ storage, clock, jobs });
   const goals = createGoals({ storage, clock });
+  const memories = createMemories({ storage, clock, jobs, categorise });
   const told = recorded(events);
   const { log, logged } = recordedLog();
+  const meaning = noMeaning();
+  const late = { embedder: () => meaning.embedder(), vectors: () => meaning.vectors() };
   return {
     clock,
     storage,
@@ -67,12 +73,26 @@ export async function openDomain(t: ExecutionContext, openStorage = temporarySql
     conversations,
     actionItems,
     goals,
+    memories,
+    search: createSearch({ storage, log, ...late }),
+    embedding: createEmbedding({ storage, clock, log, jobs, ...late }),
+    meaning,
     /** Every event so far, by name. */
     told,
     log,
     /** Every line that was logged. */
     logged,
   };
+}
+
+const categorise = async (content: string) => (content.includes('work') ? 'work' : 'interesting');
+
+/** As long as neither is there; a test that has them puts them in. */
+function noMeaning(): { embedder: () => Embedder; vectors: () => VectorIndex } {
+  const absent = () => {
+    throw new AppError('unavailable', 'there is none');
+  };
+  return { embedder: absent, vectors: absent };
 }
 
 function temporarySqlite(clock: Clock): Promise<OpenStorage> {

@@ -85,6 +85,11 @@ async function start(t: ExecutionContext) {
     await rest.storage.actionItems.update(rest.user.id, id, { locked: false, ...changes });
     return id;
   };
+  const memory = async ({ locked = false } = {}) => {
+    const { body } = await rest.send('POST', '/v1/dev/user/memories', { content: 'Likes tea' });
+    await rest.memories.setLocked(rest.user.id, body.id, locked);
+    return body.id;
+  };
   const goal = async () =>
     (await rest.send('POST', '/v1/dev/user/goals', { title: 'Read', target_value: 9, unit: 'books' })).body
       .id;
@@ -196,6 +201,31 @@ async function start(t: ExecutionContext) {
       { status: 401, url: guarded },
     ],
     getHealth: [{ status: 200 }, { status: 503, url: guarded }],
+    listMemories: [
+      { status: 200, query: 'categories=work,other&limit=5' },
+      { status: 422, query: 'categories=news' },
+    ],
+    searchMemories: [
+      { status: 200, query: 'query=tea&limit=5' },
+      { status: 422, query: 'limit=101' },
+    ],
+    getMemory: [
+      { status: 200, path: await memory() },
+      { status: 404, path: await memory({ locked: true }) },
+    ],
+    createMemory: [{ status: 200 }, { status: 422, body: { content: ' ' } }],
+    createMemories: [{ status: 200 }, { status: 422, body: { memories: [{}] } }],
+    updateMemory: [
+      { status: 200, path: await memory() },
+      { status: 404, path: UNKNOWN },
+      { status: 422, path: UNKNOWN, body: {} },
+      { status: 423, path: await memory({ locked: true }) },
+    ],
+    deleteMemory: [
+      { status: 200, path: await memory() },
+      { status: 404, path: UNKNOWN },
+      { status: 423, path: await memory({ locked: true }) },
+    ],
     getOpenApi: [{ status: 200 }],
     getDocs: [{ status: 200 }],
   };
@@ -284,6 +314,8 @@ test('Every operation answers as the OpenAPI document says, with success and wit
     keys: breaking(rest.keys),
     actionItems: breaking(rest.actionItems),
     goals: breaking(rest.goals),
+    memories: breaking(rest.memories),
+    search: breaking(rest.search),
   });
   const one = { read: 1, write: 1, batch: 1, transcript: 1, search: 1, failed: 1 };
   const exhaustedUrl = await serve({ rateLimits: createRateLimits({ ...rest, limits: one }) });

@@ -1,0 +1,250 @@
+import { z } from 'zod';
+import {
+  isMemoryCategory,
+  MEMORY_CATEGORIES,
+  type Memories,
+  requireMemoryAccess,
+} from '../../domain/memories.ts';
+import type { Hit, Search } from '../../domain/search.ts';
+import type { Memory } from '../../model.ts';
+import { optional, someOf, text } from '../fields.ts';
+import { integer, integerWithin, listOf } from '../query.ts';
+import { type Route, route } from '../route.ts';
+
+const LIST = '/v1/dev/user/memories';
+const ONE = '/v1/dev/user/memories/{memory_id}';
+const MAX_CONTENT_CHARS = 500;
+const MAX_TAGS = 50;
+const MAX_TAG_CHARS = 100;
+const MAX_BATCH = 25;
+const DEFAULT_LIMIT = 25;
+const MAX_LIMIT = 1000;
+const DEFAULT_HITS = 10;
+const MAX_HITS = 100;
+
+const MemoryJson = z
+  .object({
+    id: z.string(),
+    content: z.string(),
+    category: z.enum(MEMORY_CATEGORIES),
+    visibility: z.enum(['public', 'private']),
+    tags: z.array(z.string()),
+    created_at: z.iso.datetime(),
+    updated_at: z.iso.datetime(),
+    manually_added: z.boolean().describe('Somebody wrote it; otherwise it was taken from a conversation'),
+    scoring: z.string().describe('What lists are sorted by'),
+    reviewed: z.boolean(),
+    user_review: z.boolean().nullable().describe('Null: not asked yet'),
+    edited: z.boolean(),
+  })
+  .meta({ id: 'Memory' });
+
+const HitJson = z.object({
+  id: z.string(),
+  category: z.enum(MEMORY_CATEGORIES),
+  content: z.string(),
+  relevance_score: z
+    .number()
+    .min(0)
+    .max(1)
+    .describe('1: the first by words and by meaning; 0.5: the first by one of them alone'),
+});
+
+const FoundJson = z
+  .object({
+    items: z.array(HitJson).describe('The most relevant first'),
+    returned_count: z.int(),
+    archive_default_visible: z.literal(false),
+    policy: z.object({
+      consumer: z.literal('developer_api'),
+      app_has_default_memory_grant: z.literal(true),
+      archive_capability: z.literal(false),
+      raw_provenance_capability: z.literal(false),
+    }),
+  })
+  .meta({ id: 'FoundMemories' });
+
+const ListQuery = z.object({
+  limit: integer({ from: 1, to: MAX_LIMIT, absent: DEFAULT_LIMIT }),
+  offset: integer({ from: 0, absent: 0 }),
+  categories: listOf(isMemoryCategory, MEMORY_CATEGORIES),
+});
+
+const SearchQuery = z.object({
+  query: text().describe('What it is about, in any words'),
+  limit: integerWithin({ from: 1, to: MAX_HITS, absent: DEFAULT_HITS }),
+});
+
+const content = text({ max: MAX_CONTENT_CHARS });
+const category = z.enum([...MEMORY_CATEGORIES, 'auto']).describe('auto: the service decides');
+const visibility = z.enum(['public', 'private']);
+const tags = z.array(text({ max: MAX_TAG_CHARS })).max(MAX_TAGS);
+
+const DRAFT_EXAMPLE = { content: 'Drinks tea without milk', category: 'lifestyle', tags: ['tea'] };
+
+const Draft = z
+  .object({
+    content,
+    category: optional(category, 'auto' as const),
+    visibility: optional(visibility, 'private' as const),
+    tags: optional(tags, [] as string[]),
+  })
+  .meta({ id: 'MemoryDraft', override: { examples: [DRAFT_EXAMPLE] } });
+
+const Batch = z
+  .object({ memories: z.array(Draft).max(MAX_BATCH) })
+  .meta({ id: 'MemoryBatch', override: { examples: [{ memories: [DRAFT_EXAMPLE] }] } });
+
+const Edit = someOf({
+  content: content.exactOptional(),
+  category: category.exactOptional(),
+  visibility: visibility.exactOptional(),
+  tags: tags.exactOptional(),
+}).meta({ id: 'MemoryEdit', override: { examples: [{ content: 'Drinks tea with milk' }] } });
+
+/** Facts about the user that do not age. */
+export function memoryRoutes(memories: Memories, search: Search): Route[] {
+  const common = { tag: 'Memories', query: z.object({}), params: z.object({}) };
+  const one = z.object({ memory_id: z.string() });
+  return [
+    route({
+      ...common,
+      method: 'get',
+      id: 'listMemories',
+      path: LIST,
+      summary: 'List memories, those that were written down first, then the newest',
+      scope: 'memories:read',
+      query: ListQuery,
+      response: z.array(MemoryJson),
+      async handle({ principal: { user }, query: { categories, ...page } }) {
+        requireMemoryAccess(user);
+        const found = await memories.list(user.id, { ...page, ...(categories && { categories }) });
+        return found.map(toJson);
+      },
+    }),
+    route({
+      ...common,
+      method: 'get',
+      id: 'searchMemories',
+      path: `${LIST}/vector/search`,
+      summary: 'Find memories by what they mean and by their words; a key needs the grant memories:read too',
+      scope: 'memories:read',
+      policy: 'search',
+      query: SearchQuery,
+      response: FoundJson,
+      async handle({ principal, query: { query, limit } }) {
+        await search.permit(principal);
+        return foundJson(await search.search(principal.user.id, query, limit));
+      },
+    }),
+    route({
+      ...common,
+      method: 'get',
+      id: 'getMemory',
+      path: ONE,
+      summary: 'Get one memory',
+      scope: 'memories:read',
+      errors: ['not_found'],
+      params: one,
+      response: MemoryJson,
+      async handle({ principal: { user }, params }) {
+        requireMemoryAccess(user);
+        return toJson(await memories.get(user.id, params.memory_id));
+      },
+    }),
+    route({
+      ...common,
+      method: 'post',
+      id: 'createMemory',
+      path: LIST,
+      summary: 'Create a memory',
+      scope: 'memories:write',
+      body: Draft,
+      response: MemoryJson,
+      async handle({ principal: { user }, body }) {
+        const [created] = await memories.create(user.id, [body]);
+        return toJson(created as Memory); // one for each draft
+      },
+    }),
+    route({
+      ...common,
+      method: 'post',
+      id: 'createMemories',
+      path: `${LIST}/batch`,
+      summary: `Create up to ${MAX_BATCH} memories, all or none`,
+      scope: 'memories:write',
+      policy: 'batch',
+      body: Batch,
+      response: z.object({ memories: z.array(MemoryJson), created_count: z.int() }),
+      async handle({ principal: { user }, body }) {
+        const created = await memories.create(user.id, body.memories);
+        return { memories: created.map(toJson), created_count: created.length };
+      },
+    }),
+    route({
+      ...common,
+      method: 'patch',
+      id: 'updateMemory',
+      path: ONE,
+      summary: 'Change a memory',
+      scope: 'memories:write',
+      errors: ['not_found', 'locked'],
+      params: one,
+      body: Edit,
+      response: MemoryJson,
+      handle: async ({ principal: { user }, params, body }) =>
+        toJson(await memories.edit(user.id, params.memory_id, body)),
+    }),
+    route({
+      ...common,
+      method: 'delete',
+      id: 'deleteMemory',
+      path: ONE,
+      summary: 'Delete a memory, for good',
+      scope: 'memories:write',
+      errors: ['not_found', 'locked'],
+      params: one,
+      response: z.object({ success: z.literal(true) }),
+      async handle({ principal: { user }, params }) {
+        await memories.remove(user.id, params.memory_id);
+        return { success: true as const };
+      },
+    }),
+  ];
+}
+
+function toJson(memory: Memory): z.input<typeof MemoryJson> {
+  return {
+    id: memory.id,
+    content: memory.content,
+    category: memory.category,
+    visibility: memory.visibility,
+    tags: memory.tags,
+    created_at: new Date(memory.createdAt).toISOString(),
+    updated_at: new Date(memory.updatedAt).toISOString(),
+    manually_added: memory.manuallyAdded,
+    scoring: memory.scoring,
+    reviewed: memory.reviewed,
+    user_review: memory.userReview,
+    edited: memory.edited,
+  };
+}
+
+function foundJson(hits: readonly Hit[]): z.input<typeof FoundJson> {
+  return {
+    items: hits.map(({ memory: { id, category, content }, relevance }) => ({
+      id,
+      category,
+      content,
+      relevance_score: Number(relevance.toFixed(4)),
+    })),
+    returned_count: hits.length,
+    archive_default_visible: false,
+    policy: {
+      consumer: 'developer_api',
+      app_has_default_memory_grant: true,
+      archive_capability: false,
+      raw_provenance_capability: false,
+    },
+  };
+}
