@@ -1,4 +1,5 @@
 import type { Embedder } from '../../core/plugin.ts';
+import categories from '../fixtures/memory-categories.json' with { type: 'json' };
 import paraphrases from '../fixtures/paraphrases.json' with { type: 'json' };
 
 /** What somebody told of himself, and another way to ask for it that shares next to no word with it. */
@@ -6,6 +7,20 @@ export type Pair = readonly [memory: string, query: string];
 
 /** Options were chosen by `tune` alone; `test` was written before, and decides nothing. */
 export const PAIRS = paraphrases as unknown as Record<'tune' | 'test', Pair[]>;
+
+/** What share of the memories that people labelled gets that label. */
+export async function rightCategories(
+  categorise: (content: string) => Promise<string>,
+  half: 'tune' | 'test',
+): Promise<number> {
+  const labelled = Object.entries(categories[half]).flatMap(([label, memories]) =>
+    memories.map(memory => ({ label, memory })),
+  );
+  const decided = await Promise.all(
+    labelled.map(async ({ label, memory }) => (await categorise(memory)) === label),
+  );
+  return decided.filter(isRight => isRight).length / decided.length;
+}
 
 /** How often what was meant is among the best `k`. */
 export interface Recall {

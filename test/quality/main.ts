@@ -1,4 +1,4 @@
-/** How well Earshot hears: words wrong by codec and in noise, and whether it takes noise for speech. */
+/** How well Earshot hears and understands. */
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import type { SentCodec } from '../../core/cli/recording.ts';
@@ -11,10 +11,12 @@ import { connectListen } from '../helpers/listen-client.ts';
 import { messagesOf } from '../helpers/packets.ts';
 import * as sound from '../helpers/sound.ts';
 import { wordErrorRate } from '../helpers/word-error-rate.ts';
+import { meaning } from './meaning.ts';
 
-const HELP = `Measures how well Earshot hears: the whole server, pocketsphinx, recordings of flite's voices.
+const HELP = `Measures how well Earshot hears (the whole server, pocketsphinx, recordings of flite's voices) and understands.
 
   npm run quality                       some minutes
+  npm run quality -- --meaning          only what needs no recogniser: some seconds
   npm run quality -- --json FILE        the figures for programs as well
 `;
 
@@ -33,22 +35,29 @@ const NOISES: Record<string, ArrayLike<number>> = {
 const PEAKS = [-40, -25, -12];
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { json: { type: 'string' }, help: { type: 'boolean' } } });
+  const { values } = parseArgs({
+    options: { json: { type: 'string' }, meaning: { type: 'boolean' }, help: { type: 'boolean' } },
+  });
   if (values.help) return void process.stdout.write(HELP);
   const where = machine();
   process.stdout.write(`${JSON.stringify(where, null, 2)}\n\n`);
-  const house = await buildHouse({ stt: ['pocketsphinx'] });
   const tables: Table[] = [];
+  const show = (table: Table) => {
+    tables.push(table);
+    process.stdout.write(`${renderTable(table)}\n\n`);
+  };
+  for (const table of await meaning()) show(table);
+  if (!values.meaning) await hearing(show);
+  if (values.json) await writeFile(values.json, `${JSON.stringify({ machine: where, tables }, null, 2)}\n`);
+}
+
+async function hearing(show: (table: Table) => void): Promise<void> {
+  const house = await buildHouse({ stt: ['pocketsphinx'] });
   try {
-    for (const measure of [byCodec, inNoise, ofNoise]) {
-      const table = await measure(house);
-      tables.push(table);
-      process.stdout.write(`${renderTable(table)}\n`);
-    }
+    for (const measure of [byCodec, inNoise, ofNoise]) show(await measure(house));
   } finally {
     await house.stop();
   }
-  if (values.json) await writeFile(values.json, `${JSON.stringify({ machine: where, tables }, null, 2)}\n`);
 }
 
 async function byCodec(house: House): Promise<Table> {

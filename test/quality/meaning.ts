@@ -1,0 +1,82 @@
+/** How well Earshot understands without a language model: paraphrases found, memories told apart, and at what cost. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createCategorise } from '../../core/domain/memory-category.ts';
+import type { Embedder } from '../../core/plugin.ts';
+import words from '../../plugins/embedder/words.ts';
+import type { Cell, Table } from '../bench/benchmark.ts';
+import { DISTRACTORS, PAIRS, recallOf, rightCategories } from '../helpers/recall.ts';
+import { contextOf } from '../plugins/stt/context.ts';
+
+const TEXTS = DISTRACTORS.slice(0, 256);
+const ROUNDS = 20;
+const never = new AbortController().signal;
+
+export async function meaning(): Promise<Table[]> {
+  const { context } = contextOf();
+  const { embedder } = words.setup({ ...context, options: {} as never, dataDir: '' });
+  const cost = await costOf(embedder); // first, as it loads the table
+  return [await search(embedder), await categories(embedder), cost];
+}
+
+async function search(embedder: Embedder): Promise<Table> {
+  const rows: Cell[][] = [];
+  for (const [among, others] of [
+    ['60', []],
+    ['60 and 300 others', DISTRACTORS],
+  ] as const) {
+    for (const half of ['test', 'tune'] as const) {
+      const { at1, at5, at10 } = await recallOf(embedder, PAIRS[half], others);
+      rows.push([`${half}, among ${among}`, ...[at1, at5, at10].map(percent)]);
+    }
+  }
+  return {
+    title: `Paraphrases found by vectors alone (${embedder.id}), %`,
+    columns: ['half', 'first', 'best 5', 'best 10'],
+    rows,
+    notes: ['Options were chosen by the tune half alone. Hardly a word is common to memory and question.'],
+  };
+}
+
+async function categories(embedder: Embedder): Promise<Table> {
+  const categorise = createCategorise({
+    models: () => [],
+    embedder: () => embedder,
+    clock: {
+      now: () => performance.now(),
+      sleep: (ms, signal) => sleep(ms, undefined, signal ? { signal } : {}),
+    },
+    log: contextOf().context.log,
+  });
+  const rows = await Promise.all(
+    (['test', 'tune'] as const).map(async half => [half, percent(await rightCategories(categorise, half))]),
+  );
+  return { title: 'Categories of memories as people gave them, %', columns: ['half', 'right'], rows };
+}
+
+/** In processor time: what else the machine does is not in it. */
+async function costOf(embedder: Embedder): Promise<Table> {
+  const before = { cpu: process.cpuUsage(), rss: process.memoryUsage().rss };
+  await embedder.embed(['hello'], never);
+  const loaded = { cpu: process.cpuUsage(), rss: process.memoryUsage().rss };
+  for (let round = 0; round < ROUNDS; round += 1) await embedder.embed(TEXTS, never);
+  const spent = (from: NodeJS.CpuUsage) => {
+    const { user, system } = process.cpuUsage(from);
+    return user + system;
+  };
+  const all = spent(loaded.cpu);
+  const row = [
+    embedder.id,
+    (spent(before.cpu) - all) / 1000,
+    (loaded.rss - before.rss) / 2 ** 20,
+    all / (ROUNDS * TEXTS.length),
+  ];
+  return {
+    title: 'Cost of vectors',
+    columns: ['embedder', 'to load, ms', 'memory, MiB', 'a text, µs'],
+    rows: [row],
+  };
+}
+
+function percent(share: number): number {
+  return Math.round(share * 100);
+}
