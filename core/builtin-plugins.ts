@@ -13,6 +13,7 @@ const MODULES = {
   openai: 'stt/openai',
   wyoming: 'stt/wyoming',
   local: 'identity/local',
+  oidc: 'identity/oidc',
   words: 'embedder/words',
   'sqlite-vectors': 'vectors/sqlite-vectors',
   'openai-embedder': 'embedder/openai',

@@ -1,0 +1,42 @@
+/**
+ * A whole OpenID Connect provider as a process of its own, started with `{ port, jwks, clients }` as JSON. Whoever logs
+ * in is who they say they are. It tells its parent when it listens.
+ */
+import { Provider } from 'oidc-provider';
+
+const { port, jwks, clients, idTokenS } = JSON.parse(process.argv[2]);
+
+const provider = new Provider(`http://127.0.0.1:${port}`, {
+  jwks,
+  clients: clients.map(client_id => ({
+    client_id,
+    redirect_uris: ['http://127.0.0.1/callback'],
+    token_endpoint_auth_method: 'none',
+    application_type: 'native',
+    id_token_signed_response_alg: jwks.keys[0].alg,
+  })),
+  cookies: { keys: ['of this test alone'] },
+  conformIdTokenClaims: false, // so that the ID token has them, too
+  claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['preferred_username'] },
+  features: { devInteractions: { enabled: true } },
+  ttl: {
+    IdToken: idTokenS,
+    AccessToken: 600,
+    AuthorizationCode: 60,
+    Grant: 600,
+    Interaction: 600,
+    Session: 600,
+  },
+  findAccount: (_context, id) => ({
+    accountId: id,
+    claims: () => ({
+      sub: id,
+      preferred_username: id,
+      email: `${id}@example.org`,
+      email_verified: !id.startsWith('unverified'),
+    }),
+  }),
+});
+
+provider.listen(port, '127.0.0.1', () => process.send('listening'));
+process.on('disconnect', () => process.exit(0));

@@ -1,0 +1,126 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { ExecutionContext } from 'ava';
+import { exportJWK, generateKeyPair, type JWK } from 'jose';
+import { freePort } from './core-process.ts';
+
+const REDIRECT = 'http://127.0.0.1/callback';
+/** What its ID tokens last. */
+const ID_TOKEN_S = 3600;
+
+/** A real provider on a real socket, that can be stopped and started again with other keys. */
+export interface OidcProvider {
+  issuer: string;
+  /** Private: the first signs. */
+  keys: JWK[];
+  start(keys?: JWK[]): Promise<void>;
+  stop(): Promise<void>;
+  /** Signs this person in to this app, as a browser does. */
+  idToken(subject: string, client?: string): Promise<string>;
+}
+
+export async function signingKey(kid: string, alg = 'RS256'): Promise<JWK> {
+  const { privateKey } = await generateKeyPair(alg, { extractable: true });
+  return { ...(await exportJWK(privateKey)), kid, alg, use: 'sig' };
+}
+
+/** Its apps are `earshot` and `another`. */
+export async function oidcProvider(t: ExecutionContext, firstKeys?: JWK[]): Promise<OidcProvider> {
+  const port = await freePort();
+  const issuer = `http://127.0.0.1:${port}`;
+  let child: ChildProcess | null = null;
+
+  async function stop(): Promise<void> {
+    const ended = child && once(child, 'exit');
+    child?.disconnect();
+    child = null;
+    await ended;
+  }
+  const provider: OidcProvider = {
+    issuer,
+    keys: firstKeys ?? [await signingKey('first')],
+    async start(keys = provider.keys) {
+      provider.keys = keys;
+      const settings = { port, jwks: { keys }, clients: ['earshot', 'another'], idTokenS: ID_TOKEN_S };
+      child = fork(join(import.meta.dirname, 'oidc-provider-main.mjs'), [JSON.stringify(settings)], {
+        stdio: 'ignore',
+        execArgv: [],
+      });
+      await once(child, 'message');
+    },
+    stop,
+    idToken: (subject, client = 'earshot') => signIn(issuer, subject, client),
+  };
+  t.teardown(stop);
+  await provider.start();
+  return provider;
+}
+
+/** The authorization code flow with PKCE, through the pages that people would see. */
+async function signIn(issuer: string, subject: string, client: string): Promise<string> {
+  const browser = createBrowser();
+  const verifier = randomBytes(32).toString('base64url');
+  const question = new URLSearchParams({
+    client_id: client,
+    response_type: 'code',
+    scope: 'openid email profile',
+    redirect_uri: REDIRECT,
+    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+    code_challenge_method: 'S256',
+  });
+  const loginPage = await browser.follow(`${issuer}/auth?${question}`);
+  const consentPage = await browser.follow(loginPage, { prompt: 'login', login: subject, password: 'any' });
+  const back = new URL(await browser.follow(consentPage, { prompt: 'consent' }));
+  const response = await fetch(`${issuer}/token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'authorization_code',
+      client_id: client,
+      code: back.searchParams.get('code') ?? '',
+      redirect_uri: REDIRECT,
+      code_verifier: verifier,
+    }),
+  });
+  const answer = (await response.json()) as { id_token?: string };
+  if (!answer.id_token) throw new Error(`no ID token: ${JSON.stringify(answer)}`);
+  return answer.id_token;
+}
+
+/** Keeps cookies, and follows redirects to a page, or to where it is sent away. */
+function createBrowser() {
+  const cookies = new Map<string, string>();
+
+  async function visit(url: string, form?: Record<string, string>): Promise<Response> {
+    const response = await fetch(url, {
+      redirect: 'manual',
+      headers: { Cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; ') },
+      ...(form ? { method: 'POST', body: new URLSearchParams(form) } : {}),
+    });
+    for (const cookie of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(cookie) ?? [];
+      if (value === '') cookies.delete(name);
+      else cookies.set(name, value);
+    }
+    await response.text();
+    return response;
+  }
+
+  return {
+    async follow(start: string, form?: Record<string, string>): Promise<string> {
+      let url = start;
+      let response = await visit(url, form);
+      for (;;) {
+        const location = response.headers.get('location');
+        if (!location) {
+          if (response.ok) return url;
+          throw new Error(`${url} answers ${response.status}`);
+        }
+        url = new URL(location, url).href;
+        if (url.startsWith(REDIRECT)) return url;
+        response = await visit(url);
+      }
+    },
+  };
+}
