@@ -19,11 +19,13 @@ import { type ActionItems, createActionItems } from './domain/action-items.ts';
 import { type Conversations, createConversations } from './domain/conversations.ts';
 import { type Credentials, createCredentials } from './domain/credentials.ts';
 import { createEmbedding, EMBED_CHECK_JOB, EMBED_JOB, type Embedding } from './domain/embedding.ts';
+import { createFolders, type Folders } from './domain/folders.ts';
 import { createGoals, type Goals } from './domain/goals.ts';
 import { createIdentities } from './domain/identities.ts';
 import { createKeys, type Keys } from './domain/keys.ts';
 import { FINISH_JOB } from './domain/lifecycle.ts';
 import { createMemories, type Memories } from './domain/memories.ts';
+import { createPeople, type People } from './domain/people.ts';
 import { createSearch, type Search } from './domain/search.ts';
 import { createSignIn, type SignIn } from './domain/sign-in.ts';
 import { createUsers, type Users } from './domain/users.ts';
@@ -63,6 +65,8 @@ const TOKENS = {
   memories: token<Memories>('memories'),
   search: token<Search>('search'),
   embedding: token<Embedding>('embedding'),
+  folders: token<Folders>('folders'),
+  people: token<People>('people'),
   metrics: token<Metrics>('metrics'),
   spool: token<Spool>('spool'),
   listen: token<Listen>('listen'),
@@ -174,6 +178,8 @@ export async function createApp({
     single(TOKENS.embedding, () =>
       createEmbedding({ ...store, log: log.child({ part: 'embedding' }), jobs, ...meaning }),
     );
+    single(TOKENS.folders, () => createFolders(store));
+    single(TOKENS.people, () => createPeople(store));
     single(TOKENS.listen, () =>
       makeListen(
         get(TOKENS.credentials),
@@ -196,6 +202,8 @@ export async function createApp({
         goals: get(TOKENS.goals),
         memories: get(TOKENS.memories),
         search: get(TOKENS.search),
+        folders: get(TOKENS.folders),
+        people: get(TOKENS.people),
         listen: get(TOKENS.listen),
         metrics: { ...metrics, token: config.metrics.token },
         config,

@@ -82,6 +82,8 @@ export interface CalendarEvent {
 /** What the pipeline makes of a transcript. */
 export interface Structured {
   title: string;
+  /** Its owner gave it the title: that stays, whatever is made of the transcript later. Absent: no. */
+  titled?: boolean;
   overview: string;
   category: string;
   emoji: string;

@@ -507,6 +507,8 @@ export interface ConversationStore {
   ): Promise<boolean>;
   /** With its segments. Its streams stay, and name a conversation that is not there. */
   remove(userId: string, id: string): Promise<boolean>;
+  /** All that are in one folder are in another one from now on. */
+  refile(userId: string, fromFolder: string, toFolder: string | null): Promise<void>;
 }
 
 export interface SegmentStore {
@@ -517,6 +519,8 @@ export interface SegmentStore {
   /** The one with the largest `end`, or null: what the next piece may join. */
   last(userId: string, conversationId: string): Promise<Segment | null>;
   count(userId: string, conversationId: string): Promise<number>;
+  /** Nothing was said by this person any more. */
+  forgetPerson(userId: string, personId: string): Promise<void>;
 }
 
 export interface StreamStore {
@@ -532,6 +536,8 @@ export interface StreamStore {
     id: string,
     patch: Partial<Pick<Stream, 'conversationId' | 'anchorAt' | 'codec' | 'setup'>>,
   ): Promise<void>;
+  /** All of one conversation go on in another one. */
+  moveAll(userId: string, fromConversation: string, toConversation: string): Promise<void>;
 }
 
 /** Ids that are derived from what a client calls its own. One that was taken stays so: what it stood for may be gone. */
@@ -551,11 +557,25 @@ export interface FolderStore {
   list(userId: string): Promise<Folder[]>;
   /** How many conversations that are not discarded are in each; one with none may be absent. */
   counts(userId: string): Promise<Map<string, number>>;
+  /** Resolves to whether it is there. */
+  update(
+    userId: string,
+    id: string,
+    patch: Partial<Pick<Folder, 'name' | 'description' | 'color' | 'icon' | 'updatedAt'>>,
+  ): Promise<boolean>;
+  /** Resolves to whether it was there. Its conversations stay, and name a folder that is not there. */
+  remove(userId: string, id: string): Promise<boolean>;
 }
 
 export interface PersonStore {
   insert(person: Person): Promise<void>;
+  get(userId: string, id: string): Promise<Person | null>;
+  /** `createdAt` ascending, ties by id. */
   list(userId: string): Promise<Person[]>;
+  /** Resolves to whether there is one. */
+  rename(userId: string, id: string, name: string): Promise<boolean>;
+  /** Resolves to whether there was one. */
+  remove(userId: string, id: string): Promise<boolean>;
 }
 
 export interface ActionItemFilter {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { StorageCheck } from './storage.ts';
-import { conversation, folder, idsOf, user } from './storage-rows.ts';
+import { conversation, folder, idsOf, person, segment, stream, user } from './storage-rows.ts';
 
 /** Ids that are taken once, and folders. */
 export const folderChecks: StorageCheck[] = [
@@ -69,6 +69,73 @@ export const folderChecks: StorageCheck[] = [
       await conversations.insert(conversation('c1', 'ben', { folderId: 'f1' }));
       const counts = await folders.counts('anna');
       assert.deepEqual([counts.size, counts.get('f1'), counts.get('f2')], [2, 2, 1]);
+    },
+  },
+  {
+    title: 'a folder is changed and removed; its conversations are filed elsewhere',
+    async run({ storage: { users, conversations, folders } }) {
+      for (const id of ['anna', 'ben']) {
+        await users.insert(user(id));
+        await folders.insertMissing([folder('f1', id), folder('f2', id)]);
+        await conversations.insert(conversation('c1', id, { folderId: 'f1' }));
+      }
+      const patch = { name: 'new', description: 'd', color: '#000000', icon: '🌻', updatedAt: 7 };
+      assert.equal(await folders.update('anna', 'f1', patch), true);
+      assert.equal(await folders.update('anna', 'f3', patch), false);
+      assert.deepEqual(await folders.get('anna', 'f1'), folder('f1', 'anna', patch));
+      await conversations.refile('anna', 'f1', 'f2');
+      assert.equal((await conversations.get('anna', 'c1'))?.folderId, 'f2');
+      await conversations.refile('anna', 'f2', null);
+      assert.equal((await conversations.get('anna', 'c1'))?.folderId, null);
+      assert.equal(await folders.remove('anna', 'f1'), true);
+      assert.equal(await folders.remove('anna', 'f1'), false);
+      assert.deepEqual(idsOf(await folders.list('anna')), ['f2']);
+      assert.deepEqual(await folders.get('ben', 'f1'), folder('f1', 'ben'));
+      assert.equal((await conversations.get('ben', 'c1'))?.folderId, 'f1');
+    },
+  },
+  {
+    title: 'a person is renamed and removed, and then has said nothing',
+    async run({ storage: { users, conversations, segments, people } }) {
+      for (const id of ['anna', 'ben']) {
+        await users.insert(user(id));
+        await people.insert(person('p1', id));
+        const talk = conversation('c1', id);
+        await conversations.insert(talk);
+        await segments.upsert([
+          segment('s1', talk, { personId: 'p1' }),
+          segment('s2', talk, { personId: 'p2', start: 1 }),
+        ]);
+      }
+      assert.equal(await people.rename('anna', 'p1', 'Eve'), true);
+      assert.equal(await people.rename('anna', 'p2', 'Eve'), false);
+      assert.deepEqual(await people.get('anna', 'p1'), person('p1', 'anna', { name: 'Eve' }));
+      assert.equal(await people.remove('anna', 'p1'), true);
+      assert.equal(await people.remove('anna', 'p1'), false);
+      assert.equal(await people.get('anna', 'p1'), null);
+      await segments.forgetPerson('anna', 'p1');
+      const named = async (id: string) => (await segments.list(id, ['c1'])).map(({ personId }) => personId);
+      assert.deepEqual(await named('anna'), [null, 'p2']);
+      assert.deepEqual(await named('ben'), ['p1', 'p2']);
+      assert.deepEqual(await people.get('ben', 'p1'), person('p1', 'ben'));
+    },
+  },
+  {
+    title: 'all streams of a conversation go on in another one',
+    async run({ storage: { users, conversations, streams } }) {
+      for (const id of ['anna', 'ben']) {
+        await users.insert(user(id));
+        const talk = conversation('c1', id);
+        await conversations.insert(talk);
+        await streams.insert(stream('t1', talk));
+        await streams.insert(stream('t2', talk, { conversationId: 'c2' }));
+      }
+      await streams.moveAll('anna', 'c1', 'c3');
+      const at = async (userId: string, id: string) => (await streams.get(userId, id))?.conversationId;
+      assert.deepEqual(
+        [await at('anna', 't1'), await at('anna', 't2'), await at('ben', 't1')],
+        ['c3', 'c2', 'c1'],
+      );
     },
   },
 ];

@@ -11,6 +11,7 @@ import type {
   User,
 } from '../model.ts';
 import type { ConversationFilter, Storage, Stores } from '../plugin.ts';
+import { correctIn, mergeIn, type SegmentCorrection, splitIn } from './corrections.ts';
 import { type ConversationEdit, editIn, removeIn } from './edits.ts';
 import { folderFor } from './folders.ts';
 import { isId } from './ids.ts';
@@ -45,7 +46,10 @@ export interface Connected {
   streams: [Stream, ...Stream[]];
 }
 
-type Result = { status: 'completed'; structured: Structured } | { status: 'failed' };
+type Result =
+  | { status: 'completed'; structured: Structured }
+  | { status: 'completed'; discarded: true }
+  | { status: 'failed' };
 
 export type Conversations = ReturnType<typeof createConversations>;
 
@@ -174,6 +178,11 @@ export function createConversations({
     return conclude(userId, conversationId, { status: 'completed', structured });
   }
 
+  /** Nothing was said in it: it is over without a structure. Resolves to whether this call did it. */
+  async function discard(userId: string, conversationId: string): Promise<boolean> {
+    return conclude(userId, conversationId, { status: 'completed', discarded: true });
+  }
+
   /** The pipeline gave up; the transcript stays. Resolves to whether this call did it. */
   async function fail(userId: string, conversationId: string): Promise<boolean> {
     return conclude(userId, conversationId, { status: 'failed' });
@@ -227,6 +236,40 @@ export function createConversations({
     announce({ event: 'conversation.dropped', userId, conversationId: id });
   }
 
+  /**
+   * Changes what a segment says, or who said it; another text is processed once more. `not_found`, `locked`, and, for a
+   * text while it is processed, `unavailable`.
+   */
+  async function correct(
+    userId: string,
+    id: string,
+    segmentId: string,
+    correction: SegmentCorrection,
+  ): Promise<void> {
+    const segment = await storage.transaction('correct segment', tx =>
+      correctIn(tx, { userId, id }, segmentId, correction, clock.now()),
+    );
+    jobs.poke();
+    events.emit('segments', { userId, conversationId: id, segments: [segment] });
+  }
+
+  /** Two conversations that are over become this one, which is processed again; the other one is gone. */
+  async function merge(userId: string, id: string, other: string): Promise<void> {
+    await storage.transaction('merge conversations', tx => mergeIn(tx, { userId, id }, other, clock.now()));
+    announce({ event: 'conversation.processing', userId, conversationId: id });
+    announce({ event: 'conversation.dropped', userId, conversationId: other });
+  }
+
+  /** What was said from this segment on becomes a conversation of its own, which is answered; both are processed again. */
+  async function split(userId: string, id: string, segmentId: string): Promise<Conversation> {
+    const part = await storage.transaction('split conversation', tx =>
+      splitIn(tx, { userId, id }, segmentId, clock.now()),
+    );
+    for (const conversationId of [id, part.id])
+      announce({ event: 'conversation.processing', userId, conversationId });
+    return part;
+  }
+
   /** The user's conversation of this id, whatever its status; null also for what is no id, or someone else's. */
   async function get(userId: string, id: string): Promise<Conversation | null> {
     return isId(id) ? storage.conversations.get(userId, id) : null;
@@ -267,12 +310,16 @@ export function createConversations({
     finish,
     finishIfSilent,
     complete,
+    discard,
     fail,
     importSegments,
     /** The same of a text: stores it and waits for its structure. */
     importText: (request: TextRequest): Promise<Imported> => importSegments(fromText(request, clock.now())),
     edit,
     remove,
+    correct,
+    merge,
+    split,
     folders,
     folderNames,
     /** Moves a stream on through silence. Resolves to whether it had not come further already. */
@@ -311,15 +358,15 @@ async function store(tx: Stores, request: AppendRequest, now: number): Promise<S
 /** Where it belongs by its category, unless its owner has filed or discarded it. */
 async function filedIn(tx: Stores, conversation: Conversation, result: Result, now: number) {
   const { userId, folderId, discarded } = conversation;
-  if (result.status === 'failed' || folderId !== null || discarded) return {};
+  if (!('structured' in result) || folderId !== null || discarded) return {};
   return { folderId: await folderFor(tx, userId, result.structured.category, now) };
 }
 
-/** A title that its owner gave it while it was not done yet stays. */
+/** A title that its owner gave it stays. */
 function withTitle(result: Result, conversation: Conversation | null): Result {
-  const title = conversation?.structured.title;
-  if (result.status === 'failed' || !title) return result;
-  return { ...result, structured: { ...result.structured, title } };
+  if (!('structured' in result) || !conversation?.structured.titled) return result;
+  const { title, titled } = conversation.structured;
+  return { ...result, structured: { ...result.structured, title, titled } };
 }
 
 function endOfSpeech(conversation: Conversation | null, last: Segment | null): number | null {

@@ -2,6 +2,7 @@
 import { AppError } from '../errors.ts';
 import type { Conversation } from '../model.ts';
 import type { Stores } from '../plugin.ts';
+import { folderIn } from './folders.ts';
 import { isId } from './ids.ts';
 
 export interface ConversationEdit {
@@ -20,8 +21,9 @@ export async function editIn(
   { title, ...flags }: ConversationEdit,
 ): Promise<Conversation> {
   const found = await writable(tx, userId, id);
-  if (flags.folderId != null) await checkFolder(tx, userId, flags.folderId);
-  const patch = title === undefined ? flags : { ...flags, structured: { ...found.structured, title } };
+  if (flags.folderId != null) await folderIn(tx, userId, flags.folderId);
+  const patch =
+    title === undefined ? flags : { ...flags, structured: { ...found.structured, title, titled: true } };
   if (!(await tx.conversations.update(userId, id, patch, found.status)))
     throw new AppError('conflict', 'The conversation has just changed: try again.');
   return { ...found, ...patch };
@@ -34,11 +36,8 @@ export async function removeIn(tx: Stores, userId: string, id: string): Promise<
   await tx.actionItems.moveAll(userId, id, null);
 }
 
-async function checkFolder(tx: Stores, userId: string, id: string): Promise<void> {
-  if (!isId(id) || !(await tx.folders.get(userId, id))) throw new AppError('not_found', 'Folder not found');
-}
-
-async function writable(tx: Stores, userId: string, id: string): Promise<Conversation> {
+/** `not_found`, `locked`. */
+export async function writable(tx: Stores, userId: string, id: string): Promise<Conversation> {
   const found = isId(id) ? await tx.conversations.get(userId, id) : null;
   if (!found) throw new AppError('not_found', 'Conversation not found');
   if (found.locked) throw new AppError('locked', 'Conversation is locked');

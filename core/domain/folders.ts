@@ -1,8 +1,69 @@
-/** Where conversations are filed: each step inside a transaction of its caller. */
-import type { Folder } from '../model.ts';
-import type { Stores } from '../plugin.ts';
+/** Where conversations are filed. What ends in `In`, and `folderFor`, is a step of its caller's transaction. */
+import { AppError } from '../errors.ts';
+import type { Clock, Folder } from '../model.ts';
+import type { Storage, Stores } from '../plugin.ts';
 import type { Category } from './categories.ts';
-import { newId } from './ids.ts';
+import { isId, newId } from './ids.ts';
+
+const MAX_FOLDERS_PER_USER = 200;
+
+export type FolderDraft = Pick<Folder, 'name' | 'description' | 'color' | 'icon'>;
+
+export type Folders = ReturnType<typeof createFolders>;
+
+/** The folders that people make for themselves. Those of the system keep their name, and cannot be deleted. */
+export function createFolders({ storage, clock }: { storage: Storage; clock: Clock }) {
+  /** The last in their order. `conflict` where there are too many. */
+  async function create(userId: string, draft: FolderDraft): Promise<Folder> {
+    const now = clock.now();
+    return storage.transaction('create folder', async tx => {
+      const others = await tx.folders.list(userId);
+      if (others.length >= MAX_FOLDERS_PER_USER)
+        throw new AppError('conflict', `At most ${MAX_FOLDERS_PER_USER} folders: delete one first`);
+      const order = 1 + Math.max(-1, ...others.map(folder => folder.order));
+      const folder = { ...make(userId, draft, order, now), isSystem: false };
+      await tx.folders.insertMissing([folder]);
+      return folder;
+    });
+  }
+
+  /** `not_found`, or `invalid_request` where a folder of the system would be renamed. */
+  async function edit(userId: string, id: string, changes: Partial<FolderDraft>): Promise<Folder> {
+    const updatedAt = clock.now();
+    return storage.transaction('edit folder', async tx => {
+      const before = await folderIn(tx, userId, id);
+      if (before.isSystem && changes.name !== undefined && changes.name !== before.name) throw keepsItsName();
+      await tx.folders.update(userId, id, { ...changes, updatedAt });
+      return { ...before, ...changes, updatedAt };
+    });
+  }
+
+  /** Its conversations are then in the folder Personal. `not_found`, `conflict` where it is one of the system. */
+  async function remove(userId: string, id: string): Promise<void> {
+    const now = clock.now();
+    await storage.transaction('delete folder', async tx => {
+      const { isSystem, name } = await folderIn(tx, userId, id);
+      if (isSystem)
+        throw new AppError('conflict', `${name} is a folder of the system, and cannot be deleted`);
+      await tx.conversations.refile(userId, id, await folderFor(tx, userId, 'personal', now));
+      await tx.folders.remove(userId, id);
+    });
+  }
+
+  return { create, edit, remove };
+}
+
+/** `not_found`. */
+export async function folderIn(tx: Stores, userId: string, id: string): Promise<Folder> {
+  const found = isId(id) ? await tx.folders.get(userId, id) : null;
+  if (!found) throw new AppError('not_found', 'Folder not found');
+  return found;
+}
+
+function keepsItsName(): AppError {
+  const issue = { loc: ['body', 'name'], msg: 'A folder of the system keeps its name', type: 'value_error' };
+  return new AppError('invalid_request', issue.msg, { issues: [issue] });
+}
 
 /** The folders that every user gets with the first conversation that is filed, in their order. */
 const SYSTEM_FOLDERS = [
@@ -46,7 +107,10 @@ export async function folderFor(
   const name = FOLDER_OF[category as Category] ?? 'Personal'; // a category that is not known is personal too
   const id = await systemFolder(tx, userId, name);
   if (id !== null) return id;
-  await tx.folders.insertMissing(SYSTEM_FOLDERS.map((folder, order) => make(userId, folder, order, now)));
+  const missing = SYSTEM_FOLDERS.map((folder, order) =>
+    make(userId, { ...folder, description: null }, order, now),
+  );
+  await tx.folders.insertMissing(missing);
   return systemFolder(tx, userId, name);
 }
 
@@ -55,17 +119,11 @@ async function systemFolder(tx: Stores, userId: string, name: SystemFolder): Pro
   return folders.find(folder => folder.isSystem && folder.name === name)?.id ?? null;
 }
 
-function make(
-  userId: string,
-  folder: Pick<Folder, 'name' | 'icon' | 'color'>,
-  order: number,
-  now: number,
-): Folder {
+function make(userId: string, draft: FolderDraft, order: number, now: number): Folder {
   return {
-    ...folder,
+    ...draft,
     id: newId(now),
     userId,
-    description: null,
     order,
     isDefault: false,
     isSystem: true,

@@ -134,8 +134,18 @@ export async function reopenIn(tx: Stores, conversation: Conversation, now: numb
   // Its pipeline may have read the transcript already, and would not see what is added.
   if (status === 'processing')
     throw new AppError('unavailable', 'The conversation is being processed; add to it when that is done');
-  await tx.conversations.update(userId, id, { status: 'processing', finishedAt: null });
+  const patch = {
+    status: 'processing',
+    finishedAt: null,
+    ...(hadNothing(conversation) ? { discarded: false } : {}),
+  } as const;
+  await tx.conversations.update(userId, id, patch);
   await enqueueFinish(tx, conversation, now);
+}
+
+/** Discarded by the pipeline, not by its owner: see `Conversations.discard`. */
+function hadNothing({ status, discarded, structured }: Conversation): boolean {
+  return status === 'completed' && discarded && structured.title === '';
 }
 
 export async function enqueueFinish(

@@ -78,7 +78,10 @@ const FAILURES = {
     },
   ),
   not_found: failure('NotFound', 'There is no such thing, or it is not yours'),
-  conflict: failure('Conflict', 'It has just changed: try again'),
+  conflict: failure(
+    'Conflict',
+    'Not in the state that it is in, not so many, or it has just changed: try again',
+  ),
   too_large: failure('TooLarge', 'The body has more than 1 MiB'),
   unsupported_media: failure('UnsupportedMedia', 'The body is not declared as JSON'),
   locked: failure('Locked', 'It is locked, and cannot be changed'),

@@ -6,9 +6,11 @@ import type { Config } from '../../config/schema.ts';
 import type { ActionItems } from '../domain/action-items.ts';
 import type { Conversations } from '../domain/conversations.ts';
 import type { Credentials } from '../domain/credentials.ts';
+import type { Folders } from '../domain/folders.ts';
 import type { Goals } from '../domain/goals.ts';
 import type { Keys } from '../domain/keys.ts';
 import type { Memories } from '../domain/memories.ts';
+import type { People } from '../domain/people.ts';
 import type { Search } from '../domain/search.ts';
 import type { SignIn } from '../domain/sign-in.ts';
 import { MAX_MESSAGE_BYTES } from '../listen/protocol.ts';
@@ -26,6 +28,7 @@ import type { RateLimits } from './rate-limit.ts';
 import type { OpenOperation, OpenRoute, Route } from './route.ts';
 import { actionItemRoutes } from './routes/action-items.ts';
 import { conversationRoutes } from './routes/conversations.ts';
+import { correctionRoutes } from './routes/corrections.ts';
 import { docsFile, docsRoute } from './routes/docs.ts';
 import { folderRoutes } from './routes/folders.ts';
 import { goalRoutes } from './routes/goals.ts';
@@ -35,6 +38,7 @@ import { importRoutes } from './routes/imports.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { memoryRoutes } from './routes/memories.ts';
 import { measureRequests, metricsRoute } from './routes/metrics.ts';
+import { peopleRoutes } from './routes/people.ts';
 import { createUpgrade, pathOf } from './upgrade.ts';
 
 const HEADERS_MS = 10_000;
@@ -58,6 +62,8 @@ interface ServerOptions {
   goals: Goals;
   memories: Memories;
   search: Search;
+  folders: Folders;
+  people: People;
   /** The live side. A socket is paused when handed over; `accept` resumes it once it listens. */
   listen: Pick<Listen, 'paths' | 'authorize' | 'accept'>;
   /** Absent: nothing is measured. */
@@ -93,7 +99,9 @@ export function createServer(options: ServerOptions): HttpServer {
   const routes = [
     ...conversationRoutes(conversations),
     ...importRoutes(conversations),
-    ...folderRoutes(conversations),
+    ...folderRoutes(conversations, options.folders),
+    ...correctionRoutes(conversations),
+    ...peopleRoutes(options.people),
     ...keyRoutes(options.keys),
     ...actionItemRoutes(options.actionItems),
     ...goalRoutes(options.goals),

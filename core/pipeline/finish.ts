@@ -4,6 +4,7 @@ import { silenceEnd } from '../domain/lifecycle.ts';
 import type { JobHandler } from '../jobs.ts';
 import type { Log } from '../log.ts';
 import type { Conversation, Job, Segment, Structured } from '../model.ts';
+import { saysNothing } from './nothing.ts';
 import { structure as countWords } from './structure.ts';
 
 const Payload = z.object({ userId: z.string(), conversationId: z.string() });
@@ -17,7 +18,7 @@ export type Structure = (
 /**
  * The job that follows a conversation to its end: waits for its silence, then makes its structure. Each step is one
  * transaction that counts once, so a run that was cut off anywhere is simply run again. While the structure fails the
- * conversation is `processing`.
+ * conversation is `processing`. One in which nothing was said is discarded.
  */
 export function createFinish({
   conversations,
@@ -31,6 +32,7 @@ export function createFinish({
   async function process(conversation: Conversation, signal: AbortSignal): Promise<void> {
     const { userId, id, language } = conversation;
     const segments = await conversations.segments(userId, [id]);
+    if (saysNothing(segments)) return void (await conversations.discard(userId, id));
     const structured = await structure(segments, { language });
     signal.throwIfAborted(); // stopped: another run does it
     await conversations.complete(userId, id, structured);

@@ -7,10 +7,12 @@ import { createActionItems } from '../../core/domain/action-items.ts';
 import { createConversations } from '../../core/domain/conversations.ts';
 import { createCredentials } from '../../core/domain/credentials.ts';
 import { createEmbedding } from '../../core/domain/embedding.ts';
+import { createFolders } from '../../core/domain/folders.ts';
 import { createGoals } from '../../core/domain/goals.ts';
 import { type ChosenProviders, createIdentities } from '../../core/domain/identities.ts';
 import { createKeys } from '../../core/domain/keys.ts';
 import { createMemories } from '../../core/domain/memories.ts';
+import { createPeople } from '../../core/domain/people.ts';
 import { createSearch } from '../../core/domain/search.ts';
 import { createSignIn } from '../../core/domain/sign-in.ts';
 import { createUsers } from '../../core/domain/users.ts';
@@ -54,6 +56,8 @@ export async function openDomain(t: ExecutionContext, openStorage = temporarySql
   const actionItems = createActionItems({ storage, clock, jobs });
   const goals = createGoals({ storage, clock });
   const memories = createMemories({ storage, clock, jobs, categorise });
+  const folders = createFolders({ storage, clock });
+  const people = createPeople({ storage, clock });
   const told = recorded(events);
   const { log, logged } = recordedLog();
   const meaning = noMeaning();
@@ -77,6 +81,8 @@ export async function openDomain(t: ExecutionContext, openStorage = temporarySql
     search: createSearch({ storage, log, ...late }),
     embedding: createEmbedding({ storage, clock, log, jobs, ...late }),
     meaning,
+    folders,
+    people,
     /** Every event so far, by name. */
     told,
     log,

@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { CATEGORY_EMOJI, isCategory } from '../../domain/categories.ts';
 import type { Conversations } from '../../domain/conversations.ts';
-import { AppError } from '../../errors.ts';
-import type { Conversation, Segment, User } from '../../model.ts';
-import { ConversationJson, conversationJson } from '../conversation-json.ts';
+import { ConversationJson } from '../conversation-json.ts';
 import { someOf, text } from '../fields.ts';
+import { createPresenter } from '../present.ts';
 import { boolean, instant, integer, listOf } from '../query.ts';
 import { type Route, route } from '../route.ts';
 
@@ -43,37 +42,7 @@ const EditBody = someOf({
 
 /** Reading, changing and deleting conversations. */
 export function conversationRoutes(conversations: Conversations): Route[] {
-  /** Of several conversations at once: their segments, and what to call the speakers. */
-  async function transcriptsOf(user: User, ids: string[]) {
-    const [segments, speakerName] = await Promise.all([
-      conversations.segments(user.id, ids),
-      conversations.speakerNames(user),
-    ]);
-    const byConversation = Map.groupBy(segments, segment => segment.conversationId);
-    return (id: string) => ({ segments: byConversation.get(id) ?? ([] as Segment[]), speakerName });
-  }
-
-  async function present(user: User, found: Conversation[], withTranscript: boolean) {
-    const filed = found.some(({ folderId }) => folderId !== null);
-    const names = filed ? await conversations.folderNames(user.id) : new Map<string, string>();
-    const nameOf = ({ folderId }: Conversation) => names.get(folderId ?? '') ?? null;
-    if (!withTranscript)
-      return found.map(conversation => conversationJson(conversation, nameOf(conversation)));
-    const transcriptOf = await transcriptsOf(
-      user,
-      found.map(conversation => conversation.id),
-    );
-    return found.map(conversation =>
-      conversationJson(conversation, nameOf(conversation), transcriptOf(conversation.id)),
-    );
-  }
-
-  async function presentOne(user: User, found: Conversation | null, withTranscript: boolean) {
-    const [json] = found ? await present(user, [found], withTranscript) : [];
-    if (!json) throw new AppError('not_found', 'Conversation not found');
-    return json;
-  }
-
+  const { present, presentOne } = createPresenter(conversations);
   return [
     route({
       method: 'get',

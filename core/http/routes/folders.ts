@@ -1,7 +1,14 @@
 import { z } from 'zod';
 import type { Conversations } from '../../domain/conversations.ts';
+import type { Folders } from '../../domain/folders.ts';
 import type { Folder } from '../../model.ts';
+import { optional, someOf, text } from '../fields.ts';
 import { type Route, route } from '../route.ts';
+
+const MAX_NAME_CHARS = 100;
+const MAX_DESCRIPTION_CHARS = 500;
+/** Some emojis are made of a dozen. */
+const MAX_ICON_CHARS = 16;
 
 const FolderJson = z
   .object({
@@ -19,9 +26,80 @@ const FolderJson = z
   })
   .meta({ id: 'Folder' });
 
-/** Reading folders. */
-export function folderRoutes(conversations: Pick<Conversations, 'folders'>): Route[] {
+const name = text({ max: MAX_NAME_CHARS });
+const description = text({ max: MAX_DESCRIPTION_CHARS });
+const color = z
+  .string()
+  .trim()
+  .regex(/^#[0-9a-fA-F]{6}$/, 'String should be of the form #rrggbb');
+const icon = text({ max: MAX_ICON_CHARS }).describe('An emoji');
+
+const DRAFT_EXAMPLE = { name: 'Garden', icon: '🌱', color: '#22C55E' };
+
+const Draft = z
+  .object({
+    name,
+    description: optional(description, null),
+    color: optional(color, '#6B7280'),
+    icon: optional(icon, '📁'),
+  })
+  .meta({ id: 'FolderDraft', override: { examples: [DRAFT_EXAMPLE] } });
+
+const Edit = someOf({
+  name: name.exactOptional(),
+  description: description.exactOptional(),
+  color: color.exactOptional(),
+  icon: icon.exactOptional(),
+}).meta({ id: 'FolderEdit', override: { examples: [{ icon: '🌻' }] } });
+
+/** Reading folders, and making one's own. */
+export function folderRoutes(conversations: Pick<Conversations, 'folders'>, folders: Folders): Route[] {
+  const own = { tag: 'Folders', credential: 'idToken', query: z.object({}) } as const;
+  const one = z.object({ folder_id: z.string() });
+  const countOf = async (userId: string, id: string) =>
+    (await conversations.folders(userId)).counts.get(id) ?? 0;
   return [
+    route({
+      ...own,
+      method: 'post',
+      id: 'createFolder',
+      path: '/v1/folders',
+      summary: 'Create a folder, the last in their order',
+      errors: ['conflict'],
+      params: z.object({}),
+      body: Draft,
+      response: FolderJson,
+      handle: async ({ principal: { user }, body }) => folderJson(await folders.create(user.id, body), 0),
+    }),
+    route({
+      ...own,
+      method: 'patch',
+      id: 'updateFolder',
+      path: '/v1/folders/{folder_id}',
+      summary: 'Change a folder; one of the system keeps its name',
+      errors: ['not_found'],
+      params: one,
+      body: Edit,
+      response: FolderJson,
+      async handle({ principal: { user }, params, body }) {
+        const edited = await folders.edit(user.id, params.folder_id, body);
+        return folderJson(edited, await countOf(user.id, edited.id));
+      },
+    }),
+    route({
+      ...own,
+      method: 'delete',
+      id: 'deleteFolder',
+      path: '/v1/folders/{folder_id}',
+      summary: 'Delete a folder, not one of the system; its conversations are then in Personal',
+      errors: ['not_found', 'conflict'],
+      params: one,
+      response: z.object({ success: z.literal(true) }),
+      async handle({ principal: { user }, params }) {
+        await folders.remove(user.id, params.folder_id);
+        return { success: true as const };
+      },
+    }),
     route({
       method: 'get',
       id: 'listFolders',

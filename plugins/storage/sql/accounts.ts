@@ -67,6 +67,17 @@ export function personStore({ read, write }: Access): PersonStore {
     async insert(person) {
       await write('people.insert', db => People.query(db).insert(person), 'This person exists already');
     },
+    get: (userId, id) => read('people.get', db => one(People.query(db).where({ user_id: userId, id }))),
+    rename: (userId, id, name) =>
+      write(
+        'people.rename',
+        async db => (await People.query(db).where({ user_id: userId, id }).patch({ name })) > 0,
+      ),
+    remove: (userId, id) =>
+      write(
+        'people.remove',
+        async db => (await People.query(db).delete().where({ user_id: userId, id })) > 0,
+      ),
     list: userId =>
       read('people.list', db => all(People.query(db).where('user_id', userId).orderBy(['created_at', 'id']))),
   };

@@ -53,6 +53,13 @@ export function conversationStore({ read, write }: Access): ConversationStore {
       write('conversations.remove', async db => {
         return (await Conversations.query(db).delete().where({ user_id: userId, id })) > 0;
       }),
+    async refile(userId, fromFolder, toFolder) {
+      await write('conversations.refile', db =>
+        Conversations.query(db)
+          .where({ user_id: userId, folder_id: fromFolder })
+          .patch({ folderId: toFolder }),
+      );
+    },
   };
 }
 
@@ -75,7 +82,7 @@ function filtered(query: ConversationQuery, filter: ConversationFilter): Convers
 /** SQLite takes at most 500 of them. */
 const ROWS_A_STATEMENT = 250;
 
-export function segmentStore({ read, atomic }: Access): SegmentStore {
+export function segmentStore({ read, write, atomic }: Access): SegmentStore {
   return {
     async upsert(segments) {
       if (segments.length === 0) return;
@@ -110,6 +117,11 @@ export function segmentStore({ read, atomic }: Access): SegmentStore {
       read('segments.count', db =>
         Segments.query(db).where({ user_id: userId, conversation_id: conversationId }).resultSize(),
       ),
+    async forgetPerson(userId, personId) {
+      await write('segments.forgetPerson', db =>
+        Segments.query(db).where({ user_id: userId, person_id: personId }).patch({ personId: null }),
+      );
+    },
   };
 }
 

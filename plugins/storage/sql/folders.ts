@@ -24,5 +24,15 @@ export function folderStore({ read, write }: Access): FolderStore {
           .count('* as conversations');
         return new Map(rows.map(row => [row.folder_id, Number(row.conversations)]));
       }),
+    update: (userId, id, patch) =>
+      write(
+        'folders.update',
+        async db => (await Folders.query(db).where({ user_id: userId, id }).patch(patch)) > 0,
+      ),
+    remove: (userId, id) =>
+      write(
+        'folders.remove',
+        async db => (await Folders.query(db).delete().where({ user_id: userId, id })) > 0,
+      ),
   };
 }

@@ -10,6 +10,7 @@ import { up as actionItems } from './migrations/0006-action-items.ts';
 import { up as goals } from './migrations/0007-goals.ts';
 import { up as keys } from './migrations/0008-keys.ts';
 import { up as signingIn } from './migrations/0009-signing-in.ts';
+import { up as corrections } from './migrations/0010-corrections.ts';
 
 /** One step of the schema. It runs in a transaction with all others that are due, and is never undone. */
 export interface Migration {
@@ -28,6 +29,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0007-goals', up: goals },
   { name: '0008-keys', up: keys },
   { name: '0009-signing-in', up: signingIn },
+  { name: '0010-corrections', up: corrections },
 ];
 
 type Context = Pick<PluginContext<never>, 'log' | 'clock' | 'error'>;

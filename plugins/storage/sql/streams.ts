@@ -27,5 +27,12 @@ export function streamStore({ read, write }: Access): StreamStore {
       if (Object.keys(patch).length === 0) return;
       await write('streams.update', db => Streams.query(db).where({ user_id: userId, id }).patch(patch));
     },
+    async moveAll(userId, fromConversation, toConversation) {
+      await write('streams.moveAll', db =>
+        Streams.query(db)
+          .where({ user_id: userId, conversation_id: fromConversation })
+          .patch({ conversationId: toConversation }),
+      );
+    },
   };
 }

@@ -27,6 +27,7 @@ interface Call {
   /** Of a server with something else in it. */
   url?: string;
   headers?: Record<string, string>;
+  /** What its parameters are, with blanks between them. */
   path?: string;
   query?: string;
   /** As JSON; absent: the example of the document, where there is a body at all. */
@@ -93,6 +94,20 @@ async function start(t: ExecutionContext) {
   const goal = async () =>
     (await rest.send('POST', '/v1/dev/user/goals', { title: 'Read', target_value: 9, unit: 'books' })).body
       .id;
+  const folder = async () => (await rest.send('POST', '/v1/folders', { name: 'Garden' })).body.id;
+  const person = async () => (await rest.people.create(rest.user.id, 'Eve')).id;
+  const ongoing = async () => {
+    const request = { source: 'omi', deviceId: UNKNOWN, language: 'en', timeoutMs: 120_000 };
+    return (await rest.conversations.open({ userId: rest.user.id, ...request })).id;
+  };
+  /** A conversation with a segment, the ids of both. */
+  const said = async (changes: { locked?: boolean } = {}) => {
+    const { id, segments } = await completedConversation(rest, rest.user.id);
+    await rest.storage.conversations.update(rest.user.id, id, changes);
+    return { id, segment: `${id} ${segments[0]?.id}` };
+  };
+  const { segment } = await said();
+  const two = await completedConversation(rest, rest.user.id, ['one of two', 'two of two']);
   /** What only this operation can answer, by its id; what has the same cause everywhere is provoked for all. */
   const calls: Record<string, Call[]> = {
     listConversations: [
@@ -174,6 +189,49 @@ async function start(t: ExecutionContext) {
       { status: 404, path: UNKNOWN },
     ],
     getOwnKey: [{ status: 200 }],
+    createFolder: [{ status: 200 }, { status: 422, body: { name: ' ', color: 'red' } }],
+    updateFolder: [
+      { status: 200, path: await folder() },
+      { status: 404, path: UNKNOWN },
+      { status: 422, path: UNKNOWN, body: {} },
+    ],
+    deleteFolder: [
+      { status: 200, path: await folder() },
+      { status: 404, path: UNKNOWN },
+      { status: 409, path: (await rest.storage.folders.list(rest.user.id))[0]?.id ?? '' },
+    ],
+    correctSegment: [
+      { status: 200, path: segment, body: { person_id: 'user' } },
+      { status: 404, path: UNKNOWN },
+      { status: 404, path: segment, body: { person_id: UNKNOWN } },
+      { status: 422, path: segment, body: { text: ' ' } },
+      { status: 423, path: (await said({ locked: true })).segment },
+    ],
+    mergeConversations: [
+      { status: 200, path: await conversation(), body: { with: await conversation() } },
+      { status: 404, path: UNKNOWN },
+      { status: 409, path: await conversation(), body: { with: await ongoing() } },
+      { status: 422, path: UNKNOWN, body: {} },
+      { status: 423, path: await conversation({ locked: true }) },
+    ],
+    splitConversation: [
+      { status: 200, path: two.id, body: { segment_id: two.segments[1]?.id } },
+      { status: 404, path: await conversation() },
+      { status: 409, path: await ongoing() },
+      { status: 422, path: UNKNOWN, body: {} },
+      { status: 423, path: await conversation({ locked: true }) },
+    ],
+    listPeople: [{ status: 200 }],
+    createPerson: [{ status: 200 }, { status: 422, body: {} }],
+    renamePerson: [
+      { status: 200, path: await person() },
+      { status: 404, path: UNKNOWN },
+      { status: 422, path: UNKNOWN, body: { name: '' } },
+    ],
+    deletePerson: [
+      { status: 200, path: await person() },
+      { status: 404, path: UNKNOWN },
+    ],
     listActionItems: [
       { status: 200, query: 'completed=false&limit=5' },
       { status: 422, query: 'completed=maybe' },
@@ -254,7 +312,9 @@ async function send(
   body: { type: string; text: string } | null,
 ): Promise<Exchange> {
   const { method, template } = find(document, id);
-  const response = await fetch(`${call.url ?? url}${template.replace(/\{\w+\}/g, path)}?${query}`, {
+  const ids = path.split(' ');
+  const place = template.replace(/\{\w+\}/g, () => ids.shift() ?? UNKNOWN);
+  const response = await fetch(`${call.url ?? url}${place}?${query}`, {
     method: method.toUpperCase(),
     headers: {
       ...headers,
@@ -316,6 +376,8 @@ test('Every operation answers as the OpenAPI document says, with success and wit
     goals: breaking(rest.goals),
     memories: breaking(rest.memories),
     search: breaking(rest.search),
+    folders: breaking(rest.folders),
+    people: breaking(rest.people),
   });
   const one = { read: 1, write: 1, batch: 1, transcript: 1, search: 1, failed: 1 };
   const exhaustedUrl = await serve({ rateLimits: createRateLimits({ ...rest, limits: one }) });

@@ -52,7 +52,7 @@ async function start(t: ExecutionContext, open?: Parameters<typeof openRest>[1])
 
 for (const { name, open } of await openDatabases(test)) {
   const on = (title: string, run: (t: ExecutionContext, rest: Rest) => Promise<void>) =>
-    test(`${name}: ${title}`, async t => run(t, await start(t, open)));
+    test.serial(`${name}: ${title}`, async t => run(t, await start(t, open)));
 
   on('what is created is answered with every field, found again, and listed', async (t, rest) => {
     const { create, send, ids, clock, inHours } = rest;

@@ -369,3 +369,55 @@ test('A text that is blank, too long or of an unknown kind is refused, and so is
   t.is((await send('POST', CREATE, { text: 'x' }, reader.key)).status, 403);
   t.deepEqual(await conversations.list(user.id, { limit: 10, offset: 0 }), []);
 });
+
+test('A conversation in which nothing was said is discarded, until something is', async t => {
+  const { run, send, conversations, clock, user, events } = await openRest(t);
+  run();
+  const sounds = [
+    { text: 'Um.', start: 0, end: 1 },
+    { text: 'Uh-huh, okay.', start: 2, end: 3 },
+  ];
+  const { body } = await send('POST', PATH, { transcript_segments: sounds });
+  t.deepEqual(body, { id: body.id, status: 'completed', discarded: true });
+  t.deepEqual((await send('GET', CREATE)).body, []);
+  const found = await send('GET', `${CREATE}/${body.id}`);
+  t.like(found.body, { status: 'completed', discarded: true, folder_id: null, structured: { title: '' } });
+  t.deepEqual((await send('POST', CREATE, { text: '[Music]' })).body.discarded, true);
+
+  const at = clock.now() + 4000;
+  const piece = { text: 'The train leaves at seven.', startAt: at, endAt: at + 1000, speaker: 'SPEAKER_00' };
+  const processed = once(events, 'conversation.processed');
+  await conversations.append({
+    userId: user.id,
+    conversationId: body.id,
+    stream: null,
+    startedAt: at,
+    pieces: [{ ...piece, sttProvider: null }],
+    late: true,
+  });
+  await processed;
+  t.deepEqual(
+    (await send('GET', CREATE)).body.map(({ id, discarded }: Record<string, unknown>) => [id, discarded]),
+    [[body.id, false]],
+  );
+});
+
+test('What its owner discarded stays so when it is processed again', async t => {
+  const { run, send, conversations, clock, user, events } = await openRest(t);
+  run();
+  const { id } = (await send('POST', PATH, one)).body;
+  await send('PATCH', `${CREATE}/${id}`, { discarded: true });
+  const at = clock.now() + 9000;
+  const piece = {
+    text: 'And then?',
+    startAt: at,
+    endAt: at + 1000,
+    speaker: 'SPEAKER_00',
+    sttProvider: null,
+  };
+  const processed = once(events, 'conversation.processed');
+  const where = { userId: user.id, conversationId: id, stream: null, startedAt: at, late: true };
+  await conversations.append({ ...where, pieces: [piece] });
+  await processed;
+  t.like((await send('GET', `${CREATE}/${id}`)).body, { status: 'completed', discarded: true });
+});

@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import type { Conversations } from '../../domain/conversations.ts';
+import { OWNER } from '../../domain/corrections.ts';
+import { ConversationJson } from '../conversation-json.ts';
+import { someOf, text } from '../fields.ts';
+import { createPresenter } from '../present.ts';
+import { type Route, route } from '../route.ts';
+
+const ONE = '/v1/conversations/{conversation_id}';
+const MAX_TEXT_CHARS = 100_000;
+const EXAMPLE_ID = '01a19c21-7200-7649-808b-0dbd5a9abf06';
+
+const SegmentEdit = someOf({
+  text: text({ max: MAX_TEXT_CHARS }).exactOptional(),
+  person_id: text()
+    .nullable()
+    .exactOptional()
+    .describe(`Who said it: the id of a person, \`${OWNER}\` for the owner, null for nobody that is known`),
+}).meta({ id: 'SegmentEdit', override: { examples: [{ person_id: OWNER }] } });
+
+const Merge = z
+  .object({ with: text().describe('The id of the other conversation') })
+  .meta({ id: 'Merge', override: { examples: [{ with: EXAMPLE_ID }] } });
+
+const Split = z
+  .object({ segment_id: text().describe('The first one of the new conversation') })
+  .meta({ id: 'Split', override: { examples: [{ segment_id: EXAMPLE_ID }] } });
+
+/** What its owner puts right in a conversation. The answer has the transcript. */
+export function correctionRoutes(conversations: Conversations): Route[] {
+  const { presentOne } = createPresenter(conversations);
+  const common = {
+    tag: 'Corrections',
+    credential: 'idToken',
+    query: z.object({}),
+    response: ConversationJson,
+  } as const;
+  const one = z.object({ conversation_id: z.string() });
+  return [
+    route({
+      ...common,
+      method: 'patch',
+      id: 'correctSegment',
+      path: `${ONE}/segments/{segment_id}`,
+      summary: 'Correct what was said, or who said it; another text is summarised again',
+      errors: ['not_found', 'locked'],
+      params: z.object({ conversation_id: z.string(), segment_id: z.string() }),
+      body: SegmentEdit,
+      async handle({ principal: { user }, params, body: { person_id: personId, ...body } }) {
+        const { conversation_id: id, segment_id: segmentId } = params;
+        const correction = personId === undefined ? body : { ...body, personId };
+        await conversations.correct(user.id, id, segmentId, correction);
+        return presentOne(user, await conversations.get(user.id, id), true);
+      },
+    }),
+    route({
+      ...common,
+      method: 'post',
+      id: 'mergeConversations',
+      path: `${ONE}/merge`,
+      summary:
+        'Add another conversation to this one, each at its time, and delete the other one; both are over. What they were about is made anew',
+      errors: ['not_found', 'conflict', 'locked'],
+      params: one,
+      body: Merge,
+      async handle({ principal: { user }, params: { conversation_id: id }, body }) {
+        await conversations.merge(user.id, id, body.with);
+        return presentOne(user, await conversations.get(user.id, id), true);
+      },
+    }),
+    route({
+      ...common,
+      method: 'post',
+      id: 'splitConversation',
+      path: `${ONE}/split`,
+      summary:
+        'Make what was said from a segment on a conversation of its own, which is answered; it is over. What they were about is made anew',
+      errors: ['not_found', 'conflict', 'locked'],
+      params: one,
+      body: Split,
+      handle: async ({ principal: { user }, params, body }) =>
+        presentOne(user, await conversations.split(user.id, params.conversation_id, body.segment_id), true),
+    }),
+  ];
+}

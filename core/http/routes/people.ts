@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import type { People } from '../../domain/people.ts';
+import type { Person } from '../../model.ts';
+import { text } from '../fields.ts';
+import { type Route, route } from '../route.ts';
+
+const LIST = '/v1/people';
+const ONE = '/v1/people/{person_id}';
+const MAX_NAME_CHARS = 200;
+
+const PersonJson = z
+  .object({ id: z.string(), name: z.string(), created_at: z.iso.datetime() })
+  .meta({ id: 'Person' });
+
+const PersonBody = z
+  .object({ name: text({ max: MAX_NAME_CHARS }) })
+  .meta({ id: 'PersonName', override: { examples: [{ name: 'Eve' }] } });
+
+/** Those who are named in transcripts. */
+export function peopleRoutes(people: People): Route[] {
+  const common = { tag: 'People', credential: 'idToken', query: z.object({}) } as const;
+  const none = z.object({});
+  const one = z.object({ person_id: z.string() });
+  return [
+    route({
+      ...common,
+      method: 'get',
+      id: 'listPeople',
+      path: LIST,
+      summary: 'List people, oldest first',
+      params: none,
+      response: z.array(PersonJson),
+      handle: async ({ principal: { user } }) => (await people.list(user.id)).map(toJson),
+    }),
+    route({
+      ...common,
+      method: 'post',
+      id: 'createPerson',
+      path: LIST,
+      summary: 'Create a person',
+      errors: ['conflict'],
+      params: none,
+      body: PersonBody,
+      response: PersonJson,
+      handle: async ({ principal: { user }, body }) => toJson(await people.create(user.id, body.name)),
+    }),
+    route({
+      ...common,
+      method: 'patch',
+      id: 'renamePerson',
+      path: ONE,
+      summary: 'Rename a person',
+      errors: ['not_found'],
+      params: one,
+      body: PersonBody,
+      response: PersonJson,
+      handle: async ({ principal: { user }, params, body }) =>
+        toJson(await people.rename(user.id, params.person_id, body.name)),
+    }),
+    route({
+      ...common,
+      method: 'delete',
+      id: 'deletePerson',
+      path: ONE,
+      summary: 'Delete a person; what they said stays, and nobody is named for it',
+      errors: ['not_found'],
+      params: one,
+      response: z.object({ success: z.literal(true) }),
+      async handle({ principal: { user }, params }) {
+        await people.remove(user.id, params.person_id);
+        return { success: true as const };
+      },
+    }),
+  ];
+}
+
+function toJson({ id, name, createdAt }: Person): z.input<typeof PersonJson> {
+  return { id, name, created_at: new Date(createdAt).toISOString() };
+}

@@ -1,0 +1,329 @@
+import { once } from 'node:events';
+import test, { type ExecutionContext } from 'ava';
+import { openDatabases } from '../../../helpers/databases.ts';
+import { completedConversation } from '../../../helpers/domain.ts';
+import { openRest } from '../../../helpers/rest.ts';
+
+const LIST = '/v1/dev/user/conversations';
+const PATH = '/v1/conversations';
+const UNKNOWN = '01890000-0000-7000-8000-000000000000';
+const MINUTE_MS = 60_000;
+
+type Json = Record<string, unknown>;
+type Rest = Awaited<ReturnType<typeof start>>;
+
+async function start(t: ExecutionContext, open?: Parameters<typeof openRest>[1]) {
+  const rest = await openRest(t, open);
+  const { send, events, conversations, user } = rest;
+  const good = async (method: string, path: string, body?: Json) => {
+    const answer = await send(method, path, body);
+    t.is(answer.status, 200, `${method} ${path} ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  };
+  const get = (id: string) => good('GET', `${LIST}/${id}?include_transcript=true`);
+  const ids = async () => (await good('GET', LIST)).map(({ id }: Json) => id);
+  /** What was said, each with its time. */
+  const said = ({ transcript_segments: segments }: { transcript_segments: Json[] }) =>
+    segments.map(({ text, start, end }) => [text, start, end]);
+  /** Runs the pipeline until it is done with so many. */
+  const process = async (count: number) => {
+    rest.run();
+    for (let done = 0; done < count; done += 1) await once(events, 'conversation.processed');
+  };
+  const ongoing = async () => {
+    const request = { userId: user.id, source: 'omi', deviceId: 'd', language: 'en', timeoutMs: 120_000 };
+    const { id } = await conversations.open(request);
+    const piece = { text: 'wait', startAt: 0, endAt: 1, speaker: 'SPEAKER_00', sttProvider: null };
+    const at = rest.clock.now();
+    const pieces = [{ ...piece, startAt: at, endAt: at + 1000 }];
+    const segments = await conversations.append({
+      userId: user.id,
+      conversationId: id,
+      stream: null,
+      startedAt: at,
+      pieces,
+    });
+    return { id, segment: segments[0]?.id ?? '' };
+  };
+  const lock = (id: string) => rest.storage.conversations.update(user.id, id, { locked: true });
+  return { ...rest, good, get, ids, said, process, ongoing, lock };
+}
+
+for (const { name, open } of await openDatabases(test)) {
+  const on = (title: string, run: (t: ExecutionContext, rest: Rest) => Promise<void>) =>
+    test.serial(`${name}: ${title}`, async t => run(t, await start(t, open)));
+
+  on('another text is stored and summarised again; a title of the owner’s stays', async (t, rest) => {
+    const { good, get, process, user, told } = rest;
+    const plain = await completedConversation(rest, user.id, ['the cat ate the budget'], {
+      title: 'The Cat',
+    });
+    const own = await completedConversation(rest, user.id, ['the cat ate the budget']);
+    await good('PATCH', `${LIST}/${own.id}`, { title: 'My title' });
+    const text = 'We have to cut the budget for the garden.';
+    for (const { id, segments } of [plain, own]) {
+      const answer = await good('PATCH', `${PATH}/${id}/segments/${segments[0]?.id}`, { text: ` ${text} ` });
+      t.like(answer, { id, status: 'processing' });
+      t.deepEqual(
+        answer.transcript_segments.map((segment: Json) => segment.text),
+        [text],
+      );
+    }
+    t.is(told.segments.at(-1)?.segments[0]?.text, text);
+    await process(2);
+    t.like((await get(plain.id)).structured, {
+      title: 'We Have to Cut the Budget for the Garden',
+      overview: text,
+    });
+    t.like((await get(own.id)).structured, { title: 'My title', overview: text });
+    t.is((await get(own.id)).status, 'completed');
+  });
+
+  on(
+    'a segment is given to a person, to the owner, or to nobody, without another summary',
+    async (t, rest) => {
+      const { good, people, user } = rest;
+      const eve = await people.create(user.id, 'Eve');
+      const { id, segments } = await completedConversation(rest, user.id);
+      const rows: [string | null, string][] = [
+        [eve.id, 'Eve'],
+        ['user', 'anna'],
+        [null, 'Speaker 0'],
+        [eve.id, 'Eve'],
+      ];
+      for (const [person_id, speaker_name] of rows) {
+        const answer = await good('PATCH', `${PATH}/${id}/segments/${segments[0]?.id}`, { person_id });
+        t.like(answer, { status: 'completed', structured: { title: 'Title' } });
+        t.is(answer.transcript_segments[0].speaker_name, speaker_name);
+      }
+    },
+  );
+
+  on('what is said right now can be corrected, and goes on', async (t, { good, ongoing }) => {
+    const { id, segment } = await ongoing();
+    t.like(await good('PATCH', `${PATH}/${id}/segments/${segment}`, { text: 'Weight' }), {
+      status: 'in_progress',
+    });
+  });
+
+  on('two conversations become one, each at its time, and the other one is gone', async (t, rest) => {
+    const { good, get, ids, said, process, user, clock, actionItems, storage, told, send } = rest;
+    const early = await completedConversation(rest, user.id, [
+      'The train leaves at seven.',
+      'Which platform?',
+    ]);
+    clock.advance(10 * MINUTE_MS);
+    const late = await completedConversation(rest, user.id, ['From platform nine.'], { category: 'travel' });
+    await good('PATCH', `${LIST}/${early.id}`, { starred: true });
+    const task = { description: 'x', completed: false, dueAt: null };
+    const [item] = await actionItems.create(user.id, [task], early.id);
+    const answer = await good('POST', `${PATH}/${late.id}/merge`, { with: early.id });
+    t.like(answer, { id: late.id, status: 'processing', starred: true });
+    const all = [
+      ['The train leaves at seven.', 0, 2],
+      ['Which platform?', 10, 12],
+      ['From platform nine.', 600, 602],
+    ];
+    t.deepEqual(said(answer), all);
+    t.is((await send('GET', `${LIST}/${early.id}`)).status, 404);
+    t.deepEqual(
+      told['conversation.dropped'].map(it => it.conversationId),
+      [early.id],
+    );
+    t.is((await storage.actionItems.get(user.id, item?.id ?? ''))?.conversationId, late.id);
+    await process(1);
+    t.deepEqual(await ids(), [late.id]);
+    const merged = await get(late.id);
+    t.deepEqual(said(merged), all);
+    t.is(Date.parse(merged.finished_at) - Date.parse(merged.started_at), 602_000);
+    t.like(merged.structured, { title: 'The Train Leaves at Seven' });
+  });
+
+  on('of two merges at once one counts, and nothing is lost', async (t, rest) => {
+    const { send, user, storage } = rest;
+    const one = await completedConversation(rest, user.id, ['one']);
+    const two = await completedConversation(rest, user.id, ['two']);
+    const answers = await Promise.all([
+      send('POST', `${PATH}/${one.id}/merge`, { with: two.id }),
+      send('POST', `${PATH}/${two.id}/merge`, { with: one.id }),
+    ]);
+    t.deepEqual(answers.map(({ status }) => status).sort(), [200, 404]);
+    t.is((await storage.segments.list(user.id, [one.id, two.id])).length, 2);
+  });
+
+  on('what is late for a conversation that was merged is added to the one that there is', async (t, rest) => {
+    const { conversations, good, user, clock, storage } = rest;
+    const { id } = await completedConversation(rest, user.id, ['first']);
+    await storage.streams.insert({
+      ...{
+        id: UNKNOWN,
+        userId: user.id,
+        clientStream: 'walk',
+        channel: 0,
+        conversationId: id,
+        source: 'omi',
+      },
+      ...{
+        deviceId: null,
+        codec: 'pcm16',
+        setup: null,
+        anchorAt: clock.now(),
+        through: 0,
+        received: 0,
+        receivedSample: 0,
+      },
+    });
+    const other = await completedConversation(rest, user.id, ['second']);
+    await good('POST', `${PATH}/${other.id}/merge`, { with: id });
+    t.is((await conversations.stream(user.id, UNKNOWN))?.conversationId, other.id);
+  });
+
+  on('one conversation becomes two, each with its time and its own summary', async (t, rest) => {
+    const { good, get, said, process, user } = rest;
+    const texts = [
+      'The train leaves at seven.',
+      'Which platform?',
+      'My back hurts, I will call the doctor.',
+      'Do that.',
+    ];
+    const { id, segments } = await completedConversation(rest, user.id, texts);
+    const before = await get(id);
+    const part = await good('POST', `${PATH}/${id}/split`, { segment_id: segments[2]?.id });
+    t.like(part, { status: 'processing', source: 'omi', structured: { title: '' } });
+    t.not(part.id, id);
+    t.deepEqual(said(part), [
+      [texts[2], 0, 2],
+      [texts[3], 10, 12],
+    ]);
+    t.is(Date.parse(part.started_at) - Date.parse(before.started_at), 20_000);
+    await process(2);
+    const [first, second] = [await get(id), await get(part.id)];
+    t.deepEqual(said(first), [
+      [texts[0], 0, 2],
+      [texts[1], 10, 12],
+    ]);
+    t.is(Date.parse(first.finished_at) - Date.parse(first.started_at), 12_000);
+    t.is(second.finished_at, before.finished_at);
+    t.like(first, { status: 'completed', structured: { title: 'The Train Leaves at Seven' } });
+    t.like(second, { status: 'completed', structured: { category: 'health' } });
+  });
+
+  on('a merge takes back what a split did', async (t, rest) => {
+    const { good, get, said, process, user } = rest;
+    const { id, segments } = await completedConversation(rest, user.id, [
+      'one of it',
+      'two of it',
+      'three of it',
+    ]);
+    const before = said(await get(id));
+    const part = await good('POST', `${PATH}/${id}/split`, { segment_id: segments[1]?.id });
+    await process(2);
+    t.deepEqual(said(await good('POST', `${PATH}/${id}/merge`, { with: part.id })), before);
+  });
+
+  on('what cannot be is refused, and changes nothing', async (t, rest) => {
+    const { send, user, ongoing, lock, get, good } = rest;
+    const { id, segments } = await completedConversation(rest, user.id, ['one', 'two']);
+    const before = await get(id);
+    const segment = segments[0]?.id ?? '';
+    const live = await ongoing();
+    const locked = await completedConversation(rest, user.id);
+    await lock(locked.id);
+    const edit = (of: string, it: string) => `${PATH}/${of}/segments/${it}`;
+    const going = { detail: 'The conversation still goes on: end it first, or wait until it is over' };
+    const rows: [string, string, Json, number, unknown][] = [
+      ['PATCH', edit(UNKNOWN, segment), { text: 'x' }, 404, { detail: 'Conversation not found' }],
+      ['PATCH', edit('nonsense', segment), { text: 'x' }, 404, { detail: 'Conversation not found' }],
+      ['PATCH', edit(id, UNKNOWN), { text: 'x' }, 404, { detail: 'Segment not found' }],
+      ['PATCH', edit(id, live.segment), { text: 'x' }, 404, { detail: 'Segment not found' }],
+      ['PATCH', edit(id, segment), { text: 'x', person_id: UNKNOWN }, 404, { detail: 'Person not found' }],
+      ['PATCH', edit(id, segment), { text: 'x', person_id: 'Eve' }, 404, { detail: 'Person not found' }],
+      [
+        'PATCH',
+        edit(locked.id, locked.segments[0]?.id ?? ''),
+        { text: 'x' },
+        423,
+        { detail: 'Conversation is locked' },
+      ],
+      ['POST', `${PATH}/${UNKNOWN}/merge`, { with: id }, 404, { detail: 'Conversation not found' }],
+      ['POST', `${PATH}/${id}/merge`, { with: UNKNOWN }, 404, { detail: 'Conversation not found' }],
+      ['POST', `${PATH}/${id}/merge`, { with: 'x' }, 404, { detail: 'Conversation not found' }],
+      ['POST', `${PATH}/${id}/merge`, { with: live.id }, 409, going],
+      ['POST', `${PATH}/${live.id}/merge`, { with: id }, 409, going],
+      ['POST', `${PATH}/${id}/merge`, { with: locked.id }, 423, { detail: 'Conversation is locked' }],
+      ['POST', `${PATH}/${locked.id}/merge`, { with: id }, 423, { detail: 'Conversation is locked' }],
+      ['POST', `${PATH}/${id}/split`, { segment_id: UNKNOWN }, 404, { detail: 'Segment not found' }],
+      [
+        'POST',
+        `${PATH}/${UNKNOWN}/split`,
+        { segment_id: segment },
+        404,
+        { detail: 'Conversation not found' },
+      ],
+      ['POST', `${PATH}/${live.id}/split`, { segment_id: live.segment }, 409, going],
+      [
+        'POST',
+        `${PATH}/${locked.id}/split`,
+        { segment_id: segment },
+        423,
+        { detail: 'Conversation is locked' },
+      ],
+    ];
+    for (const [method, path, body, status, expected] of rows)
+      t.like(
+        await send(method, path, body),
+        { status, body: expected },
+        `${method} ${path} ${JSON.stringify(body)}`,
+      );
+    t.deepEqual(await get(id), before);
+    await good('PATCH', edit(id, segment), { text: 'being processed' });
+    t.is((await send('PATCH', edit(id, segment), { text: 'again' })).status, 503);
+    t.is((await send('POST', `${PATH}/${id}/split`, { segment_id: segments[1]?.id })).status, 503);
+  });
+
+  on('what is wrong with a body is named by its place', async (t, rest) => {
+    const { issues, user } = rest;
+    const { id, segments } = await completedConversation(rest, user.id);
+    const segment = segments[0]?.id ?? '';
+    const rows: [string, string, Json, Json][] = [
+      ['PATCH', `segments/${segment}`, {}, { body: 'missing' }],
+      ['PATCH', `segments/${segment}`, { text: ' ' }, { 'body.text': 'string_too_short' }],
+      ['PATCH', `segments/${segment}`, { text: null }, { 'body.text': 'string_type' }],
+      ['PATCH', `segments/${segment}`, { text: 'x'.repeat(100_001) }, { 'body.text': 'string_too_long' }],
+      ['PATCH', `segments/${segment}`, { person_id: '' }, { 'body.person_id': 'string_too_short' }],
+      ['POST', 'merge', {}, { 'body.with': 'missing' }],
+      ['POST', 'merge', { with: id }, { 'body.with': 'value_error' }],
+      ['POST', 'split', {}, { 'body.segment_id': 'missing' }],
+      ['POST', 'split', { segment_id: segment }, { 'body.segment_id': 'value_error' }],
+    ];
+    for (const [method, path, body, expected] of rows)
+      t.deepEqual(
+        await issues(method, `${PATH}/${id}/${path}`, body),
+        expected as never,
+        JSON.stringify(body).slice(0, 60),
+      );
+  });
+
+  on('corrections take an ID token alone, and of one’s own conversations', async (t, rest) => {
+    const { send, keys, user, users, get } = rest;
+    const { id, segments } = await completedConversation(rest, user.id, ['one', 'two']);
+    const before = await get(id);
+    const { key } = await keys.create(user.id, { name: 'k', scopes: ['conversations:write'] });
+    const ben = await users.add('ben');
+    const token = await users.token('ben');
+    const bens = await completedConversation(rest, ben.id, ['ben']);
+    const calls: [string, string, Json][] = [
+      ['PATCH', `${id}/segments/${segments[0]?.id}`, { text: 'x' }],
+      ['PATCH', `${bens.id}/segments/${segments[0]?.id}`, { text: 'x' }],
+      ['POST', `${id}/merge`, { with: bens.id }],
+      ['POST', `${bens.id}/merge`, { with: id }],
+      ['POST', `${id}/split`, { segment_id: segments[1]?.id }],
+    ];
+    for (const [method, path, body] of calls) {
+      t.is((await send(method, `${PATH}/${path}`, body, null)).status, 401, path);
+      t.is((await send(method, `${PATH}/${path}`, body, key)).status, 401, path);
+      t.is((await send(method, `${PATH}/${path}`, body, token)).status, 404, path);
+    }
+    t.deepEqual(await get(id), before);
+  });
+}
