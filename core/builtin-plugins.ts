@@ -16,6 +16,7 @@ const MODULES = {
   oidc: 'identity/oidc',
   words: 'embedder/words',
   'sqlite-vectors': 'vectors/sqlite-vectors',
+  qdrant: 'vectors/qdrant',
   'openai-embedder': 'embedder/openai',
   'openai-llm': 'llm/openai',
 } as const;

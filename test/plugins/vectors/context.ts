@@ -1,10 +1,16 @@
 import { z } from 'zod';
+import type { Clock } from '../../../core/model.ts';
 import type { Plugin, VectorIndex } from '../../../core/plugin.ts';
 import { contextOf } from '../stt/context.ts';
 
 /** Sets an index up as core does: options parsed, undone when setup throws. */
-export async function startIndex<Options>(plugin: Plugin<Options>, dataDir: string, options: unknown = {}) {
-  const { context, failed, logged, stop } = contextOf();
+export async function startIndex<Options>(
+  plugin: Plugin<Options>,
+  dataDir: string,
+  options: unknown = {},
+  clock?: Clock,
+) {
+  const { context, failed, logged, stop } = contextOf(clock);
   const schema = plugin.options?.(z);
   if (schema === undefined) throw new Error(`${plugin.name} has no options`);
   try {

@@ -1,0 +1,157 @@
+import test, { type ExecutionContext } from 'ava';
+import { vectorsChecks } from '../../../core/conformance/vectors.ts';
+import type { AppError } from '../../../core/errors.ts';
+import type { Clock } from '../../../core/model.ts';
+import qdrant from '../../../plugins/vectors/qdrant.ts';
+import { temporaryDirectory } from '../../helpers/domain.ts';
+import { manualClock } from '../../helpers/manual-clock.ts';
+import { startQdrantServer } from '../../helpers/qdrant-server.ts';
+import { startIndex } from './context.ts';
+
+/** A server of one's own, where there is one. */
+const REAL = process.env.EARSHOT_TEST_QDRANT_URL;
+const WHERE = REAL === undefined ? 'a server in memory that speaks its protocol' : 'a real one';
+
+async function server(t: ExecutionContext) {
+  const started = await startQdrantServer();
+  t.teardown(() => started.close());
+  return started;
+}
+
+async function start(t: ExecutionContext, options: Record<string, unknown>, clock?: Clock) {
+  const running = await startIndex(qdrant, await temporaryDirectory(t), options, clock);
+  t.teardown(() => running.stop());
+  return running;
+}
+
+for (const check of vectorsChecks)
+  test(`Qdrant, ${WHERE}: ${check.title}`, async t => {
+    const url = REAL ?? (await server(t)).url;
+    const open = async () => (await start(t, { url, prefix: 'earshot-test-' })).index;
+    await t.notThrowsAsync(check.run({ index: await open(), restart: open }));
+  });
+
+const SPACE = { name: 'memories.words-en-1', dimensions: 2 };
+const ITEM = { userId: 'anna', id: 'm1', vector: Float32Array.of(3, 4), updatedAt: 1 };
+const SIGNAL = new AbortController().signal;
+
+test('the collection is made for many users, with an index for what is filtered by', async t => {
+  const { url, describe, collections } = await server(t);
+  const { index } = await start(t, { url });
+  await index.upsert(SPACE, [ITEM]);
+  t.deepEqual(collections(), ['earshot-memories.words-en-1']);
+  t.like(describe('earshot-memories.words-en-1'), {
+    points_count: 1,
+    config: { params: { vectors: { size: 2, distance: 'Cosine' } }, hnsw_config: { m: 0, payload_m: 16 } },
+    payload_schema: { user_id: { type: 'keyword', is_tenant: true }, updated_at: { type: 'integer' } },
+  });
+});
+
+test('of two machines that make a collection at once, both use the one that is there', async t => {
+  const { url, collections } = await server(t);
+  const machines = await Promise.all([start(t, { url }), start(t, { url })]);
+  await Promise.all(machines.map(({ index }, at) => index.upsert(SPACE, [{ ...ITEM, id: `m${at}` }])));
+  t.is(collections().length, 1);
+  for (const { index } of machines)
+    t.is((await index.search(SPACE, 'anna', ITEM.vector, 10, SIGNAL)).length, 2);
+});
+
+test('a collection that somebody drops is made anew, with another id', async t => {
+  const { url, removeCollection } = await server(t);
+  const { index } = await start(t, { url });
+  await index.upsert(SPACE, [ITEM]);
+  const [before] = await index.spaces();
+  removeCollection('earshot-memories.words-en-1');
+  t.deepEqual(await index.spaces(), []);
+  t.deepEqual(await index.search(SPACE, 'anna', ITEM.vector, 10, SIGNAL), []);
+  await index.upsert(SPACE, [ITEM]);
+  const [after] = await index.spaces();
+  t.is(after?.name, before?.name);
+  t.not(after?.id, before?.id);
+});
+
+test('a write into a collection that was just dropped fails, and the next one makes it', async t => {
+  const { url, removeCollection } = await server(t);
+  const { index } = await start(t, { url });
+  await index.upsert(SPACE, [ITEM]);
+  removeCollection('earshot-memories.words-en-1');
+  await t.throwsAsync(index.upsert(SPACE, [ITEM]), { code: 'upstream_error', message: /is gone/ });
+  await index.upsert(SPACE, [ITEM]);
+  t.is((await index.search(SPACE, 'anna', ITEM.vector, 10, SIGNAL)).length, 1);
+});
+
+test('a collection of another program is left alone', async t => {
+  const { url, addCollection, requests } = await server(t);
+  addCollection('earshot-memories.words-en-1');
+  addCollection('theirs');
+  const { index } = await start(t, { url });
+  t.deepEqual(await index.spaces(), []);
+  await t.throwsAsync(index.upsert(SPACE, [ITEM]), {
+    code: 'config_error',
+    message:
+      /earshot-memories\.words-en-1 is not one that Earshot made; take another plugins\.qdrant\.prefix/,
+  });
+  t.false(requests.includes('GET /collections/theirs'));
+});
+
+test('a Qdrant that is too old, or none, is refused with its version', async t => {
+  const own = await server(t);
+  own.version = '1.15.4';
+  await t.throwsAsync(start(t, { url: own.url }), {
+    code: 'config_error',
+    message: /is Qdrant 1\.15\.4; it must be 1\.16/,
+  });
+  own.instead = response => response.end('<html>');
+  await t.throwsAsync(start(t, { url: own.url }), { code: 'config_error', message: /is no Qdrant/ });
+});
+
+test('a server that is not there yet is waited for', async t => {
+  const gone = await startQdrantServer();
+  await gone.close();
+  await t.throwsAsync(start(t, { url: gone.url }), {
+    code: 'upstream_error',
+    message: /cannot be reached, or broke off; start Qdrant there, or correct plugins\.qdrant\.url/,
+  });
+});
+
+test('a key is sent; a wrong one is told at the start', async t => {
+  const own = await server(t);
+  own.apiKey = 'the-key';
+  const { index } = await start(t, { url: own.url, apiKey: 'the-key' });
+  await index.upsert(SPACE, [ITEM]);
+  const error = await t.throwsAsync(start(t, { url: own.url, apiKey: 'another-key' }), {
+    code: 'config_error',
+    message: /refuses the key \(401\)/,
+  });
+  t.false(error.message.includes('another-key'));
+});
+
+test('a failure of the server is an upstream_error, with the time that it names', async t => {
+  const own = await server(t);
+  const { index } = await start(t, { url: own.url });
+  await index.upsert(SPACE, [ITEM]);
+  own.instead = response =>
+    response.writeHead(429, { 'retry-after': '7' }).end('{"status":{"error":"Rate limiting exceeded"}}');
+  const search = () => index.search(SPACE, 'anna', ITEM.vector, 10, SIGNAL);
+  const busy = await t.throwsAsync(search(), { code: 'upstream_error', message: /answered 429/ });
+  t.is((busy as AppError).retryAfter, 7);
+  own.instead = response => response.destroy();
+  await t.throwsAsync(search(), { code: 'upstream_error', message: /broke off/ });
+});
+
+test('a server that does not answer is given up after its time, and at once by who leaves', async t => {
+  const own = await server(t);
+  const clock = manualClock();
+  const { index } = await start(t, { url: own.url, timeoutMs: 4000 }, clock);
+  await index.upsert(SPACE, [ITEM]);
+  own.instead = () => {};
+  const late = index.upsert(SPACE, [ITEM]);
+  await clock.asleep(4000);
+  clock.advance(4000);
+  await t.throwsAsync(late, { code: 'timeout', message: /did not answer within 4000 ms/ });
+  const leaving = new AbortController();
+  const asked = index.search(SPACE, 'anna', ITEM.vector, 10, leaving.signal);
+  const reason = new Error('left');
+  leaving.abort(reason);
+  t.is(await t.throwsAsync(asked), reason);
+});
