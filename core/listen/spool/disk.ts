@@ -1,5 +1,5 @@
 import { mkdir, open, readdir, rm, statfs } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 /** The files of one directory, as far as an append log needs them: so that a test can cut the power. */
 export interface Disk {
@@ -23,17 +23,13 @@ export interface DiskFile {
 
 export async function openDisk(dir: string): Promise<Disk> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
-
-  async function syncNames() {
-    const handle = await open(dir, 'r');
-    await handle.sync().finally(() => handle.close());
-  }
+  await syncNames(dirname(dir));
 
   return {
     list: () => readdir(dir),
     async create(name) {
       const handle = await open(join(dir, name), 'wx', 0o600);
-      await syncNames();
+      await syncNames(dir);
       return {
         async write(bytes, offset) {
           for (let done = 0; done < bytes.length; ) {
@@ -63,4 +59,10 @@ export async function openDisk(dir: string): Promise<Disk> {
       return bavail * bsize;
     },
   };
+}
+
+/** A file, or directory, that was made in it is there after a power loss. */
+async function syncNames(dir: string): Promise<void> {
+  const handle = await open(dir, 'r');
+  await handle.sync().finally(() => handle.close());
 }
