@@ -181,7 +181,7 @@ async function measure(
 async function startFilled(bench: Bench, address: Promise<string> | undefined, count: number): Promise<Core> {
   const url = await address;
   const sql = url === undefined ? {} : { client: 'postgres', url };
-  const core = await coreProcess(bench, { stt: [], plugins: { sql } }, launcherOf('subject'));
+  const core = await coreProcess(bench, { stt: [], plugins: { sql } }, () => launcherOf('subject'));
   const database = url ?? join(core.dataDir, 'earshot.db');
   const context = storageContext();
   const { writer, close } =

@@ -32,11 +32,11 @@ export interface CoreProcess {
   metric(line: string): Promise<number>;
 }
 
-/** @param launcher what stands before the command: `taskset -c 0` */
+/** @param launcherOf what stands before the command: `taskset -c 0`; is told the data directory */
 export async function coreProcess(
   t: Pick<ExecutionContext, 'teardown'>,
   config: Record<string, unknown>,
-  launcher: string[] = [],
+  launcherOf: (dataDir: string) => string[] = () => [],
 ): Promise<CoreProcess> {
   const dataDir = await mkdtemp(join(tmpdir(), 'earshot-core-'));
   const file = join(dataDir, 'earshot.yaml');
@@ -46,7 +46,7 @@ export async function coreProcess(
   async function start(changes: Record<string, unknown> = {}) {
     const log = { level: 'warn', format: 'json' };
     await writeFile(file, stringify({ ...config, ...changes, port, dataDir, log }));
-    const [command = '', ...args] = [...launcher, process.execPath, ...SERVE];
+    const [command = '', ...args] = [...launcherOf(dataDir), process.execPath, ...SERVE];
     child = spawn(command, args, {
       env: { PATH: process.env.PATH, EARSHOT_CONFIG: file },
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],

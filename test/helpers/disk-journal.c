@@ -1,10 +1,11 @@
 /*
- * Preloaded into a process, writes down in DISK_JOURNAL what the process does to the files of the directory
- * DISK_JOURNAL_OF, each step after it succeeded. A step: kind (1 byte), length of the name (u32), offset (u64), length
+ * Preloaded into a process, writes down in DISK_JOURNAL what the process does to the directory DISK_JOURNAL_OF
+ * and what lies in it, each step after it succeeded. A step: kind (1 byte), length of the name (u32), offset (u64), length
  * of the data (u64), all little-endian, then name and data. disk-journal.ts reads it.
  *
  *   c  a file was made          w  data at an offset        t  cut, or extended, to an offset
- *   s  synced; without a name: the directory itself         u  removed        r  renamed to the data
+ *   s  a file was synced        u  removed                  r  renamed to the data
+ *   m  a directory was made     d  the names in a directory were synced; without a name: in the outermost
  *
  * A sync counts for all that was written down before it: right as long as one thread writes a file and syncs it.
  */
@@ -18,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -42,13 +44,12 @@ __attribute__((constructor)) static void begin(void) {
   if (journal < 0) abort();
 }
 
-/* The name within the directory, empty for the directory itself; NULL for what lies elsewhere. */
+/* The path within the directory, empty for the directory itself; NULL for what lies elsewhere. */
 static const char *within(const char *path) {
   size_t length = strlen(directory);
   if (journal < 0 || strncmp(path, directory, length) != 0) return NULL;
   if (path[length] == 0) return path + length;
-  if (path[length] != '/' || strchr(path + length + 1, '/')) return NULL;
-  return path + length + 1;
+  return path[length] == '/' ? path + length + 1 : NULL;
 }
 
 static const char *name_of(int fd, char *path) {
@@ -72,7 +73,7 @@ static void note(char kind, const char *name, uint64_t offset, const void *data,
 static void note_file(char kind, int fd, uint64_t offset, const void *data, uint64_t length) {
   char path[PATH_MAX];
   const char *name = name_of(fd, path);
-  if (name && (*name || kind == 's')) note(kind, name, offset, data, length);
+  if (name) note(kind, name, offset, data, length);
 }
 
 static void note_vector(int fd, uint64_t offset, const struct iovec *parts, int count, uint64_t length) {
@@ -139,10 +140,15 @@ WRITE_VECTOR_AT(pwritev64)
 TRUNCATE(ftruncate)
 TRUNCATE(ftruncate64)
 
+static void note_sync(int fd) {
+  struct stat found;
+  note_file(fstat(fd, &found) == 0 && S_ISDIR(found.st_mode) ? 'd' : 's', fd, 0, NULL, 0);
+}
+
 #define SYNC(function)                                  \
   int function(int fd) {                                \
     int result = REAL(int (*)(int), #function)(fd);     \
-    if (result == 0) note_file('s', fd, 0, NULL, 0);    \
+    if (result == 0) note_sync(fd);                     \
     return result;                                      \
   }
 SYNC(fsync)
@@ -152,6 +158,13 @@ int unlink(const char *path) {
   int result = REAL(int (*)(const char *), "unlink")(path);
   const char *name = within(path);
   if (result == 0 && name) note('u', name, 0, NULL, 0);
+  return result;
+}
+
+int mkdir(const char *path, mode_t mode) {
+  int result = REAL(int (*)(const char *, mode_t), "mkdir")(path, mode);
+  const char *name = within(path);
+  if (result == 0 && name) note('m', name, 0, NULL, 0);
   return result;
 }
 

@@ -1,12 +1,16 @@
 /** A disk as it is after the power was cut, from the journal that disk-journal.c wrote. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { Dice } from '../torture/dice.ts';
 
 export interface Step {
-  kind: 'create' | 'write' | 'truncate' | 'sync' | 'remove' | 'rename';
-  /** Of a file in the directory; empty: the directory itself. */
+  kind: 'create' | 'write' | 'truncate' | 'sync' | 'remove' | 'rename' | 'make directory' | 'sync names';
+  /** Path of a file or directory within the one that was watched; empty: that one. */
   name: string;
   offset: number;
   data: Buffer;
+  /** Length of the journal up to its end, bytes. */
+  end: number;
 }
 
 const KINDS: Readonly<Record<string, Step['kind']>> = {
@@ -16,6 +20,8 @@ const KINDS: Readonly<Record<string, Step['kind']>> = {
   s: 'sync',
   u: 'remove',
   r: 'rename',
+  m: 'make directory',
+  d: 'sync names',
 };
 const HEAD_BYTES = 21;
 
@@ -31,65 +37,80 @@ export function parseJournal(bytes: Buffer): Step[] {
       name: bytes.toString('utf8', at + HEAD_BYTES, nameEnd),
       offset: Number(bytes.readBigUInt64LE(at + 5)),
       data: bytes.subarray(nameEnd, end),
+      end,
     });
     at = end;
   }
   return steps;
 }
 
-/** Steps that lie only in the memory of the machine, until a sync. */
+/** Or a directory, which never has content. */
 interface File {
   safe: Buffer;
+  /** Steps that lie only in the memory of the machine. */
   unsynced: Step[];
 }
 
+/** By their paths. */
 type Names = Map<string, File>;
-type Renaming = (names: Names) => void;
+/** A change of names, in the directory that has to be synced for it. */
+interface Renaming {
+  parent: string;
+  run(names: Names): void;
+}
+
+const isDirectory = ({ kind }: Step) => kind === 'make directory';
+const parentOf = (path: string) => (dirname(path) === '.' ? '' : dirname(path));
 
 /** What a disk promises is what was synced: a file's content by its own sync, its name by one of the directory. */
 export function createVolatileDisk() {
   const now: Names = new Map();
   const safe: Names = new Map();
+  const directories = new Set<string>();
   let unsynced: Renaming[] = [];
 
-  function rename(renaming: Renaming) {
-    renaming(now);
-    unsynced.push(renaming);
+  function rename(path: string, run: Renaming['run']) {
+    run(now);
+    unsynced.push({ parent: parentOf(path), run });
   }
 
   function take(step: Step) {
     const { kind, name } = step;
-    const file = now.get(name);
-    if (kind === 'sync' && name === '') return syncNames();
-    if (kind === 'create') {
+    if (kind === 'sync names') return syncNames(name);
+    if (isDirectory(step)) directories.add(name);
+    if (kind === 'create' || isDirectory(step)) {
       const made: File = { safe: Buffer.alloc(0), unsynced: [] };
-      return rename(names => names.set(name, made));
+      return rename(name, names => names.set(name, made));
     }
+    const file = now.get(name);
     if (!file) throw new Error(`${kind} of ${name}, which is not there`);
-    if (kind === 'remove') return rename(names => names.delete(name));
-    if (kind === 'rename') return rename(names => names.delete(name) && names.set(String(step.data), file));
+    if (kind === 'remove') return rename(name, names => names.delete(name));
+    if (kind === 'rename')
+      return rename(name, names => names.delete(name) && names.set(String(step.data), file));
     if (kind !== 'sync') return file.unsynced.push(step);
     file.safe = applied(file.safe, file.unsynced);
     file.unsynced = [];
   }
 
-  function syncNames() {
-    for (const renaming of unsynced) renaming(safe);
-    unsynced = [];
+  function syncNames(directory: string) {
+    for (const { parent, run } of unsynced) if (parent === directory) run(safe);
+    unsynced = unsynced.filter(({ parent }) => parent !== directory);
   }
 
   /**
-   * What is found when the power is back: all that was synced, and of the rest what chance had written already, in
-   * any order and torn between sectors. Changes of names reach the disk in their order.
+   * The files that are found when the power is back: all that was synced, and of the rest what chance had written
+   * already, in any order and torn between sectors. Changes of names reach the disk in their order.
    */
   function afterPowerLoss(dice: Dice): Map<string, Buffer> {
     const names = new Map(safe);
-    for (const renaming of unsynced.slice(0, dice.between(0, unsynced.length))) renaming(names);
+    for (const { run } of unsynced.slice(0, dice.between(0, unsynced.length))) run(names);
     const sectorBytes = dice.pick([512, 4096]);
     const share = dice.pick([0, 0.1, 0.5, 0.9, 1]);
     const survives = () => dice.next() < share;
     const found = new Map<string, Buffer>();
     for (const [name, file] of names) {
+      const isReachable = parentOf(name) === '' || names.has(parentOf(name));
+      if (!isReachable || directories.has(name)) continue;
       const steps = file.unsynced.flatMap(step => (step.kind === 'write' ? torn(step, sectorBytes) : [step]));
       found.set(name, applied(file.safe, steps.filter(survives)));
     }
@@ -105,6 +126,16 @@ export function createVolatileDisk() {
       return file ? applied(file.safe, file.unsynced) : null;
     },
   };
+}
+
+/** Writes such a disk into a directory. */
+export async function restore(directory: string, files: ReadonlyMap<string, Buffer>): Promise<void> {
+  await mkdir(directory, { recursive: true });
+  for (const [name, content] of files) {
+    const path = join(directory, name);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, content);
+  }
 }
 
 function applied(content: Buffer, steps: readonly Step[]): Buffer {

@@ -32,7 +32,7 @@ export async function startCore(
   const { url, key, process } = await coreProcess(
     bench,
     { ...config, listen: { maxConnectionsPerUser: 1000 } },
-    [...launcherOf(place), ...launcher],
+    () => [...launcherOf(place), ...launcher],
   );
   return { url, key, pid: process().pid ?? 0 };
 }

@@ -40,7 +40,7 @@ async function coreOnSlowDisk(t: ExecutionContext, preload: Preload, { of, ms }:
   const file = join(directory, 'now');
   const settings = { ...preload, SLOW_DISK: file, SLOW_DISK_OF: of, SLOW_DISK_MS: `${ms}` };
   const launcher = ['env', ...Object.entries(settings).map(([name, value]) => `${name}=${value}`)];
-  const core = await coreProcess(t, countingStt(), launcher);
+  const core = await coreProcess(t, countingStt(), () => launcher);
   return { core, slowDown: () => writeFile(file, ''), speedUp: () => rm(file) };
 }
 

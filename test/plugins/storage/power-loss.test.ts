@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test, { type ExecutionContext } from 'ava';
-import { createVolatileDisk, parseJournal, type Step } from '../../helpers/disk-journal.ts';
+import { createVolatileDisk, parseJournal, restore, type Step } from '../../helpers/disk-journal.ts';
 import { compilePreload, type Preload } from '../../helpers/preload.ts';
 import { openStorage } from '../../helpers/storage.ts';
 import { createDice } from '../../torture/dice.ts';
@@ -90,11 +90,6 @@ async function* faults(t: ExecutionContext, steps: readonly Step[]): AsyncGenera
     await rm(directory, { recursive: true });
     if (wrong) yield `after step ${moment}: ${wrong}`;
   }
-}
-
-async function restore(directory: string, files: Map<string, Buffer>): Promise<void> {
-  await mkdir(directory, { recursive: true });
-  for (const [name, content] of files) await writeFile(join(directory, name), content);
 }
 
 /** @param promised the last transaction that was said to be committed; null: none */
