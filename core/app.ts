@@ -25,6 +25,7 @@ import { createIdentities } from './domain/identities.ts';
 import { createKeys, type Keys } from './domain/keys.ts';
 import { FINISH_JOB } from './domain/lifecycle.ts';
 import { createMemories, type Memories } from './domain/memories.ts';
+import { createCategorise } from './domain/memory-category.ts';
 import { createPeople, type People } from './domain/people.ts';
 import { createSearch, type Search } from './domain/search.ts';
 import { createSignIn, type SignIn } from './domain/sign-in.ts';
@@ -173,7 +174,13 @@ export async function createApp({
     single(TOKENS.conversations, () => createConversations({ ...store, events: get(TOKENS.events), jobs }));
     single(TOKENS.actionItems, () => createActionItems({ ...store, jobs }));
     single(TOKENS.goals, () => createGoals(store));
-    single(TOKENS.memories, () => createMemories({ ...store, jobs, categorise: async () => 'other' }));
+    const categorise = createCategorise({
+      models: () => host.list('llm', config.llm).map(({ value }) => value),
+      embedder: meaning.embedder,
+      clock,
+      log: log.child({ part: 'memories' }),
+    });
+    single(TOKENS.memories, () => createMemories({ ...store, jobs, categorise }));
     single(TOKENS.search, () => createSearch({ storage, log: log.child({ part: 'search' }), ...meaning }));
     single(TOKENS.embedding, () =>
       createEmbedding({ ...store, log: log.child({ part: 'embedding' }), jobs, ...meaning }),
@@ -387,6 +394,7 @@ const PARTS = [
   },
   { key: 'llm', part: 'language model', without: 'titles and overviews are made by plain rules' },
   { key: 'embedder', part: 'search by meaning', without: 'search finds words alone' },
+  { key: 'vectors', part: 'search by meaning', without: 'search finds words alone' },
 ] as const;
 
 /** One line for each plugin that was chosen. Why one is not ready, and the way out, is in its own words. */
