@@ -33,7 +33,7 @@ export type Domain = Awaited<ReturnType<typeof openDomain>>;
  * when the test ends.
  * @param openStorage of a migrated one; absent: a new SQLite file
  */
-export async function openDomain(t: ExecutionContext, openStorage = temporarySqlite) {
+export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStorage = temporarySqlite) {
   const clock = manualClock();
   const { storage, close } = await openStorage(clock);
   t.teardown(close);
@@ -105,7 +105,7 @@ function temporarySqlite(clock: Clock): Promise<OpenStorage> {
   return temporaryStorage({ clock });
 }
 
-export async function temporaryDirectory(t: ExecutionContext): Promise<string> {
+export async function temporaryDirectory(t: Pick<ExecutionContext, 'teardown'>): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'earshot-'));
   t.teardown(() => rm(directory, { recursive: true }));
   return directory;

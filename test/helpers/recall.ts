@@ -1,6 +1,11 @@
+import type { ExecutionContext } from 'ava';
+import { EMBED_JOB } from '../../core/domain/embedding.ts';
 import type { Embedder } from '../../core/plugin.ts';
+import sqliteVectors from '../../plugins/vectors/sqlite-vectors.ts';
 import categories from '../fixtures/memory-categories.json' with { type: 'json' };
 import paraphrases from '../fixtures/paraphrases.json' with { type: 'json' };
+import { startIndex } from '../plugins/vectors/context.ts';
+import { openDomain, temporaryDirectory } from './domain.ts';
 
 /** What somebody told of himself, and another way to ask for it that shares next to no word with it. */
 export type Pair = readonly [memory: string, query: string];
@@ -31,7 +36,7 @@ export interface Recall {
 
 const never = new AbortController().signal;
 
-/** Each query against the memories of all pairs and `others`. */
+/** By vectors alone: each query against the memories of all pairs and `others`. */
 export async function recallOf(
   embedder: Embedder,
   pairs: readonly Pair[],
@@ -42,12 +47,49 @@ export async function recallOf(
     embedder,
     pairs.map(([, query]) => query),
   );
-  const ranks = queries.map((query, index) =>
-    rankOf(
-      index,
-      memories.map(memory => dot(query, memory)),
+  return recallAt(
+    queries.map((query, index) =>
+      rankOf(
+        index,
+        memories.map(memory => dot(query, memory)),
+      ),
     ),
   );
+}
+
+/** By the whole search, by words and by meaning, over memories in a real database and a real index. */
+export async function recallOfSearch(
+  t: Pick<ExecutionContext, 'teardown'>,
+  embedder: Embedder,
+  pairs: readonly Pair[],
+  others: readonly string[] = [],
+): Promise<Recall> {
+  const domain = await openDomain(t);
+  const { index, stop } = await startIndex(sqliteVectors, await temporaryDirectory(t));
+  t.teardown(stop);
+  domain.meaning.embedder = () => embedder;
+  domain.meaning.vectors = () => index;
+  const { id: userId } = await domain.users.add('searcher');
+  const drafts = [...pairs.map(([memory]) => memory), ...others].map(content => ({
+    content,
+    category: 'other' as const,
+    visibility: 'private' as const,
+    tags: [],
+  }));
+  const memories = await domain.memories.create(userId, drafts);
+  const [job] = await domain.storage.jobs.claim([EMBED_JOB], domain.clock.now(), 60_000, 1);
+  if (!job) throw new Error('nobody asked for vectors');
+  if (await domain.embedding.embed(job, never)) throw new Error('not all memories have their vectors');
+  const ranks: number[] = [];
+  for (const [place, [, query]] of pairs.entries()) {
+    const hits = await domain.search.search(userId, query, 10);
+    const rank = hits.findIndex(({ memory }) => memory.id === memories[place]?.id);
+    ranks.push(rank === -1 ? Number.POSITIVE_INFINITY : rank);
+  }
+  return recallAt(ranks);
+}
+
+function recallAt(ranks: readonly number[]): Recall {
   const within = (k: number) => ranks.filter(rank => rank < k).length / ranks.length;
   return { at1: within(1), at5: within(5), at10: within(10) };
 }
