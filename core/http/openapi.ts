@@ -18,7 +18,8 @@ const ABOUT = `What Earshot keeps for an account. Every request needs a credenti
 Where Earshot runs, get
 
 - an API key, which may do what its scopes say: \`npx earshot key owner --scopes conversations:read,conversations:write\`
-- or an ID token, which may do everything for 30 days: \`npx earshot token owner\`
+- or an ID token, which may do everything for 30 days: \`npx earshot token owner\`, or from anywhere \`POST /v1/auth/token\`,
+  once the account has a password: \`npx earshot user password owner\`
 
 How many requests of each kind may come in a minute is up to the server (\`rateLimits\` in its configuration); every answer
 tells how many are left.`;
