@@ -1,18 +1,220 @@
-import test from 'ava';
+import { execFile } from 'node:child_process';
+import { mkdir, open, readFile, stat, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import test, { type ExecutionContext } from 'ava';
 import { vectorsChecks } from '../../../core/conformance/vectors.ts';
+import type { VectorIndex, VectorItem } from '../../../core/plugin.ts';
+import { openVectorsFile } from '../../../plugins/vectors/sqlite-vectors/vectors-file.ts';
 import sqliteVectors from '../../../plugins/vectors/sqlite-vectors.ts';
 import { temporaryDirectory } from '../../helpers/domain.ts';
 import { startIndex } from './context.ts';
 
+const SQLite = createRequire(import.meta.url)('better-sqlite3');
+const SIGNAL = new AbortController().signal;
+
 for (const check of vectorsChecks)
-  test(`an index in a file ${check.title}`, async t => {
+  test(`an index in a file: ${check.title}`, async t => {
     const dataDir = await temporaryDirectory(t);
-    let running = await startIndex(sqliteVectors, dataDir);
-    t.teardown(() => running.stop());
+    let running = await start(t, dataDir);
     const restart = async () => {
       await running.stop();
-      running = await startIndex(sqliteVectors, dataDir);
+      running = await start(t, dataDir);
       return running.index;
     };
     await t.notThrowsAsync(check.run({ index: running.index, restart }));
   });
+
+async function start(t: ExecutionContext, dataDir: string, options = {}) {
+  const running = await startIndex(sqliteVectors, dataDir, options);
+  t.teardown(() => running.stop());
+  return running;
+}
+
+const SPACE = { name: 'memories.words-en-1', dimensions: 400 };
+
+/** Of one user, in many directions; the same each time. */
+function itemsOf(userId: string, count: number): VectorItem[] {
+  let state = userId.length;
+  const next = () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 31 - 1;
+  };
+  return Array.from({ length: count }, (_, at) => ({
+    userId,
+    id: `${userId}-${at}`,
+    vector: Float32Array.from({ length: SPACE.dimensions }, next),
+    updatedAt: 1,
+  }));
+}
+
+async function put(index: VectorIndex, items: readonly VectorItem[]): Promise<void> {
+  for (let at = 0; at < items.length; at += 256) await index.upsert(SPACE, items.slice(at, at + 256));
+}
+
+/** Compared with every vector that there is. */
+function nearest(items: readonly VectorItem[], query: Float32Array, limit: number): string[] {
+  const dot = (a: Float32Array, b: Float32Array) =>
+    a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0);
+  const scored = items.map(({ id, vector }) => ({
+    id,
+    score: dot(vector, query) / Math.sqrt(dot(vector, vector)),
+  }));
+  return scored
+    .sort((a, b) => b.score - a.score)
+    .slice(0, limit)
+    .map(({ id }) => id);
+}
+
+// ── memory ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+test('what does not fit into memory is found all the same, before and after changes, by users in turn', async t => {
+  const { index } = await start(t, await temporaryDirectory(t), { memoryMb: 1 }); // some 2600 vectors
+  let anna = itemsOf('anna', 4000);
+  const ben = itemsOf('ben', 1500);
+  await put(index, [...anna, ...ben]);
+  const [query] = itemsOf('somebody', 1);
+  const found = async (user: string) =>
+    (await index.search(SPACE, user, query?.vector ?? new Float32Array(), 10, SIGNAL)).map(({ id }) => id);
+  const check = async () => {
+    for (const [user, items] of [
+      ['anna', anna],
+      ['ben', ben],
+      ['anna', anna],
+      ['ben', ben],
+    ] as const)
+      t.deepEqual(await found(user), nearest(items, query?.vector ?? new Float32Array(), 10));
+  };
+  await check();
+  const gone = await found('anna');
+  await index.remove(SPACE, 'anna', gone);
+  anna = anna.filter(({ id }) => !gone.includes(id));
+  const more = itemsOf('anna and more', 600).map(item => ({ ...item, userId: 'anna' }));
+  await put(index, more);
+  anna = [...anna, ...more];
+  await check();
+});
+
+// ── damage ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** An index that was filled and stopped, its file handed to `damage`, and started again. */
+async function damaged(t: ExecutionContext, damage: (file: string) => unknown) {
+  const dataDir = await temporaryDirectory(t);
+  const file = join(dataDir, 'vectors.db');
+  const before = await start(t, dataDir);
+  const items = itemsOf('anna', 300);
+  await put(before.index, items);
+  const [space] = await before.index.spaces();
+  await before.stop();
+  await damage(file);
+  const { index, logged } = await start(t, dataDir);
+  return { index, logged, file, items, space };
+}
+
+const DAMAGES: Record<string, (file: string) => unknown> = {
+  'is no database': file => writeFile(file, 'nothing of the kind '.repeat(1000)),
+  'is cut off': async file => {
+    const handle = await open(file, 'r+');
+    await handle.truncate(8192);
+    await handle.close();
+  },
+  'has rubbish behind its first pages': async file => {
+    const handle = await open(file, 'r+');
+    const { size } = await handle.stat();
+    await handle.write(Buffer.alloc(size - 8192, 0xff), 0, size - 8192, 8192);
+    await handle.close();
+  },
+  'holds vectors of another size': file => {
+    const database = new SQLite(file);
+    database.exec("update items set vector = x'00112233'");
+    database.close();
+  },
+  'is of another version': file => {
+    const database = new SQLite(file);
+    database.pragma('user_version = 7');
+    database.close();
+  },
+};
+
+for (const [what, damage] of Object.entries(DAMAGES))
+  test(`a file that ${what} is set aside; the index begins anew and says so`, async t => {
+    const { index, logged, file, items, space } = await damaged(t, damage);
+    const [query] = items;
+    const search = () => index.search(SPACE, 'anna', query?.vector ?? new Float32Array(), 5, SIGNAL);
+    t.deepEqual(await search(), []);
+    const told = logged.filter(({ level }) => level === 'error');
+    t.is(told.length, 1);
+    t.regex(told[0]?.message ?? '', /its file is damaged and was set aside; it begins anew, empty/);
+    t.is(told[0]?.fields.aside, `${file}.damaged`);
+    t.true((await stat(`${file}.damaged`)).size > 0);
+    t.deepEqual(await index.spaces(), []);
+    await put(index, items);
+    t.is((await search())[0]?.id, query?.id);
+    const [again] = await index.spaces();
+    t.is(again?.name, space?.name);
+    t.not(again?.id, space?.id);
+  });
+
+test('a file that cannot be opened degrades the plugin, and stays where it is', async t => {
+  const dataDir = await temporaryDirectory(t);
+  await mkdir(join(dataDir, 'vectors.db'));
+  await t.throwsAsync(start(t, dataDir), {
+    code: 'config_error',
+    message: /vectors\.db cannot be used: .*; let/,
+  });
+  t.true((await stat(join(dataDir, 'vectors.db'))).isDirectory());
+});
+
+test('a file that another index works with is not touched', async t => {
+  const dataDir = await temporaryDirectory(t);
+  const { index } = await start(t, dataDir);
+  await put(index, itemsOf('anna', 3));
+  await t.throwsAsync(start(t, dataDir), {
+    code: 'config_error',
+    message: /locked; let .* no other one use it/,
+  });
+  t.is((await index.spaces()).length, 1);
+});
+
+// ── order ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+test('who searches does not wait for all that is to be written', async t => {
+  const { index } = await start(t, await temporaryDirectory(t));
+  const items = itemsOf('anna', 50);
+  await index.upsert(SPACE, items);
+  const order: string[] = [];
+  const writes = items.map(item => index.upsert(SPACE, [item]).then(() => order.push('written')));
+  const [query] = items;
+  const search = index.search(SPACE, 'anna', query?.vector ?? new Float32Array(), 1, SIGNAL);
+  await Promise.all([...writes, search.then(() => order.push('found'))]);
+  t.is(order.indexOf('found'), 1, 'one was being written already');
+});
+
+test('what was dropped is swept out of the file in steps', async t => {
+  const file = join(await temporaryDirectory(t), 'vectors.db');
+  const vectors = openVectorsFile(file);
+  vectors.upsert(SPACE, itemsOf('anna', 1100));
+  vectors.upsert({ ...SPACE, name: 'kept' }, itemsOf('ben', 7));
+  vectors.drop(SPACE.name);
+  let steps = 0;
+  while (vectors.sweep()) steps++;
+  vectors.close();
+  t.is(steps, 3);
+  const database = new SQLite(file, { readonly: true });
+  t.teardown(() => database.close());
+  t.is(database.prepare('select count(*) from items').pluck().get(), 7);
+  t.is(database.prepare('select count(*) from owners').pluck().get(), 1);
+});
+
+// ── arithmetic ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+test('the kernel that runs is the one that its source compiles to', async t => {
+  const [asc, source] = ['node_modules/.bin/asc', 'plugins/vectors/sqlite-vectors/assembly/'].map(name =>
+    fileURLToPath(new URL(`../../../${name}`, import.meta.url)),
+  ) as [string, string];
+  const compiled = join(await temporaryDirectory(t), 'kernel.wasm');
+  await promisify(execFile)(asc, ['--config', join(source, 'asconfig.json'), '--outFile', compiled]);
+  t.true((await readFile(compiled)).equals(await readFile(join(source, 'kernel.wasm'))), 'npm run kernel');
+});
