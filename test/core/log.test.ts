@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -127,6 +127,60 @@ test('whatever is said and whoever says it, no log at any level holds a word or 
     const line = output.split('\n').find(text => text.toLowerCase().includes(secret));
     t.is(line, undefined, secret);
   }
+});
+
+test('however signing in goes, no log at any level and no file holds a password or a token', async t => {
+  const core = await startCore(t);
+  const { url, dataDir } = core;
+  const [right, wrong, other] = ['persimmon porcupine', 'gooseberry giraffe', 'nectarine narwhal'];
+  const setPassword = (password: string) =>
+    callControl(controlPath(dataDir), 'user.password', { user: 'owner', password });
+  await setPassword(right);
+  await t.throwsAsync(setPassword('quince'), { message: /12 to 256/ });
+  const signIn = async (body: unknown) => {
+    const response = await fetch(`${url}/v1/auth/token`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    });
+    return { status: response.status, answer: (await response.json()) as { token: string } };
+  };
+  const { answer } = await signIn({ name: 'owner', password: right });
+  const statuses: number[] = [];
+  for (const body of [
+    { name: 'owner', password: wrong },
+    { name: wrong, password: wrong },
+    { name: { first: wrong }, password: [wrong] },
+    `{"name": "owner", "password": "${wrong}`,
+    { name: 'owner', password: right.repeat(10_000) },
+  ])
+    statuses.push((await signIn(body)).status);
+  const database = new DatabaseSync(join(dataDir, 'earshot.db'), { timeout: 5000 });
+  for (const [broken, mended] of [
+    ['plugin_state rename column value to lost', 'plugin_state rename column lost to value'],
+    ['attempts rename to lost', 'lost rename to attempts'],
+  ]) {
+    database.exec(`alter table ${broken}`);
+    statuses.push((await signIn({ name: 'owner', password: other })).status);
+    database.exec(`alter table ${mended}`);
+  }
+  database.close();
+  t.deepEqual(statuses, [401, 401, 422, 422, 422, 500, 503]);
+  const fromElsewhere = [`${answer.token}x`, answer.token.replace(/[^.]+$/, 'c2lnbmF0dXJl')];
+  for (const token of [answer.token, ...fromElsewhere])
+    await fetch(`${url}/v1/dev/user/folders`, { headers: { authorization: `Bearer ${token}` } });
+  await end(core.child);
+
+  t.true(core.output().includes('request failed'));
+  const files = await readdir(dataDir, { recursive: true, withFileTypes: true });
+  const contents = await Promise.all(
+    files.filter(file => file.isFile()).map(file => readFile(join(file.parentPath, file.name), 'latin1')),
+  );
+  t.true(contents.join('').includes('$argon2id$'), 'what is kept is found in the files');
+  const kept = [core.output(), ...contents].join('\n').toLowerCase();
+  const fruit = ['persimmon', 'gooseberry', 'nectarine', 'quince'];
+  for (const secret of [...fruit, ...answer.token.split('.').slice(1)])
+    t.false(kept.includes(secret.toLowerCase()), secret);
 });
 
 test('credentials are blotted out wherever they stand, by name, by look and as a text', t => {
