@@ -1,0 +1,29 @@
+import type { ExecutionContext } from 'ava';
+import type { Embedder, VectorIndex } from '../../core/plugin.ts';
+import words from '../../plugins/embedder/words.ts';
+import sqliteVectors from '../../plugins/vectors/sqlite-vectors.ts';
+import { contextOf } from '../plugins/stt/context.ts';
+import { startIndex } from '../plugins/vectors/context.ts';
+import { temporaryDirectory } from './domain.ts';
+
+/** The real embedder of words. */
+export function openWords(): Embedder {
+  return words.setup({ ...contextOf().context, options: undefined as never, dataDir: '' }).embedder; // it has neither
+}
+
+/** A real index on a new file; `stop` is what its end in mid-run would be, and it is stopped with the test. */
+export async function openVectors(
+  t: ExecutionContext,
+): Promise<{ index: VectorIndex; stop(): Promise<void>; restart(): Promise<VectorIndex> }> {
+  const dataDir = await temporaryDirectory(t);
+  let running = await startIndex(sqliteVectors, dataDir);
+  t.teardown(() => running.stop());
+  return {
+    index: running.index,
+    stop: () => running.stop(),
+    async restart() {
+      running = await startIndex(sqliteVectors, dataDir);
+      return running.index;
+    },
+  };
+}
