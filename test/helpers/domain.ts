@@ -12,6 +12,7 @@ import { createGoals } from '../../core/domain/goals.ts';
 import { type ChosenProviders, createIdentities } from '../../core/domain/identities.ts';
 import { createKeys } from '../../core/domain/keys.ts';
 import { createMemories } from '../../core/domain/memories.ts';
+import { createCategorise } from '../../core/domain/memory-category.ts';
 import { createPeople } from '../../core/domain/people.ts';
 import { createSearch } from '../../core/domain/search.ts';
 import { createSignIn } from '../../core/domain/sign-in.ts';
@@ -55,13 +56,18 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
   const conversations = createConversations({ storage, clock, events, jobs });
   const actionItems = createActionItems({ storage, clock, jobs });
   const goals = createGoals({ storage, clock });
-  const memories = createMemories({ storage, clock, jobs, categorise });
   const folders = createFolders({ storage, clock });
   const people = createPeople({ storage, clock });
-  const told = recorded(events);
   const { log, logged } = recordedLog();
   const meaning = noMeaning();
   const late = { embedder: () => meaning.embedder(), vectors: () => meaning.vectors() };
+  const memories = createMemories({
+    storage,
+    clock,
+    jobs,
+    categorise: createCategorise({ models: () => [], embedder: late.embedder, clock, log }),
+  });
+  const told = recorded(events);
   return {
     clock,
     storage,
@@ -90,8 +96,6 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     logged,
   };
 }
-
-const categorise = async (content: string) => (content.includes('work') ? 'work' : 'interesting');
 
 /** As long as neither is there; a test that has them puts them in. */
 function noMeaning(): { embedder: () => Embedder; vectors: () => VectorIndex } {
