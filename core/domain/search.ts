@@ -5,19 +5,18 @@ import type { Principal } from './credentials.ts';
 import { spaceOf } from './embedding.ts';
 import { requireGrant } from './grants.ts';
 import { requireMemoryAccess } from './memories.ts';
+import { wordShares } from './word-share.ts';
 
 /** After this, what is like it in meaning is left out. */
 const MEANING_MS = 2000;
 /** Places that each list has beside those that are asked for: hits may be gone, locked, or in one list alone. */
 const SPARE = 50;
-/** How much the first places of a list are ahead of the later ones; 60 is what is used everywhere. */
-const FUSION = 60;
 
 export interface Hit {
   memory: Memory;
   /**
-   * 1: the first of both lists, by words and by meaning; 0.5: the first of one, and not in the other; less further
-   * down. Where there is only the list by words, its first is 1.
+   * 0 to 1, half of it by meaning and half by words: 1 is the nearest in meaning with every word that was asked for.
+   * While meaning cannot be told, by words alone.
    */
   relevance: number;
 }
@@ -49,18 +48,28 @@ export function createSearch({
       storage.memories.match(userId, text, places),
       likeIt(userId, text, places),
     ]);
-    const lists = byMeaning === null ? [byWords] : [byWords, byMeaning];
-    const relevances = fuse(lists);
-    const memories = await storage.memories.some(userId, [...relevances.keys()]);
+    const ids = new Set([...byWords, ...(byMeaning ?? []).map(({ id }) => id)]);
+    const memories = (await storage.memories.some(userId, [...ids])).filter(({ locked }) => !locked);
+    const shares = wordShares(
+      text,
+      memories.map(({ content }) => content),
+    );
+    const nearness = byMeaning && nearnessOf(byMeaning, places);
+    const placeOf = new Map(byWords.map((id, place) => [id, place]));
+    const place = ({ memory: { id } }: Hit) => placeOf.get(id) ?? places;
     return memories
-      .filter(({ locked }) => !locked)
-      .map(memory => ({ memory, relevance: relevances.get(memory.id) ?? 0 }))
-      .sort((a, b) => b.relevance - a.relevance || (a.memory.id < b.memory.id ? -1 : 1))
+      .map((memory, at): Hit => {
+        const share = shares[at] ?? 0;
+        return { memory, relevance: nearness ? ((nearness.get(memory.id) ?? 0) + share) / 2 : share };
+      })
+      .sort(
+        (a, b) => b.relevance - a.relevance || place(a) - place(b) || (a.memory.id < b.memory.id ? -1 : 1),
+      )
       .slice(0, limit);
   }
 
-  /** Ids by meaning, the nearest first; null while that cannot be told. */
-  async function likeIt(userId: string, text: string, limit: number): Promise<string[] | null> {
+  /** By meaning, the nearest first; null while that cannot be told. */
+  async function likeIt(userId: string, text: string, limit: number): Promise<Near[] | null> {
     try {
       const found = await inTime(signal => nearest({ userId, text, limit }, signal));
       if (isAway) log.info('memories are searched by meaning again');
@@ -76,13 +85,13 @@ export function createSearch({
   async function nearest(
     { userId, text, limit }: { userId: string; text: string; limit: number },
     signal: AbortSignal,
-  ): Promise<string[]> {
+  ): Promise<Near[]> {
     const maker = embedder();
     const index = vectors();
     const [vector] = await maker.embed([text], signal);
     if (!vector?.some(part => part !== 0)) return []; // it says nothing to the embedder
     const found = await index.search(spaceOf(maker), userId, vector, limit, signal);
-    return found.filter(({ score }) => score > 0).map(({ id }) => id);
+    return found.filter(({ score }) => score > 0);
   }
 
   return {
@@ -95,13 +104,20 @@ export function createSearch({
   };
 }
 
-/** Reciprocal rank fusion: what is far up in several lists comes first. From 0 to 1. */
-function fuse(lists: readonly (readonly string[])[]): Map<string, number> {
-  const sums = new Map<string, number>();
-  for (const ids of lists)
-    for (const [place, id] of ids.entries())
-      sums.set(id, (sums.get(id) ?? 0) + (FUSION + 1) / (FUSION + 1 + place) / lists.length);
-  return sums;
+interface Near {
+  id: string;
+  /** Cosine. */
+  score: number;
+}
+
+/**
+ * 1 for the nearest, 0 for what is no nearer than what was left out: embedders differ in how much apart they put texts.
+ * Ranks would not do: the first by words may share nothing but `his`.
+ */
+function nearnessOf(found: readonly Near[], places: number): Map<string, number> {
+  const [top = 0, last = 0] = [found[0]?.score, found.at(-1)?.score];
+  const least = found.length < places ? 0 : last;
+  return new Map(found.map(({ id, score }) => [id, top === least ? 1 : (score - least) / (top - least)]));
 }
 
 /** Rejects when it takes too long, also where nobody heeds the signal. */

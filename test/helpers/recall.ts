@@ -10,8 +10,11 @@ import { openDomain, temporaryDirectory } from './domain.ts';
 /** What somebody told of himself, and another way to ask for it that shares next to no word with it. */
 export type Pair = readonly [memory: string, query: string];
 
-/** Options were chosen by `tune` alone; `test` was written before, and decides nothing. */
-export const PAIRS = paraphrases as unknown as Record<'tune' | 'test', Pair[]>;
+/**
+ * Options were chosen by `tune` alone; `test` was written before, and decides nothing. In `names` question and memory
+ * share a name or a number that no embedder was taught.
+ */
+export const PAIRS = paraphrases as unknown as Record<'tune' | 'test' | 'names', Pair[]>;
 
 /** What share of the memories that people labelled gets that label. */
 export async function rightCategories(

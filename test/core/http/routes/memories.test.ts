@@ -440,7 +440,7 @@ for (const { name, open } of await openDatabases(test)) {
     t.deepEqual(body, {
       items: [
         { id: green, category: 'other', content: 'Likes green tea', relevance_score: 1 },
-        { id: tea, category: 'other', content: 'Likes tea', relevance_score: 0.9839 },
+        { id: tea, category: 'other', content: 'Likes tea', relevance_score: 0.2083 },
       ],
       returned_count: 2,
       archive_default_visible: false,
