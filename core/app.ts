@@ -392,6 +392,7 @@ const PARTS = [
     part: RECOGNITION,
     without: 'nothing is transcribed; name recognisers in the configuration (stt)',
   },
+  { key: 'identity', part: 'signing in', without: 'nobody can sign in' },
   { key: 'llm', part: 'language model', without: 'titles and overviews are made by plain rules' },
   { key: 'embedder', part: 'search by meaning', without: 'search finds words alone' },
   { key: 'vectors', part: 'search by meaning', without: 'search finds words alone' },

@@ -208,6 +208,14 @@ test('A server that starts before its provider serves its own accounts, and the 
   t.is(early.status, 503);
   t.regex(early.detail, /provider oidc does not work now: try again later/);
   t.is((await use('x.y.z')).status, 401);
+  const readiness = async () => (await app.status()).ready.filter(({ part }) => part === 'signing in');
+  const [local, away] = await readiness();
+  t.like(local, { name: 'local', ok: true });
+  t.like(away, { name: 'oidc', ok: false });
+  t.regex(
+    away?.detail ?? '',
+    /does not answer as it should; start the provider, or correct plugins\.oidc\.issuer/,
+  );
 
   await oidc.start();
   await clock.asleep(1000); // then it is tried again
@@ -215,6 +223,7 @@ test('A server that starts before its provider serves its own accounts, and the 
   let answer = early;
   while (answer.status === 503) answer = await use(token);
   t.is(answer.status, 200);
+  t.true((await readiness()).every(({ ok }) => ok));
 });
 
 // ── providers that are not as they should be ────────────────────────────────────────────────────────────────────
