@@ -82,6 +82,8 @@ interface Shared {
 interface ChannelOptions extends Omit<Shared, 'streams'>, Ears {
   service: Service;
   thread: Thread;
+  /** Something was held when the connection began. */
+  isReplay: boolean;
   onStored(channel: number, progress: StreamProgress): void;
 }
 
@@ -89,7 +91,7 @@ export function openChannel(
   options: ChannelOptions,
   { conversations, metrics, clock, ...deps }: SessionDeps,
 ): Channel {
-  const { connection, ending, stream, tasks, hearing, service, thread } = options;
+  const { connection, ending, stream, tasks, hearing, service, thread, isReplay } = options;
   const { id: streamId, channel: number } = stream;
   const { signal } = ending;
   const recogniser = deps.recogniser(connection, signal, {
@@ -108,6 +110,7 @@ export function openChannel(
   });
   const shared = {
     streamId,
+    isReplay,
     hearing,
     recogniser,
     aside: deps.aside,

@@ -63,6 +63,8 @@ interface SettlingOptions {
   /** What the client was told that is held. */
   received: number;
   streams: readonly Pick<Stream, 'channel' | 'received'>[];
+  /** The disk takes no more; told at once, as the client may have nothing more to say for long. */
+  onBroken(error: Error): void;
   /** Samples of the first messages. */
   samplesBelow(messages: number): number;
   send: Send;
@@ -72,7 +74,8 @@ interface SettlingOptions {
  * Tells a client that asked for it which of its messages it need not keep any longer, each number once, and lets go of
  * those that no channel needs any more.
  */
-export function createSettling({ ack, held, received, streams, samplesBelow, send }: SettlingOptions) {
+export function createSettling(options: SettlingOptions) {
+  const { ack, held, received, streams, samplesBelow, onBroken, send } = options;
   const reached = new Map<number, Pick<StreamProgress, 'received'>>(
     streams.map(stream => [stream.channel, stream]),
   );
@@ -84,7 +87,10 @@ export function createSettling({ ack, held, received, streams, samplesBelow, sen
     send({ type: 'ack', messages, samples: samplesBelow(messages) });
   }
 
-  held.onSynced(() => acknowledge(held.durable));
+  held.onSynced(() => {
+    acknowledge(held.durable);
+    if (held.broken) onBroken(held.broken);
+  });
   return (channel: number, progress: Pick<StreamProgress, 'received'>) => {
     reached.set(channel, progress);
     const settled = settledOf([...reached.values()]);

@@ -124,6 +124,8 @@ type Opened = Connected & {
   held: HeldStream;
   /** What the client was told that is held. */
   received: number;
+  /** Something is held that an earlier connection brought. */
+  isReplay: boolean;
   claim: Claim;
 };
 
@@ -137,7 +139,8 @@ async function greet(
   const claim = await deps.claim(opened.streams[0].id);
   if (claim.wasWorking) opened = await conversations.connect(connection);
   const { conversation, streams } = opened;
-  const held = spool.open(streams[0], settledOf(streams));
+  const settled = settledOf(streams);
+  const held = spool.open(streams[0], settled);
   const received = held.durable;
   send({
     type: 'conversation_session',
@@ -145,7 +148,7 @@ async function greet(
     status: conversation.status,
     ...(connection.stream === null ? {} : { received }),
   });
-  return { conversation, streams, held, received, claim };
+  return { conversation, streams, held, received, isReplay: held.next > settled, claim };
 }
 
 interface Given extends Opened {
@@ -177,7 +180,11 @@ async function openParts(given: Given, deps: SessionDeps) {
     },
   });
   const samplesBelow = (messages: number) => channels.samplesBelow(messages);
-  const onStored = createSettling({ ack: connection.ack, held, received, streams, samplesBelow, send });
+  const onBroken = (error: Error) => ending.abort(error);
+  const onStored = createSettling({
+    ...{ ack: connection.ack, held, received, streams },
+    ...{ samplesBelow, onBroken, send },
+  });
   const opened = ears.map(ear => openChannel({ ...given, ...ear, service, thread, onStored }, deps));
   const all = opened as [Channel, ...Channel[]]; // as many as streams
   const onBad = () => {

@@ -66,6 +66,8 @@ const CLOSE_WAIT_MS = 2000;
 interface Live {
   userId: string;
   streamKey: string | null;
+  /** Its socket is closed, or about to be; what came is being stored. */
+  isLeaving: boolean;
   halt: AbortController;
   /** Closes the socket, takes no more messages and stores what came. */
   letGo(code: number, reason: string): void;
@@ -129,7 +131,7 @@ export function createListen(options: ListenOptions): Listen {
   async function authorize(request: IncomingMessage) {
     begin(request);
     if (stopping) throw new AppError('unavailable', STOPPING);
-    if (live.size >= limits.maxConnections)
+    if (isFull([...live], limits.maxConnections))
       throw new AppError('unavailable', 'Too many live connections on this server (listen.maxConnections)');
     if (new URL(request.url ?? '/', 'http://localhost').pathname === WEB_PATH) return null;
     return permitted(await credentials.authenticate(request.headers.authorization), request);
@@ -140,14 +142,20 @@ export function createListen(options: ListenOptions): Listen {
     const { uid } = queryOf(request);
     if (uid !== undefined && uid !== principal.user.id)
       throw new AppError('forbidden', "uid is not this credential's user");
-    checkRoom(principal.user.id);
+    checkRoom(principal.user.id, queryOf(request).stream);
     return principal;
   }
 
-  /** Asked before the upgrade, for a proper refusal, and again after it: many may have come in between. */
-  function checkRoom(userId: string) {
-    const mine = [...live].filter(entry => entry.userId === userId).length;
-    if (mine >= limits.maxConnectionsPerUser)
+  /**
+   * Asked before the upgrade, for a proper refusal, and again after it: many may have come in between. Who comes back
+   * to a stream takes the place of its older connection, which may not know yet that it is dead.
+   */
+  function checkRoom(userId: string, stream?: string | null) {
+    const key = streamKeyOf(userId, stream);
+    const mine = [...live].filter(
+      entry => entry.userId === userId && (key === null || entry.streamKey !== key),
+    );
+    if (isFull(mine, limits.maxConnectionsPerUser))
       throw new AppError(
         'rate_limited',
         'Too many live connections of this user (listen.maxConnectionsPerUser)',
@@ -198,16 +206,18 @@ export function createListen(options: ListenOptions): Listen {
   ) {
     await spool.checkDisk();
     if (stopping) throw new Refusal(CLOSE.restarting, STOPPING);
-    checkRoom(user.id);
     const connection = parseConnection(request, user.id, keyId ?? 'token', clock.now());
-    const streamKey = connection.stream === null ? null : `${user.id} ${connection.stream}`;
+    checkRoom(user.id, connection.stream);
+    const streamKey = streamKeyOf(user.id, connection.stream);
     const halt = new AbortController();
     const { promise: done, resolve } = Promise.withResolvers<void>();
     const entry: Live = {
       userId: user.id,
       streamKey,
+      isLeaving: socket.readyState !== socket.OPEN,
       halt,
       letGo(code, reason) {
+        entry.isLeaving = true;
         client.inbox.end();
         closeSocket(socket, code, reason);
       },
@@ -215,6 +225,9 @@ export function createListen(options: ListenOptions): Listen {
     };
     const replaced = [...live].filter(other => streamKey !== null && other.streamKey === streamKey);
     live.add(entry);
+    socket.once('close', () => {
+      entry.isLeaving = true;
+    });
     try {
       await Promise.all(replaced.map(takeOver));
       await runSession(connection, client, depsOf(socketLog, backlog.claim), halt.signal);
@@ -312,6 +325,15 @@ export function createListen(options: ListenOptions): Listen {
 }
 
 const UNCLAIMED: Claim = { wasWorking: false, release() {} };
+
+/** Who is on the way out is not one too many, unless there are as many of those again. */
+function isFull(entries: Live[], most: number): boolean {
+  return entries.length >= 2 * most || entries.filter(({ isLeaving }) => !isLeaving).length >= most;
+}
+
+function streamKeyOf(userId: string, stream: string | null | undefined): string | null {
+  return stream == null ? null : `${userId} ${stream}`;
+}
 
 function refuse(socket: WebSocket, error: unknown, send: Send, log: Log) {
   if (error instanceof AppError && error.code === 'storage_full')

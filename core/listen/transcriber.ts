@@ -21,6 +21,8 @@ interface TranscriberOptions {
   /** Absent: the recogniser tells the speakers apart, or nobody does. */
   voice: Voice | undefined;
   streamId: string;
+  /** What it begins with was held before: an utterance that may have been begun, and the process have died of it. */
+  isReplay: boolean;
   hearing: Hearing;
   recogniser: Recogniser;
   aside: Aside;
@@ -32,6 +34,7 @@ interface TranscriberOptions {
 }
 
 export function createTranscriber(options: TranscriberOptions): Transcriber {
+  let { isReplay } = options;
   const { voice, streamId, hearing, recogniser, aside, service, thread, progress, metrics, signal } = options;
 
   async function transcribe(entry: Pending) {
@@ -49,7 +52,7 @@ export function createTranscriber(options: TranscriberOptions): Transcriber {
       utterance.release(piece.endSample);
     }
     meter.done();
-    aside.passed(streamId);
+    await aside.passed(streamId);
     hearing.settle(entry);
     await progress.store();
   }
@@ -65,9 +68,14 @@ export function createTranscriber(options: TranscriberOptions): Transcriber {
 
   /** Only the recogniser's own failures are told as such: what fails in storing a piece does not pass through here. */
   async function* heard(entry: Pending, onAside: () => void) {
+    const { utterance, committed } = entry;
+    const isAgain = isReplay;
+    isReplay = false;
+    if (isAgain && (await unlessCut(signal, aside.again(streamId, utterance, committed)))) return onAside();
     try {
-      yield* recogniser.transcribe(entry.utterance);
+      yield* recogniser.transcribe(utterance);
     } catch (error) {
+      if (signal.aborted) await aside.spared(streamId);
       signal.throwIfAborted();
       if (recogniser.opened && (await isAside(entry))) return onAside();
       throw service.failed(error, recogniser.provider);

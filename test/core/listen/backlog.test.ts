@@ -1,7 +1,12 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
+import { pino } from 'pino';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
+import { createBacklog } from '../../../core/listen/backlog.ts';
+import { RETURN_MS } from '../../../core/listen/parameters.ts';
 import { failingStt, type House, openHouse } from '../../helpers/house.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
+import { manualClock } from '../../helpers/manual-clock.ts';
 import { join as joined, silence, speech } from '../../helpers/sound.ts';
 
 const QUERY = {
@@ -40,6 +45,51 @@ async function stored(house: House, enough: (list: Stored[]) => boolean): Promis
     await new Promise(resolve => setTimeout(resolve, 100));
   }
 }
+
+test('streams are worked on four at a time, none before its client had time to come back', async t => {
+  const clock = manualClock();
+  const left = Array.from({ length: 11 }, (_, n) => ({ id: `stream ${n}`, userId: 'owner' }));
+  const ends: (() => void)[] = [];
+  const worked: string[] = [];
+  const backlog = createBacklog({
+    left: () => left.filter(({ id }) => !worked.includes(id)),
+    async work({ id }) {
+      worked.push(id);
+      await new Promise<void>(resolve => ends.push(resolve));
+    },
+    touch: async () => ({ againMs: 10 * RETURN_MS, mayReturn: true }),
+    maxWaitMs: 1e9,
+    clock,
+    log: pino({ level: 'silent' }),
+  });
+  await backlog.takeUp();
+  await clock.asleep(RETURN_MS);
+  clock.advance(RETURN_MS - 1);
+  await turn();
+  t.deepEqual(worked, []);
+  const claim = await backlog.claim('stream 0');
+  t.false(claim.wasWorking);
+
+  clock.advance(1);
+  for (let done = 0; done < 10; done++) {
+    const under = Math.min(4, 10 - done);
+    while (ends.length < under) await turn();
+    for (let more = 0; more < 5; more++) await turn();
+    t.is(ends.length, under, `${done} are done`);
+    ends.shift()?.();
+  }
+  t.deepEqual(
+    worked.toSorted(),
+    left
+      .slice(1)
+      .map(({ id }) => id)
+      .toSorted(),
+  );
+  claim.release();
+  await clock.asleep(RETURN_MS);
+  await backlog.stop();
+  t.is(worked.length, 10, 'who came back and went again is waited for anew');
+});
 
 test('what no recogniser took is kept, and transcribed without its client once one is back', async t => {
   const { house, begin, end } = await houseWithOutages(t);

@@ -35,6 +35,7 @@ test('audio of a call is held until neither side needs it', async t => {
       { channel: 2, received: 0 },
     ],
     samplesBelow: () => 0,
+    onBroken: error => t.fail(error.message),
     send() {},
   });
   for (let number = 0; number < 100; number++)
@@ -50,4 +51,39 @@ test('audio of a call is held until neither side needs it', async t => {
   onStored(2, { received: 100 });
   again.close();
   t.deepEqual(spool.left(), []);
+});
+
+test('a client whose last message the disk refused is told at once, though it says nothing more', async t => {
+  const dir = await mkdtemp(join(tmpdir(), 'spool-'));
+  const clock = manualClock();
+  const disk = await openDisk(dir);
+  const spool = await openSpool({
+    disk: { ...disk, create: () => Promise.reject(new Error('no space left on device')) },
+    clock,
+    log: pino({ level: 'silent' }),
+    limits: { maxBytes: 1e6, maxBytesPerUser: 1e6, minFreeBytes: 0 },
+    metrics: { synced() {} },
+  });
+  t.teardown(async () => {
+    await spool.close();
+    await rm(dir, { recursive: true });
+  });
+  const held = spool.open(STREAM, 0);
+  const broken = new Promise<Error>(resolve => {
+    const streams = [{ channel: 0, received: 0 }];
+    createSettling({
+      ack: true,
+      held,
+      received: 0,
+      streams,
+      samplesBelow: () => 0,
+      onBroken: resolve,
+      send: () => t.fail(),
+    });
+  });
+  await held.append({ kind: 'audio', number: 0, gapMs: 0, at: clock.now(), bytes: Buffer.alloc(40) });
+  await clock.asleep(0);
+  clock.advance(0);
+  t.like(await broken, { code: 'storage_full' });
+  held.close();
 });

@@ -531,6 +531,33 @@ test('more live connections than configured are refused before the upgrade', asy
   client.socket.close();
 });
 
+test('who comes back is not one too many, while what an older connection heard is still being stored', async t => {
+  const house = await openHouse(t, {
+    ...countingStt({ behaviour: 'hangs' }),
+    listen: { maxConnectionsPerUser: 1 },
+  });
+  const open = /^earshot_streams_open\{.*\} 1$/m;
+  const walk = { ...PCM, stream: 'walk', client_device_id: 'walk', ack: 'enabled' };
+  const dead = await connectListen(house.url, house.key, walk);
+  await dead.until('conversation_session');
+  t.is((await refusedListen(house.url, house.key, { ...walk, stream: 'another' })).status, 429);
+  const alive = await connectListen(house.url, house.key, walk);
+  await alive.until('conversation_session');
+  t.is((await dead.closed).code, 1001);
+  alive.socket.terminate();
+
+  const plain = await connectListen(house.url, house.key, { ...PCM, ack: 'enabled' });
+  const sent = send(plain, joined(speech('budget'), silence(1)));
+  await plain.until('ack', ack => ack.messages === sent);
+  plain.socket.terminate();
+  await plain.closed;
+  t.regex(await (await fetch(`${house.url}/metrics`)).text(), open, 'it is stuck in what it heard');
+  const back = await connectListen(house.url, house.key, PCM);
+  await back.until('conversation_session');
+  t.is((await refusedListen(house.url, house.key, PCM)).status, 429);
+  back.socket.close();
+});
+
 test('a stopping server closes with 1012 and stores what was said', async t => {
   const dataDir = await mkdtemp(join(tmpdir(), 'earshot-'));
   t.teardown(() => rm(dataDir, { recursive: true, force: true }));
