@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,18 +41,24 @@ export async function coreProcess(
 ): Promise<CoreProcess> {
   const dataDir = await mkdtemp(join(tmpdir(), 'earshot-core-'));
   const file = join(dataDir, 'earshot.yaml');
+  const logFile = `${dataDir}.log`;
   const port = await freePort();
   let child: ChildProcess | null = null;
 
   async function start(changes: Record<string, unknown> = {}) {
     const log = { level: 'warn', format: 'json' };
-    await writeFile(file, stringify({ ...config, ...changes, port, dataDir, log }));
+    // At once: whoever kills it while it starts kills this one, and not the one before.
+    writeFileSync(file, stringify({ ...config, ...changes, port, dataDir, log }));
     const [command = '', ...args] = [...launcherOf(dataDir), process.execPath, ...SERVE];
+    const output = openSync(logFile, 'w');
     child = spawn(command, args, {
       env: { PATH: process.env.PATH, EARSHOT_CONFIG: file },
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      stdio: ['ignore', output, output, 'ipc'],
     });
-    const failed = once(child, 'exit').then(([code]) => Promise.reject(new Error(`core ended with ${code}`)));
+    closeSync(output);
+    const failed = once(child, 'exit').then(async ([code]) => {
+      throw new Error(`core ended with ${code}: ${await readFile(logFile, 'utf8')}`);
+    });
     await Promise.race([once(child, 'message'), failed]);
     failed.catch(() => {});
   }
@@ -70,6 +77,7 @@ export async function coreProcess(
   t.teardown(async () => {
     await kill();
     await rm(dataDir, { recursive: true, force: true });
+    await rm(logFile, { force: true });
   });
 
   await start();

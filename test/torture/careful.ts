@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import WebSocket from 'ws';
+import { type Connection, type Counts, connect } from './connection.ts';
 import type { Dice } from './dice.ts';
 import { MESSAGE_MS, type Message, type Script } from './script.ts';
 
@@ -8,16 +8,9 @@ export interface Device {
   readonly counts: Readonly<Counts>;
   /** Comes back and says some of what the server has confirmed once more. */
   repeat(): boolean;
-  /** Ends its script; resolves once the server has confirmed all of it. */
+  /** Ends its script; resolves once it has said all that it can. */
   finish(): Promise<void>;
   stop(): Promise<void>;
-}
-
-export interface Counts {
-  /** Sent, those that were sent again included. */
-  messages: number;
-  acks: number;
-  connections: number;
 }
 
 interface CarefulOptions {
@@ -34,9 +27,7 @@ interface CarefulOptions {
 
 /** What is confirmed is kept for so many messages, to be said again. */
 const KEPT = 400;
-const TICK_MS = 20;
-const RETRY_MS = 150;
-const MAX_UNSENT_BYTES = 256 * 1024;
+export const RETRY_MS = 150;
 
 /**
  * A client that loses nothing: it numbers its messages, keeps each until the server has confirmed it, and begins every
@@ -54,7 +45,7 @@ export function startCareful({ url, key, script, speed, patienceMs, dice }: Care
   /** So many messages earlier the next connection begins. */
   let again = 0;
   let saidAll = false;
-  let socket: WebSocket | null = null;
+  let live: Connection | null = null;
   const done = Promise.withResolvers<void>();
 
   /** Records on, whether there is a connection or not. */
@@ -69,11 +60,19 @@ export function startCareful({ url, key, script, speed, patienceMs, dice }: Care
   }
 
   function confirm(messages: number) {
-    counts.acks += 1;
     confirmed = Math.max(confirmed, messages);
     const gone = Math.max(0, Math.min(confirmed, next) - KEPT - base);
     kept = kept.slice(gone);
     base += gone;
+  }
+
+  function sendAll(connection: Connection) {
+    while (next < base + kept.length && connection.hasRoom) {
+      const message = kept[next - base];
+      if (!message) throw new Error(`message ${next} is not kept any more`);
+      connection.send(message);
+      next += 1;
+    }
   }
 
   /** One connection, to its end. */
@@ -81,44 +80,19 @@ export function startCareful({ url, key, script, speed, patienceMs, dice }: Care
     next = Math.max(base, confirmed - again);
     again = 0;
     url.searchParams.set('from', String(next));
-    const live = new WebSocket(url, {
-      headers: { Authorization: `Bearer ${key}` },
-      perMessageDeflate: false,
+    const connection = connect({
+      url,
+      key,
+      patienceMs,
+      counts,
+      onHeld: confirm,
+      onTick() {
+        record();
+        sendAll(connection);
+      },
     });
-    socket = live;
-    let aliveAt = performance.now();
-    for (const sign of ['open', 'pong', 'message'])
-      live.on(sign, () => {
-        aliveAt = performance.now();
-      });
-    live.on('error', () => {});
-    live.on('open', () => {
-      counts.connections += 1;
-    });
-    live.on('message', data => {
-      const event: { type?: string; messages?: number; received?: number } = JSON.parse(String(data));
-      if (event.type === 'ack') confirm(event.messages ?? 0);
-      if (event.type === 'conversation_session') confirm(event.received ?? 0);
-    });
-    let pinged = 0;
-    const timer = setInterval(() => {
-      record();
-      if (performance.now() - aliveAt > patienceMs) return live.terminate();
-      if (live.readyState !== live.OPEN) return;
-      if (++pinged % 25 === 0) live.ping();
-      while (next < base + kept.length && live.bufferedAmount < MAX_UNSENT_BYTES) send(live, next++);
-    }, TICK_MS);
-    await new Promise(resolve => live.on('close', resolve));
-    clearInterval(timer);
-  }
-
-  function send(live: WebSocket, number: number) {
-    const message = kept[number - base];
-    if (!message) throw new Error(`message ${number} is not kept any more`);
-    if (message.finish) live.send('{"type":"finish_conversation"}');
-    if (message.gapMs > 0) live.send(JSON.stringify({ type: 'gap', ms: message.gapMs }));
-    live.send(message.bytes);
-    counts.messages += 1;
+    live = connection;
+    await connection.closed;
   }
 
   async function run() {
@@ -132,9 +106,9 @@ export function startCareful({ url, key, script, speed, patienceMs, dice }: Care
   return {
     counts,
     repeat() {
-      if (socket?.readyState !== WebSocket.OPEN) return false;
+      if (!live?.hasRoom) return false;
       again = dice.between(1, KEPT);
-      socket.terminate();
+      live.cut();
       return true;
     },
     async finish() {
@@ -143,7 +117,7 @@ export function startCareful({ url, key, script, speed, patienceMs, dice }: Care
     },
     async stop() {
       stopping.abort();
-      socket?.close();
+      live?.close();
       await running;
     },
   };

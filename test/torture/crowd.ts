@@ -2,13 +2,15 @@ import { join } from 'node:path';
 import type { CoreProcess } from '../helpers/core-process.ts';
 import { startBridged } from './bridged.ts';
 import { type Device, startCareful } from './careful.ts';
+import { CODE_MS } from './code.ts';
 import type { Dice } from './dice.ts';
 import type { Spoken } from './judge.ts';
 import { type Line, openLine } from './line.ts';
+import { startPlain } from './plain.ts';
 import { createScript, type ScriptOptions } from './script.ts';
 
-interface Kind extends Omit<ScriptOptions, 'device'> {
-  client: 'careful' | 'bridge';
+export interface Kind extends Omit<ScriptOptions, 'device'> {
+  client: 'careful' | 'bridge' | 'plain';
   /** Tells when its recording began: so long ago. Absent: it does not tell. */
   startedAgoMs?: number;
   timeoutS: number;
@@ -16,23 +18,25 @@ interface Kind extends Omit<ScriptOptions, 'device'> {
   hasty: boolean;
 }
 
-const LONG = 14_400;
+export const LONG = 14_400;
 const STEADY = { pausesMs: [1200], timeoutS: LONG };
 /** Several numbers in one utterance. */
 const DENSE = { pausesMs: [320, 320, 320, 320, 320, 1200], timeoutS: LONG };
 /** Conversations that end in the midst of it, by silence or because the client asks for it. */
 const SHORT = { pausesMs: [1200, 1200, 1200, 1200, 6000], timeoutS: 2 };
 
-/** Devices in turn. */
-const KINDS: Kind[] = [
+/** Devices that say numbers, in turn. */
+export const KINDS: readonly Kind[] = [
   { client: 'careful', codec: 'pcm16', ...STEADY, startedAgoMs: 0, hasty: true },
   { client: 'careful', codec: 'opus_fs320', ...DENSE, startedAgoMs: 3_600_000, hasty: true },
   { client: 'bridge', codec: 'opus_fs320', ...STEADY, startedAgoMs: 0, hasty: true },
+  { client: 'plain', codec: 'pcm16', ...STEADY, startedAgoMs: LONG * 900, hasty: true },
   { client: 'careful', codec: 'pcm16', ...SHORT, hasty: true },
   { client: 'careful', codec: 'opus_fs320', ...STEADY, hasty: false },
   { client: 'bridge', codec: 'pcm16', ...SHORT, gapsFromMs: 6000, startedAgoMs: 0, hasty: false },
   { client: 'careful', codec: 'pcm16', ...DENSE, finishEvery: 7, hasty: false },
   { client: 'careful', codec: 'opus_fs320', ...SHORT, gapsFromMs: 6000, finishEvery: 3, hasty: true },
+  { client: 'plain', codec: 'opus_fs320', ...DENSE, startedAgoMs: LONG * 900, hasty: false },
 ];
 
 const SOURCES = [
@@ -52,6 +56,7 @@ const HASTY_MS = 1500;
 export interface CrowdOptions {
   core: CoreProcess;
   devices: number;
+  kinds: readonly Kind[];
   speed: number;
   /** A stalled line stalls for so long. */
   stallMs: number;
@@ -62,37 +67,44 @@ export function startCrowd(options: CrowdOptions): Promise<Member[]> {
   return Promise.all(Array.from({ length: options.devices }, (_, device) => startMember(options, device)));
 }
 
-async function startMember({ core, speed, stallMs, dice }: CrowdOptions, device: number): Promise<Member> {
-  const kind = KINDS[device % KINDS.length] as Kind;
+async function startMember(options: CrowdOptions, device: number): Promise<Member> {
+  const { core, kinds, speed, stallMs, dice } = options;
+  const kind = kinds[device % kinds.length] as Kind;
   const source = SOURCES[device] ?? 'unknown';
   const line = await openLine(new URL(core.url));
   const script = createScript({ ...kind, device });
   const startedAt = kind.startedAgoMs === undefined ? null : Date.now() - kind.startedAgoMs;
   const patienceMs = kind.hasty ? HASTY_MS : stallMs * 1.3;
   const shared = { key: core.key, script, speed, patienceMs };
-  const client =
-    kind.client === 'bridge'
-      ? await startBridged({
-          ...shared,
-          ...kind,
-          url: line.url,
-          dir: join(core.dataDir, `bridge-${device}`),
-          id: source,
-          source,
-          startedAtMs: startedAt ?? 0,
-        })
-      : startCareful({ ...shared, dice, url: addressOf(line, kind, source, startedAt) });
-  return { device, source, places: script.places, startedAt, line, client };
+  const member = { device, source, places: script.places, startedAt, line };
+  const url = addressOf(line, kind, source, startedAt);
+  if (kind.client === 'careful') return { ...member, client: startCareful({ ...shared, dice, url }) };
+  if (kind.client === 'plain') {
+    const client = startPlain({ ...shared, url, startedAt: startedAt ?? 0 });
+    const mayMiss = (placeMs: number) => !client.confirmed(placeMs, placeMs + CODE_MS);
+    return { ...member, client, mayMiss };
+  }
+  const client = await startBridged({
+    ...shared,
+    ...kind,
+    url: line.url,
+    dir: join(core.dataDir, `bridge-${device}`),
+    id: source,
+    source,
+    startedAtMs: startedAt ?? 0,
+  });
+  return { ...member, client };
 }
 
-function addressOf(line: Line, { codec, timeoutS }: Kind, source: string, startedAt: number | null): URL {
+function addressOf(line: Line, kind: Kind, source: string, startedAt: number | null): URL {
+  const { client, codec, timeoutS } = kind;
   const url = new URL('/v4/listen', line.url.replace('http', 'ws'));
   url.search = new URLSearchParams({
     codec,
     sample_rate: '16000',
     source,
     client_device_id: source,
-    stream: source,
+    ...(client === 'plain' ? {} : { stream: source }),
     ack: 'enabled',
     conversation_timeout: String(timeoutS),
     ...(startedAt === null ? {} : { started_at: new Date(startedAt).toISOString() }),

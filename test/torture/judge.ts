@@ -1,7 +1,7 @@
 /** What is stored, held against what was said. */
 import { z } from 'zod';
 import type { CoreProcess } from '../helpers/core-process.ts';
-import { FRAME_MS, numberIn, type Run, runsIn } from './code.ts';
+import { CODE_MS, FRAME_MS, numberIn, type Run, runsIn } from './code.ts';
 
 /** One device, as its own clock has it. */
 export interface Spoken {
@@ -12,10 +12,14 @@ export interface Spoken {
   places: readonly number[];
   /** Epoch ms of its clock's zero; null: it never told. */
   startedAt: number | null;
+  /** Whether the number at this place was never confirmed, so that it may be missing, or there in part. */
+  mayMiss?: (placeMs: number) => boolean;
 }
 
 export interface Verdict {
+  /** Said; of them those that were never confirmed, by clients that cannot say them again. */
   numbers: number;
+  unconfirmed: number;
   /** Said, and not there, or not whole. */
   losses: string[];
   /** There more than once. */
@@ -27,7 +31,7 @@ export interface Verdict {
   worstErrorMs: number;
 }
 
-const Stored = z.array(
+export const Stored = z.array(
   z.object({
     id: z.string(),
     source: z.string(),
@@ -35,11 +39,11 @@ const Stored = z.array(
     transcript_segments: z.array(z.object({ text: z.string(), start: z.number(), end: z.number() })),
   }),
 );
-type Stored = z.infer<typeof Stored>;
+export type Stored = z.infer<typeof Stored>;
 
 const PAGE = 25;
 
-export async function readAll(core: CoreProcess): Promise<Stored> {
+export async function readAll(core: Pick<CoreProcess, 'get'>): Promise<Stored> {
   const all: Stored = [];
   for (;;) {
     const query = `include_transcript=true&limit=${PAGE}&offset=${all.length}`;
@@ -56,12 +60,15 @@ interface Found {
 }
 
 export function judge(stored: Stored, spoken: readonly Spoken[]): Verdict {
-  const verdict: Verdict = { numbers: 0, losses: [], doubles: [], disorder: [], debris: [], worstErrorMs: 0 };
+  const verdict: Verdict = {
+    ...{ numbers: 0, unconfirmed: 0, losses: [], doubles: [], disorder: [], debris: [], worstErrorMs: 0 },
+  };
   for (const one of spoken) judgeOne(stored, one, verdict);
   return verdict;
 }
 
-function judgeOne(stored: Stored, { device, source, places, startedAt }: Spoken, verdict: Verdict) {
+function judgeOne(stored: Stored, spoken: Spoken, verdict: Verdict) {
+  const { device, source, places, startedAt, mayMiss = () => false } = spoken;
   const name = (number: number) => `${source} ${number}`;
   const { found, debris } = numbersOf(stored, source, device);
   const times = new Map<number, number>();
@@ -72,12 +79,17 @@ function judgeOne(stored: Stored, { device, source, places, startedAt }: Spoken,
     before = Math.max(before, number);
     times.set(number, at);
   }
+  const missing = places.flatMap((_, number) => (times.has(number) ? [] : [number]));
+  const unconfirmed = places.filter(mayMiss);
   verdict.numbers += places.length;
-  verdict.debris.push(...debris.map(at => `${source} at ${at}`));
-  verdict.losses.push(...places.flatMap((_, number) => (times.has(number) ? [] : [name(number)])));
+  verdict.unconfirmed += unconfirmed.length;
+  verdict.losses.push(...missing.filter(number => !mayMiss(places[number] ?? 0)).map(name));
   const errors = [...times].map(([number, at]) => at - (places[number] ?? 0));
   const zero = startedAt ?? errors.toSorted((a, b) => a - b)[Math.floor(errors.length / 2)] ?? 0;
   for (const error of errors) verdict.worstErrorMs = Math.max(verdict.worstErrorMs, Math.abs(error - zero));
+  const isPartOf = (at: number) => (place: number) => at >= place - OVERLAP_MS && at < place + CODE_MS;
+  const unexplained = debris.filter(at => !unconfirmed.some(isPartOf(at - zero)));
+  verdict.debris.push(...unexplained.map(at => `${source} at ${at}`));
 }
 
 /** Two tones further apart than this are of two numbers; those that overlap by so much are one and the same twice. */
@@ -116,3 +128,9 @@ function piecesOf(stored: Stored, source: string): { at: number; runs: Run[] }[]
 }
 
 export const LONGEST_ERROR_MS = 100;
+
+/** All that was confirmed is there, once, in order, and at its time. */
+export function isGood({ losses, doubles, disorder, debris, worstErrorMs }: Verdict): boolean {
+  const faults = [losses, doubles, disorder, debris].flat();
+  return faults.length === 0 && worstErrorMs <= LONGEST_ERROR_MS;
+}

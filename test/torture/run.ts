@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CoreProcess, coreProcess } from '../helpers/core-process.ts';
 import { connectListen } from '../helpers/listen-client.ts';
-import { type Member, startCrowd } from './crowd.ts';
+import { KINDS, type Kind, type Member, startCrowd } from './crowd.ts';
 import { createDice, type Dice } from './dice.ts';
-import { judge, readAll, type Verdict } from './judge.ts';
+import { readAll, type Spoken, type Stored } from './judge.ts';
 import { FAULTS } from './line.ts';
 
 export interface Plan {
@@ -17,9 +17,11 @@ export interface Plan {
   speed: number;
   /** A stalled line stalls for so long. */
   stallMs: number;
+  /** Each device says so many, at least. */
+  numbers?: number;
 }
 
-export interface Report extends Verdict {
+export interface Counted {
   kills: number;
   /** By fault; `again`: sent again what was confirmed. */
   cuts: Record<string, number>;
@@ -29,34 +31,54 @@ export interface Report extends Verdict {
   seconds: number;
 }
 
+/** What was said, and what became of it. */
+export interface Played {
+  counted: Counted;
+  spoken: Spoken[];
+  stored: Stored;
+}
+
 export interface Stage {
   teardown(step: () => unknown): void;
   say(line: string): void;
 }
 
 const TONES = join(import.meta.dirname, '../fixtures/plugins/tones.ts');
+/** Who talks, and to what server. */
+export interface Cast {
+  config: Record<string, unknown>;
+  kinds: readonly Kind[];
+  /** The server lives so long between two kills. */
+  lifeMs: { least: number; most: number };
+}
+
 export const TONES_CONFIG = {
   stt: ['tones'],
   plugins: { tones: { use: TONES }, silero: false as const },
   listen: { heartbeatMs: 2000 },
 };
+const TONES_CAST: Cast = { config: TONES_CONFIG, kinds: KINDS, lifeMs: { least: 500, most: 4000 } };
 /** A server that is killed before it listens, now and then. */
 const EARLY = 0.15;
-const LIFE_MS = { least: 500, most: 4000 };
+const EARLY_MS = 500;
 const CUT_MS = { least: 200, most: 4000 };
-/** For all to be sent and written down at the end. */
-const PATIENCE_MS = 120_000;
+/** For all to be sent and written down at the end: what a slow machine has put off until then, too. */
+const PATIENCE_MS = 600_000;
 
-/** Lets devices talk while their server is killed and their lines are cut; tells what is stored in the end. */
-export async function torture(stage: Stage, plan: Plan): Promise<Report> {
+/** Lets devices talk while their server is killed and their lines are cut; answers what is stored in the end. */
+export async function torture(stage: Stage, plan: Plan, cast = TONES_CAST): Promise<Played> {
   const beganAt = performance.now();
-  const core = await coreProcess(stage, TONES_CONFIG);
-  const crowd = await startCrowd({ core, ...plan, dice: createDice(plan.seed) });
+  const core = await coreProcess(stage, cast.config);
+  const crowd = await startCrowd({ core, ...plan, kinds: cast.kinds, dice: createDice(plan.seed) });
   stage.teardown(() => Promise.all(crowd.map(end)));
+  const over = new AbortController();
+  stage.teardown(() => over.abort());
+  const nap = (ms: number) => sleep(ms, undefined, over);
   const [, cuts] = await Promise.all([
-    killOften(stage, core, plan.kills, createDice(plan.seed + 1)),
-    cutOften(crowd, plan, createDice(plan.seed + 2)),
+    killOften(stage, core, { ...plan, ...cast }, { nap, dice: createDice(plan.seed + 1) }),
+    cutOften(crowd, plan, { nap, dice: createDice(plan.seed + 2) }),
   ]);
+  while (crowd.some(({ places }) => places.length < (plan.numbers ?? 0))) await nap(100);
   stage.say('waiting until all is confirmed');
   await Promise.all(
     crowd.map(({ client, source }) => within(PATIENCE_MS, `the device ${source}`, client.finish())),
@@ -70,15 +92,15 @@ export async function torture(stage: Stage, plan: Plan): Promise<Report> {
   await within(PATIENCE_MS, 'the conversations', noneOpen(core));
   const sum = (of: 'messages' | 'acks' | 'connections') =>
     crowd.reduce((total, { client }) => total + client.counts[of], 0);
-  return {
+  const counted = {
     kills: plan.kills,
     cuts,
     messages: sum('messages'),
     acks: sum('acks'),
     connections: sum('connections'),
-    ...judge(await readAll(core), crowd),
     seconds: Math.round((performance.now() - beganAt) / 1000),
   };
+  return { counted, spoken: crowd, stored: await readAll(core) };
 }
 
 async function end({ client, line }: Member) {
@@ -86,9 +108,20 @@ async function end({ client, line }: Member) {
   await client.stop();
 }
 
-async function killOften(stage: Stage, core: CoreProcess, kills: number, dice: Dice) {
+interface Chance {
+  /** Rejects once the run is over: where one part of it fails, the other would go on for ever. */
+  nap(ms: number): Promise<void>;
+  dice: Dice;
+}
+
+async function killOften(
+  stage: Stage,
+  core: CoreProcess,
+  { kills, lifeMs }: Plan & Cast,
+  { nap, dice }: Chance,
+) {
   for (let done = 0; done < kills; done++) {
-    await sleep(dice.between(LIFE_MS.least, LIFE_MS.most));
+    await nap(dice.between(lifeMs.least, lifeMs.most));
     await core.kill();
     if (dice.next() < EARLY && ++done < kills) await killEarly(core, dice);
     await core.start();
@@ -98,15 +131,15 @@ async function killOften(stage: Stage, core: CoreProcess, kills: number, dice: D
 
 async function killEarly(core: CoreProcess, dice: Dice) {
   const starting = core.start().catch(() => {});
-  await sleep(dice.between(0, LIFE_MS.least));
+  await sleep(dice.between(0, EARLY_MS));
   await core.kill();
   await starting;
 }
 
-async function cutOften(crowd: Member[], { cuts, stallMs }: Plan, dice: Dice) {
+async function cutOften(crowd: Member[], { cuts, stallMs }: Plan, { nap, dice }: Chance) {
   const counts: Record<string, number> = {};
   for (let done = 0; done < cuts; ) {
-    await sleep(dice.between(CUT_MS.least, CUT_MS.most));
+    await nap(dice.between(CUT_MS.least, CUT_MS.most));
     const { client, line } = dice.pick(crowd);
     const fault = dice.pick([...FAULTS, 'again'] as const);
     const isDone = fault === 'again' ? client.repeat() : line.cut(fault, stallMs);

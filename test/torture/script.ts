@@ -1,6 +1,7 @@
 import { Encoder } from '@evan/opus/wasm/index.mjs';
 import { SAMPLE_RATE, samplesToBytes } from '../../core/audio/pcm.ts';
-import { soundOf } from './code.ts';
+import type { Sound } from '../helpers/sound.ts';
+import { type Said, soundOf } from './code.ts';
 
 /** One binary message, and what goes before it. */
 export interface Message {
@@ -30,6 +31,8 @@ export interface ScriptOptions {
   gapsFromMs?: number;
   /** After every so many numbers the client asks for the end of the conversation. */
   finishEvery?: number;
+  /** What stands for a number; absent: its tones. */
+  soundOf?: (said: Said) => Sound;
 }
 
 export const MESSAGE_MS = 20;
@@ -50,7 +53,9 @@ export function createScript(options: ScriptOptions): Script {
     for (let at = 0; at < sound.length; at += MESSAGE) {
       const before = at === 0 ? first : {};
       atMs += MESSAGE_MS + (before.gapMs ?? 0);
-      yield { gapMs: 0, finish: false, ...before, bytes: encode(sound.subarray(at, at + MESSAGE)) };
+      const message = new Int16Array(MESSAGE);
+      message.set(sound.subarray(at, at + MESSAGE));
+      yield { gapMs: 0, finish: false, ...before, bytes: encode(message) };
     }
   }
 
@@ -61,7 +66,7 @@ export function createScript(options: ScriptOptions): Script {
     const finish = finishEvery !== undefined && (number + 1) % finishEvery === 0;
     const half = new Int16Array(samplesIn(pauseMs - gapMs) / 2);
     places.push(atMs);
-    yield* soundMessages(soundOf({ device, number }));
+    yield* soundMessages((options.soundOf ?? soundOf)({ device, number }));
     yield* soundMessages(half);
     yield* soundMessages(half, { finish, gapMs });
   }
@@ -86,11 +91,7 @@ export function createScript(options: ScriptOptions): Script {
 function encoderOf(codec: ScriptOptions['codec']): (samples: Int16Array) => Uint8Array {
   if (codec === 'pcm16') return samplesToBytes;
   const encoder = new Encoder({ channels: 1, sample_rate: SAMPLE_RATE, application: 'audio' });
-  const frame = new Int16Array(MESSAGE);
-  return samples => {
-    frame.set(samples); // one of its own: the encoder takes the whole buffer
-    return encoder.encode(frame);
-  };
+  return samples => encoder.encode(samples);
 }
 
 function samplesIn(ms: number): number {

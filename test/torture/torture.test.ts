@@ -1,13 +1,59 @@
 import test from 'ava';
 import { coreProcess } from '../helpers/core-process.ts';
 import { connectListen } from '../helpers/listen-client.ts';
+import { numberIn, runsIn } from './code.ts';
 import { createDice } from './dice.ts';
-import { judge, readAll, type Spoken } from './judge.ts';
-import { emptied, endConversations, noneOpen, TONES_CONFIG } from './run.ts';
+import { isGood, judge, LONGEST_ERROR_MS, readAll, type Spoken, type Stored } from './judge.ts';
+import { emptied, endConversations, noneOpen, TONES_CONFIG, torture } from './run.ts';
 import { createScript } from './script.ts';
 
+/** What `npm run torture` does, in short. */
+const PLAN = { seed: 2026, devices: 5, kills: 4, cuts: 10, speed: 4, stallMs: 4000 };
+
+test('however the server is killed and lines are cut, each confirmed number is stored once, in order, at its time', async t => {
+  t.timeout(480_000);
+  const stage = { teardown: (step: () => unknown) => t.teardown(async () => void (await step())), say() {} };
+  const { counted, spoken, stored } = await torture(stage, PLAN);
+  const verdict = judge(stored, spoken);
+  t.log({ ...counted, ...verdict });
+  const { numbers, unconfirmed, losses, doubles, disorder, debris, worstErrorMs } = verdict;
+  t.deepEqual({ losses, doubles, disorder, debris }, { losses: [], doubles: [], disorder: [], debris: [] });
+  t.true(worstErrorMs <= LONGEST_ERROR_MS, `${worstErrorMs} ms`);
+  t.true(isGood(verdict));
+  t.true(numbers > 100 && unconfirmed < numbers / 4, `${unconfirmed} of ${numbers} are not confirmed`);
+
+  // And had there been a fault, it would have been seen.
+  const lost = judge(
+    changed(stored, () => []),
+    spoken,
+  );
+  t.deepEqual([lost.losses.length, isGood(lost)], [1, false]);
+  const doubled = judge(
+    changed(stored, one => [one, { ...one, start: one.start + 1 }]),
+    spoken,
+  );
+  t.deepEqual([doubled.doubles.length, isGood(doubled)], [1, false]);
+  const shifted = judge(
+    changed(stored, one => [{ ...one, start: one.start + 0.2 }]),
+    spoken,
+  );
+  t.deepEqual([shifted.worstErrorMs > LONGEST_ERROR_MS, isGood(shifted)], [true, false]);
+});
+
+type Segment = Stored[0]['transcript_segments'][0];
+
+/** With one segment, a whole number of the first device, in the place of which others are. */
+function changed(stored: Stored, change: (segment: Segment) => Segment[]): Stored {
+  const isWhole = ({ text }: Segment) => numberIn(runsIn(text))?.device === 0;
+  const target = stored.flatMap(it => it.transcript_segments).find(isWhole);
+  return stored.map(conversation => ({
+    ...conversation,
+    transcript_segments: conversation.transcript_segments.flatMap(it => (it === target ? change(it) : [it])),
+  }));
+}
+
 test('of a client that only sends, what is on the disk is written down without it', async t => {
-  t.timeout(90_000);
+  t.timeout(240_000);
   const core = await coreProcess(t, TONES_CONFIG);
   const dice = createDice(7);
   const spoken: Spoken[] = [];
