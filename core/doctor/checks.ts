@@ -5,6 +5,7 @@ import { dataDirectoryCheck } from './data-directory.ts';
 import { type Check, type Patient, runCheck } from './examination.ts';
 import type { Finding } from './finding.ts';
 import { clockCheck, machineCheck } from './machine.ts';
+import { embedderCheck, languageModelCheck } from './meaning.ts';
 import { databaseCheck, pluginsCheck } from './plugins.ts';
 import { portCheck } from './port.ts';
 import { detectionCheck, recognitionCheck } from './speech.ts';
@@ -15,6 +16,7 @@ export const ROUNDS: readonly (readonly Check[])[] = [
   [dataDirectoryCheck],
   [databaseCheck, pluginsCheck, bluetoothCheck, bridgeCheck],
   [detectionCheck, recognitionCheck],
+  [embedderCheck, languageModelCheck],
 ];
 
 /** Everything that a home server can have wrong. Never rejects; each round is told when it is through. */

@@ -6,7 +6,7 @@ import type { PluginHost } from '../plugin-host.ts';
 import { chosenPlugins } from './configuration.ts';
 import type { Check, Patient } from './examination.ts';
 import { type Finding, findingsOf } from './finding.ts';
-import { messageOf, withPlugin } from './trial.ts';
+import { messageOf, splitCure, withoutName, withPlugin } from './trial.ts';
 
 const { good, doubt, bad } = findingsOf('Speech');
 
@@ -128,16 +128,4 @@ async function detect(host: PluginHost): Promise<Finding> {
   if (share > 0.5)
     return good('silero', `it finds speech in ${Math.round(share * 100)} % of a spoken sentence`);
   return bad('silero', 'it finds no speech in a spoken sentence', 'switch it off: plugins.silero: false');
-}
-
-/** A plugin's message ends with the way out. */
-function splitCure(message: string, otherwise: string): [detail: string, cure: string] {
-  const at = Math.max(message.lastIndexOf('; '), message.lastIndexOf('. '));
-  if (at < 0) return [message, otherwise];
-  return [message.slice(0, at), message.slice(at + 2)];
-}
-
-/** It stands before it already. */
-function withoutName(name: string, message: string): string {
-  return message.startsWith(`${name}: `) ? message.slice(name.length + 2) : message;
 }

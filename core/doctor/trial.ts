@@ -61,3 +61,15 @@ export function messageOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return message.replace(/^.* gives no \w+ now; .* is degraded: /, '').replaceAll(/\s*\n\s*/g, ' ');
 }
+
+/** A plugin's message ends with the way out. */
+export function splitCure(message: string, otherwise: string): [detail: string, cure: string] {
+  const at = Math.max(message.lastIndexOf('; '), message.lastIndexOf('. '));
+  if (at < 0) return [message, otherwise];
+  return [message.slice(0, at), message.slice(at + 2)];
+}
+
+/** It stands before it already. */
+export function withoutName(name: string, message: string): string {
+  return message.startsWith(`${name}: `) ? message.slice(name.length + 2) : message;
+}

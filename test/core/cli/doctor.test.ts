@@ -70,6 +70,7 @@ test('beside a running server it asks that, and all that is wrong has a cure', a
     'Data directory',
     'Database',
     'Machine',
+    'Meaning',
     'Server',
     'Speech',
   ]);
