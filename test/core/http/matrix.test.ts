@@ -1,0 +1,390 @@
+import { randomUUID } from 'node:crypto';
+import test from 'ava';
+import type { Overrides } from '../../../config/load.ts';
+import { SCOPES } from '../../../core/domain/keys.ts';
+import type { Clock, Scope } from '../../../core/model.ts';
+import { buildHouse, countingStt, type House } from '../../helpers/house.ts';
+import {
+  bodyOf,
+  documentOf,
+  exampleOf,
+  type Json,
+  type OpenApi,
+  type Operation,
+  operationsOf,
+  resolve,
+} from '../../helpers/openapi.ts';
+import { startPostgres } from '../../helpers/postgres.ts';
+
+/** What no account is needed for. A route that is new here was meant to be open to all. */
+const OPEN = ['createToken', 'getDocs', 'getHealth', 'getMetrics', 'getOpenApi', 'getPublicKeys'];
+/** Ids that clients make up, or that are somebody else's: nothing here is found by them. */
+const FOREIGN_WORDS = new Set([
+  ...['client_device_id', 'client_session_id', 'client_conversation_id', 'session_id', 'client_id'],
+  ...['google_place_id', 'speaker_id'],
+]);
+
+type Ids = Record<string, string>;
+interface Account {
+  name: string;
+  /** An ID token. */
+  token: string;
+  post(path: string, body: unknown): Promise<Json>;
+  get(path: string): Promise<Json & Json[]>;
+}
+
+/** What an id is called → how an account gets a thing of its own that has one. */
+const OWNED: Record<string, (account: Account, ids: Ids) => Promise<unknown>> = {
+  conversation_id: async ({ post }) =>
+    (await post('/v1/dev/user/conversations', { text: 'Tea with Eve.' })).id,
+  action_item_id: async ({ post }) => (await post('/v1/dev/user/action-items', { description: 'Call' })).id,
+  goal_id: async ({ post }) =>
+    (await post('/v1/dev/user/goals', { title: 'Walk', goal_type: 'numeric', target_value: 9 })).id,
+  memory_id: async ({ post }) => (await post('/v1/dev/user/memories', { content: 'Likes tea.' })).id,
+  key_id: async ({ post }) => (await post('/v1/dev/keys', { name: 'mine' })).id,
+  person_id: async () => randomUUID(),
+  folder_id: async account => {
+    await idOf('conversation_id', account, {}); // which is filed
+    return (await account.get('/v1/dev/user/folders'))[0]?.id;
+  },
+  segment_id: async ({ get }, { conversation_id: id }) => {
+    const found = await get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
+    return (found.transcript_segments as Json[])[0]?.id;
+  },
+  with: (account, ids) => idOf('conversation_id', account, ids),
+};
+
+/** Makes one; an id that nobody thought of fails here. */
+async function idOf(name: string, account: Account, ids: Ids): Promise<string> {
+  const made = await OWNED[name]?.(account, ids);
+  if (typeof made !== 'string')
+    throw new Error(`The matrix knows no way to an id called ${name}: add one to OWNED`);
+  return made;
+}
+
+/** Where a request names something by its id. */
+interface Place {
+  in: 'path' | 'query' | 'body';
+  name: string;
+  /** In a body: the way to it. */
+  way: (string | number)[];
+}
+
+function placesOf(document: OpenApi, operation: Operation): Place[] {
+  const parameters = (operation.parameters ?? []).flatMap(({ in: where, name }): Place[] =>
+    where !== 'header' && isId(name) ? [{ in: where, name, way: [] }] : [],
+  );
+  const inBody = (schema: Json, way: Place['way']): Place[] => {
+    const { properties = {}, items, anyOf = [] } = resolve(document, schema) as Record<string, object>;
+    return [
+      ...Object.entries(properties).flatMap(([name, inner]) =>
+        isId(name)
+          ? [{ in: 'body' as const, name, way: [...way, name] }]
+          : inBody(inner as Json, [...way, name]),
+      ),
+      ...(items ? inBody(items as Json, [...way, 0]) : []),
+      ...(anyOf as Json[]).flatMap(inner => inBody(inner, way)),
+    ];
+  };
+  const body = bodyOf(document, operation);
+  return [...parameters, ...(body ? inBody(body, []) : [])];
+}
+
+const isId = (name: string) => (name in OWNED || name.endsWith('_id')) && !FOREIGN_WORDS.has(name);
+
+interface Call {
+  method: string;
+  template: string;
+  operation: Operation;
+  places: Place[];
+}
+
+interface Answer {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+type Ask = (call: Call, credential: string | null, ids: Ids) => Promise<Answer>;
+
+/** Sends what the document shows as an example, with these ids in their places. Places without an id stay empty. */
+function asker(url: string, document: OpenApi): Ask {
+  return async ({ method, template, operation, places }, credential, ids) => {
+    const body = structuredClone(exampleOf(document, operation));
+    const query = new URLSearchParams();
+    for (const { name, schema, in: where, required } of operation.parameters ?? [])
+      if (where === 'query' && required) query.set(name, schema.type === 'string' ? 'tea' : '1');
+    for (const place of places) {
+      const id = ids[place.name];
+      if (id === undefined) continue;
+      if (place.in === 'query') query.set(place.name, id);
+      if (place.in === 'body') put(body, place.way, id);
+    }
+    const path = template.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(ids[name] ?? ''));
+    const response = await fetch(`${url}${path}?${query}`, {
+      method: method.toUpperCase(),
+      headers: {
+        ...(credential === null ? {} : { Authorization: credential }),
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const { date, ...headers } = Object.fromEntries(response.headers);
+    return { status: response.status, headers, body: await response.text() };
+  };
+}
+
+function put(target: unknown, [step, ...way]: Place['way'], value: string): void {
+  const inside = target as Record<string | number, unknown>;
+  if (step === undefined) return;
+  if (way.length === 0) {
+    inside[step] = value;
+    return;
+  }
+  inside[step] ??= typeof way[0] === 'number' ? [] : {};
+  put(inside[step], way, value);
+}
+
+interface Cast {
+  anna: Account;
+  ben: Account;
+  /** What is refused, by what is wrong with it. */
+  refused: Record<string, string | null>;
+  expired: string;
+  keyOf(account: Account, scopes: readonly Scope[]): Promise<string>;
+}
+
+/** Two accounts, and every credential that will not do. */
+async function castOf(house: House, clock: { shiftMs: number }): Promise<Cast> {
+  const accountOf = async (name: string): Promise<Account> => {
+    const { token } = await house.app.commands.token({ user: name });
+    const send = async (method: string, path: string, body?: unknown) => {
+      const response = await fetch(house.url + path, {
+        method,
+        headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const answer = (await response.json()) as Json & Json[];
+      if (response.status !== 200) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
+      return answer;
+    };
+    return { name, token, post: (path, body) => send('POST', path, body), get: path => send('GET', path) };
+  };
+  await house.app.commands['user.add']({ name: 'ben' });
+  const [anna, ben] = [await accountOf('owner'), await accountOf('ben')];
+  const keyOf = async ({ post }: Account, scopes: readonly Scope[]) =>
+    String((await post('/v1/dev/keys', { name: 'key', scopes })).key);
+  const revoked = await anna.post('/v1/dev/keys', { name: 'gone', scopes: SCOPES });
+  await house.app.commands['key.revoke']({ user: 'owner', id: String(revoked.id) });
+  const rotated = await anna.post('/v1/dev/keys', { name: 'rotated', scopes: SCOPES });
+  await anna.post(`/v1/dev/keys/${rotated.id}/rotate`, undefined);
+  clock.shiftMs = -365 * 24 * 3600_000;
+  const { token: expired } = await house.app.commands.token({ user: 'owner' });
+  clock.shiftMs = 0;
+  const right = await keyOf(anna, SCOPES);
+  const refused = {
+    'no credential': null,
+    'an empty one': 'Bearer ',
+    'another scheme': `Basic ${Buffer.from(`owner:${right}`).toString('base64')}`,
+    'no scheme': right,
+    'two credentials': `Bearer ${right} ${right}`,
+    'an unknown key': `Bearer omi_dev_${'0'.repeat(32)}`,
+    'half a key': `Bearer ${right.slice(0, -1)}`,
+    'a revoked key': `Bearer ${revoked.key}`,
+    'a rotated key': `Bearer ${rotated.key}`,
+    'an app secret': `Bearer sk_${'0'.repeat(32)}`,
+    'an expired ID token': `Bearer ${expired}`,
+    'a changed ID token': `Bearer ${anna.token.slice(0, -6)}AAAAAA`,
+  };
+  return { anna, ben, refused, expired, keyOf };
+}
+
+/** Which of `credentials` an operation takes. */
+function takes({ security }: Operation) {
+  const kinds = new Set(security.flatMap(Object.keys));
+  return { key: kinds.has('apiKey'), token: kinds.has('idToken') };
+}
+
+/** Everything that an operation lets happen and should not, in words. */
+async function examine(call: Call, { anna, ben, refused, keyOf }: Cast, ask: Ask): Promise<string[]> {
+  const { operation, places } = call;
+  const scope = operation['x-required-scope'] as Scope | undefined;
+  const { key: takesKey, token: takesToken } = takes(operation);
+  const found: string[] = [];
+  const name = operation.operationId;
+  const expect = (holds: boolean, what: string) => {
+    if (!holds) found.push(`${name}: ${what}`);
+  };
+  const own = await idsOf(places, anna);
+  const unknown: Ids = Object.fromEntries(places.map(place => [place.name, randomUUID()]));
+  const bearer = (raw: string) => `Bearer ${raw}`;
+
+  // Who may not call it is told so before anything is looked up: the answer does not depend on the ids.
+  const others = SCOPES.filter(each => each !== scope);
+  const wrong: [string, string | null, 401 | 403][] = [
+    ...Object.entries(refused).map(([what, raw]) => [what, raw, 401] as [string, string | null, 401]),
+    ...(takesKey ? [] : [['a key', bearer(await keyOf(anna, SCOPES)), 401] as [string, string, 401]]),
+    ...(takesToken ? [] : [['an ID token', bearer(anna.token), 401] as [string, string, 401]]),
+    ...(scope
+      ? [['every other scope', bearer(await keyOf(anna, others)), 403] as [string, string, 403]]
+      : []),
+  ];
+  for (const [what, credential, status] of wrong) {
+    const [first, second] = [await ask(call, credential, own), await ask(call, credential, unknown)];
+    expect(first.status === status, `${what} gets ${first.status}`);
+    expect(isSame(first, second), `${what} is told something about ids`);
+    if (status === 401) {
+      expect(first.headers['www-authenticate'] === 'Bearer', `${what} is not challenged`);
+      const kinds = [...(takesKey ? ['an API key (omi_dev_…)'] : []), ...(takesToken ? ['an ID token'] : [])];
+      expect(first.body.includes(kinds.join(' or ')), `${what} is not told what is expected`);
+    } else expect(first.body.includes(`Required scope: ${scope}`), `${what} is not told the scope`);
+  }
+
+  const right = [
+    ...(takesKey ? [['a key', (who: Account) => keyOf(who, scope ? [scope] : [...others])] as const] : []),
+    ...(takesToken ? [['an ID token', async (who: Account) => who.token] as const] : []),
+  ];
+  for (const [what, of] of right) {
+    const [annas, bens] = [bearer(await of(anna)), bearer(await of(ben))];
+    // To Ben, what is Anna's is not there, each of it and all of it; and so is what is no id.
+    const mine = await idsOf(places, ben);
+    for (const { name: place } of places) {
+      const missing = await ask(call, bens, { ...mine, [place]: randomUUID() });
+      expect(missing.status !== 401 && missing.status !== 403, `${what} gets ${missing.status}`);
+      for (const [which, id] of Object.entries({
+        foreign: own[place] ?? '',
+        ...NONSENSE,
+        upper: mine[place]?.toUpperCase() ?? '',
+      })) {
+        const answer = await ask(call, bens, { ...mine, [place]: id });
+        expect(
+          isSame(answer, missing),
+          `${what} is told a ${which} ${place}: ${answer.status} ${answer.body}`,
+        );
+      }
+    }
+    if (places.length > 1)
+      expect(
+        isSame(await ask(call, bens, own), await ask(call, bens, unknown)),
+        `${what} is told of all ids`,
+      );
+    const answer = await ask(call, annas, await idsOf(places, anna));
+    expect(answer.status === 200 || answer.status === 204, `${what} gets ${answer.status} ${answer.body}`);
+  }
+  return found;
+}
+
+const NONSENSE = {
+  short: 'x',
+  long: 'x'.repeat(150),
+  odd: "💥'; --\\..",
+  nil: '00000000-0000-0000-0000-000000000000',
+};
+
+const isSame = (a: Answer, b: Answer) => JSON.stringify(a) === JSON.stringify(b);
+
+async function idsOf(places: Place[], account: Account): Promise<Ids> {
+  const ids: Ids = {};
+  for (const { name } of places) ids[name] ??= await idOf(name, account, ids);
+  return ids;
+}
+
+function callsOf(document: OpenApi): Call[] {
+  return operationsOf(document)
+    .filter(({ operation }) => !OPEN.includes(operation.operationId))
+    .map(each => ({ ...each, places: placesOf(document, each.operation) }));
+}
+
+async function open(overrides: Overrides) {
+  const clock = { shiftMs: 0 };
+  const shifted: Clock = {
+    now: () => Date.now() + clock.shiftMs,
+    sleep: (ms, signal) =>
+      new Promise((resolve, reject) => {
+        const timer = setTimeout(resolve, ms);
+        signal?.addEventListener('abort', () => {
+          clearTimeout(timer);
+          reject(signal.reason);
+        });
+      }),
+  };
+  const house = await buildHouse(
+    { ...countingStt(), rateLimits: { enabled: false }, ...overrides },
+    { clock: shifted },
+  );
+  const document = await documentOf(house.url);
+  return { house, document, cast: await castOf(house, clock), ask: asker(house.url, document) };
+}
+
+const DATABASES: Record<string, () => Promise<{ overrides: Overrides; stop(): Promise<void> }>> = {
+  SQLite: async () => ({ overrides: {}, stop: async () => {} }),
+  Postgres: async () => {
+    const { url, stop } = await startPostgres();
+    return {
+      overrides: { plugins: { ...countingStt().plugins, sql: { client: 'postgres', url: url('postgres') } } },
+      stop,
+    };
+  },
+};
+
+for (const [database, start] of Object.entries(DATABASES))
+  test.serial(
+    `On ${database}, every operation lets in whom the document says, and to nobody shows what is another's`,
+    async t => {
+      t.timeout(240_000);
+      const { overrides, stop } = await start();
+      t.teardown(stop);
+      const { house, document, cast, ask } = await open(overrides);
+      t.teardown(house.stop);
+      const calls = callsOf(document);
+      t.deepEqual(
+        operationsOf(document)
+          .filter(({ operation: { security } }) => !security.some(({ apiKey, idToken }) => apiKey || idToken))
+          .map(({ operation }) => operation.operationId)
+          .sort(),
+        OPEN,
+      );
+      t.true(calls.length > 20);
+      const complaints: string[] = [];
+      for (const call of calls) complaints.push(...(await examine(call, cast, ask)));
+      t.deepEqual(complaints, []);
+    },
+  );
+
+test.serial(
+  'The matrix notices a door that is open, one that is shut, and one that tells what is behind it',
+  async t => {
+    const { house, document, cast, ask } = await open({});
+    t.teardown(house.stop);
+    const calls = callsOf(document);
+    const call = calls.find(({ operation }) => operation.operationId === 'getConversation') as Call;
+    const annas = `Bearer ${cast.anna.token}`;
+    const complaintsOf = async (doing: Ask, changes: Partial<Operation> = {}) =>
+      (await examine({ ...call, operation: { ...call.operation, ...changes } }, cast, doing)).join('\n');
+
+    t.is(await complaintsOf(ask), '');
+    const open401: Ask = async (of, credential, ids) => ask(of, credential ?? annas, ids);
+    t.regex(await complaintsOf(open401), /no credential gets 200/);
+    const foreignTold: Ask = async (of, credential, ids) => {
+      const answer = await ask(of, credential, ids);
+      const isThere = answer.status === 404 && (await ask(of, annas, ids)).status === 200;
+      return isThere ? { ...answer, body: '{"detail":"Not yours"}' } : answer;
+    };
+    t.regex(await complaintsOf(foreignTold), /an ID token is told a foreign conversation_id/);
+    const early: Ask = async (of, credential, ids) => {
+      const answer = await ask(of, credential, ids);
+      return answer.status === 403 && (await ask(of, annas, ids)).status === 404
+        ? { ...answer, status: 404 }
+        : answer;
+    };
+    t.regex(await complaintsOf(early), /every other scope is told something about ids/);
+    t.regex(await complaintsOf(ask, { security: [{ idToken: [] }] }), /a key gets 404|a key gets 200/);
+    t.regex(
+      await complaintsOf(ask, { 'x-required-scope': 'goals:read' }),
+      /every other scope gets 200[\s\S]*a key gets 403/,
+    );
+    const places = [{ in: 'path', name: 'gadget_id', way: [] }] as Place[];
+    await t.throwsAsync(examine({ ...call, places }, cast, ask), {
+      message: /an id called gadget_id: add one/,
+    });
+  },
+);
