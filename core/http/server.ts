@@ -126,6 +126,7 @@ export function createServer(options: ServerOptions): HttpServer {
     return next();
   });
 
+  const answer = koa.callback();
   const http = createHttpServer(
     {
       headersTimeout: HEADERS_MS,
@@ -134,8 +135,9 @@ export function createServer(options: ServerOptions): HttpServer {
       // A client that offers HTTP/2 by the way is answered as if it had not.
       shouldUpgradeCallback: request => request.headers.upgrade?.toLowerCase() === 'websocket',
     },
-    koa.callback(),
+    answer,
   );
+  http.on('checkExpectation', answer); // nothing but 100-continue is known: what else is expected is passed over
   http.maxConnections = config.listen.maxConnections + PLAIN_CONNECTIONS;
   http.on('clientError', refuseGarbage);
 

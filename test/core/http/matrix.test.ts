@@ -3,6 +3,7 @@ import test from 'ava';
 import type { Overrides } from '../../../config/load.ts';
 import { SCOPES } from '../../../core/domain/keys.ts';
 import type { Clock, Scope } from '../../../core/model.ts';
+import { type Account, accountOf, type Ids, idOf, isId } from '../../helpers/accounts.ts';
 import { buildHouse, countingStt, type House } from '../../helpers/house.ts';
 import {
   bodyOf,
@@ -18,50 +19,6 @@ import { startPostgres } from '../../helpers/postgres.ts';
 
 /** What no account is needed for. A route that is new here was meant to be open to all. */
 const OPEN = ['createToken', 'getDocs', 'getHealth', 'getMetrics', 'getOpenApi', 'getPublicKeys'];
-/** Ids that clients make up, or that are somebody else's: nothing here is found by them. */
-const FOREIGN_WORDS = new Set([
-  ...['client_device_id', 'client_session_id', 'client_conversation_id', 'session_id', 'client_id'],
-  ...['google_place_id', 'speaker_id'],
-]);
-
-type Ids = Record<string, string>;
-interface Account {
-  name: string;
-  /** An ID token. */
-  token: string;
-  post(path: string, body: unknown): Promise<Json>;
-  get(path: string): Promise<Json & Json[]>;
-}
-
-/** What an id is called → how an account gets a thing of its own that has one. */
-const OWNED: Record<string, (account: Account, ids: Ids) => Promise<unknown>> = {
-  conversation_id: async ({ post }) =>
-    (await post('/v1/dev/user/conversations', { text: 'Tea with Eve.' })).id,
-  action_item_id: async ({ post }) => (await post('/v1/dev/user/action-items', { description: 'Call' })).id,
-  goal_id: async ({ post }) =>
-    (await post('/v1/dev/user/goals', { title: 'Walk', goal_type: 'numeric', target_value: 9 })).id,
-  memory_id: async ({ post }) => (await post('/v1/dev/user/memories', { content: 'Likes tea.' })).id,
-  key_id: async ({ post }) => (await post('/v1/dev/keys', { name: 'mine' })).id,
-  person_id: async () => randomUUID(),
-  folder_id: async account => {
-    await idOf('conversation_id', account, {}); // which is filed
-    return (await account.get('/v1/dev/user/folders'))[0]?.id;
-  },
-  segment_id: async ({ get }, { conversation_id: id }) => {
-    const found = await get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
-    return (found.transcript_segments as Json[])[0]?.id;
-  },
-  with: (account, ids) => idOf('conversation_id', account, ids),
-};
-
-/** Makes one; an id that nobody thought of fails here. */
-async function idOf(name: string, account: Account, ids: Ids): Promise<string> {
-  const made = await OWNED[name]?.(account, ids);
-  if (typeof made !== 'string')
-    throw new Error(`The matrix knows no way to an id called ${name}: add one to OWNED`);
-  return made;
-}
-
 /** Where a request names something by its id. */
 interface Place {
   in: 'path' | 'query' | 'body';
@@ -89,8 +46,6 @@ function placesOf(document: OpenApi, operation: Operation): Place[] {
   const body = bodyOf(document, operation);
   return [...parameters, ...(body ? inBody(body, []) : [])];
 }
-
-const isId = (name: string) => (name in OWNED || name.endsWith('_id')) && !FOREIGN_WORDS.has(name);
 
 interface Call {
   method: string;
@@ -155,28 +110,14 @@ interface Cast {
 
 /** Two accounts, and every credential that will not do. */
 async function castOf(house: House, clock: { shiftMs: number }): Promise<Cast> {
-  const accountOf = async (name: string): Promise<Account> => {
-    const { token } = await house.app.commands.token({ user: name });
-    const send = async (method: string, path: string, body?: unknown) => {
-      const response = await fetch(house.url + path, {
-        method,
-        headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
-      const answer = (await response.json()) as Json & Json[];
-      if (response.status !== 200) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
-      return answer;
-    };
-    return { name, token, post: (path, body) => send('POST', path, body), get: path => send('GET', path) };
-  };
   await house.app.commands['user.add']({ name: 'ben' });
-  const [anna, ben] = [await accountOf('owner'), await accountOf('ben')];
+  const [anna, ben] = [await accountOf(house, 'owner'), await accountOf(house, 'ben')];
   const keyOf = async ({ post }: Account, scopes: readonly Scope[]) =>
     String((await post('/v1/dev/keys', { name: 'key', scopes })).key);
   const revoked = await anna.post('/v1/dev/keys', { name: 'gone', scopes: SCOPES });
   await house.app.commands['key.revoke']({ user: 'owner', id: String(revoked.id) });
   const rotated = await anna.post('/v1/dev/keys', { name: 'rotated', scopes: SCOPES });
-  await anna.post(`/v1/dev/keys/${rotated.id}/rotate`, undefined);
+  await anna.post(`/v1/dev/keys/${rotated.id}/rotate`);
   clock.shiftMs = -365 * 24 * 3600_000;
   const { token: expired } = await house.app.commands.token({ user: 'owner' });
   clock.shiftMs = 0;

@@ -1,0 +1,132 @@
+import { Agent, type IncomingHttpHeaders, request } from 'node:http';
+import test from 'ava';
+import fc from 'fast-check';
+import { pino } from 'pino';
+import { SCOPES } from '../../../core/domain/keys.ts';
+import { type Account, accountOf, type Ids, idOf, isId } from '../../helpers/accounts.ts';
+import { countingStt, openHouse } from '../../helpers/house.ts';
+import { type OddRequest, oddRequests } from '../../helpers/odd-requests.ts';
+import { checker, documentOf, find, type OpenApi, operationsOf, resolve } from '../../helpers/openapi.ts';
+
+const REQUESTS = 20_000;
+const SIDE_BY_SIDE = 16;
+const COPIES = 20;
+const SEED = Number(process.env.EARSHOT_TEST_SEED ?? 20_261_121);
+
+interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  text: string;
+}
+
+/** As it is: nothing tidies up the path, or the headers. */
+function send(url: string, agent: Agent, { method, path, headers, body }: OddRequest): Promise<Answer> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const asked = request(
+      {
+        hostname,
+        port,
+        method,
+        path,
+        agent,
+        headers: { ...headers, ...(body ? { 'Content-Length': body.length } : {}) },
+      },
+      answer => {
+        const chunks: Buffer[] = [];
+        answer.on('data', chunk => chunks.push(chunk));
+        answer.on('error', reject);
+        answer.on('end', () =>
+          resolve({
+            status: answer.statusCode ?? 0,
+            headers: answer.headers,
+            text: Buffer.concat(chunks).toString(),
+          }),
+        );
+      },
+    );
+    asked.on('error', reject);
+    asked.end(body ?? undefined);
+  });
+}
+
+/** What is wrong with an answer, by the document. */
+function judge(document: OpenApi) {
+  const check = checker(document);
+  return ({ operation }: OddRequest, { status, headers, text }: Answer): string[] => {
+    if (status >= 500) return [`${status} ${text.slice(0, 200)}`];
+    const declared = find(document, operation).operation.responses[status];
+    if (!declared) return [`${status} is not declared: ${text.slice(0, 200)}`];
+    const { content } = resolve(document, declared);
+    if (!content) return text === '' ? [] : [`${status} has a body`];
+    const type = headers['content-type']?.split(';')[0] ?? '';
+    const schema = content[type]?.schema;
+    if (!schema) return [`${status} is of the undeclared type ${type}`];
+    return check(schema, type === 'application/json' ? JSON.parse(text) : text);
+  };
+}
+
+/** Some that are there, until one of the requests deletes them, for every parameter. */
+async function idsOf(document: OpenApi, account: Account): Promise<Record<string, string[]>> {
+  const parameters = operationsOf(document).flatMap(({ operation }) => operation.parameters ?? []);
+  const names = new Set(
+    parameters.flatMap(({ in: where, name }) => (where === 'path' && isId(name) ? [name] : [])),
+  );
+  const made = Array.from({ length: COPIES }, async () => {
+    const ids: Ids = {};
+    for (const name of names) ids[name] = await idOf(name, account, ids);
+    return ids;
+  });
+  const all = await Promise.all(made);
+  return Object.fromEntries([...names].map(name => [name, all.map(ids => ids[name] ?? '')]));
+}
+
+test(`${REQUESTS} requests by chance are answered as the OpenAPI document says, and never with a failure`, async t => {
+  t.timeout(600_000);
+  const failures: unknown[] = [];
+  const log = pino({ level: 'error' }, { write: (line: string) => failures.push(JSON.parse(line)) });
+  const house = await openHouse(t, { ...countingStt(), rateLimits: { enabled: false } }, { log });
+  const document = await documentOf(house.url);
+  const owner = await accountOf(house, 'owner');
+  const { key } = await house.app.commands.key({ user: 'owner', scopes: [...SCOPES] });
+  const agent = new Agent({ keepAlive: true, maxSockets: SIDE_BY_SIDE });
+  t.teardown(() => agent.destroy());
+  const complaintsOf = judge(document);
+  const seen = new Map<string, number>();
+
+  const ids = await idsOf(document, owner);
+
+  const property = fc.asyncProperty(
+    oddRequests(document, ids, ({ security }) =>
+      security.some(({ idToken }) => idToken)
+        ? owner.token
+        : security.some(({ apiKey }) => apiKey)
+          ? key
+          : null,
+    ),
+    async asked => {
+      const answer = await send(house.url, agent, asked);
+      const name = `${asked.operation} ${answer.status}`;
+      seen.set(name, (seen.get(name) ?? 0) + 1);
+      const complaints = complaintsOf(asked, answer);
+      if (complaints.length > 0) throw new Error(complaints.join('; '));
+    },
+  );
+  const runs = Array.from({ length: SIDE_BY_SIDE }, (_, index) =>
+    fc.check(property, {
+      seed: SEED + index,
+      numRuns: REQUESTS / SIDE_BY_SIDE,
+      interruptAfterTimeLimit: 500_000,
+      markInterruptAsFailure: true,
+    }),
+  );
+  for (const { seed, counterexamplePath, errorInstance, counterexample } of await Promise.all(runs))
+    t.is(counterexample, null, `seed ${seed}, path ${counterexamplePath}: ${errorInstance}`);
+  t.deepEqual(failures, []);
+  t.log(
+    `seed ${SEED}; ${[...seen]
+      .map(([name, count]) => `${name}: ${count}`)
+      .sort()
+      .join(', ')}`,
+  );
+});

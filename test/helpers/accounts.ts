@@ -1,0 +1,64 @@
+/** Accounts of a running server, and what they own: all of it made through the interface itself. */
+import { randomUUID } from 'node:crypto';
+import type { House } from './house.ts';
+import type { Json } from './openapi.ts';
+
+export interface Account {
+  name: string;
+  /** An ID token. */
+  token: string;
+  /** Throws unless it was done. */
+  post(path: string, body?: unknown): Promise<Json>;
+  get(path: string): Promise<Json & Json[]>;
+}
+
+/** Ids by what they are called. */
+export type Ids = Record<string, string>;
+
+export async function accountOf({ app, url }: House, name: string): Promise<Account> {
+  const { token } = await app.commands.token({ user: name });
+  const send = async (method: string, path: string, body?: unknown) => {
+    const response = await fetch(url + path, {
+      method,
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const answer = (await response.json()) as Json & Json[];
+    if (response.status !== 200) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
+    return answer;
+  };
+  return { name, token, post: (path, body) => send('POST', path, body), get: path => send('GET', path) };
+}
+
+/** What an id is called → how an account gets a thing of its own that has one. */
+const OWNED: Record<string, (account: Account, ids: Ids) => Promise<unknown>> = {
+  conversation_id: async ({ post }) =>
+    (await post('/v1/dev/user/conversations', { text: 'Tea with Eve.' })).id,
+  action_item_id: async ({ post }) => (await post('/v1/dev/user/action-items', { description: 'Call' })).id,
+  goal_id: async ({ post }) =>
+    (await post('/v1/dev/user/goals', { title: 'Walk', goal_type: 'numeric', target_value: 9 })).id,
+  memory_id: async ({ post }) => (await post('/v1/dev/user/memories', { content: 'Likes tea.' })).id,
+  key_id: async ({ post }) => (await post('/v1/dev/keys', { name: 'mine' })).id,
+  person_id: async ({ post }) => (await post('/v1/people', { name: randomUUID() })).id,
+  folder_id: async ({ post }) => (await post('/v1/folders', { name: randomUUID() })).id,
+  segment_id: async ({ get }, { conversation_id: id }) => {
+    const found = await get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
+    return (found.transcript_segments as Json[])[0]?.id;
+  },
+  with: (account, ids) => idOf('conversation_id', account, ids),
+};
+/** Ids that clients make up, or that are somebody else's: nothing here is found by them. */
+const FOREIGN_WORDS = new Set([
+  ...['client_device_id', 'client_session_id', 'client_conversation_id', 'session_id', 'client_id'],
+  ...['google_place_id', 'speaker_id'],
+]);
+
+/** Does a parameter or a field of this name say which thing is meant? */
+export const isId = (name: string) => (name in OWNED || name.endsWith('_id')) && !FOREIGN_WORDS.has(name);
+
+/** Makes one; an id that nobody thought of fails here. */
+export async function idOf(name: string, account: Account, ids: Ids): Promise<string> {
+  const made = await OWNED[name]?.(account, ids);
+  if (typeof made === 'string') return made;
+  throw new Error(`Nobody knows a way to an id called ${name}: add one to OWNED`);
+}
