@@ -30,10 +30,15 @@ export async function accountOf({ app, url }: House, name: string): Promise<Acco
   return { name, token, post: (path, body) => send('POST', path, body), get: path => send('GET', path) };
 }
 
+const TALK = [
+  { text: 'Shall we have tea?', start: 0, end: 2 },
+  { text: 'With Eve, tomorrow.', start: 60, end: 62, speaker: 'SPEAKER_01' },
+];
+
 /** What an id is called → how an account gets a thing of its own that has one. */
 const OWNED: Record<string, (account: Account, ids: Ids) => Promise<unknown>> = {
   conversation_id: async ({ post }) =>
-    (await post('/v1/dev/user/conversations', { text: 'Tea with Eve.' })).id,
+    (await post('/v1/dev/user/conversations/from-segments', { transcript_segments: TALK })).id,
   action_item_id: async ({ post }) => (await post('/v1/dev/user/action-items', { description: 'Call' })).id,
   goal_id: async ({ post }) =>
     (await post('/v1/dev/user/goals', { title: 'Walk', goal_type: 'numeric', target_value: 9 })).id,
@@ -43,7 +48,7 @@ const OWNED: Record<string, (account: Account, ids: Ids) => Promise<unknown>> = 
   folder_id: async ({ post }) => (await post('/v1/folders', { name: randomUUID() })).id,
   segment_id: async ({ get }, { conversation_id: id }) => {
     const found = await get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
-    return (found.transcript_segments as Json[])[0]?.id;
+    return (found.transcript_segments as Json[]).at(-1)?.id;
   },
   with: (account, ids) => idOf('conversation_id', account, ids),
 };

@@ -65,24 +65,14 @@ const seldom = <T>(value: fc.Arbitrary<T>) =>
 /** A value that the schema takes, or is a little beside it. */
 function valueBy(document: OpenApi, written: Json): fc.Arbitrary<unknown> {
   const schema = resolve(document, written) as Record<string, never>;
-  const { type, anyOf, oneOf, properties = {}, required = [], items = {} } = schema as Json;
+  const { type, anyOf, oneOf, items = {} } = schema as Json;
   if (schema.enum) return nearly(fc.constantFrom(...(schema.enum as unknown[])));
   if ('const' in schema) return nearly(fc.constant(schema.const));
   const choices = (anyOf ?? oneOf) as Json[] | undefined;
   if (choices) return fc.oneof(...choices.map(choice => valueBy(document, choice)));
   switch (Array.isArray(type) ? type[0] : type) {
     case 'object':
-      return nearly(
-        fc.record(
-          Object.fromEntries(
-            Object.entries(properties as Json).map(([name, inner]) => [
-              name,
-              valueBy(document, inner as Json),
-            ]),
-          ),
-          { requiredKeys: required as string[] },
-        ),
-      );
+      return nearly(objectOf(document, schema));
     case 'array':
       return nearly(
         fc.array(valueBy(document, items as Json), {
@@ -105,6 +95,22 @@ function valueBy(document: OpenApi, written: Json): fc.Arbitrary<unknown> {
   }
 }
 
+/** Half of them made from the example, where there is one: few others are taken where fields depend on each other. */
+function objectOf(document: OpenApi, { properties = {}, required = [], examples }: Json) {
+  const fields = Object.fromEntries(
+    Object.entries(properties as Json).map(([name, inner]) => [name, valueBy(document, inner as Json)]),
+  );
+  const made = fc.record(fields, { requiredKeys: required as string[] });
+  if (!Array.isArray(examples)) return made;
+  const changes = fc
+    .subarray(Object.keys(fields), { maxLength: Math.min(2, Object.keys(fields).length) })
+    .chain(names => fc.record(Object.fromEntries(names.map(name => [name, fields[name] ?? odd]))));
+  const changed = fc
+    .tuple(fc.constantFrom(...examples), changes)
+    .map(([example, other]) => ({ ...example, ...other }));
+  return fc.oneof(made, changed);
+}
+
 function bounds({ minimum: min, maximum: max }: Json): { min?: number; max?: number } {
   return {
     ...(typeof min === 'number' ? { min } : {}),
@@ -112,12 +118,16 @@ function bounds({ minimum: min, maximum: max }: Json): { min?: number; max?: num
   };
 }
 
+const SHAPED = ['SPEAKER_01', 'en', 'en-GB', '#3b82f6', '2026-11-21', 'android_1f'];
+
 function stringOf({ format, pattern, minLength, maxLength }: Json): fc.Arbitrary<string> {
   if (format === 'date-time')
     return fc
       .date({ noInvalidDate: true, min: new Date(0), max: new Date('2100-01-01') })
       .map(date => date.toISOString());
-  if (typeof pattern === 'string') return fc.oneof(fc.constantFrom('SPEAKER_01', 'en', 'en-GB'), text);
+  const fitting =
+    typeof pattern === 'string' ? SHAPED.filter(shaped => new RegExp(pattern).test(shaped)) : [];
+  if (fitting.length > 0) return fc.constantFrom(...fitting);
   const min = (minLength as number | undefined) ?? 0;
   const max = Math.min((maxLength as number | undefined) ?? 60, 60);
   return fc.string({ unit: 'grapheme', minLength: Math.min(min, max), maxLength: max });
