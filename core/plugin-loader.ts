@@ -143,6 +143,7 @@ const STORES = {
   memories: ['insert', 'get', 'some', 'list', 'page', 'update', 'remove', 'match'],
   embeddings: ['note', 'changes', 'settle', 'get', 'put', 'behind'],
   goals: ['insert', 'get', 'list', 'update', 'remove', 'record', 'progress', 'forgetProgress'],
+  passages: ['put', 'match'],
   jobs: ['enqueue', 'cancel', 'claim', 'extend', 'done', 'retryAt', 'dead', 'nextRunAt', 'counts'],
   pluginState: ['get', 'compareAndSet', 'list', 'delete'],
 } as const satisfies { [Store in keyof Stores]: readonly (keyof Stores[Store])[] };

@@ -402,6 +402,7 @@ export interface Stores {
   memories: MemoryStore;
   embeddings: EmbeddingStore;
   goals: GoalStore;
+  passages: PassageStore;
   jobs: JobStore;
   pluginState: PluginStateStore;
 }
@@ -472,6 +473,8 @@ export interface RateLimitStore {
 }
 
 export interface ConversationFilter {
+  /** At most 1000. */
+  ids?: string[];
   statuses?: ConversationStatus[];
   discarded?: boolean;
   locked?: boolean;
@@ -672,6 +675,22 @@ export interface GoalStore {
   progress(userId: string, goalId: string, fromDay: number): Promise<GoalProgress[]>;
   /** Forgets what is from before this day. */
   forgetProgress(userId: string, goalId: string, beforeDay: number): Promise<void>;
+}
+
+/** The texts of conversations, in pieces of a few sentences, found by their words. */
+export interface PassageStore {
+  /** Instead of all that the conversation had; none: it is not found. They go with it. */
+  put(userId: string, conversationId: string, texts: readonly string[]): Promise<void>;
+  /**
+   * Passages that share words with the text, best first, of conversations that are completed, not discarded and not
+   * locked. The text may be anything. At most `limit` (1 to 1000).
+   */
+  match(userId: string, text: string, limit: number): Promise<Passage[]>;
+}
+
+export interface Passage {
+  conversationId: string;
+  text: string;
 }
 
 export interface JobStore {

@@ -7,6 +7,7 @@ import { jobChecks } from './storage-jobs.ts';
 import { keyChecks } from './storage-keys.ts';
 import { memoryChecks } from './storage-memories.ts';
 import { ownershipChecks } from './storage-ownership.ts';
+import { passageChecks } from './storage-passages.ts';
 import { storeChecks } from './storage-stores.ts';
 import { tableChecks } from './storage-tables.ts';
 import { transactionChecks } from './storage-transactions.ts';
@@ -33,6 +34,7 @@ export const storageChecks: readonly StorageCheck[] = [
   ...actionItemChecks,
   ...memoryChecks,
   ...goalChecks,
+  ...passageChecks,
   ...ownershipChecks,
   ...transactionChecks,
   ...jobChecks,

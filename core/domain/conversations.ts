@@ -17,6 +17,7 @@ import { folderFor } from './folders.ts';
 import { isId } from './ids.ts';
 import { fromText, type Imported, type ImportRequest, idOf, importIn, type TextRequest } from './imports.ts';
 import { type End, endIn, type OpenRequest, openIn, reopenIn, silenceEnd } from './lifecycle.ts';
+import { indexIn } from './passages.ts';
 import { addPieces, type Piece } from './segments.ts';
 import { advance, type ConnectRequest, findStream, openStreams } from './streams.ts';
 import { awaitEnd } from './waiting.ts';
@@ -44,6 +45,21 @@ export interface AppendRequest {
 export interface Connected {
   conversation: Conversation;
   streams: [Stream, ...Stream[]];
+}
+
+/** What lists show. */
+const SHOWN = {
+  statuses: ['completed'],
+  discarded: false,
+  locked: false,
+} satisfies Partial<ConversationFilter>;
+/** That a search looks at. */
+const MAX_PASSAGES = 1000;
+
+export interface Found {
+  conversation: Conversation;
+  /** A few sentences of it. */
+  passage: string;
 }
 
 type Result =
@@ -196,7 +212,10 @@ export function createConversations({
       const filed = current && (await filedIn(tx, current, result, clock.now()));
       const patch = { ...withTitle(result, current), ...filed, finishedAt };
       const changed = await tx.conversations.update(userId, conversationId, patch, 'processing');
-      return current && changed ? { ...current, ...patch } : null;
+      if (!current || !changed) return null;
+      const concluded = { ...current, ...patch };
+      await indexIn(tx, concluded);
+      return concluded;
     });
     if (conversation) events.emit('conversation.processed', { userId, conversation });
     return conversation !== null;
@@ -281,6 +300,28 @@ export function createConversations({
     return storage.conversations.list(userId, filter);
   }
 
+  /**
+   * Conversations with words of the text, in title, overview or transcript, best first, each with the passage that fits
+   * best. It looks at the best 1000 passages.
+   */
+  async function search(
+    userId: string,
+    text: string,
+    { limit, offset }: { limit: number; offset: number },
+  ): Promise<Found[]> {
+    const passages = await storage.passages.match(userId, text, MAX_PASSAGES);
+    const best = new Map(passages.toReversed().map(passage => [passage.conversationId, passage.text]));
+    const ordered = new Set(passages.map(passage => passage.conversationId));
+    const ids = [...ordered].slice(offset, offset + limit);
+    const rows =
+      ids.length === 0 ? [] : await storage.conversations.list(userId, { ...SHOWN, ids, limit, offset: 0 });
+    const byId = new Map(rows.map(conversation => [conversation.id, conversation]));
+    return ids.flatMap(id => {
+      const conversation = byId.get(id);
+      return conversation ? [{ conversation, passage: best.get(id) ?? '' }] : [];
+    });
+  }
+
   /** What to call the speaker of a segment: the owner, a known person, else a number. */
   async function speakerNames(owner: User): Promise<(segment: Segment) => string> {
     const people = new Map((await storage.people.list(owner.id)).map(person => [person.id, person.name]));
@@ -332,6 +373,7 @@ export function createConversations({
     /** The row of a stream. */
     stream: (userId: string, id: string): Promise<Stream | null> => storage.streams.get(userId, id),
     list,
+    search,
     /** Of several conversations at once, by start. */
     segments: async (userId: string, conversationIds: string[]): Promise<Segment[]> =>
       conversationIds.length === 0 ? [] : storage.segments.list(userId, conversationIds),

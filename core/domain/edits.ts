@@ -4,6 +4,7 @@ import type { Conversation } from '../model.ts';
 import type { Stores } from '../plugin.ts';
 import { folderIn } from './folders.ts';
 import { isId } from './ids.ts';
+import { indexIn } from './passages.ts';
 
 export interface ConversationEdit {
   title?: string;
@@ -26,7 +27,9 @@ export async function editIn(
     title === undefined ? flags : { ...flags, structured: { ...found.structured, title, titled: true } };
   if (!(await tx.conversations.update(userId, id, patch, found.status)))
     throw new AppError('conflict', 'The conversation has just changed: try again.');
-  return { ...found, ...patch };
+  const edited = { ...found, ...patch };
+  if (title !== undefined || flags.discarded !== undefined) await indexIn(tx, edited);
+  return edited;
 }
 
 /** With its transcript; what is to be done because of it stays to be done. `not_found`, `locked`. */

@@ -58,6 +58,17 @@ export async function openRest(t: ExecutionContext, openStorage?: Parameters<typ
     return counted;
   }
 
+  /** Resolves when so many conversations have been processed from now on. */
+  function processed(count: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let left = count;
+    domain.events.on('conversation.processed', () => {
+      left -= 1;
+      if (left === 0) resolve();
+    });
+    return promise;
+  }
+
   async function send(method: string, path: string, body?: unknown, credential: string | null = token) {
     const response = await fetch(url + path, {
       method,
@@ -83,5 +94,5 @@ export async function openRest(t: ExecutionContext, openStorage?: Parameters<typ
     return Object.fromEntries(detail.map(({ loc, type }) => [loc.join('.'), type]));
   }
 
-  return { ...domain, rateLimits, user, token, url, port, run, send, issues };
+  return { ...domain, rateLimits, user, token, url, port, run, processed, send, issues };
 }

@@ -28,6 +28,16 @@ const ListQuery = z.object({
   starred: boolean(),
 });
 
+const SearchQuery = z.object({
+  query: text().describe('Words, in any case, with or without accents; one of them is enough, 32 count'),
+  limit: integer({ from: 1, to: MAX_LIMIT, absent: DEFAULT_LIMIT }),
+  offset: integer({ from: 0, absent: 0 }),
+});
+
+const FoundJson = ConversationJson.extend({
+  snippet: z.string().describe('The passage that fits best, at most 500 characters'),
+}).meta({ id: 'FoundConversation' });
+
 const policyOf = (query: { include_transcript: boolean }) =>
   query.include_transcript ? 'transcript' : 'read';
 
@@ -70,6 +80,27 @@ export function conversationRoutes(conversations: Conversations): Route[] {
           ...(query.end_date === undefined ? {} : { createdTo: query.end_date }),
         });
         return present(user, found, withTranscript);
+      },
+    }),
+    route({
+      method: 'get',
+      id: 'searchConversations',
+      path: '/v1/dev/user/conversations/search',
+      tag: 'Conversations',
+      summary: 'Find completed conversations by words of their title, overview or transcript, the best first',
+      scope: 'conversations:read',
+      policy: 'search',
+      params: z.object({}),
+      query: SearchQuery,
+      response: z.array(FoundJson),
+      async handle({ principal: { user }, query: { query, limit, offset } }) {
+        const found = await conversations.search(user.id, query, { limit, offset });
+        const shown = await present(
+          user,
+          found.map(({ conversation }) => conversation),
+          false,
+        );
+        return shown.map((json, place) => ({ ...json, snippet: found[place]?.passage ?? '' }));
       },
     }),
     route({

@@ -66,7 +66,8 @@ export function conversationStore({ read, write }: Access): ConversationStore {
 type ConversationQuery = QueryBuilder<InstanceType<typeof Conversations>>;
 
 function filtered(query: ConversationQuery, filter: ConversationFilter): ConversationQuery {
-  const { statuses, categories, folderId, createdFrom, createdTo } = filter;
+  const { ids, statuses, categories, folderId, createdFrom, createdTo } = filter;
+  if (ids) query.whereIn('id', ids);
   if (statuses) query.whereIn('status', statuses);
   if (categories) query.whereIn('category', categories);
   if (folderId !== undefined) query.where('folder_id', folderId);

@@ -11,6 +11,7 @@ import { up as goals } from './migrations/0007-goals.ts';
 import { up as keys } from './migrations/0008-keys.ts';
 import { up as signingIn } from './migrations/0009-signing-in.ts';
 import { up as corrections } from './migrations/0010-corrections.ts';
+import { up as passages } from './migrations/0011-passages.ts';
 
 /** One step of the schema. It runs in a transaction with all others that are due, and is never undone. */
 export interface Migration {
@@ -30,6 +31,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0008-keys', up: keys },
   { name: '0009-signing-in', up: signingIn },
   { name: '0010-corrections', up: corrections },
+  { name: '0011-passages', up: passages },
 ];
 
 type Context = Pick<PluginContext<never>, 'log' | 'clock' | 'error'>;

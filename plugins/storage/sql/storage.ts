@@ -13,6 +13,7 @@ import { grantStore } from './grants.ts';
 import { jobStore } from './jobs.ts';
 import { memoryStore } from './memories.ts';
 import { createMigrator, type Migration } from './migrations.ts';
+import { passageStore } from './passages.ts';
 import { pluginStateStore } from './plugin-state.ts';
 import { rateLimitStore } from './rate-limits.ts';
 import { streamStore } from './streams.ts';
@@ -45,6 +46,7 @@ export async function createStorage(
     memories: memoryStore(access),
     embeddings: embeddingStore(access),
     goals: goalStore(access),
+    passages: passageStore(access),
     jobs: jobStore(access, context.clock, dialect),
     pluginState: pluginStateStore(access, context.error),
   });

@@ -115,6 +115,10 @@ async function start(t: ExecutionContext) {
       { status: 200, query: 'include_transcript=true&categories=other,work&limit=1000&starred=false' },
       { status: 422, query: 'limit=ten&start_date=soon' },
     ],
+    searchConversations: [
+      { status: 200, query: 'query=hello' },
+      { status: 422, query: 'query=' },
+    ],
     getConversation: [
       { status: 200, path: await conversation(), query: 'include_transcript=true' },
       { status: 404, path: UNKNOWN },

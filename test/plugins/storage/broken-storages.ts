@@ -203,6 +203,18 @@ export const brokenStorages: readonly BrokenStorage[] = [
     },
   },
   {
+    fault: 'conversations are found by what they said before',
+    caughtBy: 'what is put for a conversation takes the place of what it had, and goes with it',
+    breakIt: storage => {
+      const texts = new Map<string, readonly string[]>();
+      const put: Storage['passages']['put'] = (userId, id, added) => {
+        texts.set(id, [...(texts.get(id) ?? []), ...added]);
+        return storage.passages.put(userId, id, texts.get(id) ?? []);
+      };
+      return { ...storage, passages: { ...storage.passages, put } };
+    },
+  },
+  {
     fault: 'a job that runs is asked for again though it was taken back',
     caughtBy: 'a job that was taken back does not run, unless it runs already, and then not again',
     breakIt: storage => {

@@ -65,6 +65,16 @@ const TABLES: Record<string, Shape> = {
     values: `'a' || n, ${OWNER}, 'task', case when n % 7 = 0 then @yes else @no end, n, n,
       case when n % 2 = 0 then n end, 'c' || (n % 100), @no`,
   },
+  goals: {
+    columns:
+      'id, user_id, title, success_criteria, goal_type, start_value, current_value, paused, reached, created_at, updated_at',
+    values: `'g' || n, ${OWNER}, 'goal', '[]', 'numeric', 0, 0, @no, case when n % 7 = 0 then @yes else @no end, n, n`,
+  },
+  goal_progress: {
+    columns: 'user_id, goal_id, day, value, recorded_at',
+    values: `${OWNER}, 'g' || (n / 100 * 10 + 10 + n % 10), n, n, n`,
+  },
+  people: { columns: 'id, user_id, name, created_at', values: `'p' || n, ${OWNER}, 'Eve', n` },
   memory_changes: { columns: 'id, user_id, changed_at', values: `'m' || n, ${OWNER}, n` },
   jobs: {
     columns: 'id, kind, key, payload, state, run_at, due_at, attempts, created_at',
@@ -111,6 +121,18 @@ const LISTS: Record<string, (storage: Storage) => Promise<unknown>> = {
   folders: ({ folders }) => folders.list('anna'),
   keys: ({ keys }) => keys.list('anna'),
   'action items': ({ actionItems }) => actionItems.list('anna', { locked: false, ...PAGE }),
+  'action items far down': ({ actionItems }) =>
+    actionItems.list('anna', { locked: false, limit: 1000, offset: 1000 }),
+  'action items to be done': ({ actionItems }) =>
+    actionItems.list('anna', { locked: false, completed: false, ...PAGE }),
+  'action items of a time': ({ actionItems }) =>
+    actionItems.list('anna', { locked: false, createdFrom: 500, createdTo: 90_000, ...PAGE }),
+  'action items of a conversation': ({ actionItems }) =>
+    actionItems.list('anna', { locked: false, conversationId: 'c41', ...PAGE }),
+  goals: ({ goals }) => goals.list('anna', { active: false, limit: 1000 }),
+  'active goals': ({ goals }) => goals.list('anna', { active: true, limit: 10 }),
+  'the progress of a goal': ({ goals }) => goals.progress('anna', 'g1', 5),
+  people: ({ people }) => people.list('anna'),
 };
 
 /** What looks for a few rows by their keys, in no order. */

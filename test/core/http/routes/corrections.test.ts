@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import test, { type ExecutionContext } from 'ava';
 import { openDatabases } from '../../../helpers/databases.ts';
 import { completedConversation } from '../../../helpers/domain.ts';
@@ -14,7 +13,7 @@ type Rest = Awaited<ReturnType<typeof start>>;
 
 async function start(t: ExecutionContext, open?: Parameters<typeof openRest>[1]) {
   const rest = await openRest(t, open);
-  const { send, events, conversations, user } = rest;
+  const { send, conversations, user } = rest;
   const good = async (method: string, path: string, body?: Json) => {
     const answer = await send(method, path, body);
     t.is(answer.status, 200, `${method} ${path} ${JSON.stringify(answer.body)}`);
@@ -27,8 +26,9 @@ async function start(t: ExecutionContext, open?: Parameters<typeof openRest>[1])
     segments.map(({ text, start, end }) => [text, start, end]);
   /** Runs the pipeline until it is done with so many. */
   const process = async (count: number) => {
+    const done = rest.processed(count);
     rest.run();
-    for (let done = 0; done < count; done += 1) await once(events, 'conversation.processed');
+    await done;
   };
   const ongoing = async () => {
     const request = { userId: user.id, source: 'omi', deviceId: 'd', language: 'en', timeoutMs: 120_000 };
