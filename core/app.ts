@@ -401,7 +401,7 @@ const PARTS = [
 /** One line for each plugin that was chosen. Why one is not ready, and the way out, is in its own words. */
 function readinessOf(
   host: PluginHost,
-  { part, without }: (typeof PARTS)[number],
+  { key, part, without }: (typeof PARTS)[number],
   wanted: readonly string[],
 ): Readiness[] {
   if (wanted.length === 0) return [{ part, name: 'none', ok: false, detail: without, cure: null }];
@@ -409,7 +409,8 @@ function readinessOf(
   return wanted.map(name => {
     const plugin = states.find(state => state.name === name);
     const ok = plugin?.state === 'ready';
-    const detail = (ok ? plugin.title : plugin?.reason?.message) ?? 'not loaded';
+    const does = key === 'llm' && ok ? host.get('llm', name).model : plugin?.title;
+    const detail = (ok ? does : plugin?.reason?.message) ?? 'not loaded';
     return { part, name, ok, detail, cure: null };
   });
 }

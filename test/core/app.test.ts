@@ -1,0 +1,69 @@
+import test, { type ExecutionContext } from 'ava';
+import { say, startChatServer } from '../helpers/chat-server.ts';
+import { type House, openHouse } from '../helpers/house.ts';
+
+const ADVENTURE = 'Sailed alone around Iceland';
+const JOB = 'Works as a nurse at the county hospital';
+
+async function open(t: ExecutionContext, baseUrl: string): Promise<House> {
+  return openHouse(t, {
+    stt: [],
+    llm: ['openai-llm'],
+    plugins: { 'openai-llm': { baseUrl, model: 'mistral' } },
+  });
+}
+
+async function languageModel({ app }: House) {
+  return (await app.status()).ready.find(({ part }) => part === 'language model');
+}
+
+/** Of a memory that is stored without one. */
+async function categoryOf({ app, url }: House, content: string): Promise<unknown> {
+  const [owner] = await app.commands['user.list']({});
+  const { token } = await app.commands.token({ user: owner?.name ?? '' });
+  const response = await fetch(new URL('/v1/dev/user/memories', url), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ content }),
+  });
+  const { category } = (await response.json()) as { category: unknown };
+  return category;
+}
+
+test('a house with a language model shows it, and has it decide what kind of memory one is', async t => {
+  const server = await startChatServer();
+  t.teardown(() => server.close());
+  server.chat = (_, response) => say(response, '{"category":"interesting"}');
+  const house = await open(t, server.baseUrl);
+  t.like(await languageModel(house), { name: 'openai-llm', ok: true, detail: 'mistral' });
+  t.is(await categoryOf(house, JOB), 'interesting');
+  t.is(server.asked[0]?.messages[1]?.content, JOB);
+});
+
+test('a house whose language model is away starts, says so, and decides by likeness', async t => {
+  const server = await startChatServer();
+  await server.close();
+  const house = await open(t, server.baseUrl);
+  const shown = await languageModel(house);
+  t.false(shown?.ok);
+  t.regex(shown?.detail ?? '', /cannot be reached, or broke off; start the server there/);
+  t.is(await categoryOf(house, JOB), 'system');
+  t.is(await categoryOf(house, ADVENTURE), 'interesting');
+});
+
+test('a house without a language model says what decides instead', async t => {
+  const house = await openHouse(t, { stt: [] });
+  t.like(await languageModel(house), {
+    name: 'none',
+    ok: false,
+    detail: 'titles and overviews are made by plain rules',
+  });
+  const ready = (await house.app.status()).ready.filter(({ part }) => part === 'search by meaning');
+  t.deepEqual(
+    ready.map(({ name, ok }) => [name, ok]),
+    [
+      ['words', true],
+      ['sqlite-vectors', true],
+    ],
+  );
+});
