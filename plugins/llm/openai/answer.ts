@@ -2,6 +2,7 @@
 
 const OPEN = '<think>';
 const CLOSE = '</think>';
+const FENCE = '```';
 
 export interface ThoughtFilter {
   /** What of it is meant for others; thoughts come before the answer. */
@@ -54,13 +55,19 @@ export function jsonIn(answer: string): unknown {
   const thoughtEnd = answer.lastIndexOf(CLOSE);
   const texts = thoughtEnd === -1 ? [answer] : [answer.slice(thoughtEnd + CLOSE.length), answer];
   for (const text of texts) {
-    const fenced = /```(?:json)?\s*\n([\s\S]*?)\n?\s*```/i.exec(text)?.[1];
-    for (const candidate of [text, fenced, between(text, '{', '}'), between(text, '[', ']')]) {
+    for (const candidate of [text, fencedIn(text), between(text, '{', '}'), between(text, '[', ']')]) {
       const value = candidate === undefined ? undefined : parse(candidate);
       if (value !== undefined) return value;
     }
   }
   return undefined;
+}
+
+/** What stands between the first two fences, without the word after the first. By hand: an answer may be endless blanks. */
+function fencedIn(text: string): string | undefined {
+  const from = text.indexOf('\n', text.indexOf(FENCE) + FENCE.length);
+  const to = text.indexOf(FENCE, from);
+  return text.includes(FENCE) && from !== -1 && to !== -1 ? text.slice(from, to) : undefined;
 }
 
 function between(text: string, open: string, close: string): string | undefined {

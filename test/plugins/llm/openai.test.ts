@@ -370,6 +370,13 @@ test('JSON is found where it is, and nowhere else', t => {
   t.deepEqual(jsonIn('[1, 2]'), [1, 2]);
   t.deepEqual(jsonIn('Sure: [1, {"a": 2}]!'), { a: 2 });
   t.deepEqual(jsonIn('{"text": "a </think> b"}'), { text: 'a </think> b' });
+  t.deepEqual(jsonIn('Not {this}, but\n```\n{"a": 1}\n```'), { a: 1 });
   t.is(jsonIn('nothing'), undefined);
+  t.is(jsonIn('``` {\n'), undefined);
+  t.is(
+    jsonIn(`\`\`\`json\n${'\n'.repeat(4_000_000)}`),
+    undefined,
+    'a model that is held to JSON may go on for ever like this',
+  );
   t.is(jsonIn('{ not json }'), undefined);
 });
