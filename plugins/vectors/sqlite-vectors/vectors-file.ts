@@ -42,6 +42,8 @@ const SCHEMA = `
   create index items_by_owner on items (owner);
   pragma user_version = ${VERSION};
 `;
+/** What the kernel has room for. */
+const MAX_DIMENSIONS = 4096;
 /** Rows that one step of a clean-up takes: a search waits no longer than that. */
 const SWEPT_AT_ONCE = 500;
 
@@ -115,6 +117,8 @@ function vectorsIn(database: Database) {
   }
 
   function makeSpace({ name, dimensions }: VectorSpace): KnownSpace {
+    if (dimensions < 1 || dimensions > MAX_DIMENSIONS)
+      throw new RangeError(`${name} has ${dimensions} dimensions; there may be 1 to ${MAX_DIMENSIONS}`);
     const id = randomUUID();
     const { lastInsertRowid: key } = statements.addSpace.run(name, id, dimensions);
     return { key, name, id, dimensions };

@@ -97,6 +97,66 @@ test('what does not fit into memory is found all the same, before and after chan
   await check();
 });
 
+test('what changes after a search is found, or not, as it is now, among many', async t => {
+  const { index } = await start(t, await temporaryDirectory(t));
+  const items = itemsOf('anna', 1000);
+  await put(index, items);
+  const [query] = itemsOf('somebody', 1);
+  const vector = query?.vector ?? new Float32Array();
+  const found = async () => (await index.search(SPACE, 'anna', vector, 10, SIGNAL)).map(({ id }) => id);
+  const order = nearest(items, vector, items.length);
+  t.deepEqual(await found(), order.slice(0, 10));
+  // More than are compared closely.
+  await index.remove(SPACE, 'anna', order.slice(0, 500));
+  t.deepEqual(await found(), order.slice(500, 510));
+  const last = items.find(({ id }) => id === order.at(-1));
+  await index.upsert(SPACE, last ? [{ ...last, vector }] : []);
+  t.deepEqual(await found(), [order.at(-1), ...order.slice(500, 509)]);
+});
+
+test('spaces of different width, written and searched in turn, do not spoil each other', async t => {
+  const { index } = await start(t, await temporaryDirectory(t));
+  const [wide, narrow] = [
+    { name: 'wide', dimensions: 16 },
+    { name: 'narrow', dimensions: 8 },
+  ];
+  const items = itemsOf('anna', 300).map(item => ({ ...item, vector: item.vector.slice(0, 8) }));
+  const [query] = itemsOf('somebody', 1);
+  const vector = query?.vector.slice(0, 8) ?? new Float32Array();
+  const [best = ''] = nearest(items, vector, 1);
+  /** Whatever of it stayed behind the eighth number would speak against the best, and for half of the others. */
+  const against = (at: number) => {
+    const speaksFor = at % 2 !== Number(best.split('-')[1]) % 2;
+    return new Float32Array(16).fill(speaksFor ? 1 : -1, 8);
+  };
+  const search = (space: typeof wide, by: Float32Array) => index.search(space, 'anna', by, 1, SIGNAL);
+  for (const [at, item] of items.entries()) {
+    await index.upsert(wide, [{ ...item, vector: against(at) }]);
+    await index.upsert(narrow, [item]);
+    if (at > 0) continue;
+    await search(wide, against(0)); // in memory from here on
+    await search(narrow, vector);
+  }
+  await search(wide, new Float32Array(16).fill(1));
+  t.is((await search(narrow, vector))[0]?.id, best);
+});
+
+test('a space has 4096 dimensions at most', async t => {
+  const { index } = await start(t, await temporaryDirectory(t));
+  const space = { name: 'wide', dimensions: 4096 };
+  const vector = new Float32Array(4096).fill(-1, 4000);
+  await index.upsert(space, [{ userId: 'anna', id: 'a', vector, updatedAt: 1 }]);
+  t.is((await index.search(space, 'anna', vector, 1, SIGNAL))[0]?.id, 'a');
+  await t.throwsAsync(index.upsert({ name: 'wider', dimensions: 4097 }, []), {
+    code: 'invalid_input',
+    message: /wider has 4097 dimensions; there may be 1 to 4096/,
+  });
+  t.deepEqual(
+    (await index.spaces()).map(({ name }) => name),
+    ['wide'],
+  );
+});
+
 // ── damage ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** An index that was filled and stopped, its file handed to `damage`, and started again. */
