@@ -13,18 +13,23 @@ export interface IdentitySubject {
 
 export interface IdentityCheck {
   title: string;
+  /** What a provider without this is not asked for, and passes. */
+  needs?: 'issue' | 'passwords' | 'keys';
   run(subject: IdentitySubject): Promise<void>;
 }
 
-/** All but the first are about what a provider does that issues tokens itself; another one passes them. */
 export const identityChecks: readonly IdentityCheck[] = [
   { title: 'refuses what is no token, with unauthorized', run: refusesNonsense },
-  { title: 'knows the tokens that it issued, each for its user', run: knowsItsOwn },
-  { title: 'refuses a token that was changed, with unauthorized', run: refusesChanged },
-  { title: 'refuses a token that has expired, with unauthorized', run: refusesExpired },
-  { title: 'refuses a token of another issuer, with unauthorized', run: refusesOthers },
-  { title: 'tells the right password from every other', run: checksPasswords },
-  { title: 'knows its tokens after another key signs, and publishes each key', run: rotatesKeys },
+  { title: 'knows the tokens that it issued, each for its user', needs: 'issue', run: knowsItsOwn },
+  { title: 'refuses a token that was changed, with unauthorized', needs: 'issue', run: refusesChanged },
+  { title: 'refuses a token that has expired, with unauthorized', needs: 'issue', run: refusesExpired },
+  { title: 'refuses a token of another issuer, with unauthorized', needs: 'issue', run: refusesOthers },
+  { title: 'tells the right password from every other', needs: 'passwords', run: checksPasswords },
+  {
+    title: 'knows its tokens after another key signs, and publishes each key',
+    needs: 'keys',
+    run: rotatesKeys,
+  },
 ];
 
 const ANNA = { subject: '0190c9f2-1111-7000-8000-000000000001', name: 'Anna' };

@@ -57,7 +57,9 @@ export const SUITES: { [C in keyof Capabilities]?: (tried: Tried) => Promise<Bou
     return visionChecks.map(check => bind(check, subject));
   },
   async identity({ run, nursery }) {
-    return identityChecks.map(check => ({
+    const provider = run.host.get('identity', nursery.plugin.name);
+    const due = identityChecks.filter(({ needs }) => needs === undefined || provider[needs] !== undefined);
+    return due.map(check => ({
       title: check.title,
       run: () => withOthers(run, nursery, subject => check.run(subject)),
     }));

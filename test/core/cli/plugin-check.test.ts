@@ -7,6 +7,7 @@ import { encodeWav } from '../../../core/audio/pcm.ts';
 import type { Finding } from '../../../core/conformance/report.ts';
 import { earshot } from '../../helpers/cli.ts';
 import { SPEECH } from '../../helpers/known-speech.ts';
+import { oidcProvider } from '../../helpers/oidc-provider.ts';
 import { startOpenAiServer } from '../../helpers/openai-server.ts';
 import { startWyomingServer } from '../../helpers/wyoming-server.ts';
 import { writeGgmlToneModel } from '../../plugins/stt/ggml-tone-model.ts';
@@ -107,6 +108,22 @@ test.serial('the built-in whisper passes, with a model of a few sounds', async t
   const options = await optionsFile(t, { model, numThreads: 1 });
   passes(t, await check(['whisper', ...options, ...(await knownSpeech(t, TONES))]), 'stt');
 });
+
+test.serial(
+  'the built-in oidc passes beside a provider, and is not asked for what it does not do',
+  async t => {
+    const { issuer } = await oidcProvider(t);
+    const options = await optionsFile(t, { issuer, audience: ['earshot'], allow: ['anyone'] });
+    const { code, failed, findings } = await check(['oidc', ...options]);
+    t.deepEqual(failed, []);
+    t.is(code, 0);
+    t.deepEqual(
+      findings.filter(({ group }) => group === 'identity').map(({ title }) => title),
+      ['can be tried', 'refuses what is no token, with unauthorized'],
+    );
+    t.true(findings.some(({ title }) => title === 'leaves nothing behind after its work'));
+  },
+);
 
 // ── those that are broken in one way ────────────────────────────────────────────────────────────────────────────
 
