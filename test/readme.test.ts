@@ -1,9 +1,12 @@
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import test from 'ava';
 import { keysOf } from '../config/keys.ts';
 import { ConfigSchema } from '../config/schema.ts';
+import { accountOf } from './helpers/accounts.ts';
 import { earshot } from './helpers/cli.ts';
 import { countingStt, openHouse } from './helpers/house.ts';
 
@@ -52,9 +55,33 @@ test('everything that the README links to is there', t => {
 
 test('every setting that the README names exists', t => {
   const known = keysOf(ConfigSchema).map(({ path }) => path.join('.'));
-  const named = [...readme.matchAll(/`((?:listen|bridge|log|metrics)\.\w+)`/g)].map(([, name = '']) => name);
+  const named = [...readme.matchAll(/`((?:listen|bridge|log|metrics|rateLimits)\.\w+)`/g)].map(
+    ([, name = '']) => name,
+  );
   t.true(named.length >= 8);
   for (const name of named) t.true(known.includes(name), name);
+});
+
+test("the README's program runs as it stands, wherever the server is", async t => {
+  const house = await openHouse(t, countingStt());
+  const owner = await accountOf(house, 'owner');
+  await owner.post('/v1/dev/user/conversations', { text: 'Tea with Eve.' });
+  const [, text = '', program = ''] =
+    /`API_KEY` from `npx earshot ([^`]+)`.*?^```js\n(.*?)^```$/ms.exec(readme) ?? [];
+  const { stdout: key } = await earshot(text.split(' '), { EARSHOT_DATA_DIR: house.dataDir });
+  const file = join(house.dataDir, 'program.mjs');
+  await writeFile(file, program);
+  const run = async (apiKey: string) => {
+    const env = { BASE_URL: house.url, API_KEY: apiKey };
+    return promisify(execFile)(process.execPath, [file], { env });
+  };
+  const { stdout } = await run(key.trim());
+  t.regex(stdout, /^\S+Z \S[^\n]*\nTo do: Call Eve back\n$/);
+  t.deepEqual(
+    (await owner.get('/v1/dev/user/action-items')).map(({ description }) => description),
+    ['Call Eve back'],
+  );
+  await t.throwsAsync(run('omi_dev_0'), { message: /401: "Unknown or revoked API key/ });
 });
 
 test("the README's examples run as they stand", async t => {
