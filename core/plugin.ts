@@ -246,7 +246,7 @@ export interface Embedder {
   dimensions: number;
   /**
    * One vector of length 1 for each text, in order; all zeros where a text says nothing to it. At most 256 texts, each
-   * cut off where it is longer than the model reads.
+   * cut off where it is longer than the model reads. Rejects with the signal's reason when it is aborted.
    */
   embed(texts: readonly string[], signal: AbortSignal): Promise<Float32Array[]>;
 }
@@ -305,10 +305,11 @@ export interface LanguageModel {
   model: string;
   /**
    * An answer of this schema. The plugin has the model mend one that does not match, once; rejects with
-   * `upstream_error` when that fails too, `timeout`, or `config_error`.
+   * `upstream_error` when that fails too, `timeout`, `config_error`, or `too_large` where the prompt is; with the
+   * signal's reason when it is aborted.
    */
   object<T>(schema: z.ZodType<T>, prompt: Prompt): Promise<T>;
-  /** The answer in pieces, as they come. Throws what `object` rejects with. */
+  /** The answer in pieces, as they come, none of them empty. Throws what `object` rejects with. */
   text(prompt: Prompt): AsyncIterable<string>;
 }
 
