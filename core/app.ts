@@ -24,6 +24,7 @@ import { createGoals, type Goals } from './domain/goals.ts';
 import { createIdentities } from './domain/identities.ts';
 import { createKeys, type Keys } from './domain/keys.ts';
 import { FINISH_JOB } from './domain/lifecycle.ts';
+import { setLocked } from './domain/locks.ts';
 import { createMemories, type Memories } from './domain/memories.ts';
 import { createCategorise } from './domain/memory-category.ts';
 import { createPeople, type People } from './domain/people.ts';
@@ -222,6 +223,7 @@ export async function createApp({
         users: get(TOKENS.users),
         signIn: get(TOKENS.signIn),
         keys: get(TOKENS.keys),
+        setLocked: wanted => setLocked(storage, wanted),
         status,
       }),
     );

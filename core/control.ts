@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { AppError, ERRORS, type ErrorCode, toAppError } from './errors.ts';
 import type { Log } from './log.ts';
-import type { ApiKey, Scope, User } from './model.ts';
+import type { ApiKey, Lockable, Scope, User } from './model.ts';
 import { dial, linesOf, listenPrivately } from './unix-socket.ts';
 
 /** One part of the house: does it work, and if not, which command makes it work? */
@@ -39,6 +39,8 @@ export type Status = z.infer<typeof Status>;
 /** What the part is called whose lack means that nothing is transcribed. */
 export const RECOGNITION = 'speech recognition';
 
+export const LOCKABLE = ['memory', 'conversation', 'action-item'] as const satisfies readonly Lockable[];
+
 const name = z.string().trim().min(1).max(100);
 /** Which ones will do is up to signing in. */
 const MAX_PASSWORD_CHARS = 1000;
@@ -59,6 +61,14 @@ const shapes = {
   },
   'user.signOut': { args: z.object({ user: name }), result: z.object({ name: z.string() }) },
   'system.rotateKeys': { args: z.object({}), result: z.object({}) },
+  'system.memoryAccess': {
+    args: z.object({ user: name, isOpen: z.boolean() }),
+    result: z.object({ user: z.string() }),
+  },
+  'system.lock': {
+    args: z.object({ kind: z.enum(LOCKABLE), id: name, locked: z.boolean() }),
+    result: z.object({ user: z.string() }),
+  },
   token: { args: z.object({ user: name }), result: z.object({ token: z.string() }) },
   key: {
     args: z.object({ user: name, scopes: z.array(z.string()).max(50), name: name.optional() }),
@@ -98,7 +108,10 @@ interface Services {
     byName(name: string): Promise<User>;
     token(name: string): Promise<string>;
     signOut(name: string): Promise<User>;
+    setMemoryAccess(name: string, isOpen: boolean): Promise<User>;
   };
+  /** Resolves to whose it is. */
+  setLocked(wanted: Args<'system.lock'>): Promise<string>;
   signIn: {
     setPassword(name: string, password: string | null): Promise<void>;
     rotateKeys(): Promise<void>;
@@ -117,7 +130,7 @@ interface Services {
 }
 
 /** The commands over these services. */
-export function createCommands({ users, signIn, keys, status }: Services): Commands {
+export function createCommands({ users, signIn, keys, setLocked, status }: Services): Commands {
   return {
     'user.add': checked('user.add', async args => {
       const user = await users.add(args.name);
@@ -139,6 +152,10 @@ export function createCommands({ users, signIn, keys, status }: Services): Comma
       await signIn.rotateKeys();
       return {};
     }),
+    'system.memoryAccess': checked('system.memoryAccess', async ({ user, isOpen }) => ({
+      user: (await users.setMemoryAccess(user, isOpen)).name,
+    })),
+    'system.lock': checked('system.lock', async wanted => ({ user: await setLocked(wanted) })),
     token: checked('token', async args => ({ token: await users.token(args.user) })),
     key: checked('key', async args => {
       const scopes = keys.parseScopes(args.scopes);

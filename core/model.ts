@@ -253,6 +253,9 @@ export interface Memory {
   locked: boolean;
 }
 
+/** What the operator can lock. */
+export type Lockable = 'memory' | 'conversation' | 'action-item';
+
 /** A memory that was made, changed or removed, and what vectors are there may not know it yet. */
 export interface MemoryChange {
   userId: string;

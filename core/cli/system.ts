@@ -1,20 +1,64 @@
-import type { Command } from 'commander';
+import { Argument, type Command } from 'commander';
+import { LOCKABLE } from '../control.ts';
+import type { Lockable } from '../model.ts';
 import { perform, print, settingsOf } from './house.ts';
 
 /** `system`: what the operator does to the whole server. */
 export function addSystem(program: Command): void {
-  program
+  const system = program
     .command('system')
     .description('the server itself')
-    .addHelpText('after', '\nExample: earshot system rotate-keys')
+    .addHelpText('after', '\nExample: earshot system rotate-keys');
+  addRotateKeys(system);
+  addMemoryAccess(system);
+  addLock(system, 'lock', 'hide a memory, a conversation or an action item, and let nobody change it');
+  addLock(system, 'unlock', 'undo that');
+}
+
+interface Output {
+  json?: boolean;
+}
+
+function addRotateKeys(system: Command): void {
+  system
     .command('rotate-keys')
     .description(
       'sign ID tokens with a new key from now on; those that there are stay good until they expire',
     )
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot system rotate-keys')
-    .action(async ({ json }: { json?: boolean }, command: Command) => {
+    .action(async ({ json }: Output, command: Command) => {
       const answer = await perform(settingsOf(command), 'system.rotateKeys', {});
       print(json, answer, 'ID tokens are signed with a new key.');
+    });
+}
+
+function addMemoryAccess(system: Command): void {
+  system
+    .command('memory-access')
+    .addArgument(new Argument('<user>', 'an account'))
+    .addArgument(new Argument('<state>', 'may its memories be read?').choices(['on', 'off']))
+    .description('let the memories of an account be read over the REST interface, or not')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot system memory-access ada off')
+    .action(async (user: string, state: string, { json }: Output, command: Command) => {
+      const isOpen = state === 'on';
+      const answer = await perform(settingsOf(command), 'system.memoryAccess', { user, isOpen });
+      print(json, answer, `The memories of ${answer.user} can${isOpen ? '' : 'not'} be read.`);
+    });
+}
+
+function addLock(system: Command, verb: 'lock' | 'unlock', description: string): void {
+  system
+    .command(verb)
+    .addArgument(new Argument('<kind>', 'of what').choices(LOCKABLE))
+    .argument('<id>', 'its id')
+    .description(description)
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', `\nExample: earshot system ${verb} memory 0199c0de-0000-7000-8000-000000000001`)
+    .action(async (kind: Lockable, id: string, { json }: Output, command: Command) => {
+      const locked = verb === 'lock';
+      const answer = await perform(settingsOf(command), 'system.lock', { kind, id, locked });
+      print(json, answer, `The ${kind} of ${answer.user} is ${verb}ed.`);
     });
 }

@@ -120,16 +120,7 @@ export function createMemories({
     return wanted === 'auto' ? categorise(content) : wanted;
   }
 
-  return {
-    list,
-    get,
-    create,
-    edit,
-    remove,
-    /** For the operator. Resolves to whether this user has it. */
-    setLocked: (userId: string, id: string, locked: boolean): Promise<boolean> =>
-      storage.memories.update(userId, id, { locked }),
-  };
+  return { list, get, create, edit, remove };
 }
 
 /** `forbidden`, as programs know it, while the operator keeps this account from being read by them. */

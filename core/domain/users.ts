@@ -120,9 +120,10 @@ export function createUsers({
     fromIdentity,
     signOut,
     /** Whether programs may read this user's memories. `not_found` names the users there are. */
-    async setMemoryAccess(name: string, isOpen: boolean): Promise<void> {
+    async setMemoryAccess(name: string, isOpen: boolean): Promise<User> {
       const user = await byName(name);
       await storage.users.setMemoryAccess(user.id, isOpen);
+      return { ...user, memoryAccess: isOpen };
     },
     /** Oldest first. */
     list: (): Promise<User[]> => storage.users.list(),

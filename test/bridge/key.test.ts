@@ -36,6 +36,8 @@ async function setUp(t: ExecutionContext) {
       'user.password': unused,
       'user.signOut': unused,
       'system.rotateKeys': unused,
+      'system.memoryAccess': unused,
+      'system.lock': unused,
       token: unused,
       status: unused,
       'key.list': unused,

@@ -45,7 +45,9 @@ function commandsOver(names: string[]): Commands {
       },
       token: async name => `token of ${name}`,
       signOut: async name => user(name),
+      setMemoryAccess: async name => user(name),
     },
+    setLocked: async () => 'ada',
     signIn: {
       setPassword: async () => {},
       rotateKeys: async () => {},

@@ -43,7 +43,7 @@ async function start(t: ExecutionContext) {
     t.is(code, 0, stderr);
     return stdout;
   };
-  return { dataDir, signIn, use, run };
+  return { dataDir, url, signIn, use, run };
 }
 
 test.serial('A password that is piped in signs in, until it is changed or taken away', async t => {
@@ -93,6 +93,40 @@ test.serial('Signing out ends every token of an account, and another signing key
   t.is(await run('', 'user', 'sign-out', 'owner'), 'owner is signed out everywhere.\n');
   t.is(await use(token), 401);
   t.is(await use((await run('', 'token', 'owner')).trim()), 200);
+});
+
+test.serial('The operator closes the memories of an account, and locks single things', async t => {
+  const { dataDir, url, run } = await start(t);
+  const key = (await run('', 'key', 'owner', '--scopes', 'memories:read,memories:write')).trim();
+  const memories = async (path = '', body?: object) => {
+    const response = await fetch(`${url}/v1/dev/user/memories${path}`, {
+      method: body ? 'POST' : 'GET',
+      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, body: (await response.json()) as { id: string } };
+  };
+  const { id } = (await memories('', { content: 'Likes tea', category: 'other' })).body;
+  const system = (...args: string[]) => run('', 'system', ...args);
+  t.is(await system('memory-access', 'owner', 'off'), 'The memories of owner cannot be read.\n');
+  t.is((await memories()).status, 403);
+  t.is(await system('memory-access', 'owner', 'on'), 'The memories of owner can be read.\n');
+  t.is((await memories(`/${id}`)).status, 200);
+  t.is(await system('lock', 'memory', id), 'The memory of owner is locked.\n');
+  t.is((await memories(`/${id}`)).status, 404);
+  t.deepEqual(JSON.parse(await system('unlock', 'memory', id, '--json')), { user: 'owner' });
+  t.is((await memories(`/${id}`)).status, 200);
+  for (const [args, complaint] of [
+    [['lock', 'conversation', id], /There is no conversation/],
+    [['lock', 'memory', 'nonsense'], /There is no memory nonsense/],
+    [['memory-access', 'nobody', 'off'], /no user "nobody"/],
+    [['lock', 'folder', id], /Allowed choices are memory, conversation, action-item/],
+    [['memory-access', 'owner', 'maybe'], /Allowed choices are on, off/],
+  ] as [string[], RegExp][]) {
+    const { code, stderr } = await piped('', '--data-dir', dataDir, 'system', ...args);
+    t.not(code, 0);
+    t.regex(stderr, complaint);
+  }
 });
 
 /** What a person at a terminal sees, who answers each of these prompts. */

@@ -112,7 +112,7 @@ for (const { name, open } of await openDatabases(test)) {
     await work();
     await memories.edit(user.id, tea, { content: 'Collects stamps from Peru' });
     await memories.remove(user.id, violin);
-    await memories.setLocked(user.id, dog, true);
+    await house.storage.memories.update(user.id, dog, { locked: true });
     t.deepEqual(
       (await indexed('green tea')).toSorted(),
       [tea, violin, dog].toSorted(),

@@ -88,7 +88,7 @@ async function start(t: ExecutionContext) {
   };
   const memory = async ({ locked = false } = {}) => {
     const { body } = await rest.send('POST', '/v1/dev/user/memories', { content: 'Likes tea' });
-    await rest.memories.setLocked(rest.user.id, body.id, locked);
+    await rest.storage.memories.update(rest.user.id, body.id, { locked });
     return body.id;
   };
   const goal = async () =>

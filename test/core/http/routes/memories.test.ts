@@ -1,4 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
+import { setLocked } from '../../../../core/domain/locks.ts';
 import type { Memory } from '../../../../core/model.ts';
 import { openDatabases } from '../../../helpers/databases.ts';
 import { openWords } from '../../../helpers/meaning.ts';
@@ -331,16 +332,17 @@ for (const { name, open } of await openDatabases(test)) {
   });
 
   on('a locked memory is not listed and not found, and writing to it is a 423', async (t, rest) => {
-    const { create, send, ids, memories, user } = rest;
+    const { create, send, ids, storage, user } = rest;
     const { id } = await create();
-    t.true(await memories.setLocked(user.id, id, true));
+    const lock = (locked: boolean) => setLocked(storage, { kind: 'memory', id, locked });
+    t.is(await lock(true), user.name);
     t.deepEqual(await ids(), []);
     t.deepEqual(await ids('categories=other'), []);
     t.is((await send('GET', `${LIST}/${id}`)).status, 404);
     const refused = { status: 423, body: { detail: 'Memory is locked' } };
     t.like(await send('PATCH', `${LIST}/${id}`, { content: 'x' }), refused);
     t.like(await send('DELETE', `${LIST}/${id}`), refused);
-    await memories.setLocked(user.id, id, false);
+    await lock(false);
     t.like(await send('GET', `${LIST}/${id}`), {
       status: 200,
       body: { content: 'Likes tea', edited: false },

@@ -1,0 +1,21 @@
+import { AppError } from '../errors.ts';
+import type { Lockable } from '../model.ts';
+import type { Storage } from '../plugin.ts';
+import { isId } from './ids.ts';
+
+/** What the operator locks is left out of lists, not found, and not changed, until it is unlocked. */
+const STORES = {
+  memory: 'memories',
+  conversation: 'conversations',
+  'action-item': 'actionItems',
+} as const satisfies Record<Lockable, keyof Storage>;
+
+/** Locks or unlocks one thing, whoever's it is. Resolves to its owner's name; `not_found`. */
+export async function setLocked(
+  storage: Storage,
+  { kind, id, locked }: { kind: Lockable; id: string; locked: boolean },
+): Promise<string> {
+  for (const user of isId(id) ? await storage.users.list() : [])
+    if (await storage[STORES[kind]].update(user.id, id, { locked })) return user.name;
+  throw new AppError('not_found', `There is no ${kind} ${id}`);
+}
