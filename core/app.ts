@@ -16,6 +16,7 @@ import {
   serveControl,
 } from './control.ts';
 import { type ActionItems, createActionItems } from './domain/action-items.ts';
+import { type Ask, createAsk } from './domain/ask.ts';
 import { type Conversations, createConversations } from './domain/conversations.ts';
 import { type Credentials, createCredentials } from './domain/credentials.ts';
 import { createEmbedding, EMBED_CHECK_JOB, EMBED_JOB, type Embedding } from './domain/embedding.ts';
@@ -69,6 +70,7 @@ const TOKENS = {
   embedding: token<Embedding>('embedding'),
   folders: token<Folders>('folders'),
   people: token<People>('people'),
+  ask: token<Ask>('ask'),
   metrics: token<Metrics>('metrics'),
   spool: token<Spool>('spool'),
   listen: token<Listen>('listen'),
@@ -175,8 +177,9 @@ export async function createApp({
     single(TOKENS.conversations, () => createConversations({ ...store, events: get(TOKENS.events), jobs }));
     single(TOKENS.actionItems, () => createActionItems({ ...store, jobs }));
     single(TOKENS.goals, () => createGoals(store));
+    const models = () => host.list('llm', config.llm).map(({ value }) => value);
     const categorise = createCategorise({
-      models: () => host.list('llm', config.llm).map(({ value }) => value),
+      models,
       embedder: meaning.embedder,
       clock,
       log: log.child({ part: 'memories' }),
@@ -188,6 +191,15 @@ export async function createApp({
     );
     single(TOKENS.folders, () => createFolders(store));
     single(TOKENS.people, () => createPeople(store));
+    single(TOKENS.ask, () =>
+      createAsk({
+        conversations: get(TOKENS.conversations),
+        search: get(TOKENS.search),
+        models,
+        clock,
+        log: log.child({ part: 'ask' }),
+      }),
+    );
     single(TOKENS.listen, () =>
       makeListen(
         get(TOKENS.credentials),
@@ -212,6 +224,7 @@ export async function createApp({
         search: get(TOKENS.search),
         folders: get(TOKENS.folders),
         people: get(TOKENS.people),
+        ask: get(TOKENS.ask),
         listen: get(TOKENS.listen),
         metrics: { ...metrics, token: config.metrics.token },
         config,

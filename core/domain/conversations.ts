@@ -309,17 +309,25 @@ export function createConversations({
     text: string,
     { limit, offset }: { limit: number; offset: number },
   ): Promise<Found[]> {
-    const passages = await storage.passages.match(userId, text, MAX_PASSAGES);
-    const best = new Map(passages.toReversed().map(passage => [passage.conversationId, passage.text]));
-    const ordered = new Set(passages.map(passage => passage.conversationId));
+    const all = await storage.passages.match(userId, text, MAX_PASSAGES);
+    const best = new Map(all.toReversed().map(passage => [passage.conversationId, passage.text]));
+    const ordered = new Set(all.map(passage => passage.conversationId));
     const ids = [...ordered].slice(offset, offset + limit);
-    const rows =
-      ids.length === 0 ? [] : await storage.conversations.list(userId, { ...SHOWN, ids, limit, offset: 0 });
-    const byId = new Map(rows.map(conversation => [conversation.id, conversation]));
-    return ids.flatMap(id => {
-      const conversation = byId.get(id);
-      return conversation ? [{ conversation, passage: best.get(id) ?? '' }] : [];
-    });
+    const shown = await shownOf(userId, ids);
+    return ids.flatMap(id => foundIn(shown, id, best.get(id)));
+  }
+
+  /** Passages with words of the text, best first, maybe several of one conversation. At most 1000. */
+  async function passages(userId: string, text: string, limit: number): Promise<Found[]> {
+    const found = await storage.passages.match(userId, text, limit);
+    const shown = await shownOf(userId, [...new Set(found.map(passage => passage.conversationId))]);
+    return found.flatMap(passage => foundIn(shown, passage.conversationId, passage.text));
+  }
+
+  async function shownOf(userId: string, ids: string[]): Promise<Map<string, Conversation>> {
+    if (ids.length === 0) return new Map();
+    const rows = await storage.conversations.list(userId, { ...SHOWN, ids, limit: ids.length, offset: 0 });
+    return new Map(rows.map(conversation => [conversation.id, conversation]));
   }
 
   /** What to call the speaker of a segment: the owner, a known person, else a number. */
@@ -374,11 +382,18 @@ export function createConversations({
     stream: (userId: string, id: string): Promise<Stream | null> => storage.streams.get(userId, id),
     list,
     search,
+    passages,
     /** Of several conversations at once, by start. */
     segments: async (userId: string, conversationIds: string[]): Promise<Segment[]> =>
       conversationIds.length === 0 ? [] : storage.segments.list(userId, conversationIds),
     speakerNames,
   };
+}
+
+/** None where it has just gone. */
+function foundIn(shown: Map<string, Conversation>, id: string, passage = ''): Found[] {
+  const conversation = shown.get(id);
+  return conversation ? [{ conversation, passage }] : [];
 }
 
 async function store(tx: Stores, request: AppendRequest, now: number): Promise<Segment[]> {

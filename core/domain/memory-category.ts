@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { AppError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../model.ts';
 import type { Embedder, LanguageModel } from '../plugin.ts';
+import { withinLimit } from './time-limit.ts';
 
 /** Of the categories, those that people are shown. `manual` is what they chose themselves. */
 const CATEGORIES = ['system', 'interesting'] as const;
@@ -90,7 +90,7 @@ export function createCategorise({ models, embedder, clock, log }: Deps) {
     for (const decide of deciders) {
       if (signal.aborted) break;
       try {
-        return await withinLimit(decide, signal);
+        return await withinLimit({ clock, limitMs: LIMIT_MS, what: 'category' }, signal, decide);
       } catch (error) {
         log.warn({ err: error }, 'could not decide the category of a memory');
       }
@@ -121,22 +121,6 @@ export function createCategorise({ models, embedder, clock, log }: Deps) {
     return nearness(vector, vectors.interesting) > nearness(vector, vectors.system)
       ? 'interesting'
       : UNDECIDED;
-  }
-
-  /** Also of a plugin that does not heed its signal. */
-  async function withinLimit<T>(work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
-    const done = new AbortController();
-    const over = new AbortController();
-    const late = clock.sleep(LIMIT_MS, done.signal).then(() => {
-      const error = new AppError('timeout', `no category within ${LIMIT_MS} ms`);
-      over.abort(error);
-      throw error;
-    });
-    try {
-      return await Promise.race([work(AbortSignal.any([signal, over.signal])), late]);
-    } finally {
-      done.abort();
-    }
   }
 }
 

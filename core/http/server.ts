@@ -4,6 +4,7 @@ import Koa, { type Context, type Middleware, type Next } from 'koa';
 import websockify from 'koa-websocket';
 import type { Config } from '../../config/schema.ts';
 import type { ActionItems } from '../domain/action-items.ts';
+import type { Ask } from '../domain/ask.ts';
 import type { Conversations } from '../domain/conversations.ts';
 import type { Credentials } from '../domain/credentials.ts';
 import type { Folders } from '../domain/folders.ts';
@@ -27,6 +28,7 @@ import { cannotListen } from './port.ts';
 import type { RateLimits } from './rate-limit.ts';
 import type { OpenOperation, OpenRoute, Route } from './route.ts';
 import { actionItemRoutes } from './routes/action-items.ts';
+import { askRoutes } from './routes/ask.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { correctionRoutes } from './routes/corrections.ts';
 import { docsFile, docsRoute } from './routes/docs.ts';
@@ -64,6 +66,7 @@ interface ServerOptions {
   search: Search;
   folders: Folders;
   people: People;
+  ask: Ask;
   /** The live side. A socket is paused when handed over; `accept` resumes it once it listens. */
   listen: Pick<Listen, 'paths' | 'authorize' | 'accept'>;
   /** Absent: nothing is measured. */
@@ -102,6 +105,7 @@ export function createServer(options: ServerOptions): HttpServer {
     ...folderRoutes(conversations, options.folders),
     ...correctionRoutes(conversations),
     ...peopleRoutes(options.people),
+    ...askRoutes(options.ask),
     ...keyRoutes(options.keys),
     ...actionItemRoutes(options.actionItems),
     ...goalRoutes(options.goals),

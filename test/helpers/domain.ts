@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import { createActionItems } from '../../core/domain/action-items.ts';
+import { createAsk } from '../../core/domain/ask.ts';
 import { createConversations } from '../../core/domain/conversations.ts';
 import { createCredentials } from '../../core/domain/credentials.ts';
 import { createEmbedding } from '../../core/domain/embedding.ts';
@@ -20,7 +21,7 @@ import { createUsers } from '../../core/domain/users.ts';
 import { AppError } from '../../core/errors.ts';
 import { createEvents, type EventBus, type Events } from '../../core/events.ts';
 import type { Clock, Segment } from '../../core/model.ts';
-import type { Embedder, IdentityProvider, Storage, VectorIndex } from '../../core/plugin.ts';
+import type { Embedder, IdentityProvider, LanguageModel, Storage, VectorIndex } from '../../core/plugin.ts';
 import { createPluginState } from '../../core/plugin-state.ts';
 import { createPasswords } from '../../plugins/identity/local/passwords.ts';
 import localPlugin from '../../plugins/identity/local.ts';
@@ -60,6 +61,7 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
   const people = createPeople({ storage, clock });
   const { log, logged } = recordedLog();
   const meaning = noMeaning();
+  const models: LanguageModel[] = [];
   const late = { embedder: () => meaning.embedder(), vectors: () => meaning.vectors() };
   const memories = createMemories({
     storage,
@@ -68,6 +70,7 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     categorise: createCategorise({ models: () => [], embedder: late.embedder, clock, log }),
   });
   const told = recorded(events);
+  const search = createSearch({ storage, log, ...late });
   return {
     clock,
     storage,
@@ -84,7 +87,10 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     actionItems,
     goals,
     memories,
-    search: createSearch({ storage, log, ...late }),
+    search,
+    ask: createAsk({ conversations, search, models: () => models, clock, log }),
+    /** Language models; a test may add some. */
+    models,
     embedding: createEmbedding({ storage, clock, log, jobs, ...late }),
     meaning,
     folders,

@@ -225,6 +225,7 @@ async function start(t: ExecutionContext) {
       { status: 422, path: UNKNOWN, body: {} },
       { status: 423, path: await conversation({ locked: true }) },
     ],
+    ask: [{ status: 200 }, { status: 422, body: { question: ' ' } }],
     listPeople: [{ status: 200 }],
     createPerson: [{ status: 200 }, { status: 422, body: {} }],
     renamePerson: [
@@ -382,6 +383,7 @@ test('Every operation answers as the OpenAPI document says, with success and wit
     search: breaking(rest.search),
     folders: breaking(rest.folders),
     people: breaking(rest.people),
+    ask: breaking(rest.ask),
   });
   const one = { read: 1, write: 1, batch: 1, transcript: 1, search: 1, failed: 1 };
   const exhaustedUrl = await serve({ rateLimits: createRateLimits({ ...rest, limits: one }) });
