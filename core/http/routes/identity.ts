@@ -34,7 +34,7 @@ export function identityOperations(signIn: SignIn, clock: Clock): OpenOperation[
       path: '/v1/auth/token',
       tag: 'Signing in',
       summary: 'Sign in with name and password',
-      errors: ['unauthorized', 'rate_limited'],
+      errors: ['unauthorized', 'conflict', 'rate_limited'],
       body: Credentials,
       response: Token,
       async handle({ address, body }) {

@@ -5,8 +5,11 @@ import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { decodeJwt, decodeProtectedHeader, importJWK, type JWK, SignJWT } from 'jose';
 import { pino } from 'pino';
+import { loadConfig } from '../../../config/load.ts';
+import { createApp } from '../../../core/app.ts';
 import { AppError, type ErrorCode } from '../../../core/errors.ts';
 import { discover, openKeys } from '../../../plugins/identity/oidc/provider.ts';
+import { temporaryDirectory } from '../../helpers/domain.ts';
 import { openHouse } from '../../helpers/house.ts';
 import { manualClock } from '../../helpers/manual-clock.ts';
 import { type OidcProvider, oidcProvider, signingKey } from '../../helpers/oidc-provider.ts';
@@ -276,4 +279,32 @@ test('A provider that is not as it should be is named with what is wrong (simula
     const error = await t.throwsAsync(opening, { instanceOf: AppError, message: reason });
     t.is(error.code, code);
   }
+});
+
+test('With the provider alone the server starts without an account, and makes one at the first token', async t => {
+  const oidc = await oidcProvider(t);
+  const dataDir = await temporaryDirectory(t);
+  const plugins = { oidc: { issuer: oidc.issuer, audience: ['earshot'], allow: ['anyone'] } };
+  const overrides = { dataDir, host: '127.0.0.1', port: 0, stt: [], identity: ['oidc'], plugins };
+  const loaded = loadConfig({ env: {}, cwd: dataDir, overrides });
+  const app = await createApp({ loaded, log: pino({ level: 'silent' }), serving: true });
+  t.teardown(app.stop);
+  const { url } = await app.start();
+  const names = async () => (await app.commands['user.list']({})).map(({ name }) => name);
+  t.deepEqual(await names(), []);
+  await t.throwsAsync(app.commands['user.add']({ name: 'ben' }), { message: /add local to identity/ });
+  const signIn = await fetch(`${url}/v1/auth/token`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ name: 'anna', password: 'correct horse battery' }),
+  });
+  t.is(signIn.status, 409);
+  const keys = await fetch(`${url}/.well-known/jwks.json`);
+  t.deepEqual(await keys.json(), { keys: [] });
+
+  const headers = { Authorization: `Bearer ${await oidc.idToken('anna')}` };
+  t.is((await fetch(`${url}/v1/dev/user/folders`, { headers })).status, 200);
+  t.deepEqual(await names(), ['anna']);
+  await app.commands['user.signOut']({ user: 'anna' });
+  t.is((await fetch(`${url}/v1/dev/user/folders`, { headers })).status, 401);
 });
