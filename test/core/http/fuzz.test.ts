@@ -130,3 +130,32 @@ test(`${REQUESTS} requests by chance are answered as the OpenAPI document says, 
       .join(', ')}`,
   );
 });
+
+test('An answer that the document does not know is noticed', async t => {
+  const house = await openHouse(t, countingStt());
+  const document = await documentOf(house.url);
+  const asked = {
+    operation: 'listFolders',
+    method: 'GET',
+    path: '/v1/dev/user/folders',
+    headers: {},
+    body: null,
+  };
+  const { token } = await accountOf(house, 'owner');
+  const answer = await send(house.url, new Agent(), {
+    ...asked,
+    headers: { Authorization: `Bearer ${token}` },
+  });
+  const complaintsOf = judge(document);
+  t.deepEqual(complaintsOf(asked, answer), []);
+  const wrong: [Partial<Answer>, RegExp][] = [
+    [{ status: 500 }, /^500/],
+    [{ status: 418 }, /^418 is not declared/],
+    [{ headers: { 'content-type': 'text/html' } }, /undeclared type text\/html/],
+    [{ text: '{}' }, /must be array/],
+    [{ text: '[{"id":"x"}]' }, /must have required property/],
+    [{ status: 401, text: '{"detail":"no","hint":"x"}' }, /must NOT have additional properties/],
+  ];
+  for (const [changes, complaint] of wrong)
+    t.regex(complaintsOf(asked, { ...answer, ...changes }).join('; '), complaint);
+});
