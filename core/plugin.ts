@@ -638,7 +638,7 @@ export interface MemoryStore {
   remove(userId: string, id: string): Promise<boolean>;
   /**
    * Ids of memories that share words with the text, best first (BM25, or what comes close to it), without locked ones.
-   * The text may be anything. Upper and lower case are one, and so are letters with and without accents.
+   * The text may be anything; words that say nothing may be left out. Upper and lower case are one, and so are letters with and without accents.
    */
   match(userId: string, text: string, limit: number): Promise<string[]>;
 }

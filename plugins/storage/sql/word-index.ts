@@ -3,7 +3,7 @@
  * `words` (as `wordsOf` makes them) and `locked`: a row that is locked is not found.
  */
 import type { Knex } from 'knex';
-import { wordsOf } from './words.ts';
+import { askedOf } from './words.ts';
 
 /** Of the text that is looked for. */
 const MAX_WORDS = 32;
@@ -30,7 +30,7 @@ export async function matchWords(
 ): Promise<string[]> {
   const index = indexOf(db);
   const found: { word: string; rows: number }[] = [];
-  for (const word of new Set(wordsOf(text).slice(0, MAX_WORDS))) {
+  for (const word of new Set(askedOf(text).slice(0, MAX_WORDS))) {
     const rows = await index.count(db, table, userId, word, MAX_RANKED);
     if (rows > 0) found.push({ word, rows });
   }

@@ -14,3 +14,20 @@ export function wordsOf(text: string): string[] {
     .filter(word => word !== '')
     .map(word => word.slice(0, MAX_WORD_CHARS));
 }
+
+/** Words that English questions are made of, which say nothing of what they are about. Of other languages none. */
+const PLAIN = new Set(
+  `a about after all also am an and any are as at be because been before being between both but by can could did do does
+   doing done during each for from get gets go goes going got had has have having he her here hers him his how i if in
+   into is it its just like likes make makes many me more most much must my no not now of off often on one only or other
+   our out over own s she should so some such t than that the their them then there these they thing things this those
+   through to too under until up use used uses usually very was we were what when where which while who whom whose why
+   will with would you your`.split(/\s+/),
+);
+
+/** The words of a question that it is about; all of them where it has no others. */
+export function askedOf(text: string): string[] {
+  const words = wordsOf(text);
+  const telling = words.filter(word => !PLAIN.has(word));
+  return telling.length > 0 ? telling : words;
+}

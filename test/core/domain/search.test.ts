@@ -80,6 +80,11 @@ for (const { name, open } of await openDatabases(test)) {
     t.is((await find('which instrument does the musician perform'))[0], FACTS[1]);
     t.is((await find('Rex'))[0], FACTS[2]);
     t.is((await find('what is the pet of his'))[0], FACTS[2]);
+    t.is(
+      (await find('which of them is in his morning cup?'))[0],
+      FACTS[0],
+      'his, is, in: they decide nothing',
+    );
   });
 
   on('scores are from 0 to 1, descending; the first by words and by meaning has 1', async (t, house) => {
