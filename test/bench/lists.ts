@@ -1,29 +1,42 @@
-/** REST over many conversations: beside a bare Koa and a bare Fastify, and with a tenth of the rows. */
+/** REST over many rows: beside a bare Koa and a bare Fastify, and with a tenth of the rows. */
 import { join } from 'node:path';
-import type { Knex } from 'knex';
+import { isDeepStrictEqual } from 'node:util';
+import { callControl, controlPath } from '../../core/control.ts';
 import { openPostgres } from '../../plugins/storage/sql/postgres.ts';
 import { openSqlite } from '../../plugins/storage/sql/sqlite.ts';
 import { createStorage } from '../../plugins/storage/sql/storage.ts';
 import { coreProcess } from '../helpers/core-process.ts';
+import { explain } from '../helpers/explain.ts';
 import { postgresOptions, startPostgres } from '../helpers/postgres.ts';
 import { storageContext } from '../helpers/storage.ts';
 import { type Bench, type Benchmark, type Cell, interleave, spread, type Table } from './benchmark.ts';
 import type { FloorPlan } from './lists/floor-main.ts';
 import type { Counted, RequestPlan } from './lists/load-main.ts';
-import { addConversations, idOf } from './lists/many.ts';
-import { medianMs, partsOf } from './lists/parts.ts';
+import { addRows, idOf } from './lists/many.ts';
+import { DRAFT, medianMs, PAGE, PARTED, partsOf } from './lists/parts.ts';
+import { RESOURCES, type Request, requestsOf } from './lists/resources.ts';
 import { cpuBetween, cpuOf, launcherOf, nextMessage, startProgram } from './processes.ts';
-
-/** Of the list that is taken apart. */
-const LIMIT = 25;
 
 type Client = 'sqlite' | 'postgres';
 
 export const LISTS: Benchmark[] = (['sqlite', 'postgres'] as const).map(client => ({
   name: `lists:${client}`,
-  title: `requests for conversations, on ${client}, beside a bare Koa and a bare Fastify`,
+  title: `requests for conversations, memories and action items, on ${client}, beside a bare Koa and a bare Fastify`,
   run: (bench: Bench) => run(bench, client),
 }));
+
+const OFFSET = { quick: 50, long: 1000 };
+/** As many as can be set: limits are counted, and never reached. */
+const LIMITS = {
+  read: 60_000,
+  write: 60_000,
+  batch: 60_000,
+  transcript: 60_000,
+  search: 60_000,
+  failed: 60_000,
+};
+const SCOPES = ['conversations', 'memories', 'action_items'].flatMap(of => [`${of}:read`, `${of}:write`]);
+const NEVER_EMBEDS = join(import.meta.dirname, '../fixtures/plugins/never-embeds.ts');
 
 interface Subject {
   port: number;
@@ -37,8 +50,7 @@ interface Core extends Subject {
 }
 
 /** What one subject did in one round. */
-interface Answered {
-  perSecond: number;
+interface Answered extends Pick<Counted, 'perSecond' | 'p50Ms' | 'p99Ms'> {
   /** Processor time of one answer, in ms: what else runs on the machine disturbs it less. */
   cpuMs: number;
 }
@@ -51,89 +63,107 @@ async function run(bench: Bench, client: Client): Promise<Table[]> {
   const address = client === 'postgres' ? await openServer(bench) : null;
   const core = await startFilled(bench, address?.('many'), rows);
   const tenth = await startFilled(bench, address?.('few'), rows / 10);
-  const subjects = [
-    await startFloor(bench, 'koa', core),
-    await startFloor(bench, 'fastify', core),
-    core,
-    tenth,
-  ];
+  const floors = [await startFloor(bench, 'koa', core), await startFloor(bench, 'fastify', core)];
+  const offset = bench.quick ? OFFSET.quick : OFFSET.long;
+  const requests = RESOURCES.flatMap(resource => requestsOf(resource, idOf(rows / 10), offset));
   const measured: [string, Answered[][]][] = [];
-  for (const path of paths(rows / 10)) measured.push([path, await compare(bench, subjects, path)]);
-  const title = `on ${client}, ${rows} conversations`;
-  const columns = ['GET …/conversations', ...SUBJECTS, ...RATIOS];
+  for (const request of requests) {
+    for (const floor of floors) await compareAnswers(request, core, floor);
+    measured.push([request.name, await compare(bench, [...floors, core, tenth], request)]);
+  }
+  const title = `on ${client}, ${rows} rows of each kind`;
+  const columns = ['request', ...SUBJECTS, ...RATIOS];
   return [
     {
       title: `Requests per second ${title}`,
       columns,
-      rows: measured.map(([path, all]) => cells(path, all, ({ perSecond }) => perSecond)),
+      rows: measured.map(([name, all]) => cells(name, all, ({ perSecond }) => perSecond)),
+      notes: ['19 other users have a twentieth of these rows each.'],
     },
     {
       title: `Processor time of a request in ms ${title}`,
       columns,
-      rows: measured.map(([path, all]) => cells(path, all, ({ cpuMs }) => cpuMs, -1)),
+      rows: measured.map(([name, all]) => cells(name, all, ({ cpuMs }) => cpuMs, -1)),
       notes: [
         `Of the server's process${client === 'postgres' ? '; that of Postgres comes on top' : ''}. Ratios are of what a second of it does.`,
       ],
     },
-    await takeApart(bench, client, core),
+    {
+      title: `Milliseconds to the answer, with 4 requests at once, ${title}`,
+      columns: ['request', ...SUBJECTS.flatMap(name => [`${name}: p50`, 'p99'])],
+      rows: measured.map(([name, all]) => [
+        name,
+        ...all.flatMap(rounds => [
+          spread(rounds.map(({ p50Ms }) => p50Ms)),
+          spread(rounds.map(({ p99Ms }) => p99Ms)),
+        ]),
+      ]),
+    },
+    await takeApart(bench, client, core, idOf(rows / 10)),
   ];
 }
 
-/** A list of 25, part by part; the whole is a request to the server with nothing else to do. */
-async function takeApart(
-  bench: Bench,
-  client: Client,
-  { database, userId, key, port }: Core,
-): Promise<Table> {
+/** Part by part; the whole is a request to the server with nothing else to do. */
+async function takeApart(bench: Bench, client: Client, core: Core, id: string): Promise<Table> {
+  const { database, userId, key, port } = core;
   const context = storageContext();
   const dialect =
     client === 'sqlite'
       ? openSqlite(database, context)
       : openPostgres(postgresOptions({ url: database }), context);
   const storage = await createStorage(dialect, context);
-  const filter = {
-    statuses: ['completed' as const],
-    discarded: false,
-    locked: false,
-    limit: LIMIT,
-    offset: 0,
-  };
-  const plan = await planOf(dialect.reader, client, () => storage.conversations.list(userId, filter));
-  const times = bench.quick ? 50 : 2000;
-  const parts = await partsOf({ storage, userId, key, limit: LIMIT, times });
+  const plans = await explain(dialect, async () => {
+    await storage.conversations.list(userId, { statuses: ['completed'], ...PAGE });
+    await storage.memories.list(userId, PAGE);
+    await storage.actionItems.list(userId, { locked: false, ...PAGE });
+  });
+  const times = bench.quick ? 50 : 1000;
+  const parts = await partsOf({ storage, userId, key, id, limits: LIMITS, times });
   await dialect.close();
-  const url = `http://127.0.0.1:${port}/v1/dev/user/conversations?limit=${LIMIT}`;
-  const whole = await medianMs(
-    async () => (await fetch(url, { headers: { Authorization: `Bearer ${key}` } })).text(),
-    times,
-  );
-  const all = {
-    ...parts,
-    'rest: HTTP, Koa, the client of this measurement': whole - sum(Object.values(parts)),
-  };
+  const path = '/v1/dev/user/conversations';
+  const asked = [
+    { path: `${path}?limit=${PAGE.limit}` },
+    { path: `${path}/${id}` },
+    { path: '/v1/dev/user/action-items', body: JSON.stringify(DRAFT) },
+  ];
+  const columns: Record<string, number>[] = [];
+  for (const [at, request] of asked.entries()) {
+    const whole = await medianMs(async () => (await send({ port, key }, request)).text(), times);
+    const rest = whole - sum(Object.values(parts[at] ?? {}));
+    columns.push({ ...parts[at], 'rest: HTTP, Koa, the client of this measurement': rest, whole });
+  }
   return {
-    title: `Parts of a list of ${LIMIT} on ${client}`,
-    columns: ['part', 'ms', '% of the request'],
-    rows: Object.entries(all).map(([name, ms]): Cell[] => [name, ms, (100 * ms) / whole]),
-    notes: [`The database's plan for the rows: ${plan}`],
+    title: `Parts of a request on ${client}`,
+    columns: ['part', ...PARTED.flatMap(name => [`${name}: ms`, '%'])],
+    rows: Object.keys(columns[0] ?? {}).map((part): Cell[] => [
+      part,
+      ...columns.flatMap(({ [part]: ms = Number.NaN, whole = Number.NaN }) => [ms, (100 * ms) / whole]),
+    ]),
+    notes: plans.map(({ steps, faults }) => {
+      if (faults.length > 0) throw new Error(`a list does not use its index: ${faults}`);
+      return `The database's plan of a list: ${steps.join('; ')}`;
+    }),
   };
-}
-
-/** How the database goes about the query that this makes. Throws where it does not use the index that is made for it. */
-async function planOf(db: Knex, client: Client, list: () => Promise<unknown>): Promise<string> {
-  const { promise, resolve } = Promise.withResolvers<{ sql: string; bindings: string[] }>();
-  db.once('query', resolve);
-  await list();
-  const { sql, bindings } = await promise;
-  const question = client === 'sqlite' ? 'explain query plan' : 'explain';
-  const answer = await db.raw(`${question} ${sql.replace(/\$\d+/g, '?')}`, bindings);
-  const lines: object[] = client === 'sqlite' ? answer : answer.rows;
-  const plan = lines.map(line => String(Object.values(line).at(-1)).trim()).join('; ');
-  if (plan.includes('conversations_newest')) return plan;
-  throw new Error(`the list does not use its index: ${plan}`);
 }
 
 const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
+
+function send({ port, key }: Pick<Subject, 'port' | 'key'>, { path, body }: Pick<Request, 'path' | 'body'>) {
+  const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+  return fetch(`http://127.0.0.1:${port}${path}`, body ? { method: 'POST', headers, body } : { headers });
+}
+
+/** @throws when the floor does not do what core does */
+async function compareAnswers(request: Request, core: Subject, floor: Subject): Promise<void> {
+  const [ours, theirs] = await Promise.all(
+    [core, floor].map(async subject => {
+      const answer = (await (await send(subject, request)).json()) as object;
+      return request.body ? Object.keys(answer).sort() : answer; // what is made has an id of its own
+    }),
+  );
+  if (isDeepStrictEqual(ours, theirs)) return;
+  throw new Error(`${request.name}: ${JSON.stringify(theirs)} of the floor is not ${JSON.stringify(ours)}`);
+}
 
 /** @param sign -1: less is better */
 function cells(path: string, all: Answered[][], value: (answered: Answered) => number, sign = 1): Cell[] {
@@ -149,14 +179,10 @@ function cells(path: string, all: Answered[][], value: (answered: Answered) => n
   ];
 }
 
-function paths(some: number): string[] {
-  return ['?limit=25', '?limit=100', `/${idOf(some)}`];
-}
-
-async function compare(bench: Bench, subjects: readonly Subject[], path: string): Promise<Answered[][]> {
+async function compare(bench: Bench, subjects: readonly Subject[], request: Request): Promise<Answered[][]> {
   const measures = subjects.map((subject, at) => [
     SUBJECTS[at] ?? '',
-    () => measure(bench, `${SUBJECTS[at]}: ${path}`, subject, path),
+    () => measure(bench, `${SUBJECTS[at]}: ${request.name}`, subject, request),
   ]);
   return Object.values(await interleave<Answered>(bench.quick ? 1 : 3, Object.fromEntries(measures)));
 }
@@ -165,34 +191,42 @@ async function measure(
   bench: Bench,
   what: string,
   { port, key, pid }: Subject,
-  path: string,
+  request: Request,
 ): Promise<Answered> {
   bench.say(what);
   const child = startProgram(bench, 'load', new URL('./lists/load-main.ts', import.meta.url));
-  const times = bench.quick ? { warmMs: 50, measureMs: 200 } : { warmMs: 1000, measureMs: 2000 };
-  const plan: RequestPlan = { port, path: `/v1/dev/user/conversations${path}`, key, ...times };
+  const times = bench.quick ? { warmMs: 20, measureMs: 100 } : { warmMs: 300, measureMs: 1000 };
+  const plan: RequestPlan = { port, request, key, ...times };
   const before = cpuOf(pid);
   child.send(plan);
-  const { perSecond, all } = await nextMessage<Counted>(child, 'counted');
-  return { perSecond, cpuMs: cpuBetween(before, cpuOf(pid)).total / all };
+  const { all, perSecond, p50Ms, p99Ms } = await nextMessage<Counted>(child, 'counted');
+  return { perSecond, p50Ms, p99Ms, cpuMs: cpuBetween(before, cpuOf(pid)).total / all };
 }
 
-/** A whole server with so many conversations. @param address of an empty Postgres database; absent: a SQLite file */
+/** A whole server with so many rows. @param address of an empty Postgres database; absent: a SQLite file */
 async function startFilled(bench: Bench, address: Promise<string> | undefined, count: number): Promise<Core> {
   const url = await address;
   const sql = url === undefined ? {} : { client: 'postgres', url };
-  const core = await coreProcess(bench, { stt: [], plugins: { sql } }, () => launcherOf('subject'));
+  const config = {
+    stt: [],
+    embedder: 'never-embeds', // or 100,000 memories would be embedded meanwhile
+    rateLimits: LIMITS,
+    plugins: { sql, 'never-embeds': { use: NEVER_EMBEDS } },
+  };
+  const core = await coreProcess(bench, config, () => launcherOf('subject'));
+  const made = await callControl(controlPath(core.dataDir), 'key', { user: 'owner', scopes: SCOPES });
+  if (made === 'absent') throw new Error('core does not answer on its control socket');
   const database = url ?? join(core.dataDir, 'earshot.db');
   const context = storageContext();
   const { writer, close } =
     url === undefined ? openSqlite(database, context) : openPostgres(postgresOptions({ url }), context);
   const { id: userId } = await writer('users').first('id');
-  bench.say(`adding ${count} conversations`);
-  await addConversations(writer, userId, count);
+  bench.say(`adding ${count} rows of each kind`);
+  await addRows(writer, userId, count);
   if (url !== undefined) await writer.raw('analyze'); // as Postgres does by itself after a while; SQLite does not
   await close();
   const pid = core.process().pid ?? 0;
-  return { port: Number(new URL(core.url).port), key: core.key, pid, database, userId };
+  return { port: Number(new URL(core.url).port), key: made.key, pid, database, userId };
 }
 
 async function startFloor(

@@ -1,13 +1,13 @@
 /**
- * The floor of a list: a bare Koa, or a bare Fastify, with the one prepared statement that the list is, and the same
- * JSON. No credential is asked for, no parameter checked.
+ * The floor of a request: a bare Koa, or a bare Fastify, with the one prepared statement that it is, and the same JSON.
+ * No credential is asked for, no parameter checked. What is posted is inserted in a transaction, as durable as core's.
  */
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
 import { fastify } from 'fastify';
 import Koa from 'koa';
-import { conversationJson } from '../../../core/http/conversation-json.ts';
-import type { Conversation } from '../../../core/model.ts';
+import { type Draft, RESOURCES, type Resource, type Row, type Value } from './resources.ts';
 
 export interface FloorPlan {
   framework: 'koa' | 'fastify';
@@ -16,92 +16,131 @@ export interface FloorPlan {
   userId: string;
 }
 
-interface Row {
-  id: string;
-  status: Conversation['status'];
-  created_at: number | string;
-  started_at: number | string;
-  finished_at: number | string;
-  structured: string;
-  language: string;
-  source: string;
-  folder_id: string;
-  discarded: boolean | number;
-  starred: boolean | number;
-}
-
 /** The parts that are used here: neither package brings types. */
 interface Sqlite {
-  prepare(sql: string): { all(...values: unknown[]): Row[] };
+  pragma(source: string): unknown;
+  prepare(sql: string): { reader: boolean; all(...values: Value[]): Row[]; run(...values: Value[]): unknown };
+}
+interface PgClient {
+  query(statement: string | { name: string; text: string; values: Value[] }): Promise<{ rows: Row[] }>;
 }
 interface Pg {
-  Pool: new (options: object) => { query(statement: object): Promise<{ rows: Row[] }> };
+  Pool: new (options: object) => PgClient & { connect(): Promise<PgClient & { release(): void }> };
 }
 const require = createRequire(import.meta.url);
-const BetterSqlite: new (file: string, options: object) => Sqlite = require('better-sqlite3');
+const BetterSqlite: new (file: string) => Sqlite = require('better-sqlite3');
 const pg: Pg = require('pg');
 
-const LIST = `select * from conversations where user_id = $1 and status in ('completed') and discarded = $2 and locked = $3
-  order by created_at desc, id limit $4 offset 0`;
-const ONE = 'select * from conversations where user_id = $1 and id = $2';
+interface Database {
+  read(sql: string, values: Value[]): Promise<Row[]>;
+  /** In a transaction of its own, on disk when it resolves. */
+  write(sql: string, values: Value[]): Promise<void>;
+}
 
-type Query = (sql: string, values: (string | number | boolean)[]) => Promise<Row[]>;
-
-process.once('message', async ({ framework, database, userId }: FloorPlan) => {
-  const isPostgres = database.startsWith('postgres:');
-  const query = isPostgres ? openPostgres(database) : openSqlite(database);
-  const no = isPostgres ? false : 0;
-  const answer = async (url: string) => {
-    const { pathname, searchParams } = new URL(url, 'http://localhost');
-    const id = /^\/v1\/dev\/user\/conversations\/(.+)$/.exec(pathname)?.[1];
-    if (id) return toJson((await query(ONE, [userId, id]))[0]);
-    return (await query(LIST, [userId, no, no, Number(searchParams.get('limit'))])).map(toJson);
-  };
-  const port = framework === 'koa' ? await serveKoa(answer) : await serveFastify(answer);
+process.once('message', async ({ framework, database: address, userId }: FloorPlan) => {
+  const database = address.startsWith('postgres:') ? openPostgres(address) : openSqlite(address);
+  const serve = framework === 'koa' ? serveKoa : serveFastify;
+  const port = await serve(new Map(RESOURCES.map(each => [each.path, answersOf(each, database, userId)])));
   process.send?.({ event: 'listening', port });
 });
 
-function openSqlite(file: string): Query {
-  const database = new BetterSqlite(file, { readonly: true });
-  const statements = new Map([LIST, ONE].map(sql => [sql, database.prepare(sql.replace(/\$\d/g, '?'))]));
-  return async (sql, values) => statements.get(sql)?.all(...values) ?? [];
+interface Answers {
+  list(limit: number, offset: number): Promise<object[]>;
+  one(id: string): Promise<object>;
+  create(draft: Draft): Promise<object>;
 }
 
-function openPostgres(connectionString: string): Query {
-  const pool = new pg.Pool({ connectionString, max: 8 });
-  const names = new Map([LIST, ONE].map((sql, at) => [sql, `statement_${at}`]));
-  return async (text, values) => (await pool.query({ name: names.get(text), text, values })).rows;
-}
-
-function toJson(row: Row | undefined) {
-  if (!row) throw new Error('the conversation is not there');
-  const instants = {
-    createdAt: Number(row.created_at),
-    startedAt: Number(row.started_at),
-    finishedAt: Number(row.finished_at),
+function answersOf(resource: Resource, { read, write }: Database, userId: string): Answers {
+  const { table, shown, order, toJson, toRow = () => ({}) } = resource;
+  const list = `select * from ${table} where user_id = $1 and ${shown} order by ${order} limit $2 offset $3`;
+  const one = `select * from ${table} where user_id = $1 and id = $2`;
+  return {
+    list: async (limit, offset) => (await read(list, [userId, limit, offset])).map(toJson),
+    async one(id) {
+      const [row] = await read(one, [userId, id]);
+      if (!row) throw new Error(`${id} is not there`);
+      return toJson(row);
+    },
+    async create(draft) {
+      const row = toRow(draft, userId);
+      const columns = Object.keys(row);
+      const places = columns.map((_, at) => `$${at + 1}`);
+      await write(`insert into ${table} (${columns}) values (${places})`, Object.values(row));
+      return toJson(row);
+    },
   };
-  const flags = { discarded: Boolean(row.discarded), starred: Boolean(row.starred) };
-  const { id, status, language, source, folder_id: folderId } = row;
-  const found = { id, status, language, source, folderId, geolocation: null, ...instants, ...flags };
-  return conversationJson({ ...found, structured: JSON.parse(row.structured) } as Conversation, 'Work'); // all that it uses
 }
 
-type Answer = (url: string) => Promise<unknown>;
+function openSqlite(file: string): Database {
+  const database = new BetterSqlite(file);
+  for (const pragma of ['synchronous = full', 'foreign_keys = on']) database.pragma(pragma);
+  const prepare = kept((sql: string) => database.prepare(sql.replace(/\$\d+/g, '?')));
+  return {
+    read: async (sql, values) => prepare(sql).all(...values),
+    async write(sql, values) {
+      prepare('begin immediate').run();
+      prepare(sql).run(...values.map(value => (typeof value === 'boolean' ? Number(value) : value)));
+      prepare('commit').run();
+    },
+  };
+}
 
-async function serveKoa(answer: Answer): Promise<number> {
+function openPostgres(connectionString: string): Database {
+  const pool = new pg.Pool({ connectionString, max: 8 });
+  let names = 0;
+  const nameOf = kept((_sql: string) => `statement_${names++}`);
+  return {
+    read: async (text, values) => (await pool.query({ name: nameOf(text), text, values })).rows,
+    async write(text, values) {
+      const client = await pool.connect();
+      await client.query('begin');
+      await client.query({ name: nameOf(text), text, values });
+      await client.query('commit');
+      client.release();
+    },
+  };
+}
+
+function kept<T>(make: (key: string) => T): (key: string) => T {
+  const made = new Map<string, T>();
+  return key => {
+    const value = made.get(key) ?? make(key);
+    made.set(key, value);
+    return value;
+  };
+}
+
+function serveKoa(resources: Map<string, Answers>): Promise<number> {
   const app = new Koa();
   app.use(async context => {
-    context.body = await answer(context.url);
+    const { pathname, searchParams } = new URL(context.url, 'http://localhost');
+    const whole = resources.get(pathname);
+    const slash = pathname.lastIndexOf('/');
+    if (!whole) context.body = await resources.get(pathname.slice(0, slash))?.one(pathname.slice(slash + 1));
+    else if (context.method === 'POST') context.body = await whole.create((await json(context.req)) as Draft);
+    else context.body = await whole.list(...pageOf(Object.fromEntries(searchParams)));
   });
   return new Promise(resolve => {
     const server = app.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
   });
 }
 
-async function serveFastify(answer: Answer): Promise<number> {
+async function serveFastify(resources: Map<string, Answers>): Promise<number> {
   const app = fastify();
-  app.get('/v1/dev/user/conversations', request => answer(request.url));
-  app.get('/v1/dev/user/conversations/:id', request => answer(request.url));
+  for (const [path, { list, one, create }] of resources) {
+    app.get(path, request => list(...pageOf(request.query as Page)));
+    app.get(`${path}/:id`, request => one((request.params as { id: string }).id));
+    app.post(path, request => create(request.body as Draft));
+  }
   await app.listen({ port: 0, host: '127.0.0.1' });
   return (app.server.address() as AddressInfo).port;
+}
+
+interface Page {
+  limit?: string;
+  offset?: string;
+}
+
+function pageOf({ limit, offset = '0' }: Page): [limit: number, offset: number] {
+  return [Number(limit), Number(offset)];
 }

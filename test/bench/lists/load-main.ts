@@ -1,16 +1,20 @@
 /** Asks the same thing over a few kept connections, each time the answer has come, and counts. */
 import { connect } from 'node:net';
+import { percentile } from '../benchmark.ts';
+import type { Request } from './resources.ts';
 
 export interface Counted {
   event: 'counted';
   perSecond: number;
+  p50Ms: number;
+  p99Ms: number;
   /** Answers in all, also before it counted. */
   all: number;
 }
 
 export interface RequestPlan {
   port: number;
-  path: string;
+  request: Request;
   key: string;
   warmMs: number;
   measureMs: number;
@@ -19,21 +23,32 @@ export interface RequestPlan {
 const CONNECTIONS = 4;
 
 process.once('message', async (plan: RequestPlan) => {
-  const answered = { count: 0 };
+  const answered: number[] = [];
   for (let i = 0; i < CONNECTIONS; i++) ask(plan, answered);
   await new Promise(resolve => setTimeout(resolve, plan.warmMs));
-  const before = answered.count;
+  const before = answered.length;
   const startedAt = performance.now();
   await new Promise(resolve => setTimeout(resolve, plan.measureMs));
   const seconds = (performance.now() - startedAt) / 1000;
-  const perSecond = (answered.count - before) / seconds;
-  process.send?.({ event: 'counted', perSecond, all: answered.count }, () => process.exit(0));
+  const took = answered.slice(before);
+  const perSecond = took.length / seconds;
+  const [p50Ms, p99Ms] = [percentile(took, 50), percentile(took, 99)];
+  const counted = { event: 'counted', perSecond, p50Ms, p99Ms, all: answered.length };
+  process.send?.(counted, () => process.exit(0));
 });
 
-/** A client of as little cost as possible: of an answer it reads the status and the length. */
-function ask({ port, path, key }: RequestPlan, answered: { count: number }): void {
-  const request = `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\n\r\n`;
-  const socket = connect(port, '127.0.0.1', () => socket.write(request));
+/**
+ * A client of as little cost as possible: of an answer it reads the status and the length.
+ * @param answered gets the milliseconds of each answer
+ */
+function ask({ port, request, key }: RequestPlan, answered: number[]): void {
+  const bytes = bytesOf(request, key);
+  let sentAt = 0;
+  const send = () => {
+    sentAt = performance.now();
+    socket.write(bytes);
+  };
+  const socket = connect(port, '127.0.0.1', send);
   socket.setNoDelay(true);
   let missing: number | null = null;
   let head = '';
@@ -50,9 +65,15 @@ function ask({ port, path, key }: RequestPlan, answered: { count: number }): voi
     missing -= rest;
     if (missing > 0) return;
     missing = null;
-    answered.count += 1;
-    socket.write(request);
+    answered.push(performance.now() - sentAt);
+    send();
   });
+}
+
+function bytesOf({ path, body }: Request, key: string): string {
+  const head = `${body ? 'POST' : 'GET'} ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\n`;
+  if (!body) return `${head}\r\n`;
+  return `${head}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }
 
 function lengthOf(head: string): number {

@@ -1,28 +1,56 @@
 import type { Knex } from 'knex';
-import type { Conversation } from '../../../core/model.ts';
-import { Conversations, Folders } from '../../../plugins/storage/sql/models.ts';
+import type { ActionItem, Conversation, Memory } from '../../../core/model.ts';
+import { ActionItems, Conversations, Folders, Memories, Users } from '../../../plugins/storage/sql/models.ts';
 
 /** Rows of one statement; SQLite takes at most 500 of them. */
 const CHUNK = 250;
 const MINUTE_MS = 60_000;
 const NOW = Date.UTC(2026, 0, 1);
+/** Other users, and how many of the rows each of them has, too. */
+const OTHERS = 19;
+const SHARE = 0.05;
 
-/** So many conversations of one user, as the pipeline leaves them: completed, and in a folder. */
-export async function addConversations(db: Knex, userId: string, count: number): Promise<void> {
+/** Of a user, by the row's number. */
+const ROWS = {
+  [Conversations.tableName]: (userId: string, number: number) =>
+    Conversations.fromJson(conversation(userId, number)).$toDatabaseJson(),
+  [Memories.tableName]: (userId: string, number: number) =>
+    Memories.fromJson(memory(userId, number)).$toDatabaseJson(),
+  [ActionItems.tableName]: (userId: string, number: number) =>
+    ActionItems.fromJson(actionItem(userId, number)).$toDatabaseJson(),
+};
+
+/** So many conversations, memories and action items of one user among 20. */
+export async function addRows(db: Knex, userId: string, count: number): Promise<void> {
   const folder = Folders.fromJson({
     ...{ id: idOf(0), userId, name: 'Work', description: null, color: '#3B82F6', icon: '💼' },
     ...{ order: 0, isDefault: false, isSystem: true, createdAt: NOW, updatedAt: NOW },
   });
   await db.transaction(async tx => {
+    const others = await addUsers(tx);
     await tx(Folders.tableName).insert(folder.$toDatabaseJson());
-    for (let first = 1; first <= count; first += CHUNK) {
-      const numbers = Array.from({ length: Math.min(CHUNK, count - first + 1) }, (_, at) => first + at);
-      const rows = numbers.map(number =>
-        Conversations.fromJson(conversation(userId, number)).$toDatabaseJson(),
-      );
-      await tx(Conversations.tableName).insert(rows);
+    for (const [table, rowOf] of Object.entries(ROWS)) {
+      for (let first = 1; first <= count; first += CHUNK) {
+        const length = Math.min(CHUNK, count - first + 1);
+        await tx(table).insert(Array.from({ length }, (_, at) => rowOf(userId, first + at)));
+      }
+      const columns = Object.keys(rowOf(userId, 1)).filter(column => column !== 'user_id');
+      for (const other of others)
+        await tx.raw(
+          `insert into ${table} (user_id, ${columns})
+           select ?, ${columns} from ${table} where user_id = ? and id <= ?`,
+          [other, userId, idOf(Math.ceil(count * SHARE))],
+        );
     }
   });
+}
+
+async function addUsers(db: Knex): Promise<string[]> {
+  const ids = Array.from({ length: OTHERS }, (_, at) => idOf(at + 1));
+  const user = { issuer: 'bench', createdAt: NOW, memoryAccess: true, signedOutAt: null };
+  const rows = ids.map((id, at) => ({ id, name: `user ${at}`, subject: id, ...user }));
+  await db(Users.tableName).insert(rows.map(row => Users.fromJson(row).$toDatabaseJson()));
+  return ids;
 }
 
 /** In the form of a UUIDv7. */
@@ -59,5 +87,43 @@ function conversation(userId: string, number: number): Conversation {
     locked: false,
     timeoutMs: 120_000,
     lastActivityAt: createdAt + MINUTE_MS,
+  };
+}
+
+function memory(userId: string, number: number): Memory {
+  const createdAt = NOW + number * MINUTE_MS;
+  return {
+    id: idOf(number),
+    userId,
+    content: `Planned part ${number} of the budget with Eve, who would rather have a larger garden`,
+    category: 'work',
+    visibility: 'private',
+    tags: ['budget'],
+    createdAt,
+    updatedAt: createdAt,
+    manuallyAdded: false,
+    scoring: `00_997_${createdAt / 1000}`,
+    reviewed: false,
+    userReview: true,
+    edited: false,
+    locked: false,
+  };
+}
+
+/** Every second is due some day, every third is done. */
+function actionItem(userId: string, number: number): ActionItem {
+  const createdAt = NOW + number * MINUTE_MS;
+  const completed = number % 3 === 0;
+  return {
+    id: idOf(number),
+    userId,
+    description: `Send part ${number} of the budget to Eve`,
+    completed,
+    createdAt,
+    updatedAt: createdAt,
+    dueAt: number % 2 === 0 ? createdAt + 60 * MINUTE_MS : null,
+    completedAt: completed ? createdAt + MINUTE_MS : null,
+    conversationId: null,
+    locked: false,
   };
 }

@@ -1,58 +1,79 @@
-/** What a list costs core part by part: how long each takes when it runs alone, in this process. */
+/** What a request costs core part by part: how long each takes when it runs alone, in this process. */
+import { createActionItems } from '../../../core/domain/action-items.ts';
 import { createConversations } from '../../../core/domain/conversations.ts';
 import { createCredentials } from '../../../core/domain/credentials.ts';
 import { createIdentities } from '../../../core/domain/identities.ts';
 import { createKeys } from '../../../core/domain/keys.ts';
 import { createUsers } from '../../../core/domain/users.ts';
 import { createEvents } from '../../../core/events.ts';
-import { conversationJson } from '../../../core/http/conversation-json.ts';
+import { createRateLimits } from '../../../core/http/rate-limit.ts';
+import { actionItemRoutes } from '../../../core/http/routes/action-items.ts';
 import { conversationRoutes } from '../../../core/http/routes/conversations.ts';
 import type { Storage } from '../../../core/plugin.ts';
 import { storageContext } from '../../helpers/storage.ts';
 import { percentile } from '../benchmark.ts';
 
+/** Taken apart: a list, a single row, and one that is made. */
+export const PARTED = ['listConversations', 'getConversation', 'createActionItem'] as const;
+export const PAGE = { limit: 25, offset: 0 };
+const SHOWN = { statuses: ['completed' as const], discarded: false, locked: false, ...PAGE };
+export const DRAFT = { description: 'Send the photos to Eve' };
+
 export interface PartsPlan {
   storage: Storage;
   userId: string;
   key: string;
-  /** Of the list. */
-  limit: number;
+  /** Of a conversation that is there. */
+  id: string;
+  /** Requests a minute. */
+  limits: Parameters<typeof createRateLimits>[0]['limits'];
   times: number;
 }
 
-/** Milliseconds of one request, by part. */
-export async function partsOf({
-  storage,
-  userId,
-  key,
-  limit,
-  times,
-}: PartsPlan): Promise<Record<string, number>> {
+/** Milliseconds of the parts of one request, for each that is taken apart. */
+export async function partsOf(plan: PartsPlan): Promise<Record<string, number>[]> {
+  const { storage, userId, key, id, limits, times } = plan;
   const { clock } = storageContext();
   const identities = createIdentities(() => ({ working: [], missing: [] })); // an API key needs none
   const users = createUsers({ storage, clock, identities });
   const credentials = createCredentials({ storage, users, keys: createKeys({ storage, clock }), identities });
-  const conversations = createConversations({ storage, clock, events: createEvents(), jobs: { poke() {} } });
-  const list = conversationRoutes(conversations).find(({ id }) => id === 'listConversations');
+  const jobs = { poke() {} };
+  const conversations = createConversations({ storage, clock, events: createEvents(), jobs });
+  const actionItems = createActionItems({ storage, clock, jobs });
+  const routes = [...conversationRoutes(conversations), ...actionItemRoutes(actionItems)];
+  const rateLimits = createRateLimits({ storage, clock, limits });
   const principal = await credentials.authenticate(`Bearer ${key}`);
-  const request = { principal, params: {}, query: { limit: String(limit) }, body: undefined };
-  const filter = { statuses: ['completed' as const], discarded: false, locked: false, limit, offset: 0 };
-  const found = await conversations.list(userId, filter);
-  const json = found.map(conversation => conversationJson(conversation, 'Work'));
+  const asked = [
+    { params: {}, query: { limit: String(PAGE.limit) } },
+    { params: { conversation_id: id }, query: {} },
+    { params: {}, query: {}, body: DRAFT },
+  ];
+  const folders = () => conversations.folderNames(userId);
+  const stored = [
+    async () => [await conversations.list(userId, SHOWN), await folders()],
+    async () => [await conversations.get(userId, id), await folders()],
+    () => actionItems.create(userId, [{ completed: false, dueAt: null, ...DRAFT }]),
+  ];
 
   const time = (work: () => unknown) => medianMs(work, times);
   const authentication = await time(() => credentials.authenticate(`Bearer ${key}`));
-  const rows = await time(() => conversations.list(userId, filter));
-  const folders = await time(() => conversations.folderNames(userId));
-  const mapping = await time(() => found.map(conversation => conversationJson(conversation, 'Work')));
-  const whole = await time(() => list?.run(request));
-  return {
-    authentication,
-    validation: Math.max(0, whole - rows - folders - mapping),
-    'query of the rows': rows,
-    'query of the folders': folders,
-    JSON: mapping + (await time(() => JSON.stringify(json))),
-  };
+  const limiting = await time(() => rateLimits.take({ userId, subject: key }, 'read'));
+  const taken: Record<string, number>[] = [];
+  for (const [at, name] of PARTED.entries()) {
+    const route = routes.find(each => each.id === name);
+    const request = { principal, params: {}, query: {}, body: undefined, ...asked[at] };
+    const answer = await route?.run(request);
+    const storing = await time(() => stored[at]?.());
+    const whole = await time(() => route?.run(request));
+    taken.push({
+      authentication,
+      'rate limit': limiting,
+      storage: storing,
+      'validation, mapping': Math.max(0, whole - storing),
+      JSON: await time(() => JSON.stringify(answer)),
+    });
+  }
+  return taken;
 }
 
 /** Of so many, once it is compiled. */
