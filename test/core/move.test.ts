@@ -90,8 +90,8 @@ async function openFilled(t: ExecutionContext, client: Client): Promise<House> {
 
 /** With the columns that were there from the beginning. */
 async function insertAnOlderUser({ dialect }: House, id: string): Promise<void> {
-  const { createdAt: created_at, memoryAccess: _, ...rest } = user(id);
-  await dialect.writer('users').insert({ ...rest, created_at });
+  const { name, issuer, subject, createdAt: created_at } = user(id);
+  await dialect.writer('users').insert({ id, name, issuer, subject, created_at });
 }
 
 async function isEmpty({ dialect }: House): Promise<boolean> {
