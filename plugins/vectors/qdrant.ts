@@ -47,12 +47,14 @@ export default {
     }),
   async setup(context) {
     const { error, options } = context;
-    const server = connectServer(options, context);
+    const server = await connectServer(options, context);
     const collections = openCollections(server, options.prefix, error);
 
     await server.version().then(checkVersion, failure => {
-      // Whatever keeps the server from answering may pass: the plugin is then tried again by and by.
-      throw error('upstream_error', failure.message, { cause: failure });
+      // A server that is slow now may be so no more: the plugin is then tried again by and by.
+      throw failure.code === 'timeout'
+        ? error('upstream_error', failure.message, { cause: failure })
+        : failure;
     });
     await collections.list(); // or a wrong key would show later
 
@@ -67,9 +69,10 @@ export default {
     const index: VectorIndex = {
       async upsert(space, items) {
         const collection = await collections.open(space);
+        const { collection_name } = collection;
         for (const operations of upserts(collection, items)) {
-          const path = `${collection.path}/points/batch?wait=true`;
-          if ((await server.ask('POST', path, { operations })) !== null) continue;
+          const batch = { collection_name, wait: true, operations };
+          if ((await server.ask((api, init) => api.batchUpdate(batch, init))) !== null) continue;
           collections.forget(space.name);
           throw error(
             'upstream_error',
@@ -84,17 +87,20 @@ export default {
         const direction = directionOf(vector, collection);
         if (isZero(direction)) return [];
         const filter = { must: [ownedBy(userId)] };
-        const question = { query: [...direction], filter, limit, with_payload: ['id'] };
-        const result = await server.ask('POST', `${collection.path}/points/query`, question, signal);
-        if (result === null) collections.forget(name);
-        return readHits(result);
+        const { collection_name } = collection;
+        const question = { collection_name, query: [...direction], filter, limit, with_payload: ['id'] };
+        const result = await server.ask((api, init) => api.queryPoints(question, init), signal);
+        if (result !== null) return readHits(result);
+        collections.forget(name);
+        return [];
       },
       async remove({ name }, userId, ids) {
         const collection = await collections.find(name);
         if (collection === null) return;
         const has_id = ids.map(id => pointId(userId, id));
         const filter = { must: [ownedBy(userId), { has_id }] };
-        const result = await server.ask('POST', `${collection.path}/points/delete?wait=true`, { filter });
+        const removal = { collection_name: collection.collection_name, wait: true, filter };
+        const result = await server.ask((api, init) => api.deletePoints(removal, init));
         if (result === null) collections.forget(name);
       },
       spaces: async () => (await collections.list()).map(({ name, id }) => ({ name, id })),

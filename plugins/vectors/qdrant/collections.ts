@@ -4,7 +4,8 @@ import type { PluginContext, VectorSpace } from '../../../core/plugin.ts';
 import type { Server } from './server.ts';
 
 export interface Collection extends VectorSpace {
-  path: string;
+  /** What Qdrant calls it. */
+  collection_name: string;
   /** Made with the collection, and kept in its metadata: one that is made anew has another. */
   id: string;
 }
@@ -22,6 +23,10 @@ export interface Collections {
 
 /** The name in the metadata. */
 const ID = 'earshot_space';
+const INDEXES = {
+  user_id: { type: 'keyword', is_tenant: true },
+  updated_at: { type: 'integer' },
+} as const;
 
 /** @param error makes a `config_error` where a collection of that name is there, and not ours */
 export function openCollections(
@@ -32,17 +37,17 @@ export function openCollections(
   const known = new Map<string, Collection>();
   /** Collections whose indexes were asked for by this process. */
   const indexed = new Set<string>();
-  const pathOf = (name: string) => `/collections/${encodeURIComponent(prefix + name)}`;
 
   async function find(name: string): Promise<Collection | null> {
     return known.get(name) ?? (await look(name));
   }
 
   async function look(name: string): Promise<Collection | null> {
-    const path = pathOf(name);
-    const { dimensions, id } = readInfo(await server.ask('GET', path));
+    const collection_name = prefix + name;
+    const info = await server.ask((api, init) => api.getCollection({ collection_name }, init));
+    const { dimensions, id } = readInfo(info);
     if (dimensions === undefined || id === undefined) return null;
-    const collection = { name, path, dimensions, id };
+    const collection = { name, collection_name, dimensions, id };
     known.set(name, collection);
     return collection;
   }
@@ -55,12 +60,14 @@ export function openCollections(
 
   /** Of two that make it at once, one does. */
   async function make({ name, dimensions }: VectorSpace): Promise<Collection> {
-    await server.ask('PUT', pathOf(name), {
-      vectors: { size: dimensions, distance: 'Cosine' },
+    const wanted = {
+      collection_name: prefix + name,
+      vectors: { size: dimensions, distance: 'Cosine' as const },
       // Nobody searches in all users' vectors: graphs are made for each user alone.
       hnsw_config: { m: 0, payload_m: 16 },
       metadata: { [ID]: randomUUID() },
-    });
+    };
+    await server.ask((api, init) => api.createCollection(wanted, init));
     const made = await look(name);
     if (made) return made;
     const cure = 'take another plugins.qdrant.prefix';
@@ -71,10 +78,11 @@ export function openCollections(
   }
 
   /** Also where they are there: who made the collection may not have come to it. */
-  async function makeIndexes({ path, id }: Collection): Promise<void> {
-    const fields = { user_id: { type: 'keyword', is_tenant: true }, updated_at: { type: 'integer' } };
-    for (const [name, schema] of Object.entries(fields))
-      await server.ask('PUT', `${path}/index?wait=true`, { field_name: name, field_schema: schema });
+  async function makeIndexes({ collection_name, id }: Collection): Promise<void> {
+    for (const [field_name, field_schema] of Object.entries(INDEXES)) {
+      const wanted = { collection_name, field_name, field_schema, wait: true };
+      await server.ask((api, init) => api.createFieldIndex(wanted, init));
+    }
     indexed.add(id);
   }
 
@@ -83,15 +91,15 @@ export function openCollections(
     open,
     forget: name => void known.delete(name),
     async list() {
-      const names = readNames(await server.ask('GET', '/collections')).filter(name =>
-        name.startsWith(prefix),
-      );
-      const all = await Promise.all(names.map(name => look(name.slice(prefix.length))));
+      const { collections = [] } = (await server.ask((api, init) => api.getCollections({}, init))) ?? {};
+      const ours = collections.filter(({ name }) => name.startsWith(prefix));
+      const all = await Promise.all(ours.map(({ name }) => look(name.slice(prefix.length))));
       return all.filter(collection => collection !== null);
     },
     async drop(name) {
       known.delete(name);
-      await server.ask('DELETE', pathOf(name));
+      const gone = { collection_name: prefix + name };
+      await server.ask((api, init) => api.deleteCollection(gone, init));
     },
   };
 }
@@ -104,9 +112,4 @@ function readInfo(result: unknown): { dimensions?: number | undefined; id?: stri
   const { config } = (result ?? {}) as Info; // as the interface's description has it; what is missing is undefined
   const id = config?.metadata?.[ID];
   return { dimensions: config?.params?.vectors?.size, id: typeof id === 'string' ? id : undefined };
-}
-
-function readNames(result: unknown): string[] {
-  const { collections = [] } = (result ?? {}) as { collections?: { name: string }[] }; // as its description has it
-  return collections.map(({ name }) => name);
 }

@@ -1,23 +1,27 @@
 /** What Qdrant calls points: items, as they are put, searched and removed. Pure. */
 import { createHash } from 'node:crypto';
+import type { Schemas } from '@qdrant/js-client-rest';
 import type { VectorItem, VectorSpace } from '../../../core/plugin.ts';
 import { directionOf } from '../geometry/direction.ts';
 
+type Point = Schemas['PointStruct'];
+type Upsert = Schemas['UpsertOperation'];
+
 /** In one request: making it into text takes the thread some 5 ms. */
-const MAX_NUMBERS = 20_000;
+const MAX_NUMBERS = 10_000;
 
 /**
  * The operations that put these items, for one request each. Each goes with the condition that what is there is no newer: Qdrant looks and
  * writes at once, so that writers on several machines do not undo each other. What is not there yet is added.
  */
-export function upserts(space: VectorSpace, items: readonly VectorItem[]): object[][] {
+export function upserts(space: VectorSpace, items: readonly VectorItem[]): Upsert[][] {
   const points = items.map(item => ({ updatedAt: item.updatedAt, point: pointOf(space, item) }));
   const atOnce = Math.max(1, Math.floor(MAX_NUMBERS / space.dimensions));
   const requests = Array.from({ length: Math.ceil(points.length / atOnce) }, (_, at) => at * atOnce);
   return requests.map(at => operationsOf(points.slice(at, at + atOnce)));
 }
 
-function operationsOf(points: readonly { updatedAt: number; point: object }[]): object[] {
+function operationsOf(points: readonly { updatedAt: number; point: Point }[]): Upsert[] {
   const ages = Map.groupBy(points, ({ updatedAt }) => updatedAt);
   return [...ages].map(([updatedAt, group]) => ({
     upsert: {
@@ -27,7 +31,7 @@ function operationsOf(points: readonly { updatedAt: number; point: object }[]): 
   }));
 }
 
-function pointOf(space: VectorSpace, { userId, id, vector, updatedAt }: VectorItem): object {
+function pointOf(space: VectorSpace, { userId, id, vector, updatedAt }: VectorItem): Point {
   return {
     id: pointId(userId, id),
     vector: [...directionOf(vector, space)],
@@ -35,7 +39,7 @@ function pointOf(space: VectorSpace, { userId, id, vector, updatedAt }: VectorIt
   };
 }
 
-export function ownedBy(userId: string): object {
+export function ownedBy(userId: string): Schemas['FieldCondition'] {
   return { key: 'user_id', match: { value: userId } };
 }
 
@@ -51,13 +55,8 @@ export function pointId(userId: string, id: string): string {
   ].join('-');
 }
 
-interface Answer {
-  points?: { score: number; payload?: { id?: unknown } | null }[];
-}
-
 /** Without those that are like nothing: the angle to a vector of zeros is none. */
-export function readHits(result: unknown): { id: string; score: number }[] {
-  const { points = [] } = (result ?? {}) as Answer; // as its description has it
+export function readHits({ points }: Schemas['QueryResponse']): { id: string; score: number }[] {
   return points.flatMap(({ score, payload }) => {
     const id = payload?.id;
     return typeof id === 'string' && score !== 0 ? [{ id, score: Math.max(-1, Math.min(1, score)) }] : [];

@@ -1,7 +1,12 @@
+import { once } from 'node:events';
+import { cp, readFile, writeFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
+import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { vectorsChecks } from '../../../core/conformance/vectors.ts';
 import type { AppError } from '../../../core/errors.ts';
 import type { Clock } from '../../../core/model.ts';
+import { PACKAGE } from '../../../plugins/vectors/qdrant/server.ts';
 import qdrant from '../../../plugins/vectors/qdrant.ts';
 import { temporaryDirectory } from '../../helpers/domain.ts';
 import { manualClock } from '../../helpers/manual-clock.ts';
@@ -11,6 +16,8 @@ import { startIndex } from './context.ts';
 /** A server of one's own, where there is one. */
 const REAL = process.env.EARSHOT_TEST_QDRANT_URL;
 const WHERE = REAL === undefined ? 'a server in memory that speaks its protocol' : 'a real one';
+
+const ROOT = join(import.meta.dirname, '../../..');
 
 async function server(t: ExecutionContext) {
   const started = await startQdrantServer();
@@ -126,6 +133,14 @@ test('a key is sent; a wrong one is told at the start', async t => {
   t.false(error.message.includes('another-key'));
 });
 
+test('an address may have a path', async t => {
+  const own = await server(t);
+  own.instead = response => response.writeHead(503).end();
+  const message = `qdrant: ${own.url}/behind/a/proxy answered 503`;
+  await t.throwsAsync(start(t, { url: `${own.url}/behind/a/proxy/` }), { code: 'upstream_error', message });
+  t.deepEqual(own.requests, ['GET /behind/a/proxy/']);
+});
+
 test('a failure of the server is an upstream_error, with the time that it names', async t => {
   const own = await server(t);
   const { index } = await start(t, { url: own.url });
@@ -139,19 +154,63 @@ test('a failure of the server is an upstream_error, with the time that it names'
   await t.throwsAsync(search(), { code: 'upstream_error', message: /broke off/ });
 });
 
+test('what the server says of a failure stays out of the message', async t => {
+  const own = await server(t);
+  const { index } = await start(t, { url: own.url });
+  await index.upsert(SPACE, [ITEM]);
+  const says = async (status: number, type: string, body: string, message: RegExp) => {
+    own.instead = response => response.writeHead(status, { 'content-type': type }).end(body);
+    const search = index.search(SPACE, 'anna', ITEM.vector, 10, SIGNAL);
+    const error = await t.throwsAsync(search, { code: 'upstream_error', message });
+    t.notRegex(error.message, /secret/);
+  };
+  await says(500, 'application/json', '{"status":{"error":"a secret"}}', /answered 500$/);
+  await says(200, 'application/json', '{"a secret', /gave an answer that its client cannot read$/);
+  await says(200, 'text/html', '<html>a secret', /not as Qdrant does$/);
+});
+
+test('a redirect is not followed', async t => {
+  const [own, other] = [await server(t), await server(t)];
+  const { index } = await start(t, { url: own.url });
+  await index.upsert(SPACE, [ITEM]);
+  own.instead = response => response.writeHead(307, { location: other.url }).end();
+  await t.throwsAsync(index.upsert(SPACE, [ITEM]), { code: 'upstream_error', message: /answered 307$/ });
+  t.deepEqual(other.requests, []);
+});
+
 test('a server that does not answer is given up after its time, and at once by who leaves', async t => {
   const own = await server(t);
   const clock = manualClock();
   const { index } = await start(t, { url: own.url, timeoutMs: 4000 }, clock);
   await index.upsert(SPACE, [ITEM]);
-  own.instead = () => {};
+  let arrived = Promise.withResolvers<ServerResponse>();
+  own.instead = response => arrived.resolve(response);
   const late = index.upsert(SPACE, [ITEM]);
-  await clock.asleep(4000);
+  await arrived.promise;
   clock.advance(4000);
   await t.throwsAsync(late, { code: 'timeout', message: /did not answer within 4000 ms/ });
+  arrived = Promise.withResolvers();
   const leaving = new AbortController();
   const asked = index.search(SPACE, 'anna', ITEM.vector, 10, leaving.signal);
+  const hungUp = once(await arrived.promise, 'close');
   const reason = new Error('left');
   leaving.abort(reason);
   t.is(await t.throwsAsync(asked), reason);
+  await hungUp;
+});
+
+test('without its package Qdrant names the command that installs it', async t => {
+  const elsewhere = await temporaryDirectory(t);
+  await cp(join(ROOT, 'plugins/vectors'), join(elsewhere, 'plugins/vectors'), { recursive: true });
+  await writeFile(join(elsewhere, 'package.json'), '{ "type": "module" }');
+  const { default: alone } = await import(join(elsewhere, 'plugins/vectors/qdrant.ts'));
+  await t.throwsAsync(startIndex(alone, elsewhere), {
+    code: 'config_error',
+    message: `qdrant: its package is not installed; install it with: npm install ${PACKAGE}`,
+  });
+});
+
+test('the command installs the version that the project is tested with', async t => {
+  const { peerDependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
+  t.is(`@qdrant/js-client-rest@${peerDependencies['@qdrant/js-client-rest']}`, PACKAGE);
 });
