@@ -8,7 +8,7 @@ import { askedOf } from './words.ts';
 /** Of the text that is looked for. */
 const MAX_WORDS = 32;
 /** Rows that are ranked. Words that more rows have are left out where there are rarer ones. */
-const MAX_RANKED = 5000;
+const MAX_RANKED = 1000;
 
 interface WordIndex {
   create(db: Knex, table: string): Promise<void>;
@@ -89,13 +89,14 @@ const sqliteWords: WordIndex = {
   },
   async best(db, table, userId, words, limit) {
     const index = `${table}_words`;
+    // without the owner among the words: bm25 would count all rows of the user
     const rows: { id: string }[] = await db.raw(
       `select id from (
-         select number, score from (
-           select rowid as number, bm25(??, 0, 1) as score from ?? where ?? match ? order by rowid desc limit ?
-         ) order by score, number desc limit ?
-       ) join ?? using (number) where user_id = ? order by score, number desc`,
-      [index, index, index, ftsQuery(userId, words), MAX_RANKED, limit, `${table}${NUMBERS}`, userId],
+         select id, number, bm25(??, 0, 1) as score
+           from ?? cross join ?? on number = ??.rowid
+           where ?? match ? and user_id = ? order by ??.rowid desc limit ?
+       ) order by score, number desc limit ?`,
+      [index, index, `${table}${NUMBERS}`, index, index, anyOf(words), userId, index, MAX_RANKED, limit],
     );
     return rows.map(({ id }) => id);
   },
@@ -104,7 +105,11 @@ const sqliteWords: WordIndex = {
 /** Words have neither quotes nor blanks; what FTS5 would take for its syntax is quoted. */
 function ftsQuery(userId: string, words: readonly string[]): string {
   const owner = userId.replaceAll('-', '').replaceAll('"', '""');
-  return `owner : "${owner}" AND words : (${words.map(word => `"${word}"`).join(' OR ')})`;
+  return `owner : "${owner}" AND ${anyOf(words)}`;
+}
+
+function anyOf(words: readonly string[]): string {
+  return `words : (${words.map(word => `"${word}"`).join(' OR ')})`;
 }
 
 /** The owner is a word with a blank before it, which no text has: the index finds the rows of one user alone. */
