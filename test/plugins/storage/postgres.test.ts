@@ -59,9 +59,15 @@ async function openAdmin({ url }: PostgresServer): Promise<Dialect> {
 function testsOn({ url, port }: PostgresServer, admin: Dialect): void {
   let count = 0;
 
-  async function createDatabase(name: string, pattern = 'template1'): Promise<string> {
-    await admin.writer.raw('create database ?? template ??', [name, pattern]);
-    return url(name);
+  let last: Promise<unknown> = Promise.resolve();
+  /** One after the other: of a hundred at once, some would wait for a connection longer than they may. */
+  function createDatabase(name: string, pattern = 'template1'): Promise<string> {
+    const made = last.then(async () => {
+      await admin.writer.raw('create database ?? template ??', [name, pattern]);
+      return url(name);
+    });
+    last = made.catch(() => {});
+    return made;
   }
 
   /** The address of a new database: migrated, or empty. */
