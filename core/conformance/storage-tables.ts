@@ -39,11 +39,12 @@ export const tableChecks: StorageCheck[] = [
   {
     title: 'rows written to a table are there for its store, or, when the work fails, are not',
     async run({ storage }) {
-      const { createdAt: created_at, memoryAccess: memory_access, ...rest } = user('anna');
+      const { createdAt: created_at, memoryAccess, signedOutAt, ...rest } = user('anna');
+      const row = { ...rest, created_at, memory_access: memoryAccess, signed_out_at: signedOutAt };
       const write = (failure: Error | null) =>
         storage.tables(async tables => {
           const users = tables.find(table => table.name === 'users');
-          await users?.write([{ ...rest, created_at, memory_access }]);
+          await users?.write([row]);
           assert.equal(await users?.count(), 1);
           if (failure) throw failure;
         });
