@@ -1,6 +1,8 @@
-import type { TestFn } from 'ava';
+import type { ExecutionContext, TestFn } from 'ava';
+import type { Overrides } from '../../config/load.ts';
 import { openPostgres } from '../../plugins/storage/sql/postgres.ts';
 import type { openDomain } from './domain.ts';
+import { countingStt } from './house.ts';
 import { openPostgresStorage, postgresOptions, startPostgres } from './postgres.ts';
 import { type OpenStorage, storageContext, temporaryStorage } from './storage.ts';
 
@@ -51,4 +53,18 @@ export async function openDatabases(test: TestFn): Promise<Database[]> {
     return made;
   }
   return [sqlite, { name: 'Postgres', open }];
+}
+
+/** What a house is built with to have its data there; null, which the log tells, where no Postgres can be started. */
+export async function houseOn(t: ExecutionContext, database: Database['name']): Promise<Overrides | null> {
+  const { stt, plugins } = countingStt();
+  if (database === 'SQLite') return { stt, plugins };
+  const server = await startPostgres().catch((error: Error) => error);
+  if (server instanceof Error) {
+    t.log(`SKIPPED: Postgres cannot be started here. ${server.message}`);
+    t.falsy(process.env.CI, server.message);
+    return null;
+  }
+  t.teardown(server.stop);
+  return { stt, plugins: { ...plugins, sql: { client: 'postgres', url: server.url('postgres') } } };
 }

@@ -4,6 +4,7 @@ import type { Overrides } from '../../../config/load.ts';
 import { SCOPES } from '../../../core/domain/keys.ts';
 import type { Clock, Scope } from '../../../core/model.ts';
 import { type Account, accountOf, type Ids, idOf, isId } from '../../helpers/accounts.ts';
+import { houseOn } from '../../helpers/databases.ts';
 import { buildHouse, countingStt, type House } from '../../helpers/house.ts';
 import {
   bodyOf,
@@ -15,7 +16,6 @@ import {
   operationsOf,
   resolve,
 } from '../../helpers/openapi.ts';
-import { startPostgres } from '../../helpers/postgres.ts';
 
 /** What no account is needed for. A route that is new here was meant to be open to all. */
 const OPEN = ['createToken', 'getDocs', 'getHealth', 'getMetrics', 'getOpenApi', 'getPublicKeys'];
@@ -256,24 +256,13 @@ async function open(overrides: Overrides) {
   return { house, document, cast: await castOf(house, clock), ask: asker(house.url, document) };
 }
 
-const DATABASES: Record<string, () => Promise<{ overrides: Overrides; stop(): Promise<void> }>> = {
-  SQLite: async () => ({ overrides: {}, stop: async () => {} }),
-  Postgres: async () => {
-    const { url, stop } = await startPostgres();
-    return {
-      overrides: { plugins: { ...countingStt().plugins, sql: { client: 'postgres', url: url('postgres') } } },
-      stop,
-    };
-  },
-};
-
-for (const [database, start] of Object.entries(DATABASES))
+for (const database of ['SQLite', 'Postgres'] as const)
   test.serial(
     `On ${database}, every operation lets in whom the document says, and to nobody shows what is another's`,
     async t => {
       t.timeout(240_000);
-      const { overrides, stop } = await start();
-      t.teardown(stop);
+      const overrides = await houseOn(t, database);
+      if (!overrides) return;
       const { house, document, cast, ask } = await open(overrides);
       t.teardown(house.stop);
       const calls = callsOf(document);
