@@ -242,7 +242,7 @@ async function startFloor(
 }
 
 async function openServer(bench: Bench): Promise<(name: string) => Promise<string>> {
-  const server = await startPostgres();
+  const server = await startPostgres({ fsync: 'on' });
   bench.teardown(server.stop);
   return async name => {
     const { writer, close } = openPostgres(

