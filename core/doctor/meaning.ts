@@ -20,7 +20,7 @@ const [ONE, LIKE, UNLIKE] = [
 export const languageModelCheck: Check = {
   group: 'Meaning',
   what: 'language model',
-  limitMs: 120_000,
+  limitMs: 90_000,
   cure: 'look whether the server of the model works, and how much it has to do',
   async look(patient, signal) {
     const { llm } = patient.loaded.config;
