@@ -71,6 +71,7 @@ export function createJobs(parts: Parts): Jobs {
   /** Resolves to whether the whole time passed. */
   async function nap(ms: number, signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return false;
+    if (ms <= 0) return true; // due while it was looked for
     return await clock.sleep(ms, signal).then(
       () => !signal.aborted,
       () => false,

@@ -19,7 +19,6 @@ export function manualClock(startAt = Date.UTC(2026, 10, 2, 12)): ManualClock {
       reject(signal.reason);
       return promise;
     }
-    if (ms <= 0) return Promise.resolve(); // its time has come already, and nobody may ever move on from here
     const sleeper = {};
     const abort = () => {
       sleepers.delete(sleeper);
