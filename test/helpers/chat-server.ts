@@ -1,6 +1,5 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { startLocalServer } from './local-server.ts';
 
 export interface AskedChat {
   model: string;
@@ -39,24 +38,14 @@ export interface ChatServer {
  * server-sent events. As long as nobody says else it answers every question as its schema wants it.
  */
 export async function startChatServer(): Promise<ChatServer> {
-  const http = createServer((request, response) => {
-    answer(request, response).catch(error => response.destroy(error));
-  });
-  http.keepAliveTimeout = 0; // for ever: on a busy machine the plugin may be late with its next request
-  http.listen(0, '127.0.0.1');
-  await once(http, 'listening');
-  const { port } = http.address() as AddressInfo;
+  const { url, close } = await startLocalServer(answer);
   const server: ChatServer = {
-    baseUrl: `http://127.0.0.1:${port}/v1`,
+    baseUrl: `${url}/v1`,
     asked: [],
     requests: [],
     listModels: response => refuse(response, 200, { object: 'list', data: [{ id: 'llama3.2' }] }),
     chat: (asked, response) => say(response, obedient(asked)),
-    async close() {
-      http.closeAllConnections();
-      http.close();
-      await once(http, 'close');
-    },
+    close,
   };
   return server;
 

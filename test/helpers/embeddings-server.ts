@@ -1,7 +1,6 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Embedder } from '../../core/plugin.ts';
+import { startLocalServer } from './local-server.ts';
 
 export interface AskedVectors {
   model: string;
@@ -25,23 +24,13 @@ export interface EmbeddingsServer {
  * vectors of length 3, and it refuses what such servers refuse.
  */
 export async function startEmbeddingsServer(embedder: Embedder): Promise<EmbeddingsServer> {
-  const http = createServer((request, response) => {
-    answer(request, response).catch(error => response.destroy(error));
-  });
-  http.keepAliveTimeout = 0; // for ever: on a busy machine the plugin may be late with its next request
-  http.listen(0, '127.0.0.1');
-  await once(http, 'listening');
-  const { port } = http.address() as AddressInfo;
+  const { url, close } = await startLocalServer(answer);
   const server: EmbeddingsServer = {
-    baseUrl: `http://127.0.0.1:${port}/v1`,
+    baseUrl: `${url}/v1`,
     asked: [],
     authorizations: [],
     embed: ({ input }, response) => void obey(input, response),
-    async close() {
-      http.closeAllConnections();
-      http.close();
-      await once(http, 'close');
-    },
+    close,
   };
   return server;
 

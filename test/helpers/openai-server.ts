@@ -1,7 +1,6 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { hear } from './known-speech.ts';
+import { startLocalServer } from './local-server.ts';
 
 /** One transcription that was asked for, its multipart body read. */
 export interface Asked {
@@ -27,24 +26,15 @@ export interface OpenAiServer {
 
 /** A server with OpenAI's transcription endpoint on a real socket. As long as nobody says else it knows SPEECH. */
 export async function startOpenAiServer(): Promise<OpenAiServer> {
-  const http = createServer((request, response) => {
-    answer(request, response).catch(error => response.destroy(error));
-  });
-  http.listen(0, '127.0.0.1');
-  await once(http, 'listening');
-  const { port } = http.address() as AddressInfo;
+  const { url, close } = await startLocalServer(answer);
 
   const server: OpenAiServer = {
-    baseUrl: `http://127.0.0.1:${port}/v1`,
+    baseUrl: `${url}/v1`,
     asked: [],
     requests: [],
     listModels: response => reply(response, 200, { object: 'list', data: [{ id: 'whisper-1' }] }),
     transcribe: recognise,
-    async close() {
-      http.closeAllConnections();
-      http.close();
-      await once(http, 'close');
-    },
+    close,
   };
   return server;
 
