@@ -17,7 +17,7 @@ interface Rule {
   typesOnly?: true;
 }
 
-const CONTRACTS = ['core/model.ts', 'core/plugin.ts', 'bridge/driver.ts'];
+const CONTRACTS = ['core/{model,plugin,storage}.ts', 'bridge/driver.ts'];
 const COMMON = ['core/{errors,log,events,jobs,metrics,retry}.ts'];
 const CONTROL = ['core/{control,status,unix-socket,version}.ts'];
 const CONFIG = ['config/{load,schema}.ts'];

@@ -1,0 +1,413 @@
+/** The contract between core and a storage plugin: types only. It is part of `plugin.ts`, which is what plugins import. */
+import type {
+  ActionItem,
+  ApiKey,
+  Conversation,
+  ConversationStatus,
+  Embedding,
+  Folder,
+  Goal,
+  GoalProgress,
+  Grant,
+  GrantName,
+  Job,
+  JobCount,
+  Memory,
+  MemoryCategory,
+  MemoryChange,
+  Person,
+  RateLimit,
+  Segment,
+  Stream,
+  StreamProgress,
+  User,
+} from './model.ts';
+
+/**
+ * Everything durable. Its contract holds within a minor version. Every query on a user's data takes the user's id;
+ * another user's row is a row that is not there.
+ */
+export interface Storage extends Stores {
+  /**
+   * Runs `work` in one transaction. Inside, only `tx` is used and nothing but storage is awaited; a store outside
+   * `tx` used from within throws at once. Rolls back when `work` throws, and also when a store did and `work` caught
+   * that: to go on after a `conflict`, look first, or try in a transaction of its own.
+   * @param name for the log: a transaction over 50 ms is logged with it
+   */
+  transaction<T>(name: string, work: (tx: Stores) => Promise<T>): Promise<T>;
+  /** Brings the schema to this version; backs the data up first when it has any. Never goes backwards. */
+  migrate(): Promise<{ from: number; to: number; backup: string | null }>;
+  /** Which data this is, and in what state; changes nothing. */
+  describe(): Promise<StorageState>;
+  /**
+   * Hands every table over as it is, parents before what belongs to them, for a move to another storage: in one
+   * transaction, while nobody else writes. Rolls back when `work` throws. Needs a schema of this version.
+   */
+  tables<T>(work: (tables: Table[]) => Promise<T>): Promise<T>;
+}
+
+export interface StorageState {
+  /** For people: `database /var/lib/earshot/earshot.db`. No secrets. */
+  title: string;
+  /** The same for two storages exactly when they share their data. */
+  id: string;
+  /** Migrations that have not run yet. */
+  due: number;
+  isEmpty: boolean;
+}
+
+/** A table with all rows of all users. Its name and its columns are those of the `sql` plugin, in every storage. */
+export interface Table {
+  name: string;
+  /** The columns that tell its rows apart. */
+  key: readonly string[];
+  count(): Promise<number>;
+  /** All rows, ordered by key (texts by their UTF-8 bytes), in batches that fit into memory. */
+  read(): AsyncIterable<Row[]>;
+  write(rows: Row[]): Promise<void>;
+  /** The row as it will be read back: what this storage cannot hold is replaced. The same object when all stays. */
+  storable(row: Row): Row;
+}
+
+/** Column → value, the same whatever the database. JSON is text. */
+export type Row = Readonly<Record<string, string | number | boolean | null>>;
+
+export interface Stores {
+  users: UserStore;
+  attempts: AttemptStore;
+  keys: KeyStore;
+  grants: GrantStore;
+  rateLimits: RateLimitStore;
+  conversations: ConversationStore;
+  segments: SegmentStore;
+  streams: StreamStore;
+  claims: ClaimStore;
+  folders: FolderStore;
+  people: PersonStore;
+  actionItems: ActionItemStore;
+  memories: MemoryStore;
+  embeddings: EmbeddingStore;
+  goals: GoalStore;
+  passages: PassageStore;
+  jobs: JobStore;
+  pluginState: PluginStateStore;
+}
+
+export interface UserStore {
+  /** Rejects with `conflict` when the name, or the issuer's subject, is taken. */
+  insert(user: User): Promise<void>;
+  get(id: string): Promise<User | null>;
+  byName(name: string): Promise<User | null>;
+  byIdentity(issuer: string, subject: string): Promise<User | null>;
+  /** Oldest first. */
+  list(): Promise<User[]>;
+  /** Resolves to whether there is such a user. */
+  setMemoryAccess(id: string, isOpen: boolean): Promise<boolean>;
+  update(id: string, patch: Partial<Pick<User, 'signedOutAt'>>): Promise<boolean>;
+}
+
+/** Counts that end: how often something was tried. */
+export interface AttemptStore {
+  /**
+   * Adds to the count of this key, in one step also where several processes do it; one that has ended begins anew, and
+   * ends at `until`. Resolves to what it is now, and when it ends.
+   * @param now epoch ms
+   */
+  add(key: string, by: number, now: number, until: number): Promise<AttemptCount>;
+  /** Null: there is none, or it has ended. */
+  get(key: string, now: number): Promise<AttemptCount | null>;
+  remove(key: string): Promise<void>;
+  /** Deletes all that have ended. */
+  prune(now: number): Promise<void>;
+}
+
+export interface AttemptCount {
+  count: number;
+  /** Epoch ms; from then on there is none. */
+  until: number;
+}
+
+export interface KeyStore {
+  insert(key: ApiKey): Promise<void>;
+  get(userId: string, id: string): Promise<ApiKey | null>;
+  /** A key that was replaced or removed, by whichever process, is not found any more. */
+  byHash(hash: string): Promise<ApiKey | null>;
+  /** Newest first, ties by id. */
+  list(userId: string): Promise<ApiKey[]>;
+  /** Another secret for the same key. Resolves to whether there was one. */
+  replace(userId: string, id: string, secret: Pick<ApiKey, 'hash' | 'hint'>): Promise<boolean>;
+  /** Notes when keys were last used; an earlier time than the stored one is ignored. */
+  used(uses: { userId: string; id: string; at: number }[]): Promise<void>;
+  /** Resolves to whether there was one. */
+  remove(userId: string, id: string): Promise<boolean>;
+}
+
+export interface GrantStore {
+  /** Leaves alone what is there. */
+  give(grants: Grant[]): Promise<void>;
+  has(userId: string, grantee: string, name: GrantName): Promise<boolean>;
+  /** All that it has. */
+  removeOf(userId: string, grantee: string): Promise<void>;
+}
+
+export interface RateLimitStore {
+  get(userId: string, subject: string, policy: string): Promise<RateLimit | null>;
+  /** Inserts, or replaces by user, subject and policy where `fullAt` is later than the stored one. */
+  put(limits: RateLimit[]): Promise<void>;
+  /** Those that are full by then, of all users. */
+  removeFull(now: number): Promise<void>;
+}
+
+export interface ConversationFilter {
+  /** At most 1000. */
+  ids?: string[];
+  statuses?: ConversationStatus[];
+  discarded?: boolean;
+  locked?: boolean;
+  starred?: boolean;
+  categories?: string[];
+  folderId?: string;
+  /** Inclusive bounds of `createdAt`. */
+  createdFrom?: number;
+  createdTo?: number;
+  limit: number;
+  offset: number;
+}
+
+/** Every field that may change after the row was made. */
+export type ConversationPatch = Partial<Omit<Conversation, 'id' | 'userId' | 'createdAt'>>;
+
+export interface ConversationStore {
+  insert(conversation: Conversation): Promise<void>;
+  get(userId: string, id: string): Promise<Conversation | null>;
+  /** `createdAt` descending, ties by id. */
+  list(userId: string, filter: ConversationFilter): Promise<Conversation[]>;
+  /** The newest `in_progress` one of this source and device (null matches null). */
+  findOpen(userId: string, source: string, deviceId: string | null): Promise<Conversation | null>;
+  /**
+   * Changes the row if it is there, and, with `ifStatus`, still has that status. Resolves to whether it did:
+   * that is how one of two racers wins.
+   */
+  update(
+    userId: string,
+    id: string,
+    patch: ConversationPatch,
+    ifStatus?: ConversationStatus,
+  ): Promise<boolean>;
+  /** With its segments. Its streams stay, and name a conversation that is not there. */
+  remove(userId: string, id: string): Promise<boolean>;
+  /** All that are in one folder are in another one from now on. */
+  refile(userId: string, fromFolder: string, toFolder: string | null): Promise<void>;
+}
+
+export interface SegmentStore {
+  /** Inserts, or replaces by id, all or nothing. Rejects with `not_found` when a conversation is not there (any more). */
+  upsert(segments: Segment[]): Promise<void>;
+  /** Of several conversations at once, by `start`, ties by id. */
+  list(userId: string, conversationIds: string[]): Promise<Segment[]>;
+  /** The one with the largest `end`, or null: what the next piece may join. */
+  last(userId: string, conversationId: string): Promise<Segment | null>;
+  count(userId: string, conversationId: string): Promise<number>;
+  /** Nothing was said by this person any more. */
+  forgetPerson(userId: string, personId: string): Promise<void>;
+}
+
+export interface StreamStore {
+  /** Rejects with `conflict` when this user's client stream and channel are taken. */
+  insert(stream: Stream): Promise<void>;
+  byClientStream(userId: string, clientStream: string, channel: number): Promise<Stream | null>;
+  get(userId: string, id: string): Promise<Stream | null>;
+  /** Moves it on; a `through` below the stored one is ignored (resolves false). */
+  advance(userId: string, id: string, progress: StreamProgress): Promise<boolean>;
+  /** What a later connection, or its first sample, decides anew. */
+  update(
+    userId: string,
+    id: string,
+    patch: Partial<Pick<Stream, 'conversationId' | 'anchorAt' | 'codec' | 'setup'>>,
+  ): Promise<void>;
+  /** All of one conversation go on in another one. */
+  moveAll(userId: string, fromConversation: string, toConversation: string): Promise<void>;
+}
+
+/** Ids that are derived from what a client calls its own. One that was taken stays so: what it stood for may be gone. */
+export interface ClaimStore {
+  /**
+   * Resolves to whether it was free. Of racers, one wins; the others go on when what it stored with it can be read.
+   * @param at epoch ms
+   */
+  take(userId: string, id: string, at: number): Promise<boolean>;
+}
+
+export interface FolderStore {
+  /** Leaves alone what is there: a folder of that id, or a system folder of that name where it is to be one. */
+  insertMissing(folders: Folder[]): Promise<void>;
+  get(userId: string, id: string): Promise<Folder | null>;
+  /** By `order`, ties by id. */
+  list(userId: string): Promise<Folder[]>;
+  /** How many conversations that are not discarded are in each; one with none may be absent. */
+  counts(userId: string): Promise<Map<string, number>>;
+  /** Resolves to whether it is there. */
+  update(
+    userId: string,
+    id: string,
+    patch: Partial<Pick<Folder, 'name' | 'description' | 'color' | 'icon' | 'updatedAt'>>,
+  ): Promise<boolean>;
+  /** Resolves to whether it was there. Its conversations stay, and name a folder that is not there. */
+  remove(userId: string, id: string): Promise<boolean>;
+}
+
+export interface PersonStore {
+  insert(person: Person): Promise<void>;
+  get(userId: string, id: string): Promise<Person | null>;
+  /** `createdAt` ascending, ties by id. */
+  list(userId: string): Promise<Person[]>;
+  /** Resolves to whether there is one. */
+  rename(userId: string, id: string, name: string): Promise<boolean>;
+  /** Resolves to whether there was one. */
+  remove(userId: string, id: string): Promise<boolean>;
+}
+
+export interface ActionItemFilter {
+  completed?: boolean | undefined;
+  locked?: boolean | undefined;
+  conversationId?: string | undefined;
+  /** Inclusive bounds of `createdAt`. */
+  createdFrom?: number | undefined;
+  createdTo?: number | undefined;
+  limit: number;
+  offset: number;
+}
+
+/** Every field that may change after the row was made. */
+export type ActionItemPatch = Partial<Omit<ActionItem, 'id' | 'userId' | 'createdAt'>>;
+
+export interface ActionItemStore {
+  /** All or nothing. */
+  insert(items: ActionItem[]): Promise<void>;
+  get(userId: string, id: string): Promise<ActionItem | null>;
+  /**
+   * Open before done; inside each first those with a due date, by it; then the newest first, ties by id. Asked for
+   * with `locked`, the rows come from an index in this order: nothing is sorted.
+   */
+  list(userId: string, filter: ActionItemFilter): Promise<ActionItem[]>;
+  /** Changes these fields and no other. Resolves to whether it is there. */
+  update(userId: string, id: string, patch: ActionItemPatch): Promise<boolean>;
+  /** Resolves to whether there was one. */
+  remove(userId: string, id: string): Promise<boolean>;
+  /** All of one conversation belong to another one from now on, or to none. */
+  moveAll(userId: string, fromConversation: string, toConversation: string | null): Promise<void>;
+}
+
+export interface MemoryFilter {
+  categories?: MemoryCategory[];
+  limit: number;
+  offset: number;
+}
+
+/** Every field that may change after the row was made. */
+export type MemoryPatch = Partial<Omit<Memory, 'id' | 'userId' | 'createdAt' | 'manuallyAdded'>>;
+
+export interface MemoryStore {
+  /** All or nothing. Rejects with `conflict` when an id is taken. */
+  insert(memories: Memory[]): Promise<void>;
+  get(userId: string, id: string): Promise<Memory | null>;
+  /** Those of these ids that there are, locked ones too, in no order. At most 1000 ids. */
+  some(userId: string, ids: string[]): Promise<Memory[]>;
+  /** `scoring` descending, ties by id; without locked ones. */
+  list(userId: string, filter: MemoryFilter): Promise<Memory[]>;
+  /** By id from the one after `afterId` (null: the first), locked ones too. */
+  page(userId: string, afterId: string | null, limit: number): Promise<Memory[]>;
+  /** Changes these fields alone. Resolves to whether it is there. */
+  update(userId: string, id: string, patch: MemoryPatch): Promise<boolean>;
+  /** Resolves to whether it was there. */
+  remove(userId: string, id: string): Promise<boolean>;
+  /**
+   * Ids of memories that share words with the text, best first (BM25, or what comes close to it), without locked ones.
+   * The text may be anything; words that say nothing may be left out. Upper and lower case are one, and so are letters with and without accents.
+   */
+  match(userId: string, text: string, limit: number): Promise<string[]>;
+}
+
+/** What remains to be done for the vectors of memories. */
+export interface EmbeddingStore {
+  /** Notes changes; a later one of the same memory takes the place of an earlier one. */
+  note(changes: MemoryChange[]): Promise<void>;
+  /** In no order. */
+  changes(userId: string, limit: number): Promise<MemoryChange[]>;
+  /** Forgets changes, but for those of memories that have changed again. */
+  settle(changes: MemoryChange[]): Promise<void>;
+  get(userId: string): Promise<Embedding | null>;
+  put(embedding: Embedding): Promise<void>;
+  /** At most `limit` users that have changes, or memories and not all of them in this space; by id, after `afterId`. */
+  behind(space: string, afterId: string | null, limit: number): Promise<string[]>;
+}
+
+export interface GoalStore {
+  insert(goal: Goal): Promise<void>;
+  get(userId: string, id: string): Promise<Goal | null>;
+  /** `createdAt` descending, ties by id. `active`: neither paused nor reached. */
+  list(userId: string, filter: { active: boolean; limit: number }): Promise<Goal[]>;
+  /** Changes these fields and no other. Resolves to whether it is there. */
+  update(
+    userId: string,
+    id: string,
+    patch: Partial<Omit<Goal, 'id' | 'userId' | 'createdAt'>>,
+  ): Promise<boolean>;
+  /** With its progress. Resolves to whether there was one. */
+  remove(userId: string, id: string): Promise<boolean>;
+  /** Stores the value of a day, over what that day has. Rejects with `not_found` when the goal is not there. */
+  record(progress: GoalProgress): Promise<void>;
+  /** Of this day and later, by day. */
+  progress(userId: string, goalId: string, fromDay: number): Promise<GoalProgress[]>;
+  /** Forgets what is from before this day. */
+  forgetProgress(userId: string, goalId: string, beforeDay: number): Promise<void>;
+}
+
+/** The texts of conversations, in pieces of a few sentences, found by their words. */
+export interface PassageStore {
+  /** Instead of all that the conversation had; none: it is not found. They go with it. */
+  put(userId: string, conversationId: string, texts: readonly string[]): Promise<void>;
+  /**
+   * Passages that share words with the text, best first, of conversations that are completed, not discarded and not
+   * locked. The text may be anything. At most `limit` (1 to 1000).
+   */
+  match(userId: string, text: string, limit: number): Promise<Passage[]>;
+}
+
+export interface Passage {
+  conversationId: string;
+  text: string;
+}
+
+export interface JobStore {
+  /**
+   * Adds a job. Where an unfinished one of this kind and key exists, that one stays and gets the earlier `runAt`
+   * of the two and the new payload. One that is running by then runs once more afterwards: nothing asked for is lost.
+   */
+  enqueue(job: { kind: string; key: string; runAt: number; payload: Record<string, unknown> }): Promise<void>;
+  /**
+   * Takes the unfinished job of this kind and key back; resolves to whether one was still waiting. One that is running
+   * goes on, and is not run again: whoever runs it looks first at what is true by then.
+   */
+  cancel(kind: string, key: string): Promise<boolean>;
+  /** Takes at most `limit` due jobs of these kinds, oldest `runAt` first, each for `leaseMs`. */
+  claim(kinds: string[], now: number, leaseMs: number, limit: number): Promise<Job[]>;
+  /** All of these resolve to false when the lease is no longer ours. */
+  extend(job: Job, until: number): Promise<boolean>;
+  done(job: Job): Promise<boolean>;
+  /** Sets it free for `runAt`. Without an error it was no failure, and `attempts` counts from 0 again. */
+  retryAt(job: Job, runAt: number, error: string | null): Promise<boolean>;
+  /** Given up: kept for people to see, never claimed again. */
+  dead(job: Job, error: string): Promise<boolean>;
+  /** When the next one is due, or null. */
+  nextRunAt(kinds: string[]): Promise<number | null>;
+  /** How many there are of every kind and standing; none that are 0. */
+  counts(now: number): Promise<JobCount[]>;
+}
+
+export interface PluginStateStore {
+  get(plugin: string, key: string): Promise<{ value: unknown; version: number } | null>;
+  compareAndSet(plugin: string, key: string, version: number, value: unknown): Promise<boolean>;
+  list(plugin: string, prefix: string): Promise<string[]>;
+  delete(plugin: string, key: string): Promise<void>;
+}
