@@ -13,6 +13,7 @@ export const ERRORS = {
   forbidden: { status: 403, expose: true, retryable: false },
   not_found: { status: 404, expose: true, retryable: false },
   conflict: { status: 409, expose: true, retryable: false },
+  gone: { status: 410, expose: true, retryable: false },
   too_large: { status: 413, expose: true, retryable: false },
   unsupported_media: { status: 415, expose: true, retryable: false },
   locked: { status: 423, expose: true, retryable: false },

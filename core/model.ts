@@ -336,3 +336,186 @@ export interface JobCount {
   state: 'waiting' | 'due' | 'running' | 'failed' | 'dead';
   count: number;
 }
+
+/** What an app asks to know of its users, for the prompts of its proactive notifications. */
+export type UserScope = 'user_name' | 'user_facts' | 'user_context' | 'user_chat';
+
+/** What an app may do with the data of a user who installed it. */
+export type AppAction =
+  | 'create_conversation'
+  | 'create_facts'
+  | 'read_conversations'
+  | 'read_memories'
+  | 'read_tasks';
+
+export type AppCapability = 'external_integration' | 'proactive_notification';
+
+/** Someone's program: it is told what happens to those who installed it, and may tell them something. */
+export interface App {
+  id: string;
+  /** Whose it is. Everyone on this server may install it. */
+  userId: string;
+  name: string;
+  description: string;
+  capabilities: AppCapability[];
+  /** Types of webhooks, by their wire names. */
+  triggersOn: string[];
+  webhookUrl: string | null;
+  /** Asked with `?uid=` before it is installed: answers `{is_setup_completed: true}`. */
+  setupCompletedUrl: string | null;
+  actions: AppAction[];
+  notificationScopes: UserScope[];
+  createdAt: number;
+  updatedAt: number;
+}
+
+/** A secret of an app: `sk_` + 32 hex. */
+export interface AppKey {
+  id: string;
+  appId: string;
+  /** Whose the app is. */
+  userId: string;
+  /** SHA-256 of the raw secret, hex. */
+  hash: string;
+  /** `sk_` + first 4 + `...` + last 4, for lists. */
+  hint: string;
+  createdAt: number;
+}
+
+/** That a user installed an app, and what they allowed it. */
+export interface Installation {
+  userId: string;
+  appId: string;
+  scopes: UserScope[];
+  actions: AppAction[];
+  installedAt: number;
+}
+
+/** Where a webhook goes: a user's own, or one of an app's for each type that it is triggered on. */
+export interface Hook {
+  id: string;
+  /** Who set it up, sees how it fares, and is told when it is switched off. */
+  userId: string;
+  /** Null: the user's own, of which there is one for each type. */
+  appId: string | null;
+  /** By its wire name. */
+  type: string;
+  url: string;
+  /** Between two pieces of audio; null where it is of no audio. */
+  seconds: number | null;
+  enabled: boolean;
+  /** Why it was switched off by the server; null: it was not. */
+  offReason: string | null;
+  /** Since when nothing was delivered although it was tried; null: the last one was. */
+  failingSince: number | null;
+  /** `whsec_` + base64; what it signs with. */
+  secret: string;
+  /** Signs as well until `oldSecretUntil`. */
+  oldSecret: string | null;
+  oldSecretUntil: number | null;
+  createdAt: number;
+  updatedAt: number;
+}
+
+/** `hook`: a webhook. `channel`: a notification to one address. */
+export type TargetKind = 'hook' | 'channel';
+
+/** One thing to send to one target, as it is sent: every attempt sends the same. */
+export interface Delivery {
+  /** Also its `webhook-id`. */
+  id: string;
+  /** Whom it is about. */
+  userId: string;
+  targetKind: TargetKind;
+  /** Of the hook or the address, which may be gone. */
+  targetId: string;
+  /** Of the app it goes to, or null. */
+  appId: string | null;
+  /** Of the webhook, or the event of the notification. */
+  type: string;
+  /** What it is about: the id of a conversation, a notification, a day. */
+  subject: string;
+  /** `pending` is tried again at `nextAt`; `dropped`: a live one that was too old or too much. */
+  state: 'pending' | 'delivered' | 'failed' | 'dropped';
+  /** Appended to the address of a hook; '' for none. */
+  query: string;
+  contentType: string;
+  /** Null: it is not kept (audio). */
+  body: string | null;
+  attempts: number;
+  /** Null unless it is pending. */
+  nextAt: number | null;
+  createdAt: number;
+  endedAt: number | null;
+  /** The delivery that it repeats because somebody asked for it. */
+  replayOf: string | null;
+}
+
+/** One try of a delivery. */
+export interface DeliveryAttempt {
+  deliveryId: string;
+  userId: string;
+  /** From 1. */
+  number: number;
+  at: number;
+  tookMs: number;
+  /** Of the HTTP answer; null: there was none. */
+  status: number | null;
+  /** What went wrong; null: nothing. */
+  error: string | null;
+  /** The first KiB of the answer. */
+  answer: string | null;
+}
+
+/** Something that a user is told. All of them stay in the inbox, whatever channels they went to. */
+export interface Notification {
+  id: string;
+  userId: string;
+  /** Of the app that sent it; null: the server itself. */
+  appId: string | null;
+  /** What led to it: `action_item_update`, `action_item_reminder`, `app_message`, `proactive`, `hook_off`, `day_summary`. */
+  event: string;
+  /** For people: why it was sent, and by what rule. */
+  rule: string;
+  title: string;
+  text: string;
+  /** For programs: the ids and instants that it is about. */
+  data: Record<string, unknown>;
+  createdAt: number;
+  readAt: number | null;
+  /** Why it went to no channel; null: it did, or will at `heldUntil`. */
+  silence: 'muted' | 'budget' | 'no_channel' | null;
+  /** Quiet hours, or the digest, keep it back until then. */
+  heldUntil: number | null;
+}
+
+/** Where a user is told of notifications: one of many. */
+export interface ChannelAddress {
+  id: string;
+  userId: string;
+  /** The plugin's name. */
+  channel: string;
+  /** The user's name for it. */
+  label: string;
+  /** As the channel's own schema has it; may hold secrets. */
+  address: Record<string, unknown>;
+  enabled: boolean;
+  offReason: string | null;
+  failingSince: number | null;
+  createdAt: number;
+}
+
+/** What a user wants to be told, and when. */
+export interface NotificationSettings {
+  userId: string;
+  /** IANA name. */
+  timeZone: string;
+  /** Minutes after local midnight, from inclusive to exclusive, may go past midnight; null: never quiet. */
+  quietHours: { from: number; to: number } | null;
+  /** All of a day at once, at this many minutes after local midnight; null: each at once. */
+  digestAt: number | null;
+  /** App ids, and events of the server itself, of which nothing is sent; it stays in the inbox. */
+  muted: string[];
+  /** Notifications of one app in an hour, by app id; absent: the operator's default. */
+  budgets: Record<string, number>;
+}

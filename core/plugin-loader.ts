@@ -144,6 +144,34 @@ const STORES = {
   embeddings: ['note', 'changes', 'settle', 'get', 'put', 'behind'],
   goals: ['insert', 'get', 'list', 'update', 'remove', 'record', 'progress', 'forgetProgress'],
   passages: ['put', 'match'],
+  apps: ['insert', 'get', 'list', 'update', 'remove', 'insertKey', 'keyByHash', 'keys', 'removeKey'],
+  installations: ['put', 'get', 'list', 'remove'],
+  hooks: ['put', 'get', 'target', 'list', 'targets', 'update', 'remove'],
+  deliveries: [
+    'insert',
+    'get',
+    'list',
+    'listOfApp',
+    'attempts',
+    'due',
+    'nextAt',
+    'record',
+    'giveUp',
+    'prune',
+  ],
+  notifications: [
+    'insert',
+    'get',
+    'list',
+    'countUnread',
+    'markRead',
+    'held',
+    'update',
+    'settings',
+    'putSettings',
+    'prune',
+  ],
+  channelAddresses: ['insert', 'get', 'target', 'list', 'update', 'remove'],
   jobs: ['enqueue', 'cancel', 'claim', 'extend', 'done', 'retryAt', 'dead', 'nextRunAt', 'counts'],
   pluginState: ['get', 'compareAndSet', 'list', 'delete'],
 } as const satisfies { [Store in keyof Stores]: readonly (keyof Stores[Store])[] };
@@ -195,6 +223,13 @@ const SHAPES = {
   vectors: functions(['upsert', 'search', 'remove', 'spaces', 'drop']),
   llm: functions(['object', 'text']).extend({ model: z.string('must be text').min(1) }),
   vision: functions(['object']).extend({ model: z.string('must be text').min(1) }),
+  notify: functions(['address', 'send']).extend({ publicInfo: callable.optional() }),
+  webhook: functions(['render']).extend({
+    type: z.string('must be text').regex(/^[a-z][a-z0-9_]*$/, 'must be small letters, digits and _'),
+    aliases: z.array(z.string()).optional(),
+    trigger: z.enum(['segments', 'audio', 'conversation', 'day']),
+    answer: callable.optional(),
+  }),
 } satisfies Record<keyof Capabilities, z.ZodType>;
 
 export const CAPABILITIES = Object.keys(SHAPES) as (keyof Capabilities)[]; // keys of the literal above

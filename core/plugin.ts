@@ -5,7 +5,7 @@
 import type { z } from 'zod';
 import type { AppError, ErrorCode } from './errors.ts';
 import type { Log } from './log.ts';
-import type { Clock } from './model.ts';
+import type { ActionItem, Clock, Conversation, Segment } from './model.ts';
 import type { Storage } from './storage.ts';
 
 export type * from './storage.ts';
@@ -61,6 +61,12 @@ export interface PluginContext<Options> {
   state: PluginState;
   /** For addresses that the operator configured. Aborted when the plugin stops. */
   fetch: typeof fetch;
+  /**
+   * For an address that a user gave: `https` to a public address, or a host that the operator allows. It is resolved,
+   * checked, and connected to as checked; redirects are not followed; an answer has at most 1 MiB. Rejects with
+   * `forbidden` where the address may not be reached, and with `upstream_error` where it cannot be.
+   */
+  fetchUser: FetchUser;
   /** Undone newest first when the plugin stops or its setup fails; each has 5 seconds. */
   onStop(undo: () => void | Promise<void>): void;
   /** Makes the error that core understands. */
@@ -91,6 +97,8 @@ export interface Capabilities {
   vectors?: VectorIndex;
   llm?: LanguageModel;
   vision?: VisionModel;
+  notify?: NotificationChannel;
+  webhook?: WebhookType;
 }
 
 // ── speech recognition ──────────────────────────────────────────────────────────────────────────────────────────
@@ -315,3 +323,119 @@ export interface Picture {
   /** `image/jpeg`, `image/png` or `image/webp`. */
   type: string;
 }
+
+// ── notifications ───────────────────────────────────────────────────────────────────────────────────────────────
+
+export type FetchUser = (
+  url: string,
+  request: {
+    method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
+    headers?: Record<string, string>;
+    body?: string | Uint8Array;
+    signal: AbortSignal;
+  },
+) => Promise<{ status: number; headers: Headers; body: Uint8Array }>;
+
+/** An outlet for notifications. A user has any number of addresses on it. */
+export interface NotificationChannel {
+  /**
+   * What one address is, as its users give it. Core hands in zod. Mark a secret with `.meta({ secret: true })`: it is
+   * never shown again.
+   */
+  address(zod: typeof z): z.ZodObject;
+  /** What a user's program needs to make an address: the public key of web push. */
+  publicInfo?(): Readonly<Record<string, string>>;
+  /**
+   * Sends it once, or throws: `gone` where the address is not there any more (it is switched off), `forbidden` or
+   * `config_error` where trying again cannot help, else `upstream_error`, `timeout` or `rate_limited`, which are tried
+   * again. Core keeps order, repeats, and limits.
+   * @param address as `address` parsed it
+   */
+  send(address: Record<string, unknown>, message: NotificationMessage, signal: AbortSignal): Promise<void>;
+}
+
+export interface NotificationMessage {
+  /** The same at each try: an outlet that knows such ids shows it once. */
+  id: string;
+  title: string;
+  /** May come from anyone: plain text, never markup. At most 4000 characters. */
+  text: string;
+  /** Epoch ms: when it came to be. */
+  at: number;
+  /** Who says so: the name of an app, or `Earshot`. */
+  app: string;
+  /** `action_item_update`; see `Notification.event`. */
+  event: string;
+  /** For people: why it was sent. */
+  rule: string;
+  urgency: 'low' | 'normal' | 'high';
+  /** Where one tap ends notifications of this kind; null where the server has no address of its own. */
+  muteUrl: string | null;
+  data: Readonly<Record<string, unknown>>;
+}
+
+// ── webhooks ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** A kind of webhook: what happened, as one request. Pure: core signs, sends, repeats and logs it. */
+export interface WebhookType {
+  /** Its wire name: `memory_created`. */
+  type: string;
+  /** Other names of it that clients in the field use. */
+  aliases?: readonly string[];
+  /** `segments` and `audio` are about now: they are kept in memory, and dropped when they are late. */
+  trigger: WebhookEvent['trigger'];
+  /** Null: nothing is to be sent. The query is appended to that of the address. */
+  render(event: WebhookEvent): WebhookRequest | null;
+  /** Reads what the receiver answered, where that may ask for something. Null: it asks for nothing. */
+  answer?(json: unknown): WebhookAnswer | null;
+}
+
+/** `wire` is what the interface of the server answers for the same thing. */
+export type WebhookEvent =
+  | {
+      trigger: 'segments';
+      userId: string;
+      conversationId: string;
+      /** New, or changed since the last. */
+      segments: readonly Segment[];
+    }
+  | {
+      trigger: 'audio';
+      userId: string;
+      /** Hz: 16000, or 8000 where the stream is. */
+      sampleRate: number;
+      /** Mono. */
+      pcm: Int16Array;
+    }
+  | {
+      trigger: 'conversation';
+      userId: string;
+      conversation: Conversation;
+      /** The conversation with its transcript, names of speakers and folder. */
+      wire: Readonly<Record<string, unknown>>;
+    }
+  | {
+      trigger: 'day';
+      userId: string;
+      /** `YYYY-MM-DD` in the user's time zone. */
+      day: string;
+      timeZone: string;
+      /** A few sentences. */
+      summary: string;
+      conversations: readonly Conversation[];
+      actionItems: readonly ActionItem[];
+      /** All of that. */
+      wire: Readonly<Record<string, unknown>>;
+    };
+
+export interface WebhookRequest {
+  query: Readonly<Record<string, string>>;
+  contentType: string;
+  body: string | Uint8Array;
+}
+
+export type WebhookAnswer =
+  /** To be shown as it is. */
+  | { message: string }
+  /** To be made into a message from what the user allowed. */
+  | { prompt: string; params: readonly string[]; context: Readonly<Record<string, unknown>> | null };

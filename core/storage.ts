@@ -2,19 +2,28 @@
 import type {
   ActionItem,
   ApiKey,
+  App,
+  AppKey,
+  ChannelAddress,
   Conversation,
   ConversationStatus,
+  Delivery,
+  DeliveryAttempt,
   Embedding,
   Folder,
   Goal,
   GoalProgress,
   Grant,
   GrantName,
+  Hook,
+  Installation,
   Job,
   JobCount,
   Memory,
   MemoryCategory,
   MemoryChange,
+  Notification,
+  NotificationSettings,
   Person,
   RateLimit,
   Segment,
@@ -89,6 +98,12 @@ export interface Stores {
   embeddings: EmbeddingStore;
   goals: GoalStore;
   passages: PassageStore;
+  apps: AppStore;
+  installations: InstallationStore;
+  hooks: HookStore;
+  deliveries: DeliveryStore;
+  notifications: NotificationStore;
+  channelAddresses: ChannelAddressStore;
   jobs: JobStore;
   pluginState: PluginStateStore;
 }
@@ -403,6 +418,137 @@ export interface JobStore {
   nextRunAt(kinds: string[]): Promise<number | null>;
   /** How many there are of every kind and standing; none that are 0. */
   counts(now: number): Promise<JobCount[]>;
+}
+
+export interface AppStore {
+  insert(app: App): Promise<void>;
+  /** Whoever's it is: everyone on this server may install it. */
+  get(id: string): Promise<App | null>;
+  /** Newest first, ties by id; of this owner, or all. */
+  list(userId?: string): Promise<App[]>;
+  /** Resolves to whether this user has such an app. */
+  update(
+    userId: string,
+    id: string,
+    patch: Partial<Omit<App, 'id' | 'userId' | 'createdAt'>>,
+  ): Promise<boolean>;
+  /** With its keys, hooks and installations. Resolves to whether there was one. */
+  remove(userId: string, id: string): Promise<boolean>;
+  insertKey(key: AppKey): Promise<void>;
+  keyByHash(hash: string): Promise<AppKey | null>;
+  /** Newest first. */
+  keys(userId: string, appId: string): Promise<AppKey[]>;
+  /** Resolves to whether there was one. */
+  removeKey(userId: string, appId: string, id: string): Promise<boolean>;
+}
+
+export interface InstallationStore {
+  /** Inserts or replaces. Rejects with `not_found` when the app is not there. */
+  put(installation: Installation): Promise<void>;
+  get(userId: string, appId: string): Promise<Installation | null>;
+  /** Newest first. */
+  list(userId: string): Promise<Installation[]>;
+  /** Resolves to whether it was installed. */
+  remove(userId: string, appId: string): Promise<boolean>;
+}
+
+export interface HookStore {
+  /** Inserts, or replaces by id. Rejects with `conflict` where the user, or the app, has another of this type. */
+  put(hook: Hook): Promise<void>;
+  get(userId: string, id: string): Promise<Hook | null>;
+  /** Whoever's it is, for who delivers to it. */
+  target(id: string): Promise<Hook | null>;
+  /** The user's own, and those of their apps; by `createdAt`, ties by id. */
+  list(userId: string): Promise<Hook[]>;
+  /** Those to tell what happens to this user: enabled, their own or of an app that they installed. */
+  targets(userId: string, types: readonly string[]): Promise<Hook[]>;
+  update(
+    userId: string,
+    id: string,
+    patch: Partial<Omit<Hook, 'id' | 'userId' | 'appId' | 'createdAt'>>,
+  ): Promise<boolean>;
+  /** Resolves to whether there was one. Its deliveries stay. */
+  remove(userId: string, id: string): Promise<boolean>;
+}
+
+export interface DeliveryFilter {
+  targetId?: string | undefined;
+  state?: Delivery['state'] | undefined;
+  /** Only those before this one, in the order of the list. */
+  beforeId?: string | undefined;
+  limit: number;
+}
+
+/** What became of one attempt, and of its delivery by it. */
+export interface DeliveryOutcome {
+  attempt: DeliveryAttempt;
+  state: Delivery['state'];
+  nextAt: number | null;
+}
+
+export interface DeliveryStore {
+  insert(deliveries: readonly Delivery[]): Promise<void>;
+  get(userId: string, id: string): Promise<Delivery | null>;
+  /** Newest first (by id, which grows with time). From an index, whatever the filter. */
+  list(userId: string, filter: DeliveryFilter): Promise<Delivery[]>;
+  /** Of an app's hooks, whoever they are about, likewise. */
+  listOfApp(appId: string, filter: DeliveryFilter): Promise<Delivery[]>;
+  /** By number. */
+  attempts(userId: string, deliveryId: string): Promise<DeliveryAttempt[]>;
+  /** Pending ones of a target that are due, oldest first. */
+  due(targetId: string, now: number, limit: number): Promise<Delivery[]>;
+  /** When the next pending one of a target is due, or null. */
+  nextAt(targetId: string): Promise<number | null>;
+  /** Writes attempts down, and what became of their deliveries; of one that is not pending any more, the attempt alone. */
+  record(outcomes: readonly DeliveryOutcome[]): Promise<void>;
+  /** All that a target has pending have failed. */
+  giveUp(targetId: string, now: number): Promise<void>;
+  /** At most `limit` that are over and were made before; with their attempts. Resolves to how many. */
+  prune(before: number, limit: number): Promise<number>;
+}
+
+export interface NotificationFilter {
+  unread?: boolean | undefined;
+  appId?: string | undefined;
+  beforeId?: string | undefined;
+  limit: number;
+}
+
+export interface NotificationStore {
+  insert(notification: Notification): Promise<void>;
+  get(userId: string, id: string): Promise<Notification | null>;
+  /** Newest first (by id, which grows with time). */
+  list(userId: string, filter: NotificationFilter): Promise<Notification[]>;
+  countUnread(userId: string): Promise<number>;
+  /** Those not read yet, of these ids or all. Resolves to how many. */
+  markRead(userId: string, ids: readonly string[] | 'all', at: number): Promise<number>;
+  /** Held back until then or earlier; oldest first. */
+  held(userId: string, until: number, limit: number): Promise<Notification[]>;
+  update(
+    userId: string,
+    id: string,
+    patch: Partial<Pick<Notification, 'silence' | 'heldUntil'>>,
+  ): Promise<boolean>;
+  settings(userId: string): Promise<NotificationSettings | null>;
+  putSettings(settings: NotificationSettings): Promise<void>;
+  /** At most `limit` from before. Resolves to how many. */
+  prune(before: number, limit: number): Promise<number>;
+}
+
+export interface ChannelAddressStore {
+  insert(address: ChannelAddress): Promise<void>;
+  get(userId: string, id: string): Promise<ChannelAddress | null>;
+  /** Whoever's it is, for who delivers to it. */
+  target(id: string): Promise<ChannelAddress | null>;
+  /** By `createdAt`, ties by id. */
+  list(userId: string): Promise<ChannelAddress[]>;
+  update(
+    userId: string,
+    id: string,
+    patch: Partial<Pick<ChannelAddress, 'label' | 'address' | 'enabled' | 'offReason' | 'failingSince'>>,
+  ): Promise<boolean>;
+  /** Resolves to whether there was one. */
+  remove(userId: string, id: string): Promise<boolean>;
 }
 
 export interface PluginStateStore {
