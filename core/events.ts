@@ -11,6 +11,8 @@ export interface Events {
   'conversation.processed': [{ userId: string; conversation: Conversation }];
   /** A conversation was removed: it ended without a single segment, or its owner deleted it. */
   'conversation.dropped': [{ userId: string; conversationId: string }];
+  /** Other hooks than before are told what happens to this user; null: to anyone. */
+  'hooks.changed': [{ userId: string | null }];
 }
 
 export type EventBus = EventEmitter<Events>;

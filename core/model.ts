@@ -518,4 +518,6 @@ export interface NotificationSettings {
   muted: string[];
   /** Notifications of one app in an hour, by app id; absent: the operator's default. */
   budgets: Record<string, number>;
+  /** When the day is summed up, in minutes after local midnight; null: never. */
+  daySummaryAt: number | null;
 }

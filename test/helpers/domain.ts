@@ -206,11 +206,13 @@ function recorded(events: EventBus): Told {
     'conversation.processing': [],
     'conversation.processed': [],
     'conversation.dropped': [],
+    'hooks.changed': [],
   };
   events.on('segments', event => told.segments.push(event));
   events.on('conversation.processing', event => told['conversation.processing'].push(event));
   events.on('conversation.processed', event => told['conversation.processed'].push(event));
   events.on('conversation.dropped', event => told['conversation.dropped'].push(event));
+  events.on('hooks.changed', event => told['hooks.changed'].push(event));
   return told;
 }
 
