@@ -7,6 +7,14 @@ function perMinute(absent: number) {
   return z.number().int().min(1).max(60_000).default(absent);
 }
 
+/** `nas.local`, `nas.local:8123`, `10.0.0.5:8123`, `[fd00::5]:8123`. */
+function hostAndPort() {
+  return z
+    .string()
+    .regex(/^(\[[0-9a-f:.]+\]|[\p{L}\p{N}_-]+(\.[\p{L}\p{N}_-]+)*)(:\d{1,5})?$/iu)
+    .refine(entry => URL.canParse(`http://${entry}`));
+}
+
 /**
  * The whole configuration. Every key has a description; `example.yaml` shows each of them. Set in the YAML file, or as
  * `EARSHOT_` + the path in upper snake case, `__` between levels (`EARSHOT_LOG__LEVEL`); the environment wins. A key
@@ -158,6 +166,21 @@ export const ConfigSchema = z.strictObject({
       failed: perMinute(120).describe(
         'Requests from one address whose credential is missing or wrong; a right one from there always passes',
       ),
+    })
+    .prefault({}),
+  delivery: z
+    .strictObject({
+      allowHosts: z
+        .array(
+          z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6(), hostAndPort()], {
+            error:
+              'must be a name of a host, an address, either with :port, or a network such as 192.168.1.0/24',
+          }),
+        )
+        .default([])
+        .describe(
+          'Hosts that may be asked by http, and that may be at private addresses: names, addresses, either with :port, or networks such as 192.168.1.0/24',
+        ),
     })
     .prefault({}),
   metrics: z

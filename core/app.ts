@@ -15,6 +15,7 @@ import {
   type Status,
   serveControl,
 } from './control.ts';
+import { createOutbound } from './delivery/outbound.ts';
 import { type ActionItems, createActionItems } from './domain/action-items.ts';
 import { type Ask, createAsk } from './domain/ask.ts';
 import { type Conversations, createConversations } from './domain/conversations.ts';
@@ -113,6 +114,7 @@ export async function createApp({
 }: AppOptions): Promise<App> {
   const { config } = loaded;
   const control = controlPath(config.dataDir);
+  const outbound = createOutbound({ ...config.delivery, clock });
   const host = createPluginHost({
     builtin: BUILTIN_PLUGINS,
     config: loaded,
@@ -120,6 +122,7 @@ export async function createApp({
     clock,
     dataDir: config.dataDir,
     wanted: choicesOf(config),
+    fetchUser: outbound.fetchUser,
   });
   const meaning = {
     embedder: () => host.get('embedder', config.embedder),
@@ -128,7 +131,7 @@ export async function createApp({
   const container = root.createChildContainer();
   concealSecrets([config.metrics.token, config.bridge.key].filter(secret => secret !== undefined));
   /** Last opened, first closed. */
-  const closers: (() => Promise<void>)[] = [() => host.stop()];
+  const closers: (() => Promise<void>)[] = [() => outbound.close(), () => host.stop()];
   let url: string | null = null;
   let ready = false;
 

@@ -4,7 +4,7 @@ import { ConfigError, type LoadedConfig } from '../config/load.ts';
 import { AppError, type ErrorCode, toAppError } from './errors.ts';
 import { createLogWithSecrets, type Log } from './log.ts';
 import type { Clock } from './model.ts';
-import type { Capabilities, PluginState, Storage, Stores, Table } from './plugin.ts';
+import type { Capabilities, FetchUser, PluginState, Storage, Stores, Table } from './plugin.ts';
 import { createPluginKeeper, type PluginKeeper } from './plugin-keeper.ts';
 import { type LifeLimits, type PluginLife, startPlugin, within } from './plugin-life.ts';
 import {
@@ -71,6 +71,8 @@ export interface PluginHostOptions {
    */
   wanted?: Choices;
   fetch?: typeof fetch;
+  /** Without it no plugin reaches addresses that users gave. */
+  fetchUser?: FetchUser;
   /** Milliseconds: 10,000 to import the module, 10,000 for `setup`, 5,000 for each undo. */
   limits?: Partial<LifeLimits & { importMs: number }>;
 }
@@ -111,7 +113,12 @@ export function createPluginHost(options: PluginHostOptions): PluginHost {
       clock,
       ...(await surroundings(entry)),
     };
-    const life = await startPlugin(plugin, context, { fetch: options.fetch ?? fetch, signal, limits });
+    const life = await startPlugin(plugin, context, {
+      fetch: options.fetch ?? fetch,
+      fetchUser: options.fetchUser ?? refuseFetchUser,
+      signal,
+      limits,
+    });
     const isStorage = life.capabilities.storage !== undefined;
     if (isStorage === (entry === storageEntry)) return life;
     await life.stop();
@@ -244,6 +251,10 @@ function stableStorage(current: () => Storage): Storage {
 
 function refuseState(name: string): never {
   throw new AppError('config_error', `${name} has no state: storage plugins load before it`);
+}
+
+async function refuseFetchUser(): Promise<never> {
+  throw new AppError('unavailable', 'No plugin reaches addresses of users here: only a server does');
 }
 
 function doesNotStart({ name }: KnownPlugin, cause: AppError): AppError {

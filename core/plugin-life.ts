@@ -1,6 +1,6 @@
 import { AppError, toAppError } from './errors.ts';
 import type { Log } from './log.ts';
-import type { Capabilities, PluginContext } from './plugin.ts';
+import type { Capabilities, FetchUser, PluginContext } from './plugin.ts';
 import { checkCapabilities, type LoadedPlugin } from './plugin-loader.ts';
 
 /** One run of a plugin, from its `setup` to its last undo. */
@@ -18,7 +18,10 @@ export interface LifeLimits {
 }
 
 /** What a run adds to the things that stay the same for a plugin. */
-export type LastingContext = Omit<PluginContext<unknown>, 'signal' | 'fetch' | 'onStop' | 'error' | 'fail'>;
+export type LastingContext = Omit<
+  PluginContext<unknown>,
+  'signal' | 'fetch' | 'fetchUser' | 'onStop' | 'error' | 'fail'
+>;
 
 /**
  * Runs a plugin's `setup`. When it throws, takes too long, reports a failure, answers nonsense or `signal` is
@@ -27,7 +30,7 @@ export type LastingContext = Omit<PluginContext<unknown>, 'signal' | 'fetch' | '
 export async function startPlugin(
   plugin: LoadedPlugin,
   lasting: LastingContext,
-  options: { fetch: typeof fetch; signal: AbortSignal; limits: LifeLimits },
+  options: { fetch: typeof fetch; fetchUser: FetchUser; signal: AbortSignal; limits: LifeLimits },
 ): Promise<PluginLife> {
   const { limits, signal } = options;
   const stopper = new AbortController();
@@ -49,6 +52,8 @@ export async function startPlugin(
       const own = init?.signal ?? (input instanceof Request ? input.signal : stopper.signal);
       return options.fetch(input, { ...init, signal: AbortSignal.any([stopper.signal, own]) });
     },
+    fetchUser: (url, request) =>
+      options.fetchUser(url, { ...request, signal: AbortSignal.any([stopper.signal, request.signal]) }),
     onStop: undo.push,
     error: (code, message, details) => new AppError(code, message, details),
     fail: error => failure.resolve(toAppError(error)),

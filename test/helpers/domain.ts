@@ -150,6 +150,9 @@ export async function localIdentity(
       return storage.pluginState;
     }),
     fetch,
+    fetchUser: async () => {
+      throw new Error('this test has no addresses of users');
+    },
     onStop: () => {},
     error: (code, message, options) => new AppError(code, message, options),
     fail: () => {},

@@ -55,6 +55,9 @@ export function contextOf(clock: Clock = realClock) {
       delete: async () => undefined,
     },
     fetch,
+    fetchUser: async () => {
+      throw new Error('recognisers have no addresses of users');
+    },
     onStop: step => void undo.push(step),
     error: (code, message, more) => new AppError(code, message, more),
     fail: failed.resolve,

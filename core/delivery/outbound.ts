@@ -1,0 +1,257 @@
+import { isIP, type LookupFunction } from 'node:net';
+import { Agent, buildConnector, type Dispatcher, Pool, request } from 'undici';
+import { AppError } from '../errors.ts';
+import type { Clock } from '../model.ts';
+import type { FetchUser } from '../plugin.ts';
+import { type AllowList, createAllowList, hostOf, isPublic, portOf } from './addresses.ts';
+import { type Resolve, resolveByDns, resolveBySystem } from './names.ts';
+
+/** Everything that this server sends to addresses that its users give. */
+export interface Outbound {
+  fetchUser: FetchUser;
+  /**
+   * Posts once. An HTTP status is no error, whatever it is; redirects are not followed.
+   * Rejects with the signal's reason alone, when it is aborted.
+   */
+  post(url: string, message: Message): Promise<Posted>;
+  /** What can be told of an address without asking for it. @throws {AppError} `forbidden`, with the way out */
+  check(url: string): void;
+  /** Ends what is under way. */
+  close(): Promise<void>;
+}
+
+interface Message {
+  headers: Record<string, string>;
+  body: string | Uint8Array;
+  signal: AbortSignal;
+}
+
+/** What came of a post: the answer, or `error`, why there is none. */
+export type Posted = Answered | { status: null; error: AppError };
+
+interface Answered {
+  status: number;
+  headers: Headers;
+  /** Seconds that the receiver asks to be left alone. */
+  retryAfter: number | undefined;
+  /** At most 64 KiB. */
+  body: Uint8Array;
+  /** False: the body goes on, or broke off. */
+  isWhole: boolean;
+}
+
+interface OutboundOptions {
+  /** What the operator trusts; see `createAllowList`. */
+  allowHosts: readonly string[];
+  clock: Pick<Clock, 'now'>;
+  /** Of names that users gave. */
+  resolve?: Resolve;
+  /** Of names on the allow-list. */
+  resolveAllowed?: Resolve;
+  /** From the first thought of the host to the last byte of its answer. */
+  limitMs?: number;
+}
+
+const KiB = 1024;
+const MAX_FETCHED_BYTES = 1024 * KiB;
+const MAX_POSTED_BYTES = 64 * KiB;
+
+/** Of one origin; what is more waits. */
+const CONNECTIONS = 64;
+/** Of several addresses each is given so long to connect, but for the last. */
+const ADDRESS_MS = 2500;
+
+/** They say where a request ends and whom it is for: that is not for users to say. */
+const OWN_HEADERS =
+  /^(host|connection|content-length|transfer-encoding|keep-alive|upgrade|expect|te|trailer)$/i;
+
+const WAY_OUT = 'its operator can allow it by delivery.allowHosts';
+
+export function createOutbound({
+  allowHosts,
+  clock,
+  resolve = resolveByDns(),
+  resolveAllowed = resolveBySystem,
+  limitMs = 15_000,
+}: OutboundOptions): Outbound {
+  const allowed = createAllowList(allowHosts);
+  /**
+   * A pool of connections for each origin. Each connection, whenever it is made, goes to an address that was resolved
+   * and checked for it: what DNS says before or after does not matter.
+   */
+  const agent = new Agent({
+    factory: (origin, options) =>
+      new Pool(origin, {
+        ...options,
+        connections: CONNECTIONS,
+        connect: buildConnector({
+          timeout: limitMs,
+          lookup: lookupFor(new URL(origin)),
+          autoSelectFamilyAttemptTimeout: ADDRESS_MS,
+        }),
+      }),
+  });
+
+  function lookupFor(url: URL): LookupFunction {
+    return (_name, options, done) => {
+      addressesOf(url).then(
+        addresses => {
+          const [first] = addresses;
+          if (options.all || !first) done(null, addresses);
+          else done(null, first.address, first.family);
+        },
+        error => done(error, []),
+      );
+    };
+  }
+
+  /** Where it may be connected to. Rejects where one of its addresses is refused, as all of them may be the caller's. */
+  async function addressesOf(url: URL) {
+    const host = hostOf(url);
+    const isNamed = allowed.hasName(host, portOf(url));
+    const found = await (isNamed ? resolveAllowed : resolve)(host);
+    if (!isNamed) for (const address of found) refuseAddress(url, address, allowed);
+    return found.map(address => ({ address, family: isIP(address) }));
+  }
+
+  async function send(
+    url: string,
+    { method, headers = {}, body, signal, maxBytes }: Sending,
+  ): Promise<Omit<Answered, 'retryAfter'>> {
+    const target = checkedUrl(url, allowed);
+    refuseHeaders(headers);
+    signal.throwIfAborted();
+    const limit = AbortSignal.timeout(limitMs);
+    const answer = await request(target, {
+      dispatcher: agent,
+      method,
+      headers: { 'user-agent': 'Earshot', ...headers },
+      body: body ?? null,
+      signal: AbortSignal.any([signal, limit]),
+      headersTimeout: 0, // the limit is for all
+      bodyTimeout: 0,
+    }).catch(thrown => {
+      signal.throwIfAborted();
+      throw limit.aborted ? tooLate(target, limitMs) : unreachable(target, thrown);
+    });
+    const read = await readAtMost(maxBytes, answer.body);
+    signal.throwIfAborted();
+    return { status: answer.statusCode, headers: headersOf(answer), ...read };
+  }
+
+  return {
+    async fetchUser(url, { method = 'GET', ...rest }) {
+      const { status, headers, body, isWhole } = await send(url, {
+        ...rest,
+        method,
+        maxBytes: MAX_FETCHED_BYTES,
+      });
+      if (isWhole) return { status, headers, body };
+      throw new AppError(
+        'upstream_error',
+        `${new URL(url).host} did not end its answer, or has too long a one`,
+      );
+    },
+    async post(url, message) {
+      try {
+        const answer = await send(url, { ...message, method: 'POST', maxBytes: MAX_POSTED_BYTES });
+        return { ...answer, retryAfter: secondsOf(answer.headers.get('retry-after'), clock.now()) };
+      } catch (error) {
+        message.signal.throwIfAborted();
+        if (error instanceof AppError) return { status: null, error };
+        throw error;
+      }
+    },
+    check: url => void checkedUrl(url, allowed),
+    close: () => agent.destroy(),
+  };
+}
+
+interface Sending {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  headers?: Record<string, string>;
+  body?: string | Uint8Array;
+  signal: AbortSignal;
+  maxBytes: number;
+}
+
+/** All that can be refused before a name is resolved: an address in it, for one. */
+function checkedUrl(text: string, allowed: AllowList): URL {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (!url || !['http:', 'https:'].includes(url.protocol)) {
+    throw new AppError('forbidden', 'An address must begin with https://, and name a host');
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new AppError('forbidden', `The address of ${url.host} may hold no user name and no password`);
+  }
+  const host = hostOf(url);
+  if (host === '' || host.split('.').includes('')) {
+    throw new AppError('forbidden', `${url.host} is no name of a host`);
+  }
+  if (isIP(host) === 0) url.hostname = host;
+  if (allowed.hasName(host, portOf(url))) return url;
+  if (isIP(host) !== 0) refuseAddress(url, host, allowed);
+  if (/(^|\.)localhost$/.test(host)) for (const own of ['127.0.0.1', '::1']) refuseAddress(url, own, allowed);
+  return url;
+}
+
+/** @throws {AppError} `forbidden`. What a name resolved to is told to the log alone. */
+function refuseAddress(url: URL, address: string, allowed: AllowList): void {
+  if (allowed.hasAddress(address, portOf(url))) return;
+  const cause = new Error(`it is at ${address}`);
+  if (!isPublic(address)) {
+    throw new AppError('forbidden', `${url.host} is at no public address; ${WAY_OUT}`, { cause });
+  }
+  if (url.protocol === 'https:') return;
+  throw new AppError('forbidden', `${url.host} must be asked by https, not http; ${WAY_OUT}`, { cause });
+}
+
+function refuseHeaders(headers: Record<string, string>): void {
+  const own = Object.keys(headers).find(name => OWN_HEADERS.test(name));
+  if (own !== undefined) throw new AppError('forbidden', `The header ${own} cannot be set`);
+}
+
+function tooLate({ host }: URL, limitMs: number): AppError {
+  return new AppError('timeout', `${host} did not answer within ${limitMs} ms`);
+}
+
+function unreachable({ host }: URL, thrown: unknown): AppError {
+  if (thrown instanceof AppError) return thrown;
+  const { code } = Object(thrown);
+  const message = `${host} cannot be reached: ${typeof code === 'string' ? code : 'it broke off'}`;
+  return new AppError('upstream_error', message, { cause: thrown });
+}
+
+async function readAtMost(
+  maxBytes: number,
+  body: AsyncIterable<Uint8Array>,
+): Promise<{ body: Uint8Array; isWhole: boolean }> {
+  const pieces: Uint8Array[] = [];
+  let left = maxBytes;
+  let isWhole = true;
+  try {
+    for await (const piece of body) {
+      pieces.push(piece.subarray(0, left));
+      left -= piece.length;
+      if (left < 0) break; // which ends the connection
+    }
+  } catch {
+    isWhole = false;
+  }
+  return { body: Buffer.concat(pieces), isWhole: isWhole && left >= 0 };
+}
+
+function headersOf({ headers }: Dispatcher.ResponseData): Headers {
+  const pairs = Object.entries(headers).flatMap(([name, value]) =>
+    [value ?? []].flat().map((each): [string, string] => [name, each]),
+  );
+  return new Headers(pairs);
+}
+
+/** `Retry-After`: seconds, or an instant. */
+function secondsOf(header: string | null, now: number): number | undefined {
+  if (header === null) return undefined;
+  if (/^\d{1,9}$/.test(header)) return Number(header);
+  const at = Date.parse(header);
+  return Number.isNaN(at) ? undefined : Math.max(0, Math.ceil((at - now) / 1000));
+}

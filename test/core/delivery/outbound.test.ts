@@ -1,0 +1,410 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import test, { type ExecutionContext } from 'ava';
+import { createAllowList, isPublic } from '../../../core/delivery/addresses.ts';
+import { resolveByDns } from '../../../core/delivery/names.ts';
+import { createOutbound, type Posted } from '../../../core/delivery/outbound.ts';
+import { startDnsServer } from '../../helpers/dns-server.ts';
+
+type Options = Partial<Parameters<typeof createOutbound>[0]>;
+
+const NOW = Date.UTC(2026, 10, 2, 12);
+const never = new AbortController().signal;
+
+function open(t: ExecutionContext, options: Options = {}) {
+  const outbound = createOutbound({ allowHosts: ['127.0.0.1'], clock: { now: () => NOW }, ...options });
+  t.teardown(() => outbound.close());
+  return outbound;
+}
+
+/** Answers its port, and counts the connections that it gets. */
+async function listen(t: ExecutionContext, server: Server, host = '127.0.0.1', port = 0) {
+  const seen = { port: 0, connections: 0 };
+  server.on('connection', () => void seen.connections++);
+  await once(server.listen(port, host), 'listening');
+  t.teardown(() => {
+    server.close();
+    if ('closeAllConnections' in server)
+      (server as ReturnType<typeof createHttpServer>).closeAllConnections();
+  });
+  seen.port = (server.address() as AddressInfo).port;
+  return seen;
+}
+
+async function serve(
+  t: ExecutionContext,
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+) {
+  const seen = await listen(t, createHttpServer(answer));
+  return { seen, url: `http://127.0.0.1:${seen.port}/hook` };
+}
+
+/** Whatever it is sent, a socket of this server does what `act` says. */
+async function serveRaw(t: ExecutionContext, answer: string, end: 'reset' | 'stay') {
+  const seen = await listen(
+    t,
+    createServer(socket => {
+      t.teardown(() => socket.destroy());
+      socket.on('error', () => {});
+      socket.once('data', () =>
+        socket.write(answer, () => void (end === 'reset' && setImmediate(() => socket.resetAndDestroy()))),
+      );
+    }),
+  );
+  return `http://127.0.0.1:${seen.port}/`;
+}
+
+const post = (outbound: ReturnType<typeof createOutbound>, url: string, body: string | Uint8Array = '{}') =>
+  outbound.post(url, { headers: { 'content-type': 'application/json' }, body, signal: never });
+
+function errorOf(posted: Posted) {
+  return posted.status === null ? posted.error : undefined;
+}
+
+test('a post arrives as it is, and its answer comes back', async t => {
+  const got: { headers: IncomingMessage['headers']; method?: string; url?: string; body: string }[] = [];
+  const { url } = await serve(t, async (request, response) => {
+    const body = Buffer.concat(await request.toArray()).toString();
+    got.push({ headers: request.headers, method: request.method ?? '', url: request.url ?? '', body });
+    response.writeHead(202, { 'x-own': 'yes' }).end('thanks');
+  });
+  const posted = await post(open(t), `${url}?a=1`, '{"text":"ä"}');
+  t.like(got[0], { method: 'POST', url: '/hook?a=1', body: '{"text":"ä"}' });
+  t.like(got[0]?.headers, { 'content-type': 'application/json', 'user-agent': 'Earshot' });
+  t.like(posted, { status: 202, isWhole: true, retryAfter: undefined });
+  if (posted.status === null) return t.fail();
+  t.is(Buffer.from(posted.body).toString(), 'thanks');
+  t.is(posted.headers.get('x-own'), 'yes');
+});
+
+test('no status is an error, and what the receiver asks for is told', async t => {
+  const headers: Record<string, string> = {
+    500: '7',
+    503: new Date(NOW + 90_000).toUTCString(),
+    429: 'soon',
+    408: new Date(NOW - 90_000).toUTCString(),
+  };
+  const { url } = await serve(t, (request, response) => {
+    const status = Number(new URL(request.url ?? '', 'http://x').searchParams.get('status'));
+    const after = headers[status];
+    response.writeHead(status, after === undefined ? {} : { 'retry-after': after }).end();
+  });
+  const outbound = open(t);
+  const told = new Map<number, number | undefined>();
+  for (const status of [204, 301, 400, 408, 410, 429, 500, 503]) {
+    const posted = await post(outbound, `${url}?status=${status}`);
+    t.is(posted.status, status);
+    if (posted.status !== null) told.set(status, posted.retryAfter);
+  }
+  t.is(told.get(500), 7);
+  t.is(told.get(503), 90);
+  t.is(told.get(408), 0);
+  t.is(told.get(429), undefined);
+});
+
+test('posts one after the other share a connection', async t => {
+  const { seen, url } = await serve(t, (request, response) => {
+    request.resume().on('end', () => response.end());
+  });
+  const outbound = open(t);
+  for (let count = 0; count < 5; count++) {
+    t.is((await post(outbound, url)).status, 200);
+    await turn();
+  }
+  t.is(seen.connections, 1);
+});
+
+test('a redirect is not followed, by neither way', async t => {
+  const trap = await listen(t, createServer(), '::1');
+  const { url } = await serve(t, (_request, response) => {
+    response.writeHead(307, { location: `http://[::1]:${trap.port}/` }).end();
+  });
+  const outbound = open(t);
+  t.is((await post(outbound, url)).status, 307);
+  t.is((await outbound.fetchUser(url, { signal: never })).status, 307);
+  t.is(trap.connections, 0);
+});
+
+test('an answer that does not end is cut off', async t => {
+  const { url } = await serve(t, (_request, response) => {
+    const more = () =>
+      void (response.write('x'.repeat(10_000)) ? setImmediate(more) : response.once('drain', more));
+    response.on('error', () => {});
+    more();
+  });
+  const outbound = open(t);
+  const posted = await post(outbound, url);
+  t.like(posted, { status: 200, isWhole: false });
+  t.is(posted.status === 200 && posted.body.length, 64 * 1024);
+  await t.throwsAsync(outbound.fetchUser(url, { signal: never }), { message: /too long/ });
+});
+
+test('an answer of exactly 64 KiB is whole', async t => {
+  const { url } = await serve(t, (_request, response) => void response.end('x'.repeat(64 * 1024)));
+  t.like(await post(open(t), url), { status: 200, isWhole: true });
+});
+
+test('a status counts although its body breaks off, or does not come within the limit', async t => {
+  const cut = 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf';
+  const outbound = open(t, { limitMs: 300 });
+  for (const end of ['reset', 'stay'] as const) {
+    const url = await serveRaw(t, cut, end);
+    t.like(await post(outbound, url), { status: 200, isWhole: false });
+    await t.throwsAsync(outbound.fetchUser(url, { signal: never }), { message: /did not end its answer/ });
+  }
+});
+
+test('no answer is a failure with its reason', async t => {
+  const outbound = open(t, { limitMs: 300 });
+  const silent = await serveRaw(t, '', 'stay');
+  t.like(errorOf(await post(outbound, silent)), {
+    code: 'timeout',
+    message: `${new URL(silent).host} did not answer within 300 ms`,
+  });
+  const resetting = await serveRaw(t, 'HTTP/1.1 2', 'reset');
+  t.is(errorOf(await post(outbound, resetting))?.code, 'upstream_error');
+  const odd = await serveRaw(t, 'hello\r\n\r\n', 'stay');
+  t.is(errorOf(await post(outbound, odd))?.code, 'upstream_error');
+});
+
+test('nobody there, and no such name, are failures with their reasons', async t => {
+  const server = createServer();
+  const { port } = await listen(t, server);
+  server.close();
+  const dns = await startDnsServer(() => []);
+  t.teardown(() => dns.close());
+  const outbound = open(t, { resolve: resolveByDns([dns.address]) });
+  t.like(errorOf(await post(outbound, `http://127.0.0.1:${port}/secret-path?key=secret`)), {
+    code: 'upstream_error',
+    message: `127.0.0.1:${port} cannot be reached: ECONNREFUSED`,
+  });
+  t.like(errorOf(await post(outbound, 'https://nobody.example/secret')), {
+    code: 'upstream_error',
+    message: 'nobody.example cannot be reached: ENOTFOUND',
+  });
+});
+
+test('whoever gives up is told his own reason, and the receiver is let go', async t => {
+  const asked = Promise.withResolvers<IncomingMessage>();
+  const { url } = await serve(t, request => asked.resolve(request));
+  const outbound = open(t);
+  for (const way of ['post', 'fetchUser'] as const) {
+    const stopper = new AbortController();
+    const waiting = outbound[way](url, {
+      headers: {},
+      body: '',
+      method: 'POST',
+      signal: stopper.signal,
+    } as never);
+    await asked.promise;
+    const reason = new Error('enough');
+    stopper.abort(reason);
+    t.is(await t.throwsAsync(waiting), reason);
+  }
+  const request = await asked.promise;
+  if (!request.socket.destroyed) await once(request.socket, 'close');
+  t.pass();
+});
+
+test('headers that say whom a request is for, or where it ends, are refused', async t => {
+  const { seen, url } = await serve(t, (_request, response) => void response.end());
+  const outbound = open(t);
+  for (const name of ['Host', 'content-length', 'Transfer-Encoding', 'connection', 'Upgrade']) {
+    const asked = outbound.fetchUser(url, { headers: { [name]: 'x' }, signal: never });
+    await t.throwsAsync(asked, { message: `The header ${name} cannot be set` });
+  }
+  await t.throwsAsync(outbound.fetchUser(url, { headers: { 'x-a': 'b\r\nHost: c' }, signal: never }));
+  t.is(seen.connections, 0);
+});
+
+// ── names that move ─────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The same port at 127.0.0.1, which is allowed, and at ::1, which is not. */
+async function twoHosts(t: ExecutionContext) {
+  const allowed = await listen(
+    t,
+    createHttpServer((request, response) => {
+      request.resume();
+      response.writeHead(200, { connection: 'close' }).end('allowed');
+    }),
+  );
+  const trap = await listen(
+    t,
+    createHttpServer((_request, response) => void response.end('trap')),
+    '::1',
+    allowed.port,
+  );
+  return { allowed, trap };
+}
+
+test('DNS that changes its answer after the check changes nothing', async t => {
+  const { allowed, trap } = await twoHosts(t);
+  let asked = 0;
+  const outbound = open(t, {
+    // Who asks once more for the connection gets the trap.
+    resolve: async () => (asked++ % 2 === 0 ? ['127.0.0.1'] : ['::1']),
+  });
+  const url = `http://moving.example:${allowed.port}/`;
+  for (let count = 0; count < 4; count++) {
+    const posted = await post(outbound, url);
+    if (count % 2 === 0) t.is(posted.status, 200);
+    else t.is(errorOf(posted)?.code, 'forbidden');
+  }
+  t.is(asked, 4);
+  t.is(allowed.connections, 2);
+  t.is(trap.connections, 0);
+});
+
+test('a real DNS server that moves a name is asked, and checked, for each connection', async t => {
+  const { allowed, trap } = await twoHosts(t);
+  let at = ['127.0.0.1'];
+  const dns = await startDnsServer(() => at);
+  t.teardown(() => dns.close());
+  const outbound = open(t, { resolve: resolveByDns([dns.address]) });
+  const url = `http://moving.example:${allowed.port}/`;
+  t.is((await post(outbound, url)).status, 200);
+  at = ['::1'];
+  t.is(errorOf(await post(outbound, url))?.code, 'forbidden');
+  at = ['127.0.0.1', '::1'];
+  t.is(errorOf(await post(outbound, url))?.code, 'forbidden');
+  at = ['127.0.0.1'];
+  t.is((await post(outbound, url)).status, 200);
+  t.deepEqual(dns.asked, Array(4).fill('moving.example'));
+  t.is(trap.connections, 0);
+});
+
+test('a connection that is kept is of the address that was checked', async t => {
+  const { seen, url } = await serve(t, (request, response) => {
+    request.resume().on('end', () => response.end());
+  });
+  const trap = await listen(t, createServer(), '::1', seen.port);
+  let at = ['127.0.0.1'];
+  const outbound = open(t, { resolve: async () => at });
+  const named = url.replace('127.0.0.1', 'moving.example');
+  t.is((await post(outbound, named)).status, 200);
+  at = ['::1'];
+  await turn();
+  t.is((await post(outbound, named)).status, 200);
+  t.is(seen.connections, 1);
+  t.is(trap.connections, 0);
+});
+
+// ── what the operator allows ────────────────────────────────────────────────────────────────────────────────────
+
+const PASSES: { allow: string[]; url: string; passes: boolean }[] = [
+  { allow: ['127.0.0.1'], url: 'http://127.0.0.1:PORT/', passes: true },
+  { allow: ['127.0.0.1:PORT'], url: 'http://127.0.0.1:PORT/', passes: true },
+  { allow: ['127.0.0.1:1'], url: 'http://127.0.0.1:PORT/', passes: false },
+  { allow: ['127.0.0.2'], url: 'http://127.0.0.1:PORT/', passes: false },
+  { allow: ['127.0.0.0/8'], url: 'http://127.0.0.1:PORT/', passes: true },
+  { allow: ['127.0.0.0/31'], url: 'http://2130706433:PORT/', passes: true },
+  { allow: ['10.0.0.0/8'], url: 'http://127.0.0.1:PORT/', passes: false },
+  { allow: ['::ffff:127.0.0.1'], url: 'http://127.0.0.1:PORT/', passes: true },
+  { allow: ['127.0.0.1'], url: 'http://[::ffff:127.0.0.1]:PORT/', passes: true },
+  { allow: ['127.0.0.0/8'], url: 'http://[::ffff:127.0.0.1]:PORT/', passes: true },
+  { allow: ['127.0.0.1'], url: 'http://[::1]:PORT/', passes: false },
+  { allow: ['localhost'], url: 'http://localhost:PORT/', passes: true },
+  { allow: ['LocalHost'], url: 'http://localhost.:PORT/', passes: true },
+  { allow: ['localhost:PORT'], url: 'http://localhost:PORT/', passes: true },
+  { allow: ['localhost:1'], url: 'http://localhost:PORT/', passes: false },
+  { allow: ['localhost'], url: 'http://127.0.0.1:PORT/', passes: false },
+  { allow: ['localhost'], url: 'http://a.localhost:PORT/', passes: false },
+  { allow: ['127.0.0.1'], url: 'http://localhost:PORT/', passes: false },
+  { allow: ['nas.example'], url: 'http://nas.example:PORT/', passes: true },
+  { allow: ['nas.example'], url: 'http://other.example:PORT/', passes: false },
+  { allow: ['nas.example'], url: 'http://sub.nas.example:PORT/', passes: false },
+  { allow: ['example'], url: 'http://nas.example:PORT/', passes: false },
+  { allow: ['127.0.0.1'], url: 'http://nas.example:PORT/', passes: true },
+  { allow: ['127.0.0.1:1'], url: 'http://nas.example:PORT/', passes: false },
+];
+
+for (const { allow, url, passes } of PASSES) {
+  test(`with ${allow} allowed, ${url} is ${passes ? 'asked' : 'refused'}`, async t => {
+    const server = await serve(
+      t,
+      (request, response) => void request.resume().on('end', () => response.end()),
+    );
+    const withPort = (text: string) => text.replace('PORT', String(server.seen.port));
+    const outbound = open(t, {
+      allowHosts: allow.map(withPort),
+      resolve: async () => ['127.0.0.1'],
+      resolveAllowed: async () => ['127.0.0.1'],
+    });
+    const posted = await post(outbound, withPort(url));
+    if (passes) t.is(posted.status, 200);
+    else t.is(errorOf(posted)?.code, 'forbidden');
+    t.is(server.seen.connections, passes ? 1 : 0);
+  });
+}
+
+test('what has its standard port in the list is known without it in the address', t => {
+  const allowed = createAllowList(['nas.example:80', '[fd00::5]:443', 'fd00::0006']);
+  t.true(allowed.hasName('nas.example', 80));
+  t.false(allowed.hasName('nas.example', 443));
+  t.true(allowed.hasAddress('fd00:0:0::5', 443));
+  t.false(allowed.hasAddress('fd00::5', 80));
+  t.true(allowed.hasAddress('fd00::6', 1));
+});
+
+for (const address of [
+  ...['93.184.215.14', '1.1.1.1', '9.255.255.255', '11.0.0.0', '100.63.255.255', '100.128.0.0', '172.32.0.0'],
+  ...['126.255.255.255', '169.253.255.255', '192.167.255.255', '198.17.255.255', '223.255.255.255'],
+  ...[
+    '2606:4700:4700::1111',
+    '2a00:1450:4001::5',
+    '::ffff:1.1.1.1',
+    '64:ff9b::1.1.1.1',
+    '2001:4860:4860::8888',
+  ],
+]) {
+  test(`${address} is public`, t => t.true(isPublic(address)));
+}
+
+test('what is no address is not public', t => {
+  for (const odd of ['', 'example.com', '1.1.1', 'fe80::1%eth0', '2606::1%eth0', '::g'])
+    t.false(isPublic(odd), odd);
+});
+
+test('an address is checked before it is asked for', t => {
+  const outbound = open(t, { allowHosts: [] });
+  t.notThrows(() => outbound.check('https://hooks.example.com/a?b=c'));
+  t.throws(() => outbound.check('https://10.0.0.1/'), {
+    message: '10.0.0.1 is at no public address; its operator can allow it by delivery.allowHosts',
+  });
+});
+
+// ── TLS ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const FIXTURES = new URL('../../fixtures/tls/', import.meta.url);
+const certificate = readFileSync(new URL('certificate.pem', FIXTURES), 'utf8');
+const key = readFileSync(new URL('key.pem', FIXTURES));
+
+test.serial('a certificate counts, also of hosts that are allowed', async t => {
+  const server = createHttpsServer({ cert: certificate, key }, (request, response) => {
+    request.resume().on('end', () => response.end());
+  });
+  const { port } = await listen(t, server);
+  const options = {
+    allowHosts: ['hook.example', 'other.example'],
+    resolveAllowed: async () => ['127.0.0.1'],
+  };
+  const untrusting = open(t, options);
+  t.like(errorOf(await post(untrusting, `https://hook.example:${port}/`)), {
+    code: 'upstream_error',
+    message: `hook.example:${port} cannot be reached: DEPTH_ZERO_SELF_SIGNED_CERT`,
+  });
+  const before = getCACertificates('default');
+  setDefaultCACertificates([...before, certificate]);
+  t.teardown(() => setDefaultCACertificates(before));
+  const trusting = open(t, options);
+  t.is((await post(trusting, `https://hook.example:${port}/`)).status, 200);
+  t.like(errorOf(await post(trusting, `https://other.example:${port}/`)), {
+    message: `other.example:${port} cannot be reached: ERR_TLS_CERT_ALTNAME_INVALID`,
+  });
+  t.is(errorOf(await post(trusting, `http://hook.example:${port}/`))?.code, 'upstream_error');
+});
