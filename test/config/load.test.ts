@@ -257,6 +257,25 @@ test("what is wrong with a plugin's options is told by key and place, a typo too
   ]);
 });
 
+for (const entry of [
+  ...['nas.local', 'nas.local:8123', 'localhost', 'bücher.example', '10.0.0.5', '10.0.0.5:8123'],
+  ...['10.0.0.0/8', 'fd00::5', 'fd00::/8', '[fd00::5]:8123', '[fd00::5]'],
+]) {
+  test(`${entry} may be allowed`, t => {
+    t.deepEqual(load(`delivery: { allowHosts: ['${entry}'] }\n`).config.delivery.allowHosts, [entry]);
+  });
+}
+
+for (const entry of [
+  ...['', '*.local', 'http://nas.local', 'nas.local/hook', 'ada@nas.local', 'nas..local', 'nas.local:99999'],
+  ...['10.0.0.0/33', '10.0.0.256', 'fd00::/129', '[fd00]', 'nas local', '10.0.0.5/8/8'],
+]) {
+  test(`"${entry}" cannot be allowed`, t => {
+    const [problem] = problemsOf(t, () => load(`delivery: { allowHosts: ['${entry}'] }\n`));
+    t.regex(problem ?? '', /^earshot.yaml:1: delivery.allowHosts.0 must be a name of a host, an address/);
+  });
+}
+
 test('a problem that the program finds is told with the place of its key', t => {
   const { problem } = load('stt:\n  - acme\n');
   t.is(problem(['stt', '0'], 'is not here').problems[0], 'earshot.yaml:2: stt.0 is not here');
