@@ -451,6 +451,9 @@ export interface Delivery {
   replayOf: string | null;
 }
 
+/** As the log shows it in lists. */
+export type LoggedDelivery = Omit<Delivery, 'body'>;
+
 /** One try of a delivery. */
 export interface DeliveryAttempt {
   deliveryId: string;

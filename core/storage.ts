@@ -19,6 +19,7 @@ import type {
   Installation,
   Job,
   JobCount,
+  LoggedDelivery,
   Memory,
   MemoryCategory,
   MemoryChange,
@@ -490,12 +491,12 @@ export interface DeliveryStore {
   insert(deliveries: readonly Delivery[]): Promise<void>;
   get(userId: string, id: string): Promise<Delivery | null>;
   /** Newest first (by id, which grows with time). From an index, whatever the filter. */
-  list(userId: string, filter: DeliveryFilter): Promise<Delivery[]>;
+  list(userId: string, filter: DeliveryFilter): Promise<LoggedDelivery[]>;
   /** Of an app's hooks, whoever they are about, likewise. */
-  listOfApp(appId: string, filter: DeliveryFilter): Promise<Delivery[]>;
+  listOfApp(appId: string, filter: DeliveryFilter): Promise<LoggedDelivery[]>;
   /** By number. */
   attempts(userId: string, deliveryId: string): Promise<DeliveryAttempt[]>;
-  /** Pending ones of a target that are due, oldest first. */
+  /** Pending ones of a target that are due, by `nextAt`, ties by id. */
   due(targetId: string, now: number, limit: number): Promise<Delivery[]>;
   /** When the next pending one of a target is due, or null. */
   nextAt(targetId: string): Promise<number | null>;

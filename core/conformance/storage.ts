@@ -1,11 +1,14 @@
 import type { Storage } from '../plugin.ts';
 import { accountChecks } from './storage-accounts.ts';
 import { actionItemChecks } from './storage-action-items.ts';
+import { appChecks } from './storage-apps.ts';
+import { deliveryChecks } from './storage-deliveries.ts';
 import { folderChecks } from './storage-folders.ts';
 import { goalChecks } from './storage-goals.ts';
 import { jobChecks } from './storage-jobs.ts';
 import { keyChecks } from './storage-keys.ts';
 import { memoryChecks } from './storage-memories.ts';
+import { notificationChecks } from './storage-notifications.ts';
 import { ownershipChecks } from './storage-ownership.ts';
 import { passageChecks } from './storage-passages.ts';
 import { storeChecks } from './storage-stores.ts';
@@ -35,6 +38,9 @@ export const storageChecks: readonly StorageCheck[] = [
   ...memoryChecks,
   ...goalChecks,
   ...passageChecks,
+  ...appChecks,
+  ...deliveryChecks,
+  ...notificationChecks,
   ...ownershipChecks,
   ...transactionChecks,
   ...jobChecks,

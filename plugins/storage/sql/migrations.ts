@@ -12,6 +12,7 @@ import { up as keys } from './migrations/0008-keys.ts';
 import { up as signingIn } from './migrations/0009-signing-in.ts';
 import { up as corrections } from './migrations/0010-corrections.ts';
 import { up as passages } from './migrations/0011-passages.ts';
+import { up as outbound } from './migrations/0012-outbound.ts';
 
 /** One step of the schema. It runs in a transaction with all others that are due, and is never undone. */
 export interface Migration {
@@ -32,6 +33,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0009-signing-in', up: signingIn },
   { name: '0010-corrections', up: corrections },
   { name: '0011-passages', up: passages },
+  { name: '0012-outbound', up: outbound },
 ];
 
 type Context = Pick<PluginContext<never>, 'log' | 'clock' | 'error'>;

@@ -2,14 +2,23 @@ import { Model, type Pojo, type QueryBuilder, snakeCaseMappers } from 'objection
 import type {
   ActionItem,
   ApiKey,
+  App,
+  AppKey,
+  ChannelAddress,
   Conversation,
+  Delivery,
+  DeliveryAttempt,
   Embedding,
   Folder,
   Goal,
   GoalProgress,
   Grant,
+  Hook,
+  Installation,
   Memory,
   MemoryChange,
+  Notification,
+  NotificationSettings,
   Person,
   RateLimit,
   Segment,
@@ -160,6 +169,53 @@ export const Progress = table<GoalProgress>({
   name: 'goal_progress',
   id: ['user_id', 'goal_id', 'day'],
   fractions: ['value'],
+});
+
+export const Apps = table<App>({
+  name: 'apps',
+  id: ['id'],
+  json: ['capabilities', 'triggersOn', 'actions', 'notificationScopes'],
+});
+
+export const AppKeys = table<AppKey>({ name: 'app_keys', id: ['app_id', 'id'] });
+
+export const Installations = table<Installation>({
+  name: 'installations',
+  id: ['user_id', 'app_id'],
+  json: ['scopes', 'actions'],
+});
+
+export const Hooks = table<Hook>({
+  name: 'hooks',
+  id: ['id'],
+  booleans: ['enabled'],
+  fractions: ['seconds'],
+});
+
+export const Deliveries = table<Delivery>({ name: 'deliveries', id: ['user_id', 'id'] });
+
+export const DeliveryAttempts = table<DeliveryAttempt>({
+  name: 'delivery_attempts',
+  id: ['user_id', 'delivery_id', 'number'],
+});
+
+export const Notifications = table<Notification>({
+  name: 'notifications',
+  id: ['user_id', 'id'],
+  json: ['data'],
+});
+
+export const NotificationSettingsRows = table<NotificationSettings>({
+  name: 'notification_settings',
+  id: ['user_id'],
+  json: ['quietHours', 'muted', 'budgets'],
+});
+
+export const ChannelAddresses = table<ChannelAddress>({
+  name: 'channel_addresses',
+  id: ['id'],
+  json: ['address'],
+  booleans: ['enabled'],
 });
 
 export interface JobRow {

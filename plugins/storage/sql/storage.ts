@@ -2,9 +2,11 @@ import type { PluginContext, Storage, Stores } from '../../../core/plugin.ts';
 import { type Access, createAccess } from './access.ts';
 import { keyStore, personStore, userStore } from './accounts.ts';
 import { actionItemStore } from './action-items.ts';
+import { appStore, hookStore, installationStore } from './apps.ts';
 import { attemptStore } from './attempts.ts';
 import { claimStore } from './claims.ts';
 import { conversationStore, segmentStore } from './conversations.ts';
+import { deliveryStore } from './deliveries.ts';
 import type { Dialect } from './dialect.ts';
 import { embeddingStore } from './embeddings.ts';
 import { folderStore } from './folders.ts';
@@ -13,6 +15,7 @@ import { grantStore } from './grants.ts';
 import { jobStore } from './jobs.ts';
 import { memoryStore } from './memories.ts';
 import { createMigrator, type Migration } from './migrations.ts';
+import { channelAddressStore, notificationStore } from './notifications.ts';
 import { passageStore } from './passages.ts';
 import { pluginStateStore } from './plugin-state.ts';
 import { rateLimitStore } from './rate-limits.ts';
@@ -47,6 +50,12 @@ export async function createStorage(
     embeddings: embeddingStore(access),
     goals: goalStore(access),
     passages: passageStore(access),
+    apps: appStore(access),
+    installations: installationStore(access),
+    hooks: hookStore(access),
+    deliveries: deliveryStore(access),
+    notifications: notificationStore(access),
+    channelAddresses: channelAddressStore(access),
     jobs: jobStore(access, context.clock, dialect),
     pluginState: pluginStateStore(access, context.error),
   });

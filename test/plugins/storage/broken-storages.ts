@@ -331,4 +331,23 @@ export const brokenStorages: readonly BrokenStorage[] = [
       },
     }),
   },
+  {
+    fault: 'whoever installed an app is told of everyone',
+    caughtBy: 'told of a user are their own webhooks, and those of apps that they installed, while enabled',
+    breakIt: storage => {
+      const targets: Storage['hooks']['targets'] = async (_userId, types) =>
+        (await storage.hooks.targets('anna', types)).concat(await storage.hooks.targets('ben', types));
+      return { ...storage, hooks: { ...storage.hooks, targets } };
+    },
+  },
+  {
+    fault: 'the last of many attempts is lost',
+    caughtBy: 'attempts are written down with what became of their deliveries, many at once',
+    breakIt: storage => {
+      const record: Storage['deliveries']['record'] = async outcomes => {
+        await storage.deliveries.record(outcomes.slice(0, -1));
+      };
+      return { ...storage, deliveries: { ...storage.deliveries, record } };
+    },
+  },
 ];

@@ -76,6 +76,39 @@ const TABLES: Record<string, Shape> = {
   },
   people: { columns: 'id, user_id, name, created_at', values: `'p' || n, ${OWNER}, 'Eve', n` },
   memory_changes: { columns: 'id, user_id, changed_at', values: `'m' || n, ${OWNER}, n` },
+  apps: {
+    columns:
+      'id, user_id, name, description, capabilities, triggers_on, actions, notification_scopes, created_at, updated_at',
+    values: `'app' || n, ${OWNER}, 'app', '', '[]', '[]', '[]', '[]', n, n`,
+  },
+  installations: {
+    columns: 'user_id, app_id, scopes, actions, installed_at',
+    values: `case when n < 20 then 'anna' else 'ben' end, 'app' || n, '[]', '[]', n`,
+  },
+  hooks: {
+    columns: 'id, user_id, app_id, type, url, enabled, secret, created_at, updated_at',
+    values: `'h' || n, ${OWNER}, 'app' || n, 'memory_created', '', @yes, '', n, n`,
+  },
+  deliveries: {
+    columns:
+      'id, user_id, target_kind, target_id, app_id, type, subject, state, query, content_type, body, attempts, next_at, created_at',
+    values: `'d' || (100000 + n), ${OWNER}, 'hook', 'h' || (n % 7), 'app' || (n % 3), 'memory_created', 'c1',
+      case when n % 11 = 0 then 'pending' when n % 13 = 0 then 'failed' else 'delivered' end, '', '', '{}', 1,
+      case when n % 11 = 0 then n end, n`,
+  },
+  delivery_attempts: {
+    columns: 'user_id, delivery_id, number, at, took_ms',
+    values: `${OWNER}, 'd' || (100000 + n), 1, n, 5`,
+  },
+  notifications: {
+    columns: 'id, user_id, app_id, event, rule, title, text, data, created_at, read_at, held_until',
+    values: `'n' || n, ${OWNER}, 'app' || (n % 3), 'event', '', '', '', '{}', n,
+      case when n % 9 = 1 then null else n end, case when n % 9 = 1 then n end`,
+  },
+  channel_addresses: {
+    columns: 'id, user_id, channel, label, address, enabled, created_at',
+    values: `'a' || n, ${OWNER}, 'log', '', '{}', @yes, n`,
+  },
   jobs: {
     columns: 'id, kind, key, payload, state, run_at, due_at, attempts, created_at',
     values: `'j' || n, 'finish', 'k' || n, '{}', 'open', n, n, 0, n`,
@@ -133,6 +166,29 @@ const LISTS: Record<string, (storage: Storage) => Promise<unknown>> = {
   'active goals': ({ goals }) => goals.list('anna', { active: true, limit: 10 }),
   'the progress of a goal': ({ goals }) => goals.progress('anna', 'g1', 5),
   people: ({ people }) => people.list('anna'),
+  'apps of a user': ({ apps }) => apps.list('anna'),
+  hooks: ({ hooks }) => hooks.list('anna'),
+  deliveries: ({ deliveries }) => deliveries.list('anna', { limit: 25 }),
+  'deliveries to a target': ({ deliveries }) => deliveries.list('anna', { targetId: 'h3', limit: 25 }),
+  'deliveries of a state': ({ deliveries }) => deliveries.list('anna', { state: 'failed', limit: 25 }),
+  'deliveries to a target, of a state, further down': ({ deliveries }) =>
+    deliveries.list('anna', { targetId: 'h3', state: 'failed', beforeId: 'd150000', limit: 25 }),
+  'deliveries of an app': ({ deliveries }) => deliveries.listOfApp('app1', { limit: 25 }),
+  'deliveries of an app, of a state': ({ deliveries }) =>
+    deliveries.listOfApp('app1', { state: 'failed', beforeId: 'd150000', limit: 25 }),
+  'deliveries of an app to a target': ({ deliveries }) =>
+    deliveries.listOfApp('app1', { targetId: 'h3', limit: 25 }),
+  'deliveries of an app to a target, of a state': ({ deliveries }) =>
+    deliveries.listOfApp('app1', { targetId: 'h3', state: 'failed', limit: 25 }),
+  'attempts of a delivery': ({ deliveries }) => deliveries.attempts('anna', 'd100001'),
+  'deliveries that are due': ({ deliveries }) => deliveries.due('h3', 90_000, 25),
+  'the next delivery': ({ deliveries }) => deliveries.nextAt('h3'),
+  notifications: ({ notifications }) => notifications.list('anna', { limit: 25 }),
+  'unread notifications': ({ notifications }) => notifications.list('anna', { unread: true, limit: 25 }),
+  'notifications of an app': ({ notifications }) =>
+    notifications.list('anna', { appId: 'app1', beforeId: 'n5', limit: 25 }),
+  'held notifications': ({ notifications }) => notifications.held('anna', 90_000, 25),
+  'addresses of channels': ({ channelAddresses }) => channelAddresses.list('anna'),
 };
 
 /** What looks for a few rows by their keys, in no order. */
@@ -140,6 +196,10 @@ const LOOKS: Record<string, (storage: Storage) => Promise<unknown>> = {
   'some memories by their ids': ({ memories }) => memories.some('anna', ['m1', 'm2', 'm3']),
   'segments of several conversations': ({ segments }) => segments.list('anna', ['c41', 'c43']),
   'the words of memories': ({ memories }) => memories.match('anna', '77 99001', 10),
+  'whom to tell': ({ hooks }) => hooks.targets('anna', ['memory_created']),
+  'deliveries that are over': ({ deliveries }) => deliveries.prune(50, 10),
+  'notifications that are old': ({ notifications }) => notifications.prune(50, 10),
+  'unread notifications, counted': ({ notifications }) => notifications.countUnread('anna'),
   'jobs that are due': ({ jobs }) => jobs.claim(['finish', 'embed'], 10, 1000, 4),
   'the next job': ({ jobs }) => jobs.nextRunAt(['finish', 'embed']),
 };

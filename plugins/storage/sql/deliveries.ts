@@ -1,0 +1,136 @@
+import type { Knex } from 'knex';
+import type { QueryBuilder } from 'objection';
+import type { LoggedDelivery } from '../../../core/model.ts';
+import type { DeliveryFilter, DeliveryOutcome, DeliveryStore } from '../../../core/plugin.ts';
+import type { Access } from './access.ts';
+import { all, Deliveries, DeliveryAttempts, one } from './models.ts';
+
+/** knex joins rows by `union all`, of which SQLite takes 500. */
+const ROWS_AT_ONCE = 250;
+
+/** All but the body, which lists have no use for: it may be long. */
+const LOGGED = [
+  'id',
+  'user_id',
+  'target_kind',
+  'target_id',
+  'app_id',
+  'type',
+  'subject',
+  'state',
+  'query',
+  'content_type',
+  'attempts',
+  'next_at',
+  'created_at',
+  'ended_at',
+  'replay_of',
+];
+
+export function deliveryStore({ read, write, atomic }: Access): DeliveryStore {
+  return {
+    async insert(deliveries) {
+      if (deliveries.length === 0) return;
+      const rows = deliveries.map(delivery => Deliveries.fromJson(delivery).$toDatabaseJson());
+      await atomic('deliveries.insert', async db => {
+        for (const some of batches(rows)) await db(Deliveries.tableName).insert(some);
+      });
+    },
+    get: (userId, id) =>
+      read('deliveries.get', db => one(Deliveries.query(db).where({ user_id: userId, id }))),
+    list: (userId, filter) =>
+      read('deliveries.list', db => listed(Deliveries.query(db).where('user_id', userId), filter)),
+    listOfApp: (appId, filter) =>
+      read('deliveries.listOfApp', db => listed(Deliveries.query(db).where('app_id', appId), filter)),
+    attempts: (userId, deliveryId) =>
+      read('deliveries.attempts', db =>
+        all(DeliveryAttempts.query(db).where({ user_id: userId, delivery_id: deliveryId }).orderBy('number')),
+      ),
+    due: (targetId, now, limit) =>
+      read('deliveries.due', db =>
+        all(pendingOf(db, targetId).where('next_at', '<=', now).orderBy(['next_at', 'id']).limit(limit)),
+      ),
+    nextAt: targetId =>
+      read('deliveries.nextAt', async db => {
+        const next = pendingOf(db, targetId).select('next_at').orderBy('next_at').limit(1);
+        return (await one(next))?.nextAt ?? null;
+      }),
+    async record(outcomes) {
+      if (outcomes.length === 0) return;
+      await atomic('deliveries.record', async db => {
+        for (const some of batches(outcomes)) await record(db, some);
+      });
+    },
+    async giveUp(targetId, now) {
+      await write('deliveries.giveUp', db =>
+        pendingOf(db, targetId).patch({ state: 'failed', nextAt: null, endedAt: now }),
+      );
+    },
+    prune: (before, limit) =>
+      write('deliveries.prune', db => {
+        const over = Deliveries.query(db)
+          .select('user_id', 'id')
+          .whereRaw(`state <> 'pending'`) // as the index says it
+          .where('created_at', '<', before)
+          .limit(limit);
+        return Deliveries.query(db).delete().whereIn(['user_id', 'id'], over);
+      }),
+  };
+}
+
+type DeliveryQuery = QueryBuilder<InstanceType<typeof Deliveries>>;
+
+function pendingOf(db: Knex, targetId: string): DeliveryQuery {
+  return Deliveries.query(db).where('target_id', targetId).whereRaw(`state = 'pending'`); // as the index says it
+}
+
+function listed(query: DeliveryQuery, filter: DeliveryFilter): Promise<LoggedDelivery[]> {
+  const { targetId, state, beforeId, limit } = filter;
+  if (targetId !== undefined) query.where('target_id', targetId);
+  if (state !== undefined) query.where('state', state);
+  if (beforeId !== undefined) query.where('id', '<', beforeId);
+  return all<LoggedDelivery>(query.select(LOGGED).orderBy('id', 'desc').limit(limit));
+}
+
+const OUTCOME = `(cast(? as text), cast(? as text), cast(? as text), cast(? as bigint), cast(? as integer),
+  cast(? as bigint), cast(? as integer), cast(? as integer), cast(? as text), cast(? as text))`;
+
+/** Two statements for all of them, whatever became of each. */
+async function record(db: Knex, outcomes: readonly DeliveryOutcome[]): Promise<void> {
+  const values = outcomes.map(() => OUTCOME).join(',');
+  const bindings = outcomes.flatMap(({ attempt, state, nextAt }) => [
+    attempt.userId,
+    attempt.deliveryId,
+    state,
+    nextAt === null ? null : Math.round(nextAt),
+    attempt.number,
+    Math.round(attempt.at),
+    Math.round(attempt.tookMs),
+    attempt.status,
+    attempt.error,
+    attempt.answer,
+  ]);
+  const outcome = `outcome (user_id, delivery_id, state, next_at, number, at, took_ms, status, error, answer)
+    as (values ${values})`;
+  await db.raw(
+    `with ${outcome} insert into ${DeliveryAttempts.tableName}
+       (user_id, delivery_id, number, at, took_ms, status, error, answer)
+     select outcome.user_id, delivery_id, number, at, took_ms, status, error, answer
+       from outcome join deliveries on deliveries.user_id = outcome.user_id and deliveries.id = delivery_id
+      where true on conflict do nothing`,
+    bindings,
+  );
+  await db.raw(
+    `with ${outcome} update deliveries set state = outcome.state, next_at = outcome.next_at,
+       attempts = outcome.number,
+       ended_at = case when outcome.state = 'pending' then null else outcome.at + outcome.took_ms end
+      from outcome
+     where deliveries.user_id = outcome.user_id and deliveries.id = outcome.delivery_id
+       and deliveries.state = 'pending'`,
+    bindings,
+  );
+}
+
+function* batches<T>(rows: readonly T[]): Generator<T[]> {
+  for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) yield rows.slice(at, at + ROWS_AT_ONCE);
+}
