@@ -19,6 +19,12 @@ const MODULES = {
   qdrant: 'vectors/qdrant',
   'openai-embedder': 'embedder/openai',
   'openai-llm': 'llm/openai',
+  'transcript-processed': 'webhook/transcript-processed',
+  'audio-bytes': 'webhook/audio-bytes',
+  'conversation-created': 'webhook/conversation-created',
+  'day-summary': 'webhook/day-summary',
+  'home-assistant': 'webhook/home-assistant',
+  slack: 'webhook/slack',
 } as const;
 
 /** The plugins that come with Earshot: name → module. They are loaded as anyone else's are. */

@@ -438,4 +438,6 @@ export type WebhookAnswer =
   /** To be shown as it is. */
   | { message: string }
   /** To be made into a message from what the user allowed. */
-  | { prompt: string; params: readonly string[]; context: Readonly<Record<string, unknown>> | null };
+  | { prompt: string; params: readonly string[]; context: Readonly<Record<string, unknown>> | null }
+  /** It asks for something that it does not get: why, for the log, without a word of it. */
+  | { ignored: string };

@@ -10,6 +10,7 @@ import { type StorageSubject, storageChecks } from './storage.ts';
 import { sttChecks } from './stt.ts';
 import { vadChecks } from './vad.ts';
 import { type VectorsSubject, vectorsChecks } from './vectors.ts';
+import { webhookChecks } from './webhook.ts';
 
 interface BoundCheck {
   title: string;
@@ -69,6 +70,10 @@ export const SUITES: { [C in keyof Capabilities]?: (tried: Tried) => Promise<Bou
       title: check.title,
       run: () => withVectors(nursery, subject => check.run(subject)),
     }));
+  },
+  async webhook({ run, nursery }) {
+    const subject = { webhook: run.host.get('webhook', nursery.plugin.name) };
+    return webhookChecks.map(check => bind(check, subject));
   },
   async storage({ nursery }) {
     return storageChecks.map(check => ({

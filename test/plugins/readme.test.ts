@@ -9,6 +9,7 @@ import test, { type ExecutionContext } from 'ava';
 import { loadConfig } from '../../config/load.ts';
 import { BUILTIN_PLUGINS } from '../../core/builtin-plugins.ts';
 import { sttChecks } from '../../core/conformance/stt.ts';
+import { webhookChecks } from '../../core/conformance/webhook.ts';
 import { createLog } from '../../core/log.ts';
 import { createPluginHost, type PluginHost } from '../../core/plugin-host.ts';
 import { earshot } from '../helpers/cli.ts';
@@ -22,6 +23,13 @@ function block(language: string): string {
   const [, code] = new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``).exec(README) ?? [];
   if (code === undefined) throw new Error(`the manual has no ${language} block`);
   return code;
+}
+
+/** The block that begins with the name of its file. */
+function fileBlock(name: string): string {
+  const code = README.split('```').find(part => part.startsWith(`js\n// ${name}\n`));
+  if (code === undefined) throw new Error(`the manual has no ${name}`);
+  return code.slice('js\n'.length);
 }
 
 /** Acme's own server: it knows our recordings, and hears them anywhere in a WAV file. */
@@ -103,4 +111,25 @@ test("the manual's first plugin passes the check that the manual tells of", asyn
     [],
   );
   t.regex(stdout, /✓ stt: recognises what was said/);
+});
+
+test("the manual's webhook type is short, and does what one must", async t => {
+  const dir = mkdtempSync(join(tmpdir(), 'earshot-manual-'));
+  t.teardown(() => rmSync(dir, { recursive: true, force: true }));
+  const code = fileBlock('acme-webhook.mjs');
+  t.true(code.trimEnd().split('\n').length <= 25);
+  writeFileSync(join(dir, 'acme-webhook.mjs'), code);
+  writeFileSync(join(dir, 'earshot.yaml'), 'plugins: { acme-webhook: { use: ./acme-webhook.mjs } }');
+  const config = loadConfig({ cwd: dir, env: {} });
+  const host = createPluginHost({
+    builtin: {},
+    config,
+    log: createLog({ level: 'silent', format: 'json' }),
+    clock: { now: () => Date.now(), sleep: (ms, signal) => sleep(ms, undefined, signal ? { signal } : {}) },
+    dataDir: config.config.dataDir,
+  });
+  t.teardown(() => host.stop());
+  await host.loadAll();
+  for (const check of webhookChecks)
+    await t.notThrowsAsync(check.run({ webhook: host.get('webhook', 'acme-webhook') }), check.title);
 });
