@@ -15,7 +15,7 @@ export interface Access {
   /** @param conflict the message when what is written is taken */
   write<T>(verb: string, query: (db: Knex) => PromiseLike<T>, conflict?: string): Promise<T>;
   /** Several statements that hold or fall together. */
-  atomic<T>(verb: string, query: (db: Knex) => Promise<T>): Promise<T>;
+  atomic<T>(verb: string, query: (db: Knex) => Promise<T>, conflict?: string): Promise<T>;
 }
 
 interface Running {
@@ -23,6 +23,10 @@ interface Running {
   open: boolean;
   /** The first statement that failed in it, if any. */
   failed: { cause: unknown } | null;
+  /** Statements that are under way. */
+  count: number;
+  /** Told when there are none any more. */
+  idle: (() => void) | null;
 }
 
 type Context = Pick<PluginContext<never>, 'log' | 'clock' | 'error'>;
@@ -103,9 +107,9 @@ export function createAccess(
       refuseInside(verb);
       return await attempt(verb, () => query(dialect.writer), conflict);
     },
-    async atomic(verb, query) {
+    async atomic(verb, query, conflict) {
       refuseInside(verb);
-      return await attempt(verb, () => dialect.writer.transaction(query));
+      return await attempt(verb, () => dialect.transaction(query), conflict);
     },
   };
 
@@ -117,14 +121,18 @@ export function createAccess(
     }
   }
 
-  function within(db: Knex.Transaction, running: Running): Access {
+  function within(db: Knex, running: Running): Access {
     async function run<T>(verb: string, query: (db: Knex) => PromiseLike<T>, conflict?: string): Promise<T> {
       refuseUnusable(verb, running);
+      running.count += 1;
       try {
         return await attempt(verb, () => query(db), conflict);
       } catch (cause) {
         running.failed ??= { cause };
         throw cause;
+      } finally {
+        running.count -= 1;
+        if (running.count === 0) running.idle?.();
       }
     }
     return { read: run, write: run, atomic: run };
@@ -132,21 +140,21 @@ export function createAccess(
 
   async function transaction<T>(name: string, work: (access: Access) => Promise<T>): Promise<T> {
     refuseInside(`transaction "${name}"`);
-    const running: Running = { name, open: true, failed: null };
+    const running: Running = { name, open: true, failed: null, count: 0, idle: null };
     let thrown: { error: unknown } | undefined;
     let beganAt: number | undefined;
     try {
-      return await dialect.writer.transaction(async db => {
+      return await dialect.transaction(async db => {
         beganAt = clock.now();
         try {
           const result = await current.run(running, () => work(within(db, running)));
+          await ended(running);
           if (running.failed) throw running.failed.cause; // caught by `work`, yet nothing after it can be trusted
           return result;
         } catch (error) {
           thrown = { error };
+          await ended(running);
           throw error;
-        } finally {
-          running.open = false;
         }
       });
     } catch (error) {
@@ -161,6 +169,12 @@ export function createAccess(
   }
 
   return { outside, transaction };
+}
+
+/** Nothing is left that nobody waited for: it would reach the next transaction. Nothing new begins from now on. */
+async function ended(running: Running): Promise<void> {
+  running.open = false;
+  if (running.count > 0) await new Promise<void>(resolve => Object.assign(running, { idle: resolve }));
 }
 
 /** The database's own words: knex puts the whole statement before them. */

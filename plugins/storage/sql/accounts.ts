@@ -1,6 +1,7 @@
 import type { KeyStore, PersonStore, UserStore } from '../../../core/plugin.ts';
 import type { Access } from './access.ts';
 import { all, Keys, one, People, Users } from './models.ts';
+import { first } from './statements.ts';
 
 export function userStore({ read, write }: Access): UserStore {
   return {
@@ -11,7 +12,7 @@ export function userStore({ read, write }: Access): UserStore {
         `The account "${user.name}" exists already`,
       );
     },
-    get: id => read('users.get', db => one(Users.query(db).where({ id }))),
+    get: id => read('users.get', db => first(db, Users, [['id = ?', id]])),
     byName: name => read('users.byName', db => one(Users.query(db).where({ name }))),
     byIdentity: (issuer, subject) =>
       read('users.byIdentity', db => one(Users.query(db).where({ issuer, subject }))),
@@ -32,7 +33,7 @@ export function keyStore({ read, write, atomic }: Access): KeyStore {
       await write('keys.insert', db => Keys.query(db).insert(key), 'This key exists already');
     },
     get: (userId, id) => read('keys.get', db => one(Keys.query(db).where({ user_id: userId, id }))),
-    byHash: hash => read('keys.byHash', db => one(Keys.query(db).where({ hash }))),
+    byHash: hash => read('keys.byHash', db => first(db, Keys, [['hash = ?', hash]])),
     list: userId =>
       read('keys.list', db =>
         all(

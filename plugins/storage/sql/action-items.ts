@@ -1,31 +1,35 @@
-import type { QueryBuilder } from 'objection';
 import type { ActionItemFilter, ActionItemStore } from '../../../core/plugin.ts';
 import type { Access } from './access.ts';
-import { ActionItems, all, one } from './models.ts';
+import { ActionItems } from './models.ts';
+import { type Clause, first, given, insert, select } from './statements.ts';
 
 /** As the index has it, or the rows would be sorted. */
 const ORDER = 'completed, (due_at is null), due_at, created_at desc, id';
 
-export function actionItemStore({ read, write }: Access): ActionItemStore {
+export function actionItemStore({ read, write, atomic }: Access): ActionItemStore {
   return {
     async insert(items) {
       if (items.length === 0) return;
-      const rows = items.map(item => ActionItems.fromJson(item).$toDatabaseJson());
-      await write(
+      await atomic(
         'actionItems.insert',
-        db => db(ActionItems.tableName).insert(rows),
+        db => insert(db, ActionItems, items),
         'This action item exists already',
       );
     },
     get: (userId, id) =>
-      read('actionItems.get', db => one(ActionItems.query(db).where({ user_id: userId, id }))),
+      read('actionItems.get', db =>
+        first(db, ActionItems, [
+          ['user_id = ?', userId],
+          ['id = ?', id],
+        ]),
+      ),
     list: (userId, filter) =>
       read('actionItems.list', db =>
-        all(
-          filtered(ActionItems.query(db).where('user_id', userId), filter)
-            .orderByRaw(ORDER)
-            .limit(filter.limit)
-            .offset(filter.offset),
+        select(
+          db,
+          ActionItems,
+          [['user_id = ?', userId], ...conditions(filter)],
+          [`order by ${ORDER} limit ? offset ?`, filter.limit, filter.offset],
         ),
       ),
     update: (userId, id, patch) =>
@@ -48,16 +52,13 @@ export function actionItemStore({ read, write }: Access): ActionItemStore {
   };
 }
 
-type ActionItemQuery = QueryBuilder<InstanceType<typeof ActionItems>>;
-
-function filtered(query: ActionItemQuery, filter: ActionItemFilter): ActionItemQuery {
-  const { conversationId, createdFrom, createdTo } = filter;
-  for (const flag of ['locked', 'completed'] as const) {
-    const wanted = filter[flag];
-    if (wanted !== undefined) query.where(flag, wanted);
-  }
-  if (conversationId !== undefined) query.where('conversation_id', conversationId);
-  if (createdFrom !== undefined) query.where('created_at', '>=', createdFrom);
-  if (createdTo !== undefined) query.where('created_at', '<=', createdTo);
-  return query;
+function conditions(filter: ActionItemFilter): (Clause | undefined)[] {
+  const { locked, completed, conversationId, createdFrom, createdTo } = filter;
+  return [
+    given('locked = ?', locked),
+    given('completed = ?', completed),
+    given('conversation_id = ?', conversationId),
+    given('created_at >= ?', createdFrom),
+    given('created_at <= ?', createdTo),
+  ];
 }

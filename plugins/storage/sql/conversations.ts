@@ -1,4 +1,3 @@
-import type { QueryBuilder } from 'objection';
 import type { ConversationStatus, Segment } from '../../../core/model.ts';
 import type {
   ConversationFilter,
@@ -7,7 +6,8 @@ import type {
   SegmentStore,
 } from '../../../core/plugin.ts';
 import type { Access } from './access.ts';
-import { all, Conversations, one, Segments } from './models.ts';
+import { Conversations, one, Segments } from './models.ts';
+import { type Clause, first, given, oneOf, select } from './statements.ts';
 
 export function conversationStore({ read, write }: Access): ConversationStore {
   function update(userId: string, id: string, patch: ConversationPatch, ifStatus?: ConversationStatus) {
@@ -28,14 +28,19 @@ export function conversationStore({ read, write }: Access): ConversationStore {
       );
     },
     get: (userId, id) =>
-      read('conversations.get', db => one(Conversations.query(db).where({ user_id: userId, id }))),
+      read('conversations.get', db =>
+        first(db, Conversations, [
+          ['user_id = ?', userId],
+          ['id = ?', id],
+        ]),
+      ),
     list: (userId, filter) =>
       read('conversations.list', db =>
-        all(
-          filtered(Conversations.query(db).where('user_id', userId), filter)
-            .orderBy([{ column: 'created_at', order: 'desc' }, { column: 'id' }])
-            .limit(filter.limit)
-            .offset(filter.offset),
+        select(
+          db,
+          Conversations,
+          [['user_id = ?', userId], ...conditions(filter)],
+          ['order by created_at desc, id limit ? offset ?', filter.limit, filter.offset],
         ),
       ),
     findOpen: (userId, source, deviceId) =>
@@ -63,21 +68,19 @@ export function conversationStore({ read, write }: Access): ConversationStore {
   };
 }
 
-type ConversationQuery = QueryBuilder<InstanceType<typeof Conversations>>;
-
-function filtered(query: ConversationQuery, filter: ConversationFilter): ConversationQuery {
+function conditions(filter: ConversationFilter): (Clause | undefined)[] {
   const { ids, statuses, categories, folderId, createdFrom, createdTo } = filter;
-  if (ids) query.whereIn('id', ids);
-  if (statuses) query.whereIn('status', statuses);
-  if (categories) query.whereIn('category', categories);
-  if (folderId !== undefined) query.where('folder_id', folderId);
-  if (createdFrom !== undefined) query.where('created_at', '>=', createdFrom);
-  if (createdTo !== undefined) query.where('created_at', '<=', createdTo);
-  for (const flag of ['discarded', 'locked', 'starred'] as const) {
-    const wanted = filter[flag];
-    if (wanted !== undefined) query.where(flag, wanted);
-  }
-  return query;
+  return [
+    ids && oneOf('id', ids),
+    statuses && oneOf('status', statuses),
+    categories && oneOf('category', categories),
+    given('folder_id = ?', folderId),
+    given('created_at >= ?', createdFrom),
+    given('created_at <= ?', createdTo),
+    given('discarded = ?', filter.discarded),
+    given('locked = ?', filter.locked),
+    given('starred = ?', filter.starred),
+  ];
 }
 
 /** SQLite takes at most 500 of them. */
@@ -97,11 +100,11 @@ export function segmentStore({ read, write, atomic }: Access): SegmentStore {
     },
     list: (userId, conversationIds) =>
       read('segments.list', db =>
-        all(
-          Segments.query(db)
-            .where('user_id', userId)
-            .whereIn('conversation_id', conversationIds)
-            .orderBy(['start', 'id']),
+        select(
+          db,
+          Segments,
+          [['user_id = ?', userId], oneOf('conversation_id', conversationIds)],
+          ['order by start, id'],
         ),
       ),
     last: (userId, conversationId) =>

@@ -46,10 +46,12 @@ export interface TableDialect {
 export interface Dialect {
   /** For messages: where the data is. */
   place: string;
-  /** Writes, and all of a transaction. Transactions run one after the other. */
+  /** Writes that are one statement. */
   writer: Knex;
   /** Reads outside a transaction, so that they never wait for one. */
   reader: Knex;
+  /** Several statements, by what it is given, which hold or fall together. One runs after the other. */
+  transaction<T>(work: (db: Knex) => Promise<T>): Promise<T>;
   /** Whether a query can lock rows, and pass over those that others have locked. */
   locksRows: boolean;
   fault(thrown: unknown): Fault;

@@ -3,15 +3,14 @@ import type { MemoryChange } from '../../../core/model.ts';
 import type { EmbeddingStore } from '../../../core/plugin.ts';
 import type { Access } from './access.ts';
 import { all, Embeddings, MemoryChanges, one } from './models.ts';
+import { insert } from './statements.ts';
 
 export function embeddingStore({ read, write, atomic }: Access): EmbeddingStore {
   return {
     async note(changes) {
       if (changes.length === 0) return;
-      const rows = changes.map(change => MemoryChanges.fromJson(change).$toDatabaseJson());
-      await write('embeddings.note', db =>
-        db(MemoryChanges.tableName).insert(rows).onConflict(['user_id', 'id']).merge(),
-      );
+      const newer = 'on conflict (user_id, id) do update set changed_at = excluded.changed_at';
+      await atomic('embeddings.note', db => insert(db, MemoryChanges, changes, newer));
     },
     changes: (userId, limit) =>
       read('embeddings.changes', db =>

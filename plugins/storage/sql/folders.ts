@@ -1,6 +1,7 @@
 import type { FolderStore } from '../../../core/plugin.ts';
 import type { Access } from './access.ts';
-import { all, Conversations, Folders, one } from './models.ts';
+import { Conversations, Folders, one } from './models.ts';
+import { select } from './statements.ts';
 
 export function folderStore({ read, write }: Access): FolderStore {
   return {
@@ -11,7 +12,7 @@ export function folderStore({ read, write }: Access): FolderStore {
     },
     get: (userId, id) => read('folders.get', db => one(Folders.query(db).where({ user_id: userId, id }))),
     list: userId =>
-      read('folders.list', db => all(Folders.query(db).where('user_id', userId).orderBy(['order', 'id']))),
+      read('folders.list', db => select(db, Folders, [['user_id = ?', userId]], ['order by "order", id'])),
     counts: userId =>
       read('folders.counts', async db => {
         const rows: { folder_id: string; conversations: number | string }[] = await db(

@@ -4,7 +4,8 @@ import type { Clock, Job, JobCount } from '../../../core/model.ts';
 import type { JobStore } from '../../../core/plugin.ts';
 import type { Access } from './access.ts';
 import type { Dialect } from './dialect.ts';
-import { type JobRow, Jobs, one } from './models.ts';
+import { type JobRow, Jobs } from './models.ts';
+import { insert, oneOf, select } from './statements.ts';
 
 /** A lease that ran out is one that nobody holds: its job is due. */
 const STANDING = `case
@@ -88,8 +89,9 @@ export function jobStore(
       }),
     nextRunAt: kinds =>
       read('jobs.nextRunAt', async db => {
-        const query = Jobs.query(db).where('state', 'open').whereIn('kind', kinds).orderBy('due_at');
-        return (await one(query.limit(1)))?.dueAt ?? null;
+        const open = [["state = 'open'"], oneOf('kind', kinds)] as const;
+        const [next] = await select(db, Jobs, open, ['order by due_at limit 1']);
+        return next?.dueAt ?? null;
       }),
     counts: now =>
       read('jobs.counts', async db => {
@@ -108,36 +110,20 @@ export function jobStore(
 type NewJob = Pick<Job, 'kind' | 'key' | 'runAt' | 'payload'>;
 
 async function upsert(db: Knex, { kind, key, runAt, payload }: NewJob, now: number): Promise<void> {
-  const row = {
-    kind,
-    key,
-    payload,
-    runAt,
-    dueAt: runAt,
-    state: 'open',
-    attempts: 0,
-    createdAt: now,
-  } as const;
-  const earlier = (column: string) =>
-    `case when jobs.${column} < excluded.run_at then jobs.${column} else excluded.run_at end`;
-  await db(Jobs.tableName)
-    .insert(
-      Jobs.fromJson({
-        id: randomUUIDv7(),
-        ...row,
-        lease: null,
-        againAt: null,
-        error: null,
-      }).$toDatabaseJson(),
-    )
-    .onConflict(db.raw(`(kind, key) where state = 'open'`))
-    .merge({
-      payload: db.raw('excluded.payload'),
-      run_at: db.raw(`case when jobs.lease is null then ${earlier('run_at')} else jobs.run_at end`),
-      due_at: db.raw(`case when jobs.lease is null then ${earlier('due_at')} else jobs.due_at end`),
-      again_at: db.raw(`case when jobs.lease is null then null else ${earlier('again_at')} end`),
-    });
+  const row: JobRow = {
+    ...{ id: randomUUIDv7(), kind, key, payload, runAt, dueAt: runAt, state: 'open', attempts: 0 },
+    ...{ createdAt: now, lease: null, againAt: null, error: null },
+  };
+  await insert(db, Jobs, [row], UNLESS_OPEN);
 }
+
+const earlier = (column: string) =>
+  `case when jobs.${column} < excluded.run_at then jobs.${column} else excluded.run_at end`;
+const UNLESS_OPEN = `on conflict (kind, key) where state = 'open' do update set
+  payload = excluded.payload,
+  run_at = case when jobs.lease is null then ${earlier('run_at')} else jobs.run_at end,
+  due_at = case when jobs.lease is null then ${earlier('due_at')} else jobs.due_at end,
+  again_at = case when jobs.lease is null then null else ${earlier('again_at')} end`;
 
 function toJob({ id, kind, key, payload, runAt, attempts, lease }: JobRow): Job {
   return { id, kind, key, payload, runAt, attempts, lease: lease ?? '' };

@@ -1,31 +1,43 @@
 import type { Knex } from 'knex';
 import type { MemoryStore } from '../../../core/plugin.ts';
 import type { Access } from './access.ts';
-import { all, Memories, one } from './models.ts';
+import { all, Memories } from './models.ts';
+import { first, insert, oneOf, select } from './statements.ts';
 import { isPostgres, matchWords } from './word-index.ts';
 
-export function memoryStore({ read, write }: Access): MemoryStore {
+export function memoryStore({ read, write, atomic }: Access): MemoryStore {
   return {
     async insert(memories) {
       if (memories.length === 0) return;
-      const rows = memories.map(memory => Memories.fromJson(memory).$toDatabaseJson());
-      await write(
+      await atomic(
         'memories.insert',
-        db => db(Memories.tableName).insert(rows),
+        db => insert(db, Memories, memories),
         'A memory of this id exists already',
       );
     },
-    get: (userId, id) => read('memories.get', db => one(Memories.query(db).where({ user_id: userId, id }))),
+    get: (userId, id) =>
+      read('memories.get', db =>
+        first(db, Memories, [
+          ['user_id = ?', userId],
+          ['id = ?', id],
+        ]),
+      ),
     some: async (userId, ids) =>
       ids.length === 0
         ? []
-        : read('memories.some', db => all(Memories.query(db).where('user_id', userId).whereIn('id', ids))),
+        : read('memories.some', db => select(db, Memories, [['user_id = ?', userId], oneOf('id', ids)])),
     list: (userId, { categories = [], limit, offset }) =>
       read('memories.list', db => {
-        const query = Memories.query(db).orderBy(ORDER).limit(limit).offset(offset);
         const [category, ...others] = categories;
-        const shown = { user_id: userId, locked: false, ...(category && { category }) };
-        if (others.length === 0) return all(query.where(shown));
+        if (others.length === 0)
+          return select(
+            db,
+            Memories,
+            [['user_id = ?', userId], ['locked = ?', false], category && ['category = ?', category]],
+            ['order by scoring desc, id limit ? offset ?', limit, offset],
+          );
+        const query = Memories.query(db).orderBy(ORDER).limit(limit).offset(offset);
+        const shown = { user_id: userId, locked: false };
         const each = [...new Set(categories)].map(category => ({ ...shown, category }));
         return all(query.from(merged(db, each, offset + limit)));
       }),

@@ -33,7 +33,7 @@ import { wordsOf } from './words.ts';
  */
 type RowClass<Row extends object> = Pick<typeof Model, keyof typeof Model> & (new () => Model & Row);
 
-interface Shape {
+interface Shape<Row> {
   name: string;
   id: string[];
   /** Properties stored as JSON text. */
@@ -42,42 +42,94 @@ interface Shape {
   booleans?: string[];
   /** Properties that are numbers with a fraction. All others are whole, instants too, and are rounded. */
   fractions?: string[];
+  /** Properties that are read, where the table has more columns than those. Absent: all. */
+  read?: (keyof Row & string)[];
   /** Columns made from the row for queries only, by name: never read back. Undefined: not to be written. */
   derived?: Record<string, (row: Pojo) => unknown>;
 }
 
 const mappers = snakeCaseMappers();
 
-function table<Row extends object>(shape: Shape) {
-  const { name, id, json = [], fractions = [], derived = {} } = shape;
+function table<Row extends object>(shape: Shape<Row>) {
+  const { name, id, json = [] } = shape;
+  const plain = createReader(shape);
+  const columns = createWriter(shape);
 
   class Table extends Model {
-    static plain = createReader(shape);
+    static plain = plain;
+    static columns = columns;
+    static wanted = shape.read?.map(columnOf).join(', ') ?? '*';
     static override tableName = name;
     static override idColumn = id;
     static override jsonAttributes = json;
     static override columnNameMappers = mappers;
 
-    override $parseDatabaseJson(columns: Pojo): Pojo {
-      return Table.plain(columns);
+    override $parseDatabaseJson(row: Pojo): Pojo {
+      return plain(row);
     }
 
     override $formatDatabaseJson(row: Pojo): Pojo {
-      const columns: Pojo = { ...row };
-      for (const [column, of] of Object.entries(derived)) {
-        const value = of(row);
-        if (value !== undefined) columns[column] = value;
-      }
-      for (const [property, value] of Object.entries(columns))
-        if (typeof value === 'number' && !fractions.includes(property)) columns[property] = Math.round(value);
-      return super.$formatDatabaseJson(columns);
+      return columns(row);
     }
   }
   return Table as Pick<typeof Model, keyof typeof Model> as RowClass<Row>; // objection fills the columns in
 }
 
+/** What every table has beside what objection gives it. */
+export interface Mapping<Row> {
+  tableName: string;
+  /** Of a SELECT. */
+  wanted: string;
+  plain(columns: Pojo): Row;
+  columns(row: Partial<Row>): Record<string, Value>;
+}
+
+export function mappingOf<Row extends object>(
+  table: Pick<typeof Model, 'tableName'> & (new () => Model & Row),
+) {
+  return table as unknown as Mapping<Row>; // each table has it
+}
+
+export type Value = string | number | boolean | null;
+
+function columnOf(property: string): string {
+  return Object.keys(mappers.format({ [property]: null }))[0] ?? property;
+}
+
+/** From properties to columns: those that are given, and those that are made of them. */
+function createWriter({ json = [], fractions = [], derived = {} }: Shape<never>): (row: Pojo) => Pojo {
+  const fields = new Map<string, [column: string, write: (value: unknown) => unknown]>();
+  const makers = Object.entries(derived);
+
+  function field(property: string) {
+    const write = json.includes(property) ? toJson : fractions.includes(property) ? unchanged : toWhole;
+    const made: [string, typeof write] = [columnOf(property), write];
+    fields.set(property, made);
+    return made;
+  }
+
+  return row => {
+    const columns: Pojo = {};
+    for (const property in row) {
+      const value = row[property];
+      if (value === undefined) continue;
+      const [column, write] = fields.get(property) ?? field(property);
+      columns[column] = write(value);
+    }
+    for (const [column, of] of makers) {
+      const value = of(row);
+      if (value !== undefined) columns[column] = value;
+    }
+    return columns;
+  };
+}
+
+const toJson = (value: unknown): unknown =>
+  typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
+const toWhole = (value: unknown): unknown => (typeof value === 'number' ? Math.round(value) : value);
+
 /** From columns to properties. What becomes of a column is worked out once, not for every row. */
-function createReader({ json = [], booleans = [], derived = {} }: Shape): (columns: Pojo) => Pojo {
+function createReader({ json = [], booleans = [], derived = {} }: Shape<never>): (columns: Pojo) => Pojo {
   const fields = new Map<string, [property: string, read: (value: unknown) => unknown]>();
 
   function field(column: string) {
@@ -139,6 +191,10 @@ export const Memories = table<Memory>({
   id: ['user_id', 'id'],
   json: ['tags'],
   booleans: ['manuallyAdded', 'reviewed', 'userReview', 'edited', 'locked'],
+  read: [
+    ...(['id', 'userId', 'content', 'category', 'visibility', 'tags', 'createdAt', 'updatedAt'] as const),
+    ...(['manuallyAdded', 'scoring', 'reviewed', 'userReview', 'edited', 'locked'] as const),
+  ],
   derived: {
     words: ({ content }) => (typeof content === 'string' ? wordsOf(content).join(' ') : undefined),
     lexemes: () => undefined, // Postgres makes them of the words
@@ -257,7 +313,7 @@ export async function one<Row extends object>(query: QueryBuilder<Model & Row>):
  * more than the database does.
  */
 export async function all<Row extends object>(query: QueryBuilder<Model & Row>): Promise<Row[]> {
-  const { plain } = query.modelClass() as unknown as { plain(columns: Pojo): Row }; // each table has it
+  const { plain } = mappingOf<Row>(query.modelClass() as never);
   const rows: Pojo[] = await query.toKnexQuery();
   return rows.map(plain);
 }

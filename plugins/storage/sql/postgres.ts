@@ -2,8 +2,10 @@ import { createRequire } from 'node:module';
 import knex, { type Knex } from 'knex';
 import type { PluginContext } from '../../../core/plugin.ts';
 import type { Dialect } from './dialect.ts';
+import type { Value } from './models.ts';
 import { explain, fault, withoutValues } from './postgres-faults.ts';
 import { postgresTables, storable } from './postgres-tables.ts';
+import type { Result, Runner } from './statements.ts';
 
 /** How to reach a server: by an address that says it all, or piece by piece. */
 export interface PostgresOptions {
@@ -70,6 +72,7 @@ export function openPostgres(options: PostgresOptions, { log }: PostgresContext)
     place: `database ${place.database} on ${place.host}:${place.port}`,
     writer,
     reader,
+    transaction: work => writer.transaction(work),
     locksRows: true,
     fault,
     explain,
@@ -158,12 +161,12 @@ function numberTypes(): Pg['types'] {
 }
 
 /**
- * knex's client with three differences: transactions run one after the other, in all processes, as they do on SQLite
+ * knex's client with four differences: transactions run one after the other, in all processes, as they do on SQLite
  * (what they read decides what they write, and often that a row is not there, which no lock on rows can hold), no
- * error repeats what was to be stored, and text may hold any character.
+ * error repeats what was to be stored, text may hold any character, and what is written as SQL is run as it is.
  */
 function serialClient(): PgClientClass {
-  return class extends Postgres {
+  return class extends Postgres implements Runner {
     override _driver(): unknown {
       return require('pg'); // ours, wherever knex would look for one
     }
@@ -173,6 +176,11 @@ function serialClient(): PgClientClass {
       return Array.isArray(values)
         ? values.map(value => (typeof value === 'string' ? storable(value) : value))
         : values;
+    }
+
+    async execute(sql: string, values: readonly Value[]): Promise<Result> {
+      const { rows, rowCount } = await this.raw(sql, values);
+      return { rows, changes: rowCount ?? 0 };
     }
 
     override async _query(connection: Connection, statement: unknown): Promise<unknown> {

@@ -6,8 +6,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import knex, { type Knex } from 'knex';
 import type { PluginContext } from '../../../core/plugin.ts';
 import type { Dialect, Fault } from './dialect.ts';
+import type { Value } from './models.ts';
 import { backUp } from './sqlite-backup.ts';
+import { createCommits } from './sqlite-commits.ts';
 import { sqliteTables } from './sqlite-tables.ts';
+import type { Result, Runner } from './statements.ts';
 
 /** Statements that a connection keeps compiled, at most, and the longest: what inserts many rows is seldom alike. */
 const MAX_KEPT = 200;
@@ -21,16 +24,26 @@ export type SqliteContext = Pick<PluginContext<never>, 'log' | 'error'>;
 /** The part of better-sqlite3's connection that is used here. */
 interface Connection {
   inTransaction: boolean;
-  prepare(sql: string): unknown;
+  prepare(sql: string): Prepared;
   pragma(source: string): unknown;
   close(): void;
 }
+interface Prepared {
+  reader: boolean;
+  all(values: readonly unknown[]): Record<string, unknown>[];
+  run(values: readonly unknown[]): { changes: number };
+}
+type Compiler = Pick<Connection, 'prepare'>;
 interface Statement {
   sql: string;
 }
 interface BetterSqliteClient extends Knex.Client {
   _driver(): unknown;
-  _query(connection: Pick<Connection, 'prepare'>, statement: Statement): Promise<unknown>;
+  _query(connection: Compiler, statement: Statement): Promise<unknown>;
+}
+interface PatientClient extends BetterSqliteClient, Runner {
+  acquireConnection(): Promise<Connection>;
+  executeOn(connection: Connection, sql: string, values?: readonly Value[]): Promise<Result>;
 }
 type BetterSqliteClientClass = Pick<typeof Knex.Client, keyof typeof Knex.Client> &
   (new (
@@ -38,6 +51,7 @@ type BetterSqliteClientClass = Pick<typeof Knex.Client, keyof typeof Knex.Client
   ) => BetterSqliteClient);
 
 const require = createRequire(import.meta.url);
+const Database: new (file: string) => Connection = require('better-sqlite3');
 const BetterSqlite: BetterSqliteClientClass = require('knex/lib/dialects/better-sqlite3/index.js');
 
 /**
@@ -46,17 +60,40 @@ const BetterSqlite: BetterSqliteClientClass = require('knex/lib/dialects/better-
  */
 export function openSqlite(file: string, context: SqliteContext, busyMs: number = DEFAULT_BUSY_MS): Dialect {
   createPrivate(file, context);
-  const client = patientClient(busyMs);
-  const writer = connect(client, file, context, [
-    'journal_mode = wal',
-    'synchronous = full',
-    'foreign_keys = on',
-  ]);
-  const reader = connect(client, file, context, ['query_only = on']);
+  const writer = connect(patientClient(busyMs), file, context, {
+    min: 0,
+    max: 1,
+    idleTimeoutMillis: Number.MAX_SAFE_INTEGER,
+    afterCreate: asPromised((connection: Connection) => setUp(connection, WRITING)),
+  });
+  const reading = openOnce(file);
+  const reader = connect(patientClient(busyMs, reading.get), file, context, { max: 0 });
+  let held: Connection | null = null;
+  const inside = connect(
+    patientClient(busyMs, () => held ?? refuseUnheld()),
+    file,
+    context,
+    { max: 0 },
+  );
+  const { acquireConnection, releaseConnection, executeOn } = writer.client as PatientClient;
+  const commits = createCommits<Connection>({
+    async acquire() {
+      held = await acquireConnection.call(writer.client);
+      return held;
+    },
+    release(connection) {
+      held = null;
+      releaseConnection.call(writer.client, connection);
+    },
+    run: executeOn.bind(writer.client),
+    isOpen: ({ inTransaction }) => inTransaction,
+    tooLate: () => Object.assign(new Error('others had it for too long'), { code: 'SQLITE_BUSY' }),
+  });
   return {
     place: `database ${file}`,
     writer,
     reader,
+    transaction: work => commits(() => work(inside)),
     locksRows: false, // nobody else writes meanwhile
     fault,
     explain: reasonOf,
@@ -67,10 +104,45 @@ export function openSqlite(file: string, context: SqliteContext, busyMs: number 
     },
     tables: sqliteTables,
     async close() {
-      await reader.destroy();
+      reading.close();
       await writer.destroy();
     },
   };
+}
+
+const WRITING = ['journal_mode = wal', 'synchronous = full', 'foreign_keys = on'];
+const READING = ['query_only = on'];
+
+function setUp(connection: Connection, pragmas: readonly string[]): Connection {
+  try {
+    for (const pragma of pragmas) connection.pragma(pragma);
+    connection.pragma('busy_timeout = 0'); // the client waits instead, without holding the thread
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+/** The connection for all reads: each is over before the next begins, so that nobody waits for it. */
+function openOnce(file: string) {
+  let connection: Connection | null = null;
+  let isClosed = false;
+  return {
+    get(): Connection {
+      if (isClosed) throw new Error('it was closed');
+      connection ??= setUp(new Database(file), READING);
+      return connection;
+    },
+    close() {
+      isClosed = true;
+      connection?.close();
+    },
+  };
+}
+
+function refuseUnheld(): never {
+  throw new Error('no transaction is under way');
 }
 
 /** Conversations are private: nobody else on the machine may read the file. SQLite gives its log the same mode. */
@@ -84,16 +156,21 @@ function createPrivate(file: string, { error }: SqliteContext): void {
   }
 }
 
+function asPromised(setUp: (connection: Connection) => Connection) {
+  return (connection: Connection, done: (error: unknown, connection: Connection) => void) => {
+    try {
+      done(null, setUp(connection));
+    } catch (error) {
+      done(error, connection);
+    }
+  };
+}
+
 function reasonOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-function connect(
-  client: BetterSqliteClientClass,
-  file: string,
-  { log }: SqliteContext,
-  pragmas: string[],
-): Knex {
+function connect(client: BetterSqliteClientClass, file: string, { log }: SqliteContext, pool: object): Knex {
   return knex({
     client,
     connection: { filename: file },
@@ -106,55 +183,69 @@ function connect(
       deprecate: message => log.debug(String(message)),
       debug: message => log.debug(String(message)),
     },
-    pool: {
-      min: 0,
-      max: 1,
-      idleTimeoutMillis: Number.MAX_SAFE_INTEGER,
-      afterCreate(connection: Connection, done: (error: unknown, connection: Connection) => void) {
-        try {
-          for (const pragma of pragmas) connection.pragma(pragma);
-          connection.pragma('busy_timeout = 0'); // the client waits instead, without holding the thread
-          done(null, connection);
-        } catch (error) {
-          connection.close();
-          done(error, connection);
-        }
-      },
-    },
+    pool,
   });
 }
 
 /**
- * knex's client with three differences: a transaction takes the write lock when it begins (one that has read before it
- * wants to write would be refused, not made to wait), waiting for another process leaves the event loop free, and
- * statements are compiled once: that takes longer than most take to run.
+ * knex's client with four differences: a transaction takes the write lock when it begins (one that has read before it
+ * wants to write would be refused, not made to wait), waiting for another process leaves the event loop free,
+ * statements are compiled once (that takes longer than most take to run), and what is written as SQL is run as it is.
+ * @param held the connection that it uses, which others see to; absent: one of its own
  */
-function patientClient(busyMs: number): BetterSqliteClientClass {
-  const compilers = new WeakMap<Connection, Pick<Connection, 'prepare'>>();
-
-  function compilerOf(connection: Connection): Pick<Connection, 'prepare'> {
-    const compiler = compilers.get(connection) ?? keepCompiled(connection);
-    compilers.set(connection, compiler);
-    return compiler;
+function patientClient(busyMs: number, held?: () => Connection): BetterSqliteClientClass {
+  /** Tries again while another process holds the lock, up to the limit. */
+  async function patiently<T>(work: () => T | Promise<T>): Promise<T> {
+    for (let waitedMs = 0; ; waitedMs += BUSY_PAUSE_MS) {
+      try {
+        return await work();
+      } catch (error) {
+        if (fault(error) !== 'busy' || waitedMs >= busyMs) throw error;
+      }
+      await sleep(BUSY_PAUSE_MS);
+    }
   }
 
-  return class extends BetterSqlite {
+  return class extends BetterSqlite implements Runner {
     override _driver(): unknown {
       return require('better-sqlite3'); // ours, wherever knex would look for one
     }
 
+    override async acquireConnection(): Promise<Connection> {
+      return held ? held() : super.acquireConnection();
+    }
+
+    override async releaseConnection(connection: Connection): Promise<void> {
+      if (!held) await super.releaseConnection(connection);
+    }
+
     override async _query(connection: Connection, statement: Statement): Promise<unknown> {
-      for (let waitedMs = 0; ; waitedMs += BUSY_PAUSE_MS) {
-        try {
-          return await super._query(compilerOf(connection), statement);
-        } catch (error) {
-          if (fault(error) !== 'busy' || waitedMs >= busyMs) {
-            if (statement.sql === 'COMMIT;') await this.leaveTransaction(connection);
-            throw error;
-          }
-        }
-        await sleep(BUSY_PAUSE_MS);
+      try {
+        return await patiently(() => super._query(compilerOf(connection), statement));
+      } catch (error) {
+        if (statement.sql === 'COMMIT;') await this.leaveTransaction(connection);
+        throw error;
       }
+    }
+
+    async execute(sql: string, values: readonly Value[]): Promise<Result> {
+      this.emit('query', { sql, bindings: values });
+      const connection = await this.acquireConnection();
+      try {
+        return await this.executeOn(connection, sql, values);
+      } finally {
+        await this.releaseConnection(connection);
+      }
+    }
+
+    async executeOn(connection: Connection, sql: string, values: readonly Value[] = []): Promise<Result> {
+      const statement = compilerOf(connection).prepare(sql);
+      const bound = values.map(value => (typeof value === 'boolean' ? Number(value) : value));
+      return patiently(() =>
+        statement.reader
+          ? { rows: statement.all(bound), changes: 0 }
+          : { rows: [], changes: statement.run(bound).changes },
+      );
     }
 
     /** After a COMMIT that failed; or the next write would join what could not be committed. */
@@ -173,8 +264,16 @@ function patientClient(busyMs: number): BetterSqliteClientClass {
   };
 }
 
-function keepCompiled(connection: Connection): Pick<Connection, 'prepare'> {
-  const kept = new Map<string, unknown>();
+const compilers = new WeakMap<Connection, Compiler>();
+
+function compilerOf(connection: Connection): Compiler {
+  const compiler = compilers.get(connection) ?? keepCompiled(connection);
+  compilers.set(connection, compiler);
+  return compiler;
+}
+
+function keepCompiled(connection: Connection): Compiler {
+  const kept = new Map<string, Prepared>();
   return {
     prepare(sql) {
       const statement = kept.get(sql) ?? connection.prepare(steady(sql));

@@ -70,8 +70,10 @@ export const brokenStorages: readonly BrokenStorage[] = [
       const { attempts } = storage;
       const add: Storage['attempts']['add'] = async (key, by, now, until) => {
         const found = await attempts.get(key, now);
-        await attempts.remove(key);
-        return attempts.add(key, (found?.count ?? 0) + by, now, found?.until ?? until);
+        return storage.transaction('replace', async tx => {
+          await tx.attempts.remove(key);
+          return tx.attempts.add(key, (found?.count ?? 0) + by, now, found?.until ?? until);
+        });
       };
       return { ...storage, attempts: { ...attempts, add } };
     },

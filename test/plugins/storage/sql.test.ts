@@ -376,6 +376,42 @@ test('transactions run one after the other, in the order in which they were aske
   t.deepEqual(await storage.pluginState.get('test', 'count'), { value: 19, version: 20 });
 });
 
+test('transactions that share a commit are all there, but for the one that failed', async t => {
+  const { storage, file, close } = await temporaryStorage();
+  t.teardown(close);
+  const other = await open(t, file);
+  await storage.users.insert(user('anna'));
+  const names = Array.from({ length: 100 }, (_, index) => (index === 7 ? 'anna' : `user ${index}`));
+  const done = await Promise.allSettled(
+    names.map(async name => {
+      await storage.transaction(`add ${name}`, async tx => {
+        await tx.jobs.enqueue(job(name, 1));
+        await tx.users.insert(user(name));
+      });
+      t.is((await other.storage.users.get(name))?.id, name, 'whoever is told of it finds it');
+    }),
+  );
+  t.deepEqual(
+    done.flatMap(({ status }, index) => (status === 'rejected' ? [index] : [])),
+    [7],
+  );
+  t.is((await storage.users.list()).length, 100);
+  t.deepEqual(await storage.jobs.counts(0), [{ kind: 'finish', state: 'waiting', count: 99 }]);
+});
+
+test('what a transaction did not wait for is over before the next one begins', async t => {
+  const { storage, close } = await temporaryStorage();
+  t.teardown(close);
+  const careless = storage.transaction('careless', async tx => {
+    void tx.users.insert(user('anna')).catch(() => {});
+    void tx.people.list('anna').catch(() => {});
+    throw new RangeError('of my own');
+  });
+  await t.throwsAsync(careless, { instanceOf: RangeError });
+  await storage.transaction('next', tx => tx.users.insert(user('ben')));
+  t.deepEqual(idsOf(await storage.users.list()), ['ben']);
+});
+
 test('a transaction that takes long is logged with its name, a short one is not', async t => {
   const lines: string[] = [];
   const sink = new Writable({

@@ -1,0 +1,109 @@
+/** Transactions of one connection, in the order in which they are asked for. Those that wait share one commit. */
+import { setImmediate as turn } from 'node:timers/promises';
+
+/** A commit waits for the disk, which costs more than what most transactions do; these bound how long others wait. */
+const MAX_TOGETHER = 32;
+const MAX_TOGETHER_MS = 10;
+/** As long as others wait for a connection. */
+const WAIT_MS = 30_000;
+
+interface Waiting {
+  /** Resolves to what to tell once it is committed; rejects where it is to be undone. */
+  work(): Promise<() => void>;
+  refuse(error: unknown): void;
+}
+
+/** How a transaction reaches its connection. */
+interface Parts<Connection> {
+  acquire(): Promise<Connection>;
+  release(connection: Connection): void;
+  run(connection: Connection, sql: string): Promise<unknown>;
+  /** After a failure that may have ended the transaction, as SQLite does when the disk is full. */
+  isOpen(connection: Connection): boolean;
+  tooLate(): Error;
+}
+
+/**
+ * Nobody is told of a transaction before it is committed, together with those that came meanwhile: when that fails, all
+ * of them have failed. One whose work throws is undone alone.
+ */
+export function createCommits<Connection>(parts: Parts<Connection>, waitMs: number = WAIT_MS) {
+  const { acquire, release, run, isOpen, tooLate } = parts;
+  const queue: Waiting[] = [];
+  let isRunning = false;
+
+  async function drain(): Promise<void> {
+    isRunning = true;
+    while (queue.length > 0) await together();
+    isRunning = false;
+  }
+
+  /** Those that wait, and those that come while they are carried out. */
+  async function together(): Promise<void> {
+    let connection: Connection | undefined;
+    const told: (() => void)[] = [];
+    const refused: Waiting['refuse'][] = [];
+    try {
+      connection = await acquire();
+      await run(connection, 'begin immediate');
+    } catch (error) {
+      if (connection !== undefined) release(connection);
+      return queue.shift()?.refuse(error);
+    }
+    const beganAt = performance.now();
+    const isFull = () => told.length >= MAX_TOGETHER || performance.now() - beganAt > MAX_TOGETHER_MS;
+    try {
+      for (let next = queue.shift(); next; next = isFull() ? undefined : await come()) {
+        const isFirst = told.length === 0; // then it needs no savepoint: all of it is undone
+        try {
+          if (!isFirst) await run(connection, 'savepoint one');
+          told.push(await next.work());
+          refused.push(next.refuse);
+          if (!isFirst) await run(connection, 'release one');
+        } catch (error) {
+          next.refuse(error);
+          if (isFirst) break;
+          if (!isOpen(connection)) throw error;
+          await run(connection, 'rollback to one');
+        }
+      }
+      if (told.length > 0) await run(connection, 'commit');
+    } catch (error) {
+      told.length = 0;
+      for (const refuse of refused) refuse(error);
+    }
+    if (isOpen(connection)) await run(connection, 'rollback').catch(() => {}); // then the next one cannot begin
+    release(connection);
+    for (const tell of told) tell();
+  }
+
+  /** Who has come since: requests that are at the door are let in first. */
+  async function come(): Promise<Waiting | undefined> {
+    if (queue.length === 0) await turn();
+    return queue.shift();
+  }
+
+  return function transaction<T>(work: () => Promise<T>): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const late = isRunning ? setTimeout(giveUp, waitMs) : undefined;
+    const waiting: Waiting = {
+      async work() {
+        clearTimeout(late);
+        const result = await work();
+        return () => resolve(result);
+      },
+      refuse(error) {
+        clearTimeout(late);
+        reject(error);
+      },
+    };
+    function giveUp() {
+      const place = queue.indexOf(waiting);
+      if (place >= 0) queue.splice(place, 1);
+      reject(tooLate());
+    }
+    queue.push(waiting);
+    if (!isRunning) void drain();
+    return promise;
+  };
+}

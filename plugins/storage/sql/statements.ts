@@ -1,0 +1,95 @@
+/**
+ * Statements that are asked for often, as SQL that both databases share. knex and objection take longer to make one
+ * than a database takes to carry it out: what is seldom, or hard to write, is made by them.
+ */
+import type { Knex } from 'knex';
+import type { Model } from 'objection';
+import { type Mapping, mappingOf, type Value } from './models.ts';
+
+/** SQL, and a value for each `?` of it. */
+export type Clause = readonly [sql: string, ...values: Value[]];
+
+export interface Result {
+  rows: Record<string, unknown>[];
+  /** How many rows were written. */
+  changes: number;
+}
+
+/** What each dialect adds to knex's client: it compiles a statement once for all times that it is run. */
+export interface Runner {
+  execute(sql: string, values: readonly Value[]): Promise<Result>;
+}
+
+type TableOf<Row extends object> = Pick<typeof Model, 'tableName'> & (new () => Model & Row);
+
+/** @param where all of which holds; undefined: nothing is asked for there */
+export async function select<Row extends object>(
+  db: Knex,
+  table: TableOf<Row>,
+  where: readonly (Clause | undefined)[],
+  [rest, ...values]: Clause = [''],
+): Promise<Row[]> {
+  const { tableName, wanted, plain } = mappingOf<Row>(table);
+  const all = joined(where);
+  const sql = `select ${wanted} from ${tableName} where ${all.sql} ${rest}`;
+  const { rows } = await run(db, sql, [...all.values, ...values]);
+  return rows.map(plain);
+}
+
+export async function first<Row extends object>(
+  db: Knex,
+  table: TableOf<Row>,
+  where: readonly Clause[],
+): Promise<Row | null> {
+  const [row] = await select(db, table, where);
+  return row ?? null;
+}
+
+/** @param conflict `on conflict …` */
+export async function insert<Row extends object>(
+  db: Knex,
+  table: TableOf<Row>,
+  rows: readonly Row[],
+  conflict = '',
+): Promise<number> {
+  const mapping = mappingOf<Row>(table);
+  let changes = 0;
+  for (const row of rows) changes += (await run(db, ...insertion(mapping, row, conflict))).changes;
+  return changes;
+}
+
+function insertion<Row>(
+  { tableName, columns }: Mapping<Row>,
+  row: Row,
+  conflict: string,
+): [sql: string, values: Value[]] {
+  const given = columns(row);
+  const names = Object.keys(given);
+  const places = names.map(() => '?');
+  return [
+    `insert into ${tableName} (${names.map(name => `"${name}"`)}) values (${places}) ${conflict}`,
+    Object.values(given),
+  ];
+}
+
+/** Holds where there is nothing to compare with. */
+export function given(sql: string, value: Value | undefined): Clause | undefined {
+  return value === undefined ? undefined : [sql, value];
+}
+
+/** One of several; of none, none. */
+export function oneOf(column: string, values: readonly Value[]): Clause {
+  return values.length === 0 ? ['1 = 0'] : [`${column} in (${values.map(() => '?')})`, ...values];
+}
+
+function joined(clauses: readonly (Clause | undefined)[]): { sql: string; values: Value[] } {
+  const given = clauses.filter(clause => clause !== undefined);
+  return {
+    sql: given.map(([sql]) => sql).join(' and '),
+    values: given.flatMap(([, ...values]) => values),
+  };
+}
+
+function run(db: Knex, sql: string, values: readonly Value[]): Promise<Result> {
+  return (db.client as Runner).execute(sql, values);
+}
