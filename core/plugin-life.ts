@@ -52,7 +52,7 @@ export async function startPlugin(
       const own = init?.signal ?? (input instanceof Request ? input.signal : stopper.signal);
       return options.fetch(input, { ...init, signal: AbortSignal.any([stopper.signal, own]) });
     },
-    fetchUser: (url, request) =>
+    fetchUser: async (url, request) =>
       options.fetchUser(url, { ...request, signal: AbortSignal.any([stopper.signal, request.signal]) }),
     onStop: undo.push,
     error: (code, message, details) => new AppError(code, message, details),

@@ -65,6 +65,9 @@ const ADDRESS_MS = 2500;
 const OWN_HEADERS =
   /^(host|connection|content-length|transfer-encoding|keep-alive|upgrade|expect|te|trailer)$/i;
 
+const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
 const WAY_OUT = 'its operator can allow it by delivery.allowHosts';
 
 export function createOutbound({
@@ -207,8 +210,12 @@ function refuseAddress(url: URL, address: string, allowed: AllowList): void {
 }
 
 function refuseHeaders(headers: Record<string, string>): void {
-  const own = Object.keys(headers).find(name => OWN_HEADERS.test(name));
-  if (own !== undefined) throw new AppError('forbidden', `The header ${own} cannot be set`);
+  for (const [name, value] of Object.entries(headers)) {
+    if (OWN_HEADERS.test(name)) throw new AppError('forbidden', `The header ${name} cannot be set`);
+    if (!HEADER_NAME.test(name)) throw new AppError('forbidden', 'A header has a name that none can have');
+    if (HEADER_VALUE.test(value)) continue;
+    throw new AppError('forbidden', `The header ${name} holds characters that none can hold`);
+  }
 }
 
 function tooLate({ host }: URL, limitMs: number): AppError {

@@ -86,7 +86,7 @@ function house(t: ExecutionContext): House {
 function source(name: string, setup: string): string {
   return `export default {
     name: '${name}', api: 1, title: 'Test',
-    async setup({ log, signal, onStop, error, fail, fetch, state, options }) { ${setup} },
+    async setup({ log, signal, onStop, error, fail, fetch, fetchUser, state, options }) { ${setup} },
   };`;
 }
 
@@ -664,4 +664,48 @@ test('a request of a plugin ends with the plugin', async t => {
   await plugins.stop();
 
   t.deepEqual(messages('caller').slice(-1), ['Plugin caller is being stopped']);
+});
+
+test('a request of a plugin to an address of a user goes through the server, and ends with the plugin', async t => {
+  const { host, write, messages } = house(t);
+  const asked = Promise.withResolvers<string>();
+  write(
+    'caller.ts',
+    source(
+      'caller',
+      `
+    const request = { signal: new AbortController().signal };
+    const answer = fetchUser('https://user.example/', request).catch(error => log.info(error.message));
+    onStop(() => answer);
+    ${VAD}`,
+    ),
+  );
+  const plugins = host('plugins: { caller: { use: ./caller.ts } }', {
+    fetchUser: (url, { signal }) => {
+      asked.resolve(url);
+      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    },
+  });
+  await plugins.loadAll();
+  t.is(await asked.promise, 'https://user.example/');
+
+  await plugins.stop();
+
+  t.deepEqual(messages('caller').slice(-1), ['Plugin caller is being stopped']);
+});
+
+test('where there is no server, no address of a user is reached', async t => {
+  const { host, write, messages } = house(t);
+  write(
+    'caller.ts',
+    source(
+      'caller',
+      `
+    const request = { signal: new AbortController().signal };
+    await fetchUser('https://user.example/', request).catch(error => log.info(error.code));
+    ${VAD}`,
+    ),
+  );
+  await host('plugins: { caller: { use: ./caller.ts } }').loadAll();
+  t.deepEqual(messages('caller').slice(-1), ['unavailable']);
 });

@@ -9,6 +9,7 @@ import test, { type ExecutionContext } from 'ava';
 import { createAllowList, isPublic } from '../../../core/delivery/addresses.ts';
 import { resolveByDns } from '../../../core/delivery/names.ts';
 import { createOutbound, type Posted } from '../../../core/delivery/outbound.ts';
+import { createLog } from '../../../core/log.ts';
 import { startDnsServer } from '../../helpers/dns-server.ts';
 
 type Options = Partial<Parameters<typeof createOutbound>[0]>;
@@ -218,8 +219,59 @@ test('headers that say whom a request is for, or where it ends, are refused', as
     const asked = outbound.fetchUser(url, { headers: { [name]: 'x' }, signal: never });
     await t.throwsAsync(asked, { message: `The header ${name} cannot be set` });
   }
-  await t.throwsAsync(outbound.fetchUser(url, { headers: { 'x-a': 'b\r\nHost: c' }, signal: never }));
+  for (const value of ['b\r\nHost: c', 'b\nc', 'b\0', 'ü€']) {
+    const asked = outbound.fetchUser(url, { headers: { 'x-a': value }, signal: never });
+    await t.throwsAsync(asked, { message: 'The header x-a holds characters that none can hold' });
+  }
+  for (const name of ['', 'a b', 'a\r\nb', 'a:b'])
+    await t.throwsAsync(outbound.fetchUser(url, { headers: { [name]: 'x' }, signal: never }), {
+      message: 'A header has a name that none can have',
+    });
   t.is(seen.connections, 0);
+});
+
+test('nothing of address, headers, body or answer gets into the log with a failure', async t => {
+  const lines: string[] = [];
+  const log = createLog(
+    { level: 'trace', format: 'json' },
+    { write: (line: string) => void lines.push(line) },
+  );
+  const CANARY = 'canary-7f3a';
+  const { url } = await serve(t, (_request, response) => {
+    response.writeHead(200, { 'x-canary': CANARY, 'retry-after': CANARY, location: CANARY });
+    response.write(CANARY);
+    response.destroy();
+  });
+  const odd = await serveRaw(t, `HTTP/1.1 ${CANARY}\r\n\r\n${CANARY}`, 'stay');
+  const resetting = await serveRaw(t, `HTTP/1.1 200 OK\r\nx: ${CANARY}`, 'reset');
+  const silent = await serveRaw(t, '', 'stay');
+  const outbound = open(t, { limitMs: 300, resolve: async () => Promise.reject(new Error('no such name')) });
+  const canaries = `${CANARY}?token=${CANARY}#${CANARY}`;
+  const addresses = [
+    ...[url, odd, resetting, silent].map(each => `${each}/${canaries}`),
+    ...[
+      `https://10.0.0.1/${canaries}`,
+      `https://nobody.example/${canaries}`,
+      `http://nobody.example/${canaries}`,
+    ],
+    ...[`https://${CANARY}:${CANARY}@nobody.example/`, `https://nobody.example:99999/${canaries}`],
+    ...[`ftp://nobody.example/${canaries}`, CANARY, `https://[${CANARY}]/`, `http://127.0.0.1:1/${canaries}`],
+  ];
+  const headers = { authorization: `Bearer ${CANARY}`, 'x-odd': `${CANARY}\n` };
+  for (const address of addresses) {
+    for (const sent of [{ authorization: headers.authorization }, headers]) {
+      const request = { headers: sent, body: CANARY, signal: never };
+      const posted = await outbound.post(address, request);
+      log.info({ err: errorOf(posted) }, 'posted');
+      const method = 'POST' as const;
+      await outbound.fetchUser(address, { ...request, method }).catch(err => log.error({ err }, 'asked'));
+    }
+  }
+  t.is(lines.length, addresses.length * 4);
+  t.deepEqual(
+    lines.filter(line => line.includes(CANARY)),
+    [],
+  );
 });
 
 // ── names that move ─────────────────────────────────────────────────────────────────────────────────────────────
