@@ -8,13 +8,13 @@ import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { stringify } from 'yaml';
 import { callControl, controlPath } from '../../core/control.ts';
+import packageJson from '../../package.json' with { type: 'json' };
 
 /** Arguments of Node to start core as `npm start` does. */
-export const SERVE = [
-  '--max-semi-space-size=8',
-  join(import.meta.dirname, '../../core/cli/main.mjs'),
-  'serve',
-];
+export const SERVE = packageJson.scripts.start
+  .split(' ')
+  .slice(1)
+  .map(argument => (argument.endsWith('.mjs') ? join(import.meta.dirname, '../..', argument) : argument));
 
 /** Core as a process of its own, which can be killed and started again on the same data and port. */
 export interface CoreProcess {
