@@ -64,6 +64,7 @@ const RULES: Rule[] = [
     may: [
       'core/{plugin-*,builtin-plugins}.ts',
       'core/conformance/{speech,stt}.ts',
+      'core/delivery/{addresses,names}.ts',
       'core/control.ts',
       'bridge/radio.ts',
       ...COMMON,

@@ -43,6 +43,8 @@ export function isPublic(address: string): boolean {
 
 /** The hosts that an operator trusts with `http`, and may have at addresses that are not public. */
 export interface AllowList {
+  /** Without their ports. */
+  names: string[];
   /** Is this name of a host on it? Wherever it is then. */
   hasName(name: string, port: number): boolean;
   hasAddress(address: string, port: number): boolean;
@@ -54,6 +56,7 @@ export function createAllowList(entries: readonly string[]): AllowList {
   const hosts = new Set(entries.filter(entry => !entry.includes('/')).map(normalEntry));
   const has = (host: string, port: number) => hosts.has(host) || hosts.has(`${host} ${port}`);
   return {
+    names: [...new Set([...hosts].map(host => host.split(' ')[0] ?? ''))].filter(name => isIP(name) === 0),
     hasName: (name, port) => isIP(name) === 0 && has(name, port),
     hasAddress(address, port) {
       const inner = withoutIPv6(address);

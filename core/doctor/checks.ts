@@ -2,6 +2,7 @@ import { bluetoothCheck } from './bluetooth.ts';
 import { bridgeCheck } from './bridge.ts';
 import { configurationCheck } from './configuration.ts';
 import { dataDirectoryCheck } from './data-directory.ts';
+import { deliveryCheck } from './delivery.ts';
 import { type Check, type Patient, runCheck } from './examination.ts';
 import type { Finding } from './finding.ts';
 import { clockCheck, machineCheck } from './machine.ts';
@@ -14,7 +15,7 @@ import { detectionCheck, recognitionCheck } from './speech.ts';
 export const ROUNDS: readonly (readonly Check[])[] = [
   [machineCheck, clockCheck, configurationCheck, portCheck],
   [dataDirectoryCheck],
-  [databaseCheck, pluginsCheck, bluetoothCheck, bridgeCheck],
+  [databaseCheck, pluginsCheck, bluetoothCheck, bridgeCheck, deliveryCheck],
   [detectionCheck, recognitionCheck],
   [embedderCheck, languageModelCheck],
 ];

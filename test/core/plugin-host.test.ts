@@ -707,5 +707,5 @@ test('where there is no server, no address of a user is reached', async t => {
     ),
   );
   await host('plugins: { caller: { use: ./caller.ts } }').loadAll();
-  t.deepEqual(messages('caller').slice(-1), ['unavailable']);
+  t.true(messages('caller').includes('unavailable'));
 });

@@ -69,6 +69,7 @@ test('beside a running server it asks that, and all that is wrong has a cure', a
     'Configuration',
     'Data directory',
     'Database',
+    'Delivery',
     'Machine',
     'Meaning',
     'Server',
