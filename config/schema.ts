@@ -93,6 +93,12 @@ export const ConfigSchema = z.strictObject({
     .describe(
       'Language models in order of preference, openai-llm or plugins of your own; without one, plain rules decide',
     ),
+  notify: z
+    .array(z.string())
+    .default(['ntfy', 'gotify', 'apprise', 'web-push', 'webhook', 'log'])
+    .describe(
+      'Where notifications can go, each user chooses among these; email and mqtt too, once they are set up, or plugins of your own',
+    ),
   listen: z
     .strictObject({
       idleMs: z

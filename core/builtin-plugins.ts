@@ -25,6 +25,14 @@ const MODULES = {
   'day-summary': 'webhook/day-summary',
   'home-assistant': 'webhook/home-assistant',
   slack: 'webhook/slack',
+  ntfy: 'notify/ntfy',
+  gotify: 'notify/gotify',
+  apprise: 'notify/apprise',
+  email: 'notify/email',
+  mqtt: 'notify/mqtt',
+  'web-push': 'notify/web-push',
+  webhook: 'notify/webhook',
+  log: 'notify/log',
 } as const;
 
 /** The plugins that come with Earshot: name → module. They are loaded as anyone else's are. */
@@ -35,12 +43,12 @@ export const BUILTIN_PLUGINS: Readonly<Record<string, URL>> = Object.fromEntries
   ]),
 );
 
-const CHOSEN = /^(storage|stt|identity|embedder|vectors|llm)\//;
+const CHOSEN = /^(storage|stt|identity|embedder|vectors|llm|notify)\//;
 const CHOICES = Object.entries(MODULES).flatMap(([name, path]) => (CHOSEN.test(path) ? [name] : []));
 
 /** The keys of the configuration that choose plugins by name, but for the storage. */
-export function choicesOf({ stt, identity, embedder, vectors, llm }: Config) {
-  return { stt, identity, embedder, vectors, llm } satisfies Choices;
+export function choicesOf({ stt, identity, embedder, vectors, llm, notify }: Config) {
+  return { stt, identity, embedder, vectors, llm, notify } satisfies Choices;
 }
 
 /** The built-in plugins that are loaded by choice alone, and that `chosen` leaves out. */

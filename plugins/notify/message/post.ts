@@ -1,0 +1,60 @@
+/** One request to an address that a user gave, and what its answer means. */
+import type { FetchUser, PluginContext } from '../../../core/plugin.ts';
+
+export type Reply = Awaited<ReturnType<FetchUser>>;
+type Context = Pick<PluginContext<never>, 'clock' | 'error' | 'fetchUser'>;
+export type Verdict = readonly [code: Parameters<Context['error']>[0], words: string];
+
+interface Request {
+  headers?: Record<string, string>;
+  body: string | Uint8Array;
+  signal: AbortSignal;
+}
+
+/** Resolves to the answer of one that took it; else throws as `NotificationChannel.send` does. */
+export type Post = (url: string, request: Request) => Promise<Reply>;
+
+const COMMON: Readonly<Record<number, Verdict>> = {
+  401: ['forbidden', 'refuses us; give the address anew, with a token that may send'],
+  403: ['forbidden', 'refuses us; give the address anew, with a token that may send'],
+  404: ['forbidden', 'knows no such address; correct it'],
+  408: ['upstream_error', 'did not wait for us'],
+  410: ['gone', 'says that the address is gone'],
+  413: ['forbidden', 'finds the message too large'],
+  425: ['upstream_error', 'asks to come later'],
+  429: ['rate_limited', 'is asked too often'],
+};
+
+/** @param judgeOwn what an answer means where that differs from what it means elsewhere */
+export function createPost(
+  { clock, error, fetchUser }: Context,
+  judgeOwn: (reply: Reply) => Verdict | undefined = () => undefined,
+): Post {
+  return async (url, { headers, body, signal }) => {
+    signal.throwIfAborted();
+    const request = { method: 'POST', headers: headers ?? {}, body, signal } as const;
+    const reply = await fetchUser(url, request);
+    const verdict = judgeOwn(reply) ?? judge(reply.status);
+    if (verdict === null) return reply;
+    const [code, words] = verdict;
+    // Its own words may hold ours: they are kept out.
+    const message = `${new URL(url).host} ${words} (${reply.status})`;
+    throw error(code, message, retryAfter(reply.headers, clock.now()));
+  };
+}
+
+function judge(status: number): Verdict | null {
+  if (status >= 200 && status < 300) return null;
+  if (status < 400) return ['forbidden', 'sends us elsewhere; give the address that it leads to'];
+  return (
+    COMMON[status] ?? (status < 500 ? ['forbidden', 'refuses the message'] : ['upstream_error', 'failed'])
+  );
+}
+
+/** `Retry-After`, which is a number of seconds or a date. */
+function retryAfter(headers: Headers, now: number): { retryAfter?: number } {
+  const text = headers.get('retry-after')?.trim() ?? '';
+  if (/^\d{1,9}$/.test(text)) return { retryAfter: Number(text) };
+  const seconds = Math.ceil((Date.parse(text) - now) / 1000);
+  return Number.isNaN(seconds) ? {} : { retryAfter: Math.max(0, seconds) };
+}

@@ -1,0 +1,83 @@
+import type { ExecutionContext } from 'ava';
+import { z } from 'zod';
+import { createOutbound } from '../../../core/delivery/outbound.ts';
+import type { Clock } from '../../../core/model.ts';
+import type { NotificationMessage, Plugin, PluginState } from '../../../core/plugin.ts';
+import { contextOf } from '../stt/context.ts';
+
+/** What servers may be asked: this machine, as if its operator had allowed it. */
+const ALLOWED = ['127.0.0.1', 'localhost'];
+
+interface House {
+  clock?: Clock;
+  state?: PluginState;
+  allowHosts?: readonly string[];
+}
+
+/** Sets a channel up as core does: options parsed, undone when setup throws, users' addresses behind the real guard. */
+export async function startChannel<Options>(
+  t: ExecutionContext,
+  plugin: Plugin<Options>,
+  options: unknown = {},
+  { clock, state = memoryState(), allowHosts = ALLOWED }: House = {},
+) {
+  const { context, failed, logged, stop } = contextOf(clock);
+  const stopper = new AbortController();
+  const stopAll = async () => {
+    stopper.abort();
+    await stop();
+  };
+  const outbound = createOutbound({ allowHosts, clock: context.clock });
+  t.teardown(() => outbound.close());
+  t.teardown(stopAll);
+  const schema = plugin.options?.(z) ?? z.strictObject({});
+  const { notify } = await plugin.setup({
+    ...context,
+    signal: stopper.signal,
+    state,
+    fetchUser: outbound.fetchUser,
+    dataDir: '',
+    options: schema.parse(options) as Options,
+  });
+  if (notify === undefined) throw new Error(`${plugin.name} is no channel`);
+  const channel = notify;
+  return {
+    channel,
+    logged,
+    failed,
+    stop: stopAll,
+    /** To an address as a user gives it. */
+    send: async (address: unknown, other: Partial<NotificationMessage> = {}, signal = never) =>
+      channel.send(channel.address(z).parse(address), { ...MESSAGE, ...other }, signal),
+  };
+}
+
+export const never = new AbortController().signal;
+
+export const MESSAGE: NotificationMessage = {
+  id: '01930d2c-7a10-7000-8000-00000000abcd',
+  title: 'Call the dentist',
+  text: 'It is due today.',
+  at: Date.UTC(2026, 10, 2, 12),
+  app: 'Earshot',
+  event: 'action_item_reminder',
+  rule: 'because it is due',
+  urgency: 'normal',
+  muteUrl: 'https://earshot.example/mute/abc',
+  data: { id: '01930d2c-7a10-7000-8000-00000000dcba' },
+};
+
+/** As in a database; shared where several nodes share one. */
+export function memoryState(): PluginState {
+  const rows = new Map<string, { value: unknown; version: number }>();
+  return {
+    get: async key => rows.get(key) ?? null,
+    async compareAndSet(key, version, value) {
+      if ((rows.get(key)?.version ?? 0) !== version) return false;
+      rows.set(key, { value: JSON.parse(JSON.stringify(value)), version: version + 1 });
+      return true;
+    },
+    list: async (prefix = '') => [...rows.keys()].filter(key => key.startsWith(prefix)),
+    delete: async key => void rows.delete(key),
+  };
+}
