@@ -197,8 +197,10 @@ export function createPluginHost(options: PluginHostOptions): PluginHost {
   }
 
   function get<C extends Capability>(capability: C, name?: string): Given<C> {
-    const [first] = list(capability, name === undefined ? undefined : [name]);
-    if (first) return first.value;
+    for (const entry of entries) {
+      const value = entry.keeper.capabilities()?.[capability];
+      if (value && (name === undefined || entry.name === name)) return value;
+    }
     const degraded = status().filter(
       ({ reason, ...plugin }) => reason && (name ?? plugin.name) === plugin.name,
     );

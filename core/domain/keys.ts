@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { AppError } from '../errors.ts';
 import type { ApiKey, Clock, Scope } from '../model.ts';
 import type { Storage } from '../plugin.ts';
@@ -166,5 +166,5 @@ function checkedName(name: string): string {
 
 /** 128 random bits need no slow hash. */
 function hashOf(raw: string): string {
-  return createHash('sha256').update(raw).digest('hex');
+  return hash('sha256', raw);
 }

@@ -3,6 +3,7 @@ import type { Context } from 'koa';
 import { type Credentials, type Principal, requireScope } from '../domain/credentials.ts';
 import { AppError } from '../errors.ts';
 import type { Scope } from '../model.ts';
+import { setHeaders } from './failure.ts';
 import type { Policy, RateLimits } from './rate-limit.ts';
 
 /** Who may call an operation; the OpenAPI document says the same. */
@@ -28,7 +29,7 @@ export function createGate({
   /** From which IP address a request comes. */
   addressOf(request: IncomingMessage): string;
 }) {
-  type Asked = Pick<Context, 'req' | 'set'>;
+  type Asked = Pick<Context, 'req' | 'res'>;
 
   /**
    * Who sends a request, once it is sure that they may: `unauthorized`, `rate_limited`, or `forbidden` with the missing
@@ -38,7 +39,7 @@ export function createGate({
     const principal = await authenticate(context, access);
     const { user, keyId: subject = user.id } = principal;
     const standing = await rateLimits?.take({ userId: user.id, subject }, policy);
-    if (standing) context.set(standing.headers);
+    if (standing) setHeaders(context.res, standing.headers);
     if (standing?.refusal) throw standing.refusal;
     if (access.scope) requireScope(principal, access.scope);
     return principal;
@@ -49,7 +50,7 @@ export function createGate({
       const kinds = credential && KINDS[credential];
       return await credentials.authenticate(context.req.headers.authorization, kinds);
     } catch (error) {
-      throw countFailure(error, context.req, headers => context.set(headers)) ?? error;
+      throw countFailure(error, context.req, headers => setHeaders(context.res, headers)) ?? error;
     }
   }
 

@@ -21,7 +21,14 @@ import type { Metrics } from '../metrics.ts';
 import type { Clock } from '../model.ts';
 import { createGate, type Gate } from './auth.ts';
 import { createClientAddress } from './client-address.ts';
-import { type Failure, plainFailure, refuseGarbage, SECURITY_HEADERS, toFailure } from './failure.ts';
+import {
+  type Failure,
+  plainFailure,
+  refuseGarbage,
+  SECURITY_HEADERS,
+  setHeaders,
+  toFailure,
+} from './failure.ts';
 import { readJson, refuseLargeBody } from './json-body.ts';
 import { openApiDocument, openApiRoute } from './openapi.ts';
 import { cannotListen } from './port.ts';
@@ -119,10 +126,11 @@ export function createServer(options: ServerOptions): HttpServer {
     docsRoute,
     ...(metrics ? [metricsRoute(metrics, metrics.token)] : []),
   ];
-  const router = routerOf(routes, gate);
+  const router = new Router();
   addOpenOperations(router, operations, addressOf);
   for (const { path, serve } of open) router.get(path, serve);
   router.get('/docs/:file', docsFile);
+  koa.use(byResource(routes, gate));
   koa.use(router.routes());
   koa.use(router.allowedMethods());
   koa.use((context, next) => {
@@ -188,6 +196,24 @@ export function createServer(options: ServerOptions): HttpServer {
   return { listen, close };
 }
 
+/** A router for each resource: one for all would try the patterns of all on each path. */
+function byResource(routes: Route[], gate: Gate): Middleware {
+  const resources = Map.groupBy(routes, ({ path }) => resourceOf(path));
+  const served = new Map<string, Middleware>();
+  for (const [name, own] of resources) {
+    if (name.includes('{')) throw new Error(`${name} begins with a parameter`);
+    served.set(name, routerOf(own, gate).routes() as Middleware); // it adds to the context itself what it needs there
+  }
+  return (context, next) => served.get(resourceOf(context.path))?.(context, next) ?? next();
+}
+
+const RESOURCE = /^\/v1\/dev\/user\/[^/]+|^\/[^/]+\/[^/]+/;
+
+/** What all paths of a resource begin with; in small letters, as the router does not tell them from large ones. */
+function resourceOf(path: string): string {
+  return RESOURCE.exec(path.toLowerCase())?.[0] ?? path;
+}
+
 function routerOf(routes: Route[], gate: Gate): Router {
   const router = new Router();
   for (const route of routes) {
@@ -198,10 +224,17 @@ function routerOf(routes: Route[], gate: Gate): Router {
       refuseLargeBody(context.req);
       const body = route.body ? await readJson(context.req) : undefined;
       const answer = await route.run({ principal, params, query, body });
-      context.body = route.response ? answer : null; // which makes it a 204
+      if (!route.response) context.status = 204;
+      else sendJson(context, answer);
     });
   }
   return router;
+}
+
+/** What Koa does with an object, without finding out first what it is. */
+function sendJson(context: Pick<Context, 'res' | 'body'>, answer: unknown): void {
+  context.res.setHeader('Content-Type', 'application/json; charset=utf-8');
+  context.body = JSON.stringify(answer);
 }
 
 function addOpenOperations(
@@ -233,7 +266,7 @@ function answerFailures(failureOf: ReturnType<typeof failuresInto>): Middleware 
     } catch (thrown) {
       const { status, headers, body } = failureOf(thrown, context.req);
       context.status = status;
-      context.set(headers);
+      setHeaders(context.res, headers);
       context.body = body;
     }
   };
@@ -241,7 +274,7 @@ function answerFailures(failureOf: ReturnType<typeof failuresInto>): Middleware 
 
 function decorate(isClosing: () => boolean): Middleware {
   return async (context, next) => {
-    context.set(SECURITY_HEADERS);
+    setHeaders(context.res, SECURITY_HEADERS);
     await next();
     if (isClosing()) context.set('Connection', 'close');
   };
