@@ -123,23 +123,26 @@ export function createOutbound({
   ): Promise<Omit<Answered, 'retryAfter'>> {
     const target = checkedUrl(url, allowed);
     refuseHeaders(headers);
-    signal.throwIfAborted();
-    const limit = AbortSignal.timeout(limitMs);
-    const answer = await request(target, {
-      dispatcher: agent,
-      method,
-      headers: { 'user-agent': 'Earshot', ...headers },
-      body: body ?? null,
-      signal: AbortSignal.any([signal, limit]),
-      headersTimeout: 0, // the limit is for all
-      bodyTimeout: 0,
-    }).catch(thrown => {
+    const limit = startLimit(signal, limitMs);
+    try {
+      const answer = await request(target, {
+        dispatcher: agent,
+        method,
+        headers: { 'user-agent': 'Earshot', ...headers },
+        body: body ?? null,
+        signal: limit.signal,
+        headersTimeout: 0, // the limit is for all
+        bodyTimeout: 0,
+      });
+      const read = await readAtMost(maxBytes, answer.body);
       signal.throwIfAborted();
-      throw limit.aborted ? tooLate(target, limitMs) : unreachable(target, thrown);
-    });
-    const read = await readAtMost(maxBytes, answer.body);
-    signal.throwIfAborted();
-    return { status: answer.statusCode, headers: headersOf(answer), ...read };
+      return { status: answer.statusCode, headers: headersOf(answer), ...read };
+    } catch (thrown) {
+      signal.throwIfAborted();
+      throw limit.signal.aborted ? tooLate(target, limitMs) : unreachable(target, thrown);
+    } finally {
+      limit.end();
+    }
   }
 
   return {
@@ -176,6 +179,22 @@ interface Sending {
   body?: string | Uint8Array;
   signal: AbortSignal;
   maxBytes: number;
+}
+
+/** By hand, as `AbortSignal.any` and `AbortSignal.timeout` cost as much as all the rest of a request. */
+function startLimit(signal: AbortSignal, limitMs: number): { signal: AbortSignal; end(): void } {
+  signal.throwIfAborted();
+  const stopper = new AbortController();
+  const stop = () => stopper.abort();
+  const timer = setTimeout(stop, limitMs);
+  signal.addEventListener('abort', stop, { once: true });
+  return {
+    signal: stopper.signal,
+    end() {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', stop);
+    },
+  };
 }
 
 /** All that can be refused before a name is resolved: an address in it, for one. */
@@ -248,11 +267,13 @@ async function readAtMost(
   return { body: Buffer.concat(pieces), isWhole: isWhole && left >= 0 };
 }
 
+/** What is no text of bytes, as an answer in UTF-8 may have it, is left out. */
 function headersOf({ headers }: Dispatcher.ResponseData): Headers {
-  const pairs = Object.entries(headers).flatMap(([name, value]) =>
-    [value ?? []].flat().map((each): [string, string] => [name, each]),
-  );
-  return new Headers(pairs);
+  const all = new Headers();
+  for (const [name, values] of Object.entries(headers)) {
+    for (const value of [values ?? []].flat()) if (HEADER_VALUE.test(value)) all.append(name, value);
+  }
+  return all;
 }
 
 /** `Retry-After`: seconds, or an instant. */

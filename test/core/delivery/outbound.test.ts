@@ -108,6 +108,17 @@ test('no status is an error, and what the receiver asks for is told', async t =>
   t.is(told.get(429), undefined);
 });
 
+test('an answer with odd headers is one all the same', async t => {
+  const url = await serveRaw(
+    t,
+    'HTTP/1.1 200 OK\r\nx-a: ü€\r\nx-b: b\r\nx-b: c\r\ncontent-length: 0\r\n\r\n',
+    'stay',
+  );
+  const posted = await post(open(t), url);
+  t.is(posted.status, 200);
+  t.is(posted.status === 200 && posted.headers.get('x-b'), 'b, c');
+});
+
 test('posts one after the other share a connection', async t => {
   const { seen, url } = await serve(t, (request, response) => {
     request.resume().on('end', () => response.end());
