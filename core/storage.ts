@@ -290,6 +290,9 @@ export interface ActionItemFilter {
   /** Inclusive bounds of `createdAt`. */
   createdFrom?: number | undefined;
   createdTo?: number | undefined;
+  /** Likewise of `dueAt`: what has none is left out. */
+  dueFrom?: number | undefined;
+  dueTo?: number | undefined;
   limit: number;
   offset: number;
 }
@@ -384,10 +387,15 @@ export interface PassageStore {
   /** Instead of all that the conversation had; none: it is not found. They go with it. */
   put(userId: string, conversationId: string, texts: readonly string[]): Promise<void>;
   /**
-   * Passages that share words with the text, best first, of conversations that are completed, not discarded and not
-   * locked. The text may be anything. At most `limit` (1 to 1000).
+   * Passages that share words with the text, best first, of conversations that are completed, not locked and, unless
+   * they are wanted, not discarded. The text may be anything. At most `limit` (1 to 1000).
    */
-  match(userId: string, text: string, limit: number): Promise<Passage[]>;
+  match(
+    userId: string,
+    text: string,
+    limit: number,
+    wanted?: { discarded?: boolean | undefined },
+  ): Promise<Passage[]>;
 }
 
 export interface Passage {

@@ -58,8 +58,8 @@ export const actionItemChecks: StorageCheck[] = [
       await actionItems.insert([
         actionItem('a', 'anna', { createdAt: 4, conversationId: 'c1' }),
         actionItem('b', 'anna', { createdAt: 3, locked: true }),
-        actionItem('c', 'anna', { createdAt: 2, completed: true, conversationId: 'c1' }),
-        actionItem('d', 'anna', { createdAt: 1, completed: true, conversationId: 'c2' }),
+        actionItem('c', 'anna', { createdAt: 2, completed: true, conversationId: 'c1', dueAt: 8 }),
+        actionItem('d', 'anna', { createdAt: 1, completed: true, conversationId: 'c2', dueAt: 9 }),
       ]);
       const expected: [Partial<ActionItemFilter>, string][] = [
         [{ completed: true }, 'cd'],
@@ -69,6 +69,9 @@ export const actionItemChecks: StorageCheck[] = [
         [{ conversationId: 'c1' }, 'ac'],
         [{ conversationId: 'c3' }, ''],
         [{ createdFrom: 2, createdTo: 3 }, 'bc'],
+        [{ dueFrom: 8, dueTo: 8 }, 'c'],
+        [{ dueFrom: 9 }, 'd'],
+        [{ dueTo: 9 }, 'cd'],
       ];
       for (const [filter, ids] of expected) {
         const found = await actionItems.list('anna', { limit: 10, offset: 0, ...filter });

@@ -75,13 +75,15 @@ export const passageChecks: StorageCheck[] = [
     },
   },
   {
-    title: 'conversations that lists do not show are not found',
+    title: 'conversations that lists do not show are not found, but for discarded ones that are wanted',
     async run({ storage }) {
       await conversations(storage, 'anna', { c1: ['tea'], c2: ['tea'], c3: ['tea'], c4: ['tea'] });
       await storage.conversations.update('anna', 'c1', { discarded: true });
       await storage.conversations.update('anna', 'c2', { locked: true });
       await storage.conversations.update('anna', 'c3', { status: 'processing' });
       assert.equal(await idsIn(storage, 'tea'), 'c4');
+      const all = await storage.passages.match('anna', 'tea', 10, { discarded: true });
+      assert.deepEqual(all.map(({ conversationId }) => conversationId).sort(), ['c1', 'c4']);
     },
   },
 ];

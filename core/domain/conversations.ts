@@ -56,6 +56,9 @@ const SHOWN = {
 /** That a search looks at. */
 const MAX_PASSAGES = 1000;
 
+/** Inclusive bounds of when they were made. */
+type Span = Pick<ConversationFilter, 'createdFrom' | 'createdTo'>;
+
 export interface Found {
   conversation: Conversation;
   /** A few sentences of it. */
@@ -226,7 +229,7 @@ export function createConversations({
    * `processing`, and the work goes on. The same client session again is the same conversation, stored and processed
    * once. `invalid_request`, with its issues, where a person is unknown or it would end before it began.
    */
-  async function importSegments(request: ImportRequest): Promise<Imported> {
+  async function importSegments(request: ImportRequest, patienceMs = PATIENCE_MS): Promise<Imported> {
     const { userId } = request;
     const now = clock.now();
     const id = idOf(request, now);
@@ -234,7 +237,8 @@ export function createConversations({
     try {
       const made = await storage.transaction('import conversation', tx => importIn(tx, id, request, now));
       if (made) announce({ event: 'conversation.processing', userId, conversationId: id });
-      if ((await storage.conversations.get(userId, id))?.status === 'processing') await end.wait(PATIENCE_MS);
+      const isWaited = patienceMs > 0 && (await get(userId, id))?.status === 'processing';
+      if (isWaited) await end.wait(patienceMs);
     } finally {
       end.close();
     }
@@ -309,12 +313,37 @@ export function createConversations({
     text: string,
     { limit, offset }: { limit: number; offset: number },
   ): Promise<Found[]> {
-    const all = await storage.passages.match(userId, text, MAX_PASSAGES);
-    const best = new Map(all.toReversed().map(passage => [passage.conversationId, passage.text]));
-    const ordered = new Set(all.map(passage => passage.conversationId));
-    const ids = [...ordered].slice(offset, offset + limit);
+    const best = await bestPassages(userId, text);
+    const ids = [...best.keys()].slice(offset, offset + limit);
     const shown = await shownOf(userId, ids);
     return ids.flatMap(id => foundIn(shown, id, best.get(id)));
+  }
+
+  /** The same of those that were made in a span of time, maybe with discarded ones; and how many there are in all. */
+  async function searchWithin(
+    userId: string,
+    text: string,
+    {
+      limit,
+      offset,
+      withDiscarded,
+      ...span
+    }: Span & { withDiscarded: boolean; limit: number; offset: number },
+  ): Promise<{ total: number; found: Found[] }> {
+    const best = await bestPassages(userId, text, withDiscarded);
+    const shown = await shownOf(userId, [...best.keys()], span, withDiscarded);
+    const ids = [...best.keys()].filter(id => shown.has(id));
+    const found = ids.slice(offset, offset + limit).flatMap(id => foundIn(shown, id, best.get(id)));
+    return { total: ids.length, found };
+  }
+
+  /** By conversation, the best first. */
+  async function bestPassages(userId: string, text: string, discarded = false): Promise<Map<string, string>> {
+    const all = await storage.passages.match(userId, text, MAX_PASSAGES, { discarded });
+    const best = new Map<string, string>();
+    for (const passage of all)
+      if (!best.has(passage.conversationId)) best.set(passage.conversationId, passage.text);
+    return best;
   }
 
   /** Passages with words of the text, best first, maybe several of one conversation. At most 1000. */
@@ -324,9 +353,16 @@ export function createConversations({
     return found.flatMap(passage => foundIn(shown, passage.conversationId, passage.text));
   }
 
-  async function shownOf(userId: string, ids: string[]): Promise<Map<string, Conversation>> {
+  async function shownOf(
+    userId: string,
+    ids: string[],
+    span: Span = {},
+    withDiscarded = false,
+  ): Promise<Map<string, Conversation>> {
     if (ids.length === 0) return new Map();
-    const rows = await storage.conversations.list(userId, { ...SHOWN, ids, limit: ids.length, offset: 0 });
+    const { discarded, ...shown } = SHOWN;
+    const filter = { ...shown, ...(withDiscarded ? {} : { discarded }), ...span };
+    const rows = await storage.conversations.list(userId, { ...filter, ids, limit: ids.length, offset: 0 });
     return new Map(rows.map(conversation => [conversation.id, conversation]));
   }
 
@@ -364,6 +400,10 @@ export function createConversations({
     importSegments,
     /** The same of a text: stores it and waits for its structure. */
     importText: (request: TextRequest): Promise<Imported> => importSegments(fromText(request, clock.now())),
+    /** The same, for who does not want to know what comes of it. */
+    async storeText(request: TextRequest): Promise<void> {
+      await importSegments(fromText(request, clock.now()), 0);
+    },
     edit,
     remove,
     correct,
@@ -382,6 +422,7 @@ export function createConversations({
     stream: (userId: string, id: string): Promise<Stream | null> => storage.streams.get(userId, id),
     list,
     search,
+    searchWithin,
     passages,
     /** Of several conversations at once, by start. */
     segments: async (userId: string, conversationIds: string[]): Promise<Segment[]> =>

@@ -2,11 +2,10 @@
 import type { Conversation } from '../model.ts';
 import type { Stores } from '../plugin.ts';
 
-/** To be called whenever one is processed, or changed by its owner. One that lists do not show is not found. */
+/** To be called whenever one is processed, or changed by its owner. */
 export async function indexIn(tx: Stores, conversation: Conversation): Promise<void> {
-  const { userId, id, status, discarded } = conversation;
-  const isShown = status === 'completed' && !discarded;
-  await tx.passages.put(userId, id, isShown ? await textsOf(tx, conversation) : []);
+  const { userId, id, status } = conversation;
+  await tx.passages.put(userId, id, status === 'completed' ? await textsOf(tx, conversation) : []);
 }
 
 async function textsOf(tx: Stores, { userId, id, structured }: Conversation): Promise<string[]> {

@@ -53,12 +53,14 @@ export function actionItemStore({ read, write, atomic }: Access): ActionItemStor
 }
 
 function conditions(filter: ActionItemFilter): (Clause | undefined)[] {
-  const { locked, completed, conversationId, createdFrom, createdTo } = filter;
+  const { locked, completed, conversationId, createdFrom, createdTo, dueFrom, dueTo } = filter;
   return [
     given('locked = ?', locked),
     given('completed = ?', completed),
     given('conversation_id = ?', conversationId),
     given('created_at >= ?', createdFrom),
     given('created_at <= ?', createdTo),
+    given('due_at >= ?', dueFrom),
+    given('due_at <= ?', dueTo),
   ];
 }

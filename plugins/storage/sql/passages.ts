@@ -15,10 +15,10 @@ export function passageStore({ read, atomic }: Access): PassageStore {
     async put(userId, conversationId, texts) {
       await atomic('passages.put', db => putPassages(db, { userId, conversationId, texts }));
     },
-    match: (userId, text, limit) =>
+    match: (userId, text, limit, { discarded = false } = {}) =>
       read('passages.match', async db => {
         const ids = await matchWords(db, TABLE, { userId, text, limit });
-        const rows = await visible(db, userId, ids);
+        const rows = await visible(db, userId, ids, discarded);
         const byId = new Map(rows.map(row => [row.id, row]));
         return ids.flatMap(id => {
           const row = byId.get(id);
@@ -34,13 +34,19 @@ interface PassageRow {
   text: string;
 }
 
-/** Of conversations that lists show. */
-async function visible(db: Knex, userId: string, ids: readonly string[]): Promise<PassageRow[]> {
+/** Of conversations that lists show, with discarded ones or without. */
+async function visible(
+  db: Knex,
+  userId: string,
+  ids: readonly string[],
+  discarded: boolean,
+): Promise<PassageRow[]> {
   const rows: PassageRow[] = [];
   for (let first = 0; first < ids.length; first += ROWS_A_STATEMENT) {
     const some: PassageRow[] = await db(`${TABLE} as p`)
       .join('conversations as c', { 'c.user_id': 'p.user_id', 'c.id': 'p.conversation_id' })
-      .where({ 'p.user_id': userId, 'c.status': 'completed', 'c.discarded': false, 'c.locked': false })
+      .where({ 'p.user_id': userId, 'c.status': 'completed', 'c.locked': false })
+      .whereIn('c.discarded', discarded ? [true, false] : [false])
       .whereIn('p.id', ids.slice(first, first + ROWS_A_STATEMENT))
       .select('p.id', 'p.conversation_id', 'p.text');
     rows.push(...some);
