@@ -169,6 +169,13 @@ export const ConfigSchema = z.strictObject({
       batch: perMinute(60).describe('Requests that create many at once'),
       transcript: perMinute(120).describe('Requests that read conversations with their transcripts'),
       search: perMinute(120).describe('Requests that search'),
+      notification: z
+        .number()
+        .int()
+        .min(1)
+        .max(10_000)
+        .default(10)
+        .describe('Notifications that one app may send to one user in an hour'),
       failed: perMinute(120).describe(
         'Requests from one address whose credential is missing or wrong; a right one from there always passes',
       ),

@@ -17,13 +17,16 @@ import {
 } from './control.ts';
 import { createOutbound } from './delivery/outbound.ts';
 import { type ActionItems, createActionItems } from './domain/action-items.ts';
+import { type Apps, createApps } from './domain/apps.ts';
 import { type Ask, createAsk } from './domain/ask.ts';
 import { type Conversations, createConversations } from './domain/conversations.ts';
 import { type Credentials, createCredentials } from './domain/credentials.ts';
 import { createEmbedding, EMBED_CHECK_JOB, EMBED_JOB, type Embedding } from './domain/embedding.ts';
 import { createFolders, type Folders } from './domain/folders.ts';
 import { createGoals, type Goals } from './domain/goals.ts';
+import { createHooks, type Hooks } from './domain/hooks.ts';
 import { createIdentities } from './domain/identities.ts';
+import { newId } from './domain/ids.ts';
 import { createKeys, type Keys } from './domain/keys.ts';
 import { FINISH_JOB } from './domain/lifecycle.ts';
 import { setLocked } from './domain/locks.ts';
@@ -35,7 +38,7 @@ import { createSignIn, type SignIn } from './domain/sign-in.ts';
 import { createUsers, type Users } from './domain/users.ts';
 import { AppError } from './errors.ts';
 import { createEvents, type EventBus } from './events.ts';
-import { createRateLimits, type RateLimits } from './http/rate-limit.ts';
+import { createNotificationLimit, createRateLimits, type RateLimits } from './http/rate-limit.ts';
 import { createServer, type HttpServer } from './http/server.ts';
 import { createJobs, type Jobs } from './jobs.ts';
 import { createAside } from './listen/aside.ts';
@@ -72,6 +75,8 @@ const TOKENS = {
   folders: token<Folders>('folders'),
   people: token<People>('people'),
   ask: token<Ask>('ask'),
+  apps: token<Apps>('apps'),
+  hooks: token<Hooks>('hooks'),
   metrics: token<Metrics>('metrics'),
   spool: token<Spool>('spool'),
   listen: token<Listen>('listen'),
@@ -173,8 +178,23 @@ export async function createApp({
     single(TOKENS.signIn, () => createSignIn({ ...store, identities, users: get(TOKENS.users) }));
     single(TOKENS.keys, () => createKeys(store));
     single(TOKENS.credentials, () =>
-      createCredentials({ storage, users: get(TOKENS.users), keys: get(TOKENS.keys), identities }),
+      createCredentials({
+        storage,
+        users: get(TOKENS.users),
+        keys: get(TOKENS.keys),
+        apps: get(TOKENS.apps),
+        identities,
+      }),
     );
+    const webhooks = () => ({
+      ...store,
+      events: get(TOKENS.events),
+      types: () => host.list('webhook').map(({ value }) => value),
+      checkUrl: outbound.check,
+      fetchUser: outbound.fetchUser,
+    });
+    single(TOKENS.apps, () => createApps(webhooks()));
+    single(TOKENS.hooks, () => createHooks(webhooks()));
     single(TOKENS.rateLimits, () => createRateLimits({ ...store, limits: config.rateLimits }));
     const jobs = { poke: () => get(TOKENS.jobs).poke() };
     single(TOKENS.conversations, () => createConversations({ ...store, events: get(TOKENS.events), jobs }));
@@ -221,7 +241,23 @@ export async function createApp({
         conversations: get(TOKENS.conversations),
         keys: get(TOKENS.keys),
         actionItems: get(TOKENS.actionItems),
-        rateLimits: config.rateLimits.enabled ? get(TOKENS.rateLimits) : undefined,
+        ...(config.rateLimits.enabled && {
+          rateLimits: get(TOKENS.rateLimits),
+          notificationLimit: createNotificationLimit({ ...store, perHour: config.rateLimits.notification }),
+        }),
+        apps: get(TOKENS.apps),
+        hooks: get(TOKENS.hooks),
+        tell: async (userId, message) => {
+          const now = clock.now();
+          const unread = { readAt: null, silence: 'no_channel' as const, heldUntil: null };
+          await storage.notifications.insert({
+            ...message,
+            ...unread,
+            id: newId(now),
+            userId,
+            createdAt: now,
+          });
+        },
         goals: get(TOKENS.goals),
         memories: get(TOKENS.memories),
         search: get(TOKENS.search),

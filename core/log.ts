@@ -19,8 +19,9 @@ function redactionOf(names: readonly string[]): string[] {
 
 /** Texts that no line of this process may show, as they stand in JSON. */
 const secrets = new Set<string>();
-/** Credentials by their look, wherever they come from: API keys, ID tokens, the values of headers. */
-const CREDENTIALS = /\bomi_dev_[\w-]+|\beyJ[\w-]+\.[\w-]+\.[\w-]*|(?<=\bBearer +)[\w.~+/=-]{16,}/gi;
+/** Credentials by their look, wherever they come from: API keys, secrets of apps, ID tokens, the values of headers. */
+const CREDENTIALS =
+  /\bomi_dev_[\w-]+|\bsk_[0-9a-f]{8,}|\bwhsec_[\w+/=-]+|\beyJ[\w-]+\.[\w-]+\.[\w-]*|(?<=\bBearer +)[\w.~+/=-]{16,}/gi;
 
 function conceal(line: string): string {
   let clean = line.replace(CREDENTIALS, CENSOR);

@@ -1,26 +1,35 @@
 import { AppError } from '../errors.ts';
-import type { Scope, User } from '../model.ts';
+import type { App, Scope, User } from '../model.ts';
 import type { Storage } from '../plugin.ts';
+import { type Apps, SECRET_PREFIX } from './apps.ts';
 import type { Identities } from './identities.ts';
 import { KEY_PREFIX, type Keys } from './keys.ts';
 import type { Users } from './users.ts';
 
-const NAMES = { key: `an API key (${KEY_PREFIX}…)`, token: 'an ID token' } as const;
+const NAMES = {
+  key: `an API key (${KEY_PREFIX}…)`,
+  token: 'an ID token',
+  app: `an app secret (${SECRET_PREFIX}…)`,
+} as const;
 /** The scheme's case does not matter (RFC 9110); a credential has no blanks. */
 const BEARER = /^bearer +(\S+)$/i;
 
 /** Who asks, and what they may do. */
 export interface Principal {
+  /** Of an app: whom it acts for. */
   user: User;
-  kind: 'key' | 'token';
+  kind: keyof typeof NAMES;
   /** An ID token is its owner, who may do all. */
   scopes: ReadonlySet<Scope> | 'all';
   keyId?: string;
+  /** That an app's secret is of. */
+  app?: App;
 }
 
 /** The kinds of credential that will do. */
 type Kinds = readonly Principal['kind'][];
 const ANY: Kinds = ['key', 'token'];
+const APP: Kinds = ['app'];
 
 export type Credentials = ReturnType<typeof createCredentials>;
 
@@ -28,17 +37,19 @@ export type Credentials = ReturnType<typeof createCredentials>;
 export function createCredentials({
   users,
   keys,
+  apps,
   storage,
   identities,
 }: {
   users: Users;
   keys: Keys;
+  apps: Pick<Apps, 'verify'>;
   storage: Storage;
   identities: Identities;
 }) {
   /** A raw API key, or an ID token. One of a kind that will not do is refused whether it is right or wrong. */
   async function token(raw: string, kinds = ANY): Promise<Principal> {
-    const kind = raw.startsWith(KEY_PREFIX) ? 'key' : 'token';
+    const kind = kindOf(raw);
     if (!kinds.includes(kind)) throw refused(`Not with ${NAMES[kind]}`, kinds);
     return kind === 'key' ? byKey(raw, kinds) : byIdToken(raw, kinds);
   }
@@ -65,13 +76,33 @@ export function createCredentials({
   return {
     token,
     /** The value of an `Authorization` header. */
-    async authenticate(authorization: string | undefined, kinds = ANY): Promise<Principal> {
-      if (!authorization) throw refused('Credential missing', kinds);
-      const raw = BEARER.exec(authorization.trim())?.[1];
-      if (!raw) throw refused('Credential malformed', kinds);
-      return token(raw, kinds);
+    authenticate: async (authorization: string | undefined, kinds = ANY): Promise<Principal> =>
+      token(rawOf(authorization, kinds), kinds),
+    /**
+     * The same of an app's secret: the app that it is of.
+     * @param id of the app that is asked for, told once the secret is known to be one
+     */
+    async app(authorization: string | undefined, id: () => Promise<string>): Promise<App> {
+      const raw = rawOf(authorization, APP);
+      const kind = kindOf(raw);
+      if (kind !== 'app') throw refused(`Not with ${NAMES[kind]}`, APP);
+      const app = await apps.verify(raw);
+      if (!app || app.id !== (await id())) throw refused('Not a secret of this app', APP);
+      return app;
     },
   };
+}
+
+function kindOf(raw: string): Principal['kind'] {
+  if (raw.startsWith(KEY_PREFIX)) return 'key';
+  return raw.startsWith(SECRET_PREFIX) ? 'app' : 'token';
+}
+
+function rawOf(authorization: string | undefined, kinds: Kinds): string {
+  if (!authorization) throw refused('Credential missing', kinds);
+  const raw = BEARER.exec(authorization.trim())?.[1];
+  if (!raw) throw refused('Credential malformed', kinds);
+  return raw;
 }
 
 function refused(why: string, kinds: Kinds, cause?: unknown): AppError {

@@ -137,6 +137,26 @@ export function requireMemoryAccess({ memoryAccess }: User): void {
   });
 }
 
+/** A text as memories: whole, or in pieces of at most `maxChars` that end with a sentence, or at least a word, where they can. */
+export function piecesOf(text: string, maxChars: number): string[] {
+  const pieces: string[] = [];
+  let rest = [...text.trim()];
+  while (rest.length > maxChars) {
+    const head = rest.slice(0, maxChars + 1).join('');
+    const ends = [...head.matchAll(/[.!?。！？]+(?=\s)|(?<=[。！？])/gu)].at(-1);
+    const cut = ends ? ends.index + ends[0].length : head.lastIndexOf(' ');
+    const piece = cut > 0 ? head.slice(0, cut) : rest.slice(0, maxChars).join('');
+    pieces.push(piece.trim());
+    rest = [
+      ...rest
+        .slice([...piece].length)
+        .join('')
+        .trim(),
+    ];
+  }
+  return [...pieces, rest.join('')].filter(piece => piece !== '');
+}
+
 function memoryOf(
   userId: string,
   { content, category, visibility, tags }: MemoryDraft & { category: MemoryCategory },

@@ -1,17 +1,47 @@
 import type { IncomingMessage } from 'node:http';
 import type { Context } from 'koa';
+import { z } from 'zod';
+import type { Apps } from '../domain/apps.ts';
 import { type Credentials, type Principal, requireScope } from '../domain/credentials.ts';
 import { AppError } from '../errors.ts';
-import type { Scope } from '../model.ts';
+import type { AppAction, Scope } from '../model.ts';
 import { setHeaders } from './failure.ts';
-import type { Policy, RateLimits } from './rate-limit.ts';
+import { text } from './fields.ts';
+import type { NotificationLimit, Policy, RateLimits } from './rate-limit.ts';
+import { validate } from './validate.ts';
 
 /** Who may call an operation; the OpenAPI document says the same. */
 export type Access =
   /** A key with this scope, or the owner's ID token, which may do everything. */
   | { scope: Scope; credential?: never }
   /** This kind of credential alone, whatever its scopes. */
-  | { credential: 'idToken' | 'apiKey'; scope?: never };
+  | { credential: 'idToken' | 'apiKey'; scope?: never }
+  /**
+   * A secret of the app that is named, for a user who installed it and allowed this action; null: it needs none.
+   * `named`: where both are told; absent: `app_id` in the path, `uid` in the query.
+   */
+  | { credential: 'appSecret'; action: AppAction | null; named?: 'body'; scope?: never };
+
+/** For whom an app asks. */
+export interface Named {
+  appId: string;
+  userId: string;
+}
+
+const InQuery = z.object({ uid: text() });
+const InBody = z.object({ aid: text(), uid: text() });
+
+/** Whom a request names; `invalid_request` where it does not. */
+export async function namedBy(
+  access: Access,
+  request: { params: Record<string, string>; query: unknown; body(): Promise<unknown> },
+): Promise<Named> {
+  if (access.credential === 'appSecret' && access.named === 'body') {
+    const { aid, uid } = validate(InBody, await request.body(), 'body');
+    return { appId: aid, userId: uid };
+  }
+  return { appId: request.params.app_id ?? '', userId: validate(InQuery, request.query, 'query').uid };
+}
 
 const KINDS = { idToken: ['token'], apiKey: ['key'] } as const;
 
@@ -20,12 +50,17 @@ export type Gate = ReturnType<typeof createGate>;
 /** Where it is seen to that only those come in who may, and not too often. */
 export function createGate({
   credentials,
+  apps,
   rateLimits,
+  notificationLimit,
   addressOf,
 }: {
-  credentials: Pick<Credentials, 'authenticate'>;
+  credentials: Pick<Credentials, 'authenticate' | 'app'>;
+  apps: Pick<Apps, 'permit'>;
   /** Absent: nothing is limited. */
   rateLimits?: Pick<RateLimits, 'take' | 'failed'> | undefined;
+  /** Likewise. */
+  notificationLimit?: NotificationLimit | undefined;
   /** From which IP address a request comes. */
   addressOf(request: IncomingMessage): string;
 }) {
@@ -33,24 +68,61 @@ export function createGate({
 
   /**
    * Who sends a request, once it is sure that they may: `unauthorized`, `rate_limited`, or `forbidden` with the missing
-   * scope. The answer tells how many more may come, whatever becomes of this one.
+   * scope. The answer tells how many more may come, whatever becomes of this one. An app is told `not_found` and
+   * `forbidden` before it is counted.
+   * @param named whom an app asks for; asked once its secret is known to be one
    */
-  async function admit(context: Asked, access: Access, policy: Policy): Promise<Principal> {
-    const principal = await authenticate(context, access);
+  async function admit(
+    context: Asked,
+    access: Access,
+    policy: Policy,
+    named: () => Promise<Named>,
+  ): Promise<Principal> {
+    if (access.credential === 'appSecret') return admitApp(context, access.action, policy, named);
+    const kinds = access.credential && KINDS[access.credential];
+    const principal = await counted(
+      context,
+      credentials.authenticate(context.req.headers.authorization, kinds),
+    );
     const { user, keyId: subject = user.id } = principal;
-    const standing = await rateLimits?.take({ userId: user.id, subject }, policy);
-    if (standing) setHeaders(context.res, standing.headers);
-    if (standing?.refusal) throw standing.refusal;
+    await take(context, { userId: user.id, subject }, policy);
     if (access.scope) requireScope(principal, access.scope);
     return principal;
   }
 
-  async function authenticate(context: Asked, { credential }: Access): Promise<Principal> {
+  /** What is refused here is counted by address, whatever it is: who asks for users one by one is stopped, too. */
+  async function admitApp(
+    context: Asked,
+    action: AppAction | null,
+    policy: Policy,
+    named: () => Promise<Named>,
+  ): Promise<Principal> {
+    const { authorization } = context.req.headers;
+    const { app, user } = await counted(
+      context,
+      (async () => {
+        const app = await credentials.app(authorization, async () => (await named()).appId);
+        return { app, user: await apps.permit(app, (await named()).userId, action) };
+      })(),
+      isRefusal,
+    );
+    await take(context, { userId: user.id, subject: app.id }, policy);
+    return { user, kind: 'app', scopes: NO_SCOPES, app };
+  }
+
+  async function take(context: Asked, who: { userId: string; subject: string }, policy: Policy) {
+    const standing = await (policy === 'notification'
+      ? notificationLimit?.take(who)
+      : rateLimits?.take(who, policy));
+    if (standing) setHeaders(context.res, standing.headers);
+    if (standing?.refusal) throw standing.refusal;
+  }
+
+  async function counted<T>(context: Asked, checking: Promise<T>, counts = isWrongCredential): Promise<T> {
     try {
-      const kinds = credential && KINDS[credential];
-      return await credentials.authenticate(context.req.headers.authorization, kinds);
+      return await checking;
     } catch (error) {
-      throw countFailure(error, context.req, headers => setHeaders(context.res, headers)) ?? error;
+      throw countFailure(error, context.req, headers => setHeaders(context.res, headers), counts) ?? error;
     }
   }
 
@@ -59,9 +131,9 @@ export function createGate({
     error: unknown,
     request: IncomingMessage,
     tell: (headers: Record<string, string>) => void = () => {},
+    counts = isWrongCredential,
   ): AppError | null {
-    const isWrong = error instanceof AppError && error.code === 'unauthorized';
-    const standing = isWrong && rateLimits?.failed(addressOf(request));
+    const standing = error instanceof AppError && counts(error) && rateLimits?.failed(addressOf(request));
     if (!standing) return null;
     tell(standing.headers);
     return standing.refusal;
@@ -69,3 +141,8 @@ export function createGate({
 
   return { admit, countFailure };
 }
+
+const NO_SCOPES: ReadonlySet<Scope> = new Set();
+
+const isWrongCredential = ({ code }: AppError) => code === 'unauthorized';
+const isRefusal = ({ status }: AppError) => status < 500;

@@ -36,6 +36,12 @@ const SECURITY_SCHEMES = {
     scheme: 'bearer',
     description: '`metrics.token` of the configuration, where it has one',
   },
+  appSecret: {
+    type: 'http',
+    scheme: 'bearer',
+    description:
+      'A secret of an app, `sk_…`, for a user who installed it: `POST /v1/apps/{app_id}/keys`, or `npx earshot app keys APP --new`',
+  },
   idToken: {
     type: 'http',
     scheme: 'bearer',
@@ -73,7 +79,7 @@ const FAILURES = {
   }),
   forbidden: failure(
     'Forbidden',
-    'The key lacks the scope, or a grant that this needs, or the account is not ready',
+    'The key lacks the scope, the app the action, or either a grant that this needs, or the account is not ready',
     {
       schema: Forbidden,
     },
@@ -148,7 +154,7 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
     summary,
     ...securityOf(route),
     requestParams: { path: params, query },
-    ...(body ? { requestBody: bodyOf(body) } : {}),
+    ...(body ? { requestBody: { ...bodyOf(body), required: !body.safeParse(undefined).success } } : {}),
     responses: responsesOf(response, errorsOf(route)),
   };
 }
@@ -178,7 +184,17 @@ function responsesOf(schema: z.ZodType | undefined, errors: FailureCode[]) {
 const DONE = { description: 'Done', headers: z.object(RATE_HEADERS) };
 
 /** Who may call it, for people and for programs. */
-function securityOf({ scope, credential }: Access) {
+function securityOf(access: Access) {
+  const { scope, credential } = access;
+  if (credential === 'appSecret') {
+    const { action } = access;
+    const needed = action === null ? 'installed it.' : `installed it and allows it \`${action}\`.`;
+    return {
+      description: `With a secret of the app alone, for a user who ${needed}`,
+      ...(action === null ? {} : { 'x-required-action': action }),
+      security: [{ appSecret: [] }],
+    };
+  }
   if (credential)
     return { description: `With ${ALONE[credential]} alone.`, security: [{ [credential]: [] }] };
   return {
@@ -190,11 +206,13 @@ function securityOf({ scope, credential }: Access) {
 const ALONE = { idToken: 'an ID token', apiKey: 'an API key' };
 
 /** All that can go wrong with it, in the order of their codes. */
-function errorsOf({ scope, query, body, errors = [] }: Route): FailureCode[] {
+function errorsOf({ query, body, errors = [], ...access }: Route): FailureCode[] {
   const takesInput = Object.keys(query.shape).length > 0;
+  const isApp = access.credential === 'appSecret';
   return [
     'unauthorized',
-    ...(scope ? (['forbidden'] as const) : []),
+    ...(access.scope || (isApp && access.action) ? (['forbidden'] as const) : []),
+    ...(isApp ? (['not_found'] as const) : []),
     ...(body ? BODY_FAILURES : takesInput ? (['invalid_request'] as const) : []),
     ...errors,
     'rate_limited',

@@ -8,23 +8,32 @@ import { type ConversationJson, conversationJson } from './conversation-json.ts'
 type Json = z.input<typeof ConversationJson>;
 
 export interface Presenter {
-  present(user: User, found: Conversation[], withTranscript: boolean): Promise<Json[]>;
+  /** @param maxSegments of each transcript; absent: all */
+  present(user: User, found: Conversation[], withTranscript: boolean, maxSegments?: number): Promise<Json[]>;
   /** `not_found` where there is none. */
   presentOne(user: User, found: Conversation | null, withTranscript: boolean): Promise<Json>;
 }
 
 export function createPresenter(conversations: Conversations): Presenter {
   /** Of several conversations at once: their segments, and what to call the speakers. */
-  async function transcriptsOf(user: User, ids: string[]) {
+  async function transcriptsOf(user: User, ids: string[], maxSegments: number) {
     const [segments, speakerName] = await Promise.all([
       conversations.segments(user.id, ids),
       conversations.speakerNames(user),
     ]);
     const byConversation = Map.groupBy(segments, segment => segment.conversationId);
-    return (id: string) => ({ segments: byConversation.get(id) ?? ([] as Segment[]), speakerName });
+    return (id: string) => {
+      const own: Segment[] = byConversation.get(id) ?? [];
+      return { segments: own.slice(0, maxSegments), speakerName };
+    };
   }
 
-  async function present(user: User, found: Conversation[], withTranscript: boolean) {
+  async function present(
+    user: User,
+    found: Conversation[],
+    withTranscript: boolean,
+    maxSegments = Number.POSITIVE_INFINITY,
+  ) {
     const filed = found.some(({ folderId }) => folderId !== null);
     const names = filed ? await conversations.folderNames(user.id) : new Map<string, string>();
     const nameOf = ({ folderId }: Conversation) => names.get(folderId ?? '') ?? null;
@@ -33,6 +42,7 @@ export function createPresenter(conversations: Conversations): Presenter {
     const transcriptOf = await transcriptsOf(
       user,
       found.map(conversation => conversation.id),
+      maxSegments,
     );
     return found.map(conversation =>
       conversationJson(conversation, nameOf(conversation), transcriptOf(conversation.id)),

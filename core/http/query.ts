@@ -65,8 +65,31 @@ const BOOLEANS = new Map([
   ...['false', '0', 'no', 'off'].map(text => [text, false] as const),
 ]);
 
-/** Comma-separated values of a table, blanks ignored; undefined where none is left. */
-export function listOf<T extends string>(isKnown: (text: string) => text is T, known: readonly T[]) {
+/** The parameters of a query that may be named several times: they are lists. */
+export function repeatedIn(query: z.ZodObject): ReadonlySet<string> {
+  const names = Object.keys(query.shape);
+  return new Set(names.filter(name => query.shape[name]?.meta()?.param?.explode === true));
+}
+
+/** Parameters as they came; of several of a name the last, or, where it may be repeated, all of them, by commas. */
+export function valuesOf(querystring: string, repeated: ReadonlySet<string>): Record<string, string> {
+  const given = new URLSearchParams(querystring);
+  if (repeated.size === 0) return Object.fromEntries(given);
+  const lists = [...repeated]
+    .filter(name => given.has(name))
+    .map(name => [name, given.getAll(name).join(',')]);
+  return { ...Object.fromEntries(given), ...Object.fromEntries(lists) };
+}
+
+/**
+ * Comma-separated values of a table, blanks ignored; undefined where none is left.
+ * @param repeated it may also be named once for each
+ */
+export function listOf<T extends string>(
+  isKnown: (text: string) => text is T,
+  known: readonly T[],
+  repeated = false,
+) {
   const message = `Input should be of: ${known.join(', ')}`;
   return optional('enum', message, text => {
     const names = text.split(',').map(name => name.trim());
@@ -76,7 +99,7 @@ export function listOf<T extends string>(isKnown: (text: string) => text is T, k
     .transform(given => (given && given.length > 0 ? given : undefined))
     .meta({
       description: 'Any of these',
-      param: { style: 'form', explode: false },
+      param: { style: 'form', explode: repeated },
       override: { type: 'array', items: { type: 'string', enum: [...known] } },
     });
 }

@@ -5,13 +5,17 @@ import type { Clock, RateLimit } from '../model.ts';
 import type { Storage } from '../plugin.ts';
 
 /** What a bucket is for: each kind of request has one of its own. */
-export type Policy = 'read' | 'write' | 'batch' | 'transcript' | 'search';
+type Bucket = 'read' | 'write' | 'batch' | 'transcript' | 'search';
+/** What a request is counted as. */
+export type Policy = Bucket | 'notification';
 
 /** Addresses whose failures are remembered: about 1 MB. Past it the oldest is forgotten. */
 const MAX_ADDRESSES = 10_000;
 
 /** An empty bucket is full again after this. */
 const FILLING_MS = 60_000;
+/** In which notifications are counted. */
+const HOUR_MS = 3600_000;
 
 /** What came of asking for a token. */
 export interface Standing {
@@ -34,13 +38,13 @@ export function createRateLimits({
 }: {
   storage: Pick<Storage, 'rateLimits'>;
   clock: Clock;
-  limits: Omit<Config['rateLimits'], 'enabled'>;
+  limits: Omit<Config['rateLimits'], 'enabled' | 'notification'>;
 }) {
   const buckets = new Map<string, Promise<RateLimit>>();
   /** Address → when its bucket is full again. */
   const failures = new Map<string, number>();
 
-  async function load(userId: string, subject: string, policy: Policy): Promise<RateLimit> {
+  async function load(userId: string, subject: string, policy: Bucket): Promise<RateLimit> {
     const stored = await storage.rateLimits.get(userId, subject, policy);
     return stored ?? { userId, subject, policy, fullAt: 0 };
   }
@@ -48,9 +52,9 @@ export function createRateLimits({
   /** Takes a token, where there is one. */
   async function take(
     { userId, subject }: { userId: string; subject: string },
-    policy: Policy,
+    policy: Bucket,
   ): Promise<Standing> {
-    const name = `${subject} ${policy}`;
+    const name = `${userId} ${subject} ${policy}`;
     const loading = buckets.get(name) ?? load(userId, subject, policy);
     buckets.set(name, loading);
     const bucket = await loading.catch(error => {
@@ -91,6 +95,34 @@ export function createRateLimits({
   return { take, failed, flush };
 }
 
+export type NotificationLimit = ReturnType<typeof createNotificationLimit>;
+
+/**
+ * How many notifications an app may send to a user in an hour, which begins with the first. They are few: each is counted
+ * in the storage itself, at once for all processes.
+ */
+export function createNotificationLimit({
+  storage: { attempts },
+  clock,
+  perHour,
+}: {
+  storage: Pick<Storage, 'attempts'>;
+  clock: Clock;
+  perHour: number;
+}) {
+  return {
+    async take({ userId, subject }: { userId: string; subject: string }): Promise<Standing> {
+      const now = clock.now();
+      await attempts.prune(now);
+      const { count, until } = await attempts.add(`notification ${subject} ${userId}`, 1, now, now + HOUR_MS);
+      const left = perHour - count;
+      const resetMs = until - now;
+      const taken = { left: Math.max(left, 0), waitMs: left < 0 ? resetMs : 0, resetMs };
+      return standing('notification', perHour, taken, 'an hour');
+    },
+  };
+}
+
 interface Taken {
   fullAt: number;
   /** Whole tokens left. */
@@ -120,7 +152,12 @@ function takeToken(fullAt: number, now: number, requests: number): Taken {
 /** Sums of fractions are a little beside what they should be. */
 const TOLERANCE_MS = 1e-3;
 
-function standing(policy: string, requests: number, { left, waitMs, resetMs }: Taken): Standing {
+function standing(
+  policy: string,
+  requests: number,
+  { left, waitMs, resetMs }: Omit<Taken, 'fullAt'>,
+  span = 'a minute',
+): Standing {
   const headers = {
     'X-RateLimit-Limit': String(requests),
     'X-RateLimit-Remaining': String(left),
@@ -128,6 +165,6 @@ function standing(policy: string, requests: number, { left, waitMs, resetMs }: T
   };
   if (waitMs === 0) return { headers, refusal: null };
   const retryAfter = Math.ceil(waitMs / 1000);
-  const message = `Too many requests: dev:${policy} allows ${requests} a minute; try again in ${retryAfter} s`;
+  const message = `Too many requests: dev:${policy} allows ${requests} ${span}; try again in ${retryAfter} s`;
   return { headers, refusal: new AppError('rate_limited', message, { retryAfter }) };
 }

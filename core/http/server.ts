@@ -4,11 +4,13 @@ import Koa, { type Context, type Middleware, type Next } from 'koa';
 import websockify from 'koa-websocket';
 import type { Config } from '../../config/schema.ts';
 import type { ActionItems } from '../domain/action-items.ts';
+import type { Apps } from '../domain/apps.ts';
 import type { Ask } from '../domain/ask.ts';
 import type { Conversations } from '../domain/conversations.ts';
 import type { Credentials } from '../domain/credentials.ts';
 import type { Folders } from '../domain/folders.ts';
 import type { Goals } from '../domain/goals.ts';
+import type { Hooks } from '../domain/hooks.ts';
 import type { Keys } from '../domain/keys.ts';
 import type { Memories } from '../domain/memories.ts';
 import type { People } from '../domain/people.ts';
@@ -19,7 +21,7 @@ import type { Listen } from '../listen/socket.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Clock } from '../model.ts';
-import { createGate, type Gate } from './auth.ts';
+import { createGate, type Gate, namedBy } from './auth.ts';
 import { createClientAddress } from './client-address.ts';
 import {
   type Failure,
@@ -32,9 +34,11 @@ import {
 import { readJson, refuseLargeBody } from './json-body.ts';
 import { openApiDocument, openApiRoute } from './openapi.ts';
 import { cannotListen } from './port.ts';
-import type { RateLimits } from './rate-limit.ts';
+import { repeatedIn, valuesOf } from './query.ts';
+import type { NotificationLimit, RateLimits } from './rate-limit.ts';
 import type { OpenOperation, OpenRoute, Route } from './route.ts';
 import { actionItemRoutes } from './routes/action-items.ts';
+import { appRoutes } from './routes/apps.ts';
 import { askRoutes } from './routes/ask.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { correctionRoutes } from './routes/corrections.ts';
@@ -42,8 +46,10 @@ import { docsFile, docsRoute } from './routes/docs.ts';
 import { folderRoutes } from './routes/folders.ts';
 import { goalRoutes } from './routes/goals.ts';
 import { healthRoute } from './routes/health.ts';
+import { hookRoutes } from './routes/hooks.ts';
 import { identityOperations, publicKeysRoute } from './routes/identity.ts';
 import { importRoutes } from './routes/imports.ts';
+import { integrationRoutes, type Tell } from './routes/integrations.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { memoryRoutes } from './routes/memories.ts';
 import { measureRequests, metricsRoute } from './routes/metrics.ts';
@@ -61,9 +67,10 @@ const CLOSE_MS = 5000;
 interface ServerOptions {
   log: Log;
   clock: Clock;
-  credentials: Pick<Credentials, 'authenticate'>;
+  credentials: Pick<Credentials, 'authenticate' | 'app'>;
   /** Absent: nothing is limited. */
   rateLimits?: RateLimits | undefined;
+  notificationLimit?: NotificationLimit | undefined;
   signIn: SignIn;
   conversations: Conversations;
   keys: Keys;
@@ -74,6 +81,10 @@ interface ServerOptions {
   folders: Folders;
   people: People;
   ask: Ask;
+  apps: Apps;
+  hooks: Hooks;
+  /** Tells a user what an app has to say. */
+  tell: Tell;
   /** The live side. A socket is paused when handed over; `accept` resumes it once it listens. */
   listen: Pick<Listen, 'paths' | 'authorize' | 'accept'>;
   /** Absent: nothing is measured. */
@@ -117,6 +128,9 @@ export function createServer(options: ServerOptions): HttpServer {
     ...actionItemRoutes(options.actionItems),
     ...goalRoutes(options.goals),
     ...memoryRoutes(options.memories, options.search),
+    ...appRoutes(options.apps),
+    ...hookRoutes(options.hooks),
+    ...integrationRoutes(options),
   ];
   const operations = identityOperations(options.signIn, clock);
   const open: OpenRoute[] = [
@@ -217,13 +231,17 @@ function resourceOf(path: string): string {
 function routerOf(routes: Route[], gate: Gate): Router {
   const router = new Router();
   for (const route of routes) {
+    const repeated = repeatedIn(route.query);
     router[route.method](route.path.replace(/\{(\w+)\}/g, ':$1'), async context => {
-      const params: unknown = context.params;
-      const query = Object.fromEntries(new URLSearchParams(context.querystring)); // the last of several counts
-      const principal = await gate.admit(context, route, route.policy(query));
-      refuseLargeBody(context.req);
-      const body = route.body ? await readJson(context.req) : undefined;
-      const answer = await route.run({ principal, params, query, body });
+      const { params } = context;
+      const query = valuesOf(context.querystring, repeated);
+      const body = once(async () => {
+        refuseLargeBody(context.req);
+        return route.body && readJson(context.req);
+      });
+      const named = once(() => namedBy(route, { params, query, body }));
+      const principal = await gate.admit(context, route, route.policy(query), named);
+      const answer = await route.run({ principal, params, query, body: await body() });
       if (!route.response) context.status = 204;
       else sendJson(context, answer);
     });
@@ -235,6 +253,15 @@ function routerOf(routes: Route[], gate: Gate): Router {
 function sendJson(context: Pick<Context, 'res' | 'body'>, answer: unknown): void {
   context.res.setHeader('Content-Type', 'application/json; charset=utf-8');
   context.body = JSON.stringify(answer);
+}
+
+/** Asked at its first use; a failure stays one. */
+function once<T>(ask: () => Promise<T>): () => Promise<T> {
+  let answer: Promise<T> | undefined;
+  return () => {
+    answer ??= ask();
+    return answer;
+  };
 }
 
 function addOpenOperations(

@@ -35,6 +35,16 @@ const TALK = [
   { text: 'With Eve, tomorrow.', start: 60, end: 62, speaker: 'SPEAKER_01' },
 ];
 
+/** An app that asks for everything. */
+export const APP = {
+  external_integration: {
+    triggers_on: 'memory_created',
+    webhook_url: 'https://hooks.example.org/tea',
+    actions: ['read_conversations', 'read_memories', 'read_tasks', 'create_conversation', 'create_facts'],
+  },
+  proactive_notification: { scopes: ['user_name', 'user_facts'] },
+};
+
 /** What an id is called → how an account gets a thing of its own that has one. */
 const OWNED: Record<string, (account: Account, ids: Ids) => Promise<unknown>> = {
   conversation_id: async ({ post }) =>
@@ -49,6 +59,12 @@ const OWNED: Record<string, (account: Account, ids: Ids) => Promise<unknown>> = 
   segment_id: async ({ get }, { conversation_id: id }) => {
     const found = await get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
     return (found.transcript_segments as Json[]).at(-1)?.id;
+  },
+  app_id: async ({ post }) => (await post('/v1/apps', { name: 'Tea', ...APP })).id,
+  app_key_id: async ({ post }, { app_id: id }) => (await post(`/v1/apps/${id}/keys`)).id,
+  hook_id: async ({ post, get }) => {
+    await post('/v1/users/developer/webhook/memory_created', { url: 'https://hooks.example.org/' });
+    return (await get('/v1/hooks')).find(hook => hook.app_id === null)?.id;
   },
   with: (account, ids) => idOf('conversation_id', account, ids),
 };

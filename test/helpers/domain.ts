@@ -3,13 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { pino } from 'pino';
+import { createOutbound } from '../../core/delivery/outbound.ts';
 import { createActionItems } from '../../core/domain/action-items.ts';
+import { createApps } from '../../core/domain/apps.ts';
 import { createAsk } from '../../core/domain/ask.ts';
 import { createConversations } from '../../core/domain/conversations.ts';
 import { createCredentials } from '../../core/domain/credentials.ts';
 import { createEmbedding } from '../../core/domain/embedding.ts';
 import { createFolders } from '../../core/domain/folders.ts';
 import { createGoals } from '../../core/domain/goals.ts';
+import { createHooks } from '../../core/domain/hooks.ts';
 import { type ChosenProviders, createIdentities } from '../../core/domain/identities.ts';
 import { createKeys } from '../../core/domain/keys.ts';
 import { createMemories } from '../../core/domain/memories.ts';
@@ -20,11 +23,16 @@ import { createSignIn } from '../../core/domain/sign-in.ts';
 import { createUsers } from '../../core/domain/users.ts';
 import { AppError } from '../../core/errors.ts';
 import { createEvents, type EventBus, type Events } from '../../core/events.ts';
+import type { AppMessage } from '../../core/http/routes/integrations.ts';
 import type { Clock, Segment } from '../../core/model.ts';
 import type { Embedder, IdentityProvider, LanguageModel, Storage, VectorIndex } from '../../core/plugin.ts';
 import { createPluginState } from '../../core/plugin-state.ts';
 import { createPasswords } from '../../plugins/identity/local/passwords.ts';
 import localPlugin from '../../plugins/identity/local.ts';
+import audioBytes from '../../plugins/webhook/audio-bytes.ts';
+import conversationCreated from '../../plugins/webhook/conversation-created.ts';
+import daySummary from '../../plugins/webhook/day-summary.ts';
+import transcriptProcessed from '../../plugins/webhook/transcript-processed.ts';
 import { manualClock } from './manual-clock.ts';
 import { type OpenStorage, temporaryStorage } from './storage.ts';
 
@@ -46,8 +54,14 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
   const users = createUsers({ storage, clock, identities });
   const signIn = createSignIn({ users, storage, clock, identities });
   const keys = createKeys({ storage, clock });
-  const credentials = createCredentials({ users, keys, storage, identities });
   const events = createEvents();
+  const outbound = createOutbound({ allowHosts: ['127.0.0.1'], clock });
+  t.teardown(outbound.close);
+  const outside = { types: () => HOOK_TYPES, checkUrl: outbound.check, fetchUser: outbound.fetchUser };
+  const messages: (AppMessage & { userId: string })[] = [];
+  const hooks = createHooks({ storage, clock, events, ...outside });
+  const apps = createApps({ storage, clock, events, ...outside });
+  const credentials = createCredentials({ users, keys, apps, storage, identities });
   const jobs = {
     pokes: 0,
     poke() {
@@ -80,6 +94,13 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     users,
     signIn,
     keys,
+    apps,
+    hooks,
+    /** What apps have said so far, and to whom. */
+    messages,
+    tell: async (userId: string, message: AppMessage) => {
+      messages.push({ userId, ...message });
+    },
     credentials,
     events,
     jobs,
@@ -102,6 +123,10 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     logged,
   };
 }
+
+const HOOK_TYPES = [transcriptProcessed, audioBytes, conversationCreated, daySummary].map(
+  plugin => plugin.setup().webhook,
+);
 
 /** As long as neither is there; a test that has them puts them in. */
 function noMeaning(): { embedder: () => Embedder; vectors: () => VectorIndex } {

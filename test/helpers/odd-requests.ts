@@ -185,8 +185,8 @@ function requestOf(
   const usual = credential(operation);
   return fc
     .record({
-      params: fc.tuple(...names.map(name => segment(ids[name] ?? []))),
-      query: fc.tuple(...queries.map(each => queryOf(document, each))),
+      params: fc.tuple(...names.map(name => segment(ids[name] ?? examplesOf(parameters, name)))),
+      query: fc.tuple(...queries.map(each => queryOf(document, each, ids[each.name] ?? []))),
       further: seldom(fc.string({ unit: 'binary', maxLength: 20 })),
       headers: seldom(fc.constantFrom(...ODD_HEADERS)),
       body: schema ? bodyBytes(document, schema) : fc.constant(null),
@@ -218,14 +218,23 @@ function segment(known: string[]): fc.Arbitrary<string> {
     : fc.oneof(wild, raw, fc.uuid());
 }
 
+function examplesOf(parameters: { name: string; schema: Json }[], wanted: string): string[] {
+  const schema = parameters.find(({ name }) => name === wanted)?.schema;
+  return (schema?.examples as string[] | undefined) ?? [];
+}
+
 function queryOf(
   document: OpenApi,
   { name, schema, required }: { name: string; schema: Json; required?: boolean },
+  known: string[],
 ) {
   const written = valueBy(document, schema).map(value =>
     typeof value === 'string' ? value : JSON.stringify(value),
   );
   const part = fc.oneof(
+    ...(known.length > 0
+      ? [{ weight: 6, arbitrary: fc.constantFrom(...known).map(value => `${name}=${escaped(value)}`) }]
+      : []),
     { weight: 4, arbitrary: written.map(value => `${name}=${escaped(value)}`) },
     { weight: 1, arbitrary: text.map(value => `${name}=${escaped(value)}`) },
     fc.constantFrom(name, `${name}=`, `${name}=%`, `${name}[]=1`, `${name}=1&${name}=2`, `${name}=%ff%fe`),

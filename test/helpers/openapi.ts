@@ -23,8 +23,9 @@ export interface Operation {
   tags: string[];
   security: Record<string, string[]>[];
   'x-required-scope'?: string;
+  'x-required-action'?: string;
   parameters?: Parameter[];
-  requestBody?: { content: Record<string, { schema: Json }> };
+  requestBody?: { required?: boolean; content: Record<string, { schema: Json }> };
   responses: Record<string, Answer>;
 }
 

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import type { Config } from '../../config/schema.ts';
 import { FINISH_JOB } from '../../core/domain/lifecycle.ts';
-import { createRateLimits } from '../../core/http/rate-limit.ts';
+import { createNotificationLimit, createRateLimits } from '../../core/http/rate-limit.ts';
 import { createServer } from '../../core/http/server.ts';
 import { createJobs } from '../../core/jobs.ts';
 import { createFinish, type Structure } from '../../core/pipeline/finish.ts';
@@ -26,9 +26,11 @@ export async function openRest(t: ExecutionContext, openStorage?: Parameters<typ
   const domain = await openDomain(t, openStorage);
   const { storage, clock, log, conversations } = domain;
   const rateLimits = createRateLimits({ storage, clock, limits: AMPLE });
+  const notificationLimit = createNotificationLimit({ storage, clock, perHour: 10 });
   const server = createServer({
     ...domain,
     rateLimits,
+    notificationLimit,
     listen: { paths: [], authorize: async () => null, accept: async () => {} },
     config: { listen: { maxConnections: 100 } as Config['listen'], trustedProxies: ['loopback'] },
     health: () => true,
@@ -94,5 +96,5 @@ export async function openRest(t: ExecutionContext, openStorage?: Parameters<typ
     return Object.fromEntries(detail.map(({ loc, type }) => [loc.join('.'), type]));
   }
 
-  return { ...domain, rateLimits, user, token, url, port, run, processed, send, issues };
+  return { ...domain, rateLimits, notificationLimit, user, token, url, port, run, processed, send, issues };
 }

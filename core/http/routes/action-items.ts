@@ -14,7 +14,7 @@ const MAX_LIMIT = 1000;
 
 const dateTime = z.iso.datetime();
 
-const ActionItemJson = z
+export const ActionItemJson = z
   .object({
     id: z.string(),
     description: z.string(),
@@ -81,7 +81,7 @@ export function actionItemRoutes(actionItems: ActionItems): Route[] {
           ...rest
         } = query;
         const found = await actionItems.list(user.id, { ...rest, conversationId, createdFrom, createdTo });
-        return found.map(toJson);
+        return found.map(actionItemJson);
       },
     }),
     route({
@@ -95,7 +95,7 @@ export function actionItemRoutes(actionItems: ActionItems): Route[] {
       params: one,
       response: ActionItemJson,
       handle: async ({ principal: { user }, params }) =>
-        toJson(await actionItems.get(user.id, params.action_item_id)),
+        actionItemJson(await actionItems.get(user.id, params.action_item_id)),
     }),
     route({
       ...common,
@@ -109,7 +109,7 @@ export function actionItemRoutes(actionItems: ActionItems): Route[] {
       response: ActionItemJson,
       async handle({ principal: { user }, body }) {
         const [created] = await actionItems.create(user.id, [body]);
-        return toJson(created as ActionItem); // one for each draft
+        return actionItemJson(created as ActionItem); // one for each draft
       },
     }),
     route({
@@ -125,7 +125,7 @@ export function actionItemRoutes(actionItems: ActionItems): Route[] {
       response: z.object({ action_items: z.array(ActionItemJson), created_count: z.int() }),
       async handle({ principal: { user }, body }) {
         const created = await actionItems.create(user.id, body.action_items);
-        return { action_items: created.map(toJson), created_count: created.length };
+        return { action_items: created.map(actionItemJson), created_count: created.length };
       },
     }),
     route({
@@ -141,7 +141,7 @@ export function actionItemRoutes(actionItems: ActionItems): Route[] {
       response: ActionItemJson,
       async handle({ principal: { user }, params, body: { due_at: dueAt, ...body } }) {
         const changes = dueAt === undefined ? body : { ...body, dueAt };
-        return toJson(await actionItems.edit(user.id, params.action_item_id, changes));
+        return actionItemJson(await actionItems.edit(user.id, params.action_item_id, changes));
       },
     }),
     route({
@@ -162,7 +162,7 @@ export function actionItemRoutes(actionItems: ActionItems): Route[] {
   ];
 }
 
-function toJson(item: ActionItem): z.input<typeof ActionItemJson> {
+export function actionItemJson(item: ActionItem): z.input<typeof ActionItemJson> {
   const iso = (at: number) => new Date(at).toISOString();
   return {
     id: item.id,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Conversations } from '../../domain/conversations.ts';
+import type { TextRequest } from '../../domain/imports.ts';
 import { SPEAKER } from '../../domain/segments.ts';
 import { isSource, SOURCES } from '../../domain/sources.ts';
 import { LANGUAGE_CODE } from '../../listen/protocol.ts';
@@ -96,7 +97,7 @@ const FromSegments = z
 
 const TEXT_EXAMPLE = { text: 'The train leaves at seven tomorrow.', text_source: 'message' };
 
-const FromText = z
+export const FromText = z
   .object({
     ...ABOUT,
     text: text({ max: MAX_TEXT_CHARS }),
@@ -162,17 +163,20 @@ export function importRoutes(conversations: Conversations): Route[] {
       query: z.object({}),
       body: FromText,
       response: Imported,
-      handle: ({ principal: { user }, body }) =>
-        conversations.importText({
-          userId: user.id,
-          text: body.text,
-          source: body.source,
-          deviceId: null,
-          language: body.language,
-          geolocation: body.geolocation,
-          startedAt: body.started_at,
-          finishedAt: body.finished_at,
-        }),
+      handle: ({ principal: { user }, body }) => conversations.importText(textRequest(user.id, body)),
     }),
   ];
+}
+
+export function textRequest(userId: string, body: z.output<typeof FromText>): TextRequest {
+  return {
+    userId,
+    text: body.text,
+    source: body.source,
+    deviceId: null,
+    language: body.language,
+    geolocation: body.geolocation,
+    startedAt: body.started_at,
+    finishedAt: body.finished_at,
+  };
 }

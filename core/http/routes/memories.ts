@@ -13,16 +13,16 @@ import { type Route, route } from '../route.ts';
 
 const LIST = '/v1/dev/user/memories';
 const ONE = '/v1/dev/user/memories/{memory_id}';
-const MAX_CONTENT_CHARS = 500;
+export const MAX_CONTENT_CHARS = 500;
 const MAX_TAGS = 50;
 const MAX_TAG_CHARS = 100;
-const MAX_BATCH = 25;
+export const MAX_BATCH = 25;
 const DEFAULT_LIMIT = 25;
 const MAX_LIMIT = 1000;
 const DEFAULT_HITS = 10;
 const MAX_HITS = 100;
 
-const MemoryJson = z
+export const MemoryJson = z
   .object({
     id: z.string(),
     content: z.string(),
@@ -75,10 +75,10 @@ const SearchQuery = z.object({
   limit: integerWithin({ from: 1, to: MAX_HITS, absent: DEFAULT_HITS }),
 });
 
-const content = text({ max: MAX_CONTENT_CHARS });
+export const content = text({ max: MAX_CONTENT_CHARS });
 const category = z.enum([...MEMORY_CATEGORIES, 'auto']).describe('auto: the service decides');
 const visibility = z.enum(['public', 'private']);
-const tags = z.array(text({ max: MAX_TAG_CHARS })).max(MAX_TAGS);
+export const tags = z.array(text({ max: MAX_TAG_CHARS })).max(MAX_TAGS);
 
 const DRAFT_EXAMPLE = { content: 'Drinks tea without milk', category: 'lifestyle', tags: ['tea'] };
 
@@ -119,7 +119,7 @@ export function memoryRoutes(memories: Memories, search: Search): Route[] {
       async handle({ principal: { user }, query: { categories, ...page } }) {
         requireMemoryAccess(user);
         const found = await memories.list(user.id, { ...page, ...(categories && { categories }) });
-        return found.map(toJson);
+        return found.map(memoryJson);
       },
     }),
     route({
@@ -149,7 +149,7 @@ export function memoryRoutes(memories: Memories, search: Search): Route[] {
       response: MemoryJson,
       async handle({ principal: { user }, params }) {
         requireMemoryAccess(user);
-        return toJson(await memories.get(user.id, params.memory_id));
+        return memoryJson(await memories.get(user.id, params.memory_id));
       },
     }),
     route({
@@ -163,7 +163,7 @@ export function memoryRoutes(memories: Memories, search: Search): Route[] {
       response: MemoryJson,
       async handle({ principal: { user }, body }) {
         const [created] = await memories.create(user.id, [body]);
-        return toJson(created as Memory); // one for each draft
+        return memoryJson(created as Memory); // one for each draft
       },
     }),
     route({
@@ -178,7 +178,7 @@ export function memoryRoutes(memories: Memories, search: Search): Route[] {
       response: z.object({ memories: z.array(MemoryJson), created_count: z.int() }),
       async handle({ principal: { user }, body }) {
         const created = await memories.create(user.id, body.memories);
-        return { memories: created.map(toJson), created_count: created.length };
+        return { memories: created.map(memoryJson), created_count: created.length };
       },
     }),
     route({
@@ -193,7 +193,7 @@ export function memoryRoutes(memories: Memories, search: Search): Route[] {
       body: Edit,
       response: MemoryJson,
       handle: async ({ principal: { user }, params, body }) =>
-        toJson(await memories.edit(user.id, params.memory_id, body)),
+        memoryJson(await memories.edit(user.id, params.memory_id, body)),
     }),
     route({
       ...common,
@@ -213,7 +213,7 @@ export function memoryRoutes(memories: Memories, search: Search): Route[] {
   ];
 }
 
-function toJson(memory: Memory): z.input<typeof MemoryJson> {
+export function memoryJson(memory: Memory): z.input<typeof MemoryJson> {
   return {
     id: memory.id,
     content: memory.content,

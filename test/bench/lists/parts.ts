@@ -36,7 +36,13 @@ export async function partsOf(plan: PartsPlan): Promise<Record<string, number>[]
   const { clock } = storageContext();
   const identities = createIdentities(() => ({ working: [], missing: [] })); // an API key needs none
   const users = createUsers({ storage, clock, identities });
-  const credentials = createCredentials({ storage, users, keys: createKeys({ storage, clock }), identities });
+  const credentials = createCredentials({
+    storage,
+    users,
+    keys: createKeys({ storage, clock }),
+    apps: { verify: async () => null },
+    identities,
+  });
   const jobs = { poke() {} };
   const conversations = createConversations({ storage, clock, events: createEvents(), jobs });
   const actionItems = createActionItems({ storage, clock, jobs });

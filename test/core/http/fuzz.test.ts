@@ -3,9 +3,9 @@ import test from 'ava';
 import fc from 'fast-check';
 import { pino } from 'pino';
 import { SCOPES } from '../../../core/domain/keys.ts';
-import { type Account, accountOf, type Ids, idOf, isId } from '../../helpers/accounts.ts';
+import { type Account, APP, accountOf, type Ids, idOf, isId } from '../../helpers/accounts.ts';
 import { houseOn } from '../../helpers/databases.ts';
-import { countingStt, openHouse } from '../../helpers/house.ts';
+import { countingStt, type House, openHouse } from '../../helpers/house.ts';
 import { type OddRequest, oddRequests } from '../../helpers/odd-requests.ts';
 import { checker, documentOf, find, type OpenApi, operationsOf, resolve } from '../../helpers/openapi.ts';
 
@@ -83,6 +83,16 @@ async function idsOf(document: OpenApi, account: Account): Promise<Record<string
   return Object.fromEntries([...names].map(name => [name, all.map(ids => ids[name] ?? '')]));
 }
 
+/** An app of somebody else's, which `owner` can install and not delete. */
+async function installedApp(house: House, owner: Account): Promise<{ id: string; secret: string }> {
+  await house.app.commands['user.add']({ name: 'ben' });
+  const { post } = await accountOf(house, 'ben');
+  const id = String((await post('/v1/apps', { name: 'Tea', ...APP })).id);
+  const { secret } = await post(`/v1/apps/${id}/keys`);
+  await owner.post(`/v1/apps/enable?app_id=${id}`);
+  return { id, secret: String(secret) };
+}
+
 for (const [database, count] of Object.entries(REQUESTS) as [keyof typeof REQUESTS, number][])
   test.serial(
     `On ${database}, ${count} requests by chance are answered as the document says, and never with a failure`,
@@ -102,6 +112,9 @@ for (const [database, count] of Object.entries(REQUESTS) as [keyof typeof REQUES
       const seen = new Map<string, number>();
 
       const ids = await idsOf(document, owner);
+      const app = await installedApp(house, owner);
+      ids.app_id?.push(...Array.from({ length: COPIES }, () => app.id)); // as often as all others together
+      ids.uid = [house.userId];
 
       const property = fc.asyncProperty(
         oddRequests(document, ids, ({ security }) =>
@@ -109,7 +122,9 @@ for (const [database, count] of Object.entries(REQUESTS) as [keyof typeof REQUES
             ? owner.token
             : security.some(({ apiKey }) => apiKey)
               ? key
-              : null,
+              : security.some(({ appSecret }) => appSecret)
+                ? app.secret
+                : null,
         ),
         async asked => {
           const answer = await send(house.url, agent, asked);

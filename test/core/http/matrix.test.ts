@@ -3,7 +3,7 @@ import test from 'ava';
 import type { Overrides } from '../../../config/load.ts';
 import { SCOPES } from '../../../core/domain/keys.ts';
 import type { Clock, Scope } from '../../../core/model.ts';
-import { type Account, accountOf, type Ids, idOf, isId } from '../../helpers/accounts.ts';
+import { type Account, APP, accountOf, type Ids, idOf, isId } from '../../helpers/accounts.ts';
 import { houseOn } from '../../helpers/databases.ts';
 import { buildHouse, countingStt, type House } from '../../helpers/house.ts';
 import {
@@ -19,6 +19,12 @@ import {
 
 /** What no account is needed for. A route that is new here was meant to be open to all. */
 const OPEN = ['createToken', 'getDocs', 'getHealth', 'getMetrics', 'getOpenApi', 'getPublicKeys'];
+/** What may be another's: apps are there for everyone on the server. */
+const SHARED: Readonly<Record<string, string>> = {
+  getApp: 'app_id',
+  installApp: 'app_id',
+  uninstallApp: 'app_id',
+};
 /** Where a request names something by its id. */
 interface Place {
   in: 'path' | 'query' | 'body';
@@ -66,15 +72,25 @@ function asker(url: string, document: OpenApi): Ask {
   return async ({ method, template, operation, places }, credential, ids) => {
     const body = structuredClone(exampleOf(document, operation));
     const query = new URLSearchParams();
-    for (const { name, schema, in: where, required } of operation.parameters ?? [])
-      if (where === 'query' && required) query.set(name, schema.type === 'string' ? 'tea' : '1');
+    const shown: Ids = {};
+    for (const { name, schema, in: where, required } of operation.parameters ?? []) {
+      if (where === 'path') shown[name] = String((schema.examples as unknown[] | undefined)?.[0] ?? '');
+      if (where === 'query' && required)
+        query.set(name, ids[name] ?? (schema.type === 'string' ? 'tea' : '1'));
+    }
+    for (const name of ['uid', 'aid']) {
+      const id = ids[name];
+      if (id !== undefined && typeof body === 'object' && body && name in body) put(body, [name], id);
+    }
     for (const place of places) {
       const id = ids[place.name];
       if (id === undefined) continue;
       if (place.in === 'query') query.set(place.name, id);
       if (place.in === 'body') put(body, place.way, id);
     }
-    const path = template.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(ids[name] ?? ''));
+    const path = template.replace(/\{(\w+)\}/g, (_, name) =>
+      encodeURIComponent(ids[name] ?? shown[name] ?? ''),
+    );
     const response = await fetch(`${url}${path}?${query}`, {
       method: method.toUpperCase(),
       headers: {
@@ -106,14 +122,21 @@ interface Cast {
   refused: Record<string, string | null>;
   expired: string;
   keyOf(account: Account, scopes: readonly Scope[]): Promise<string>;
+  /** An app of Ben's that Anna has installed, and what else there is of secrets. */
+  app: { id: string; uid: string; strangerUid: string; secret: string; revoked: string; otherSecret: string };
 }
 
 /** Two accounts, and every credential that will not do. */
 async function castOf(house: House, clock: { shiftMs: number }): Promise<Cast> {
   await house.app.commands['user.add']({ name: 'ben' });
   const [anna, ben] = [await accountOf(house, 'owner'), await accountOf(house, 'ben')];
-  const keyOf = async ({ post }: Account, scopes: readonly Scope[]) =>
-    String((await post('/v1/dev/keys', { name: 'key', scopes })).key);
+  const made = new Map<string, Promise<string>>();
+  const keyOf = ({ name, post }: Account, scopes: readonly Scope[]) => {
+    const what = [name, ...scopes].join(' ');
+    const key = made.get(what) ?? post('/v1/dev/keys', { name: 'key', scopes }).then(it => String(it.key));
+    made.set(what, key);
+    return key;
+  };
   const revoked = await anna.post('/v1/dev/keys', { name: 'gone', scopes: SCOPES });
   await house.app.commands['key.revoke']({ user: 'owner', id: String(revoked.id) });
   const rotated = await anna.post('/v1/dev/keys', { name: 'rotated', scopes: SCOPES });
@@ -122,6 +145,8 @@ async function castOf(house: House, clock: { shiftMs: number }): Promise<Cast> {
   const { token: expired } = await house.app.commands.token({ user: 'owner' });
   clock.shiftMs = 0;
   const right = await keyOf(anna, SCOPES);
+  const app = await appOf(house, anna, ben);
+  await hooksOf(anna, ben);
   const refused = {
     'no credential': null,
     'an empty one': 'Bearer ',
@@ -132,22 +157,99 @@ async function castOf(house: House, clock: { shiftMs: number }): Promise<Cast> {
     'half a key': `Bearer ${right.slice(0, -1)}`,
     'a revoked key': `Bearer ${revoked.key}`,
     'a rotated key': `Bearer ${rotated.key}`,
-    'an app secret': `Bearer sk_${'0'.repeat(32)}`,
+    'an unknown app secret': `Bearer sk_${'0'.repeat(32)}`,
+    'an app secret that was deleted': `Bearer ${app.revoked}`,
     'an expired ID token': `Bearer ${expired}`,
     'a changed ID token': `Bearer ${anna.token.slice(0, -6)}AAAAAA`,
   };
-  return { anna, ben, refused, expired, keyOf };
+  return { anna, ben, refused, expired, keyOf, app };
+}
+
+async function appOf(house: House, anna: Account, ben: Account): Promise<Cast['app']> {
+  const id = String((await ben.post('/v1/apps', { name: 'Tea', ...APP })).id);
+  const secretOf = async (app: unknown) => await ben.post(`/v1/apps/${app}/keys`);
+  const revoked = await secretOf(id);
+  await fetch(`${house.url}/v1/apps/${id}/keys/${revoked.id}`, {
+    method: 'DELETE',
+    headers: { Authorization: `Bearer ${ben.token}` },
+  });
+  const other = await ben.post('/v1/apps', { name: 'Coffee', ...APP });
+  for (const app of [id, other.id]) await anna.post(`/v1/apps/enable?app_id=${app}`);
+  const users = await house.app.commands['user.list']({});
+  const uidOf = (name: string) => users.find(user => user.name === name)?.id ?? '';
+  return {
+    id,
+    uid: uidOf(anna.name),
+    strangerUid: uidOf(ben.name),
+    secret: String((await secretOf(id)).secret),
+    revoked: String(revoked.secret),
+    otherSecret: String((await secretOf(other.id)).secret),
+  };
+}
+
+/** Each has webhooks of their own, and so a secret that signs them. */
+async function hooksOf(...accounts: Account[]): Promise<void> {
+  const url = 'https://hooks.example.org/';
+  for (const { post } of accounts) await post('/v1/users/developer/webhook/memory_created', { url });
 }
 
 /** Which of `credentials` an operation takes. */
 function takes({ security }: Operation) {
   const kinds = new Set(security.flatMap(Object.keys));
-  return { key: kinds.has('apiKey'), token: kinds.has('idToken') };
+  return { key: kinds.has('apiKey'), token: kinds.has('idToken'), app: kinds.has('appSecret') };
+}
+
+/** The same of an operation for apps: first the secret, then the user, then what that one allows. */
+async function examineApp(call: Call, { anna, refused, keyOf, app }: Cast, ask: Ask): Promise<string[]> {
+  const found: string[] = [];
+  const { operationId: name, 'x-required-action': action } = call.operation;
+  const expect = (holds: boolean, what: string) => {
+    if (!holds) found.push(`${name}: ${what}`);
+  };
+  const bearer = (raw: string) => `Bearer ${raw}`;
+  const idsOfApp = (id: string, uid: string): Ids => ({ app_id: id, aid: id, uid });
+  const own = idsOfApp(app.id, app.uid);
+  const wrong = Object.entries({
+    ...refused,
+    'a key': bearer(await keyOf(anna, SCOPES)),
+    'an ID token': bearer(anna.token),
+    'the secret of another app': bearer(app.otherSecret),
+  });
+  for (const [what, credential] of wrong) {
+    const answers = [
+      await ask(call, credential, own),
+      await ask(call, credential, idsOfApp(app.id, randomUUID())),
+      await ask(call, credential, idsOfApp(randomUUID(), app.uid)),
+    ] as const;
+    expect(answers[0].status === 401, `${what} gets ${answers[0].status}`);
+    expect(
+      answers.every(answer => isSame(answer, answers[0])),
+      `${what} is told something about ids`,
+    );
+    expect(answers[0].headers['www-authenticate'] === 'Bearer', `${what} is not challenged`);
+    expect(answers[0].body.includes('an app secret (sk_…)'), `${what} is not told what is expected`);
+  }
+  const right = bearer(app.secret);
+  const missing = await ask(call, right, idsOfApp(app.id, randomUUID()));
+  expect(missing.status === 404, `an unknown user gets ${missing.status}`);
+  for (const uid of [app.strangerUid, app.uid.toUpperCase(), ...Object.values(NONSENSE)])
+    expect(isSame(await ask(call, right, idsOfApp(app.id, uid)), missing), `${uid} is told apart`);
+  const install = (body: object) => anna.post(`/v1/apps/enable?app_id=${app.id}`, body);
+  await install({ actions: [] });
+  const narrowed = await ask(call, right, own);
+  expect(narrowed.status === (action ? 403 : 200), `an app without actions gets ${narrowed.status}`);
+  if (action) expect(narrowed.body.includes(`Required action: ${action}`), 'an app is not told the action');
+  await install({ actions: action ? [action] : [] });
+  const answer = await ask(call, right, own);
+  expect(answer.status === 200, `the app gets ${answer.status} ${answer.body}`);
+  return found;
 }
 
 /** Everything that an operation lets happen and should not, in words. */
-async function examine(call: Call, { anna, ben, refused, keyOf }: Cast, ask: Ask): Promise<string[]> {
+async function examine(call: Call, cast: Cast, ask: Ask): Promise<string[]> {
+  const { anna, ben, refused, keyOf } = cast;
   const { operation, places } = call;
+  if (takes(operation).app) return examineApp(call, cast, ask);
   const scope = operation['x-required-scope'] as Scope | undefined;
   const { key: takesKey, token: takesToken } = takes(operation);
   const found: string[] = [];
@@ -192,7 +294,7 @@ async function examine(call: Call, { anna, ben, refused, keyOf }: Cast, ask: Ask
       const missing = await ask(call, bens, { ...mine, [place]: randomUUID() });
       expect(missing.status !== 401 && missing.status !== 403, `${what} gets ${missing.status}`);
       for (const [which, id] of Object.entries({
-        foreign: own[place] ?? '',
+        ...(SHARED[name] === place ? {} : { foreign: own[place] ?? '' }),
         ...NONSENSE,
         upper: mine[place]?.toUpperCase() ?? '',
       })) {
@@ -268,7 +370,10 @@ for (const database of ['SQLite', 'Postgres'] as const)
       const calls = callsOf(document);
       t.deepEqual(
         operationsOf(document)
-          .filter(({ operation: { security } }) => !security.some(({ apiKey, idToken }) => apiKey || idToken))
+          .filter(
+            ({ operation: { security } }) =>
+              !security.some(({ apiKey, idToken, appSecret }) => apiKey || idToken || appSecret),
+          )
           .map(({ operation }) => operation.operationId)
           .sort(),
         OPEN,
@@ -312,6 +417,19 @@ test.serial(
       await complaintsOf(ask, { 'x-required-scope': 'goals:read' }),
       /every other scope gets 200[\s\S]*a key gets 403/,
     );
+    const forApps = calls.find(({ operation }) => operation.operationId === 'listUserTasks') as Call;
+    const complaintsOfApps = async (doing: Ask) => (await examineApp(forApps, cast, doing)).join('\n');
+    t.is(await complaintsOfApps(ask), '');
+    const early404: Ask = async (of, credential, ids) => {
+      const answer = await ask(of, credential, ids);
+      return answer.status === 401 && ids.uid !== cast.app.uid ? { ...answer, status: 404 } : answer;
+    };
+    t.regex(await complaintsOfApps(early404), /the secret of another app is told something about ids/);
+    const allowing: Ask = async (of, credential, ids) => {
+      const answer = await ask(of, credential, ids);
+      return answer.status === 403 ? { ...answer, status: 200 } : answer;
+    };
+    t.regex(await complaintsOfApps(allowing), /an app without actions gets 200/);
     const places = [{ in: 'path', name: 'gadget_id', way: [] }] as Place[];
     await t.throwsAsync(examine({ ...call, places }, cast, ask), {
       message: /an id called gadget_id: add one/,

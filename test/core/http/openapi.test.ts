@@ -1,8 +1,9 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import test, { type ExecutionContext } from 'ava';
 import type { Config } from '../../../config/schema.ts';
+import { ACTIONS } from '../../../core/domain/apps.ts';
 import { AppError } from '../../../core/errors.ts';
-import { createRateLimits } from '../../../core/http/rate-limit.ts';
+import { createNotificationLimit, createRateLimits } from '../../../core/http/rate-limit.ts';
 import { createServer } from '../../../core/http/server.ts';
 import { createMetrics } from '../../../core/metrics.ts';
 import { completedConversation } from '../../helpers/domain.ts';
@@ -68,9 +69,9 @@ async function start(t: ExecutionContext) {
     jobs: async () => [],
     spool: () => null,
   });
-  const url = await serve({ metrics: { ...metrics, token: undefined }, health: () => true });
+  const served = await serve({ metrics: { ...metrics, token: undefined }, health: () => true });
   const guarded = await serve({ metrics: { ...metrics, token: 'nobody-guesses-this-token' } });
-  const document = await documentOf(url);
+  const document = await documentOf(served);
   await rest.users.add('owner');
   await rest.signIn.setPassword('owner', 'correct horse battery');
   const { key: deviceKey } = await rest.keys.create(rest.user.id, { name: 'device', scopes: ['listen'] });
@@ -107,6 +108,41 @@ async function start(t: ExecutionContext) {
     return { id, segment: `${id} ${segments[0]?.id}` };
   };
   const { segment } = await said();
+  const url = 'https://hooks.example.org/';
+  const integration = { webhook_url: url, triggers_on: 'memory_created', actions: [...ACTIONS] };
+  const app = async (changes: object = {}): Promise<string> =>
+    (
+      await rest.send('POST', '/v1/apps', {
+        name: 'Tea',
+        external_integration: { ...integration, ...changes },
+      })
+    ).body.id;
+  const appKey = async () => {
+    const id = await app();
+    return `${id} ${(await rest.send('POST', `/v1/apps/${id}/keys`)).body.id}`;
+  };
+  const hook = async (type = 'memory_created') => {
+    await rest.send('POST', `/v1/users/developer/webhook/${type}`, { url });
+    const { body } = await rest.send('GET', '/v1/hooks');
+    return body.find((found: Json) => found.app_id === null && found.type === type).id;
+  };
+  await hook();
+  const tea = await app();
+  const { secret: appSecret } = (await rest.send('POST', `/v1/apps/${tea}/keys`)).body;
+  const granted = `uid=${rest.user.id}`;
+  await rest.send('POST', `/v1/apps/enable?app_id=${tea}`);
+  const ben = await rest.users.add('ben');
+  await rest.apps.install(ben.id, tea, { actions: [] });
+  /** What every operation for apps answers. */
+  const forApp = (query = '', body?: unknown): Call[] => [
+    { status: 200, path: tea, query: `${granted}${query}`, ...(body === undefined ? {} : { body }) },
+    { status: 404, path: tea, query: `uid=${UNKNOWN}${query}` },
+    { status: 422, path: tea },
+  ];
+  const withAction = (query = '', body?: unknown): Call[] => [
+    ...forApp(query, body),
+    { status: 403, path: tea, query: `uid=${ben.id}${query}` },
+  ];
   const two = await completedConversation(rest, rest.user.id, ['one of two', 'two of two']);
   /** What only this operation can answer, by its id; what has the same cause everywhere is provoked for all. */
   const calls: Record<string, Call[]> = {
@@ -289,10 +325,102 @@ async function start(t: ExecutionContext) {
       { status: 404, path: UNKNOWN },
       { status: 423, path: await memory({ locked: true }) },
     ],
+    listApps: [{ status: 200 }],
+    createApp: [
+      { status: 200 },
+      { status: 422, body: { name: ' ', external_integration: { triggers_on: 'radio' } } },
+    ],
+    listInstalledApps: [{ status: 200 }],
+    installApp: [
+      { status: 200, query: `app_id=${tea}`, body: {} },
+      { status: 404, query: `app_id=${UNKNOWN}` },
+      { status: 422 },
+    ],
+    uninstallApp: [
+      { status: 200, query: `app_id=${await app()}` },
+      { status: 404, query: `app_id=${UNKNOWN}` },
+      { status: 422 },
+    ],
+    getApp: [
+      { status: 200, path: tea },
+      { status: 404, path: UNKNOWN },
+    ],
+    updateApp: [
+      { status: 200, path: await app() },
+      { status: 404, path: UNKNOWN },
+      { status: 422, path: tea, body: { external_integration: { webhook_url: 'ftp://x' } } },
+    ],
+    deleteApp: [
+      { status: 200, path: await app() },
+      { status: 404, path: UNKNOWN },
+    ],
+    rotateAppSigningSecret: [
+      { status: 200, path: tea },
+      { status: 404, path: UNKNOWN },
+      { status: 409, path: await app({ triggers_on: [] }) },
+    ],
+    listAppKeys: [
+      { status: 200, path: tea },
+      { status: 404, path: UNKNOWN },
+    ],
+    createAppKey: [
+      { status: 200, path: await app() },
+      { status: 404, path: UNKNOWN },
+    ],
+    deleteAppKey: [
+      { status: 200, path: await appKey() },
+      { status: 404, path: tea },
+    ],
+    listHooks: [{ status: 200 }],
+    enableHook: [
+      { status: 200, path: await hook('day_summary') },
+      { status: 404, path: UNKNOWN },
+    ],
+    disableHook: [
+      { status: 200, path: await hook('day_summary') },
+      { status: 404, path: UNKNOWN },
+    ],
+    getDeveloperWebhookStatus: [{ status: 200 }],
+    getDeveloperWebhookSecret: [{ status: 200 }],
+    rotateDeveloperWebhookSecret: [{ status: 200 }],
+    getDeveloperWebhook: [
+      { status: 200, path: 'memory_creation' },
+      { status: 404, path: 'nonsense' },
+    ],
+    setDeveloperWebhook: [
+      { status: 200, path: 'audio_bytes', body: { url: `${url},9` } },
+      { status: 404, path: 'nonsense' },
+      { status: 422, path: 'audio_bytes', body: { url: `${url},0` } },
+    ],
+    enableDeveloperWebhook: [
+      { status: 200, path: 'memory_created' },
+      { status: 404, path: 'nonsense' },
+      { status: 409, path: 'realtime_transcript' },
+    ],
+    disableDeveloperWebhook: [
+      { status: 200, path: 'memory_created' },
+      { status: 404, path: 'nonsense' },
+    ],
+    notifyUser: [
+      { status: 200, path: tea, query: `${granted}&message=Tea` },
+      { status: 404, path: tea, query: `uid=${UNKNOWN}&message=Tea` },
+      { status: 422, path: tea, query: granted },
+    ],
+    notifyUserByBody: [
+      { status: 200, body: { uid: rest.user.id, aid: tea, message: 'Tea' } },
+      { status: 404, body: { uid: UNKNOWN, aid: tea, message: 'Tea' } },
+      { status: 422, body: { aid: tea } },
+    ],
+    listUserConversations: withAction('&statuses=completed&statuses=processing&max_transcript_segments=-1'),
+    searchUserConversations: withAction(),
+    createUserConversation: withAction(),
+    listUserMemories: withAction('&limit=5'),
+    createUserMemories: withAction('', { text: 'Likes tea.' }),
+    listUserTasks: withAction('&completed=false'),
     getOpenApi: [{ status: 200 }],
     getDocs: [{ status: 200 }],
   };
-  return { ...rest, url, serve, document, deviceKey, calls };
+  return { ...rest, url: served, serve, document, deviceKey, appSecret, calls };
 }
 
 interface Target {
@@ -369,7 +497,7 @@ function complaints(document: OpenApi, exchanges: Exchange[]): string[] {
 }
 
 test('Every operation answers as the OpenAPI document says, with success and with each of its failures', async t => {
-  const { url, serve, document, deviceKey, calls, token, ...rest } = await start(t);
+  const { url, serve, document, deviceKey, appSecret, calls, token, ...rest } = await start(t);
   let failure = new Error('broken');
   const reject = () => Promise.reject(failure);
   const breaking = <T extends object>(service: T) => new Proxy(service, { get: () => reject });
@@ -384,9 +512,14 @@ test('Every operation answers as the OpenAPI document says, with success and wit
     folders: breaking(rest.folders),
     people: breaking(rest.people),
     ask: breaking(rest.ask),
+    apps: breaking(rest.apps),
+    hooks: breaking(rest.hooks),
   });
   const one = { read: 1, write: 1, batch: 1, transcript: 1, search: 1, failed: 1 };
-  const exhaustedUrl = await serve({ rateLimits: createRateLimits({ ...rest, limits: one }) });
+  const exhaustedUrl = await serve({
+    rateLimits: createRateLimits({ ...rest, limits: one }),
+    notificationLimit: createNotificationLimit({ ...rest, perHour: 1 }),
+  });
 
   const exchanges: Exchange[] = [];
   const expect = async (status: number, answer: Promise<Exchange>) => {
@@ -397,30 +530,37 @@ test('Every operation answers as the OpenAPI document says, with success and wit
   for (const { operation } of operationsOf(document)) {
     const { operationId: id, responses, security } = operation;
     const takesToken = security.some(({ idToken }) => idToken);
-    const target = { url, document, credential: takesToken ? token : deviceKey };
+    const isForApps = security.some(each => each.appSecret);
+    const credential = takesToken ? token : isForApps ? appSecret : deviceKey;
+    const target = { url, document, credential };
     const broken = { ...target, url: brokenUrl };
-    const usual = { query: calls[id]?.find(({ status }) => status < 300)?.query ?? '' };
+    const good = calls[id]?.find(({ status }) => status < 300);
+    const usual = {
+      query: good?.query ?? '',
+      ...(isForApps ? { path: good?.path ?? UNKNOWN } : {}),
+      ...(isForApps && good?.body ? { body: good.body } : {}),
+    };
     for (const { status, ...call } of calls[id] ?? []) await expect(status, exchange(target, id, call));
     if (responses[429] && security.length > 0) {
       await expect(401, exchange({ ...target, credential: null }, id, {}));
       await expect(401, exchange({ ...target, credential: 'nonsense' }, id, {}));
       await expect(
-        takesToken ? (responses[403] ? 403 : 401) : 200,
+        takesToken ? (responses[403] ? 403 : 401) : isForApps ? 401 : 200,
         exchange({ ...target, credential: deviceKey }, id, {}),
       );
     }
     if (responses[500]) await expect(500, exchange(broken, id, usual));
     if (operation.requestBody) {
       const json = 'application/json';
-      await expect(422, send(target, id, {}, { type: json, text: '{"half":' }));
-      await expect(422, send(target, id, {}, null));
-      await expect(415, send(target, id, {}, { type: 'text/plain', text: '{}' }));
-      await expect(413, send(target, id, {}, { type: json, text: `"${'x'.repeat(1024 * 1024)}"` }));
+      await expect(422, send(target, id, usual, { type: json, text: '{"half":' }));
+      if (operation.requestBody.required) await expect(422, send(target, id, usual, null));
+      await expect(415, send(target, id, usual, { type: 'text/plain', text: '{}' }));
+      await expect(413, send(target, id, usual, { type: json, text: `"${'x'.repeat(1024 * 1024)}"` }));
     }
     if (responses[429] && security.length > 0) {
       const spent = { ...target, url: exhaustedUrl };
-      await exchange(spent, id, {});
-      await expect(429, exchange(spent, id, {}));
+      await exchange(spent, id, isForApps ? usual : {});
+      await expect(429, exchange(spent, id, isForApps ? usual : {}));
     }
     if (responses[409]) {
       failure = new AppError('conflict', 'The conversation has just changed');
@@ -437,9 +577,10 @@ test('Every operation answers as the OpenAPI document says, with success and wit
     failure = new Error('broken');
   }
   t.deepEqual(complaints(document, exchanges), []);
-  const limited = exchanges.filter(({ operation: id }) => {
+  const limited = exchanges.filter(({ operation: id, status }) => {
     const { responses, security } = find(document, id).operation;
-    return responses[429] && security.length > 0;
+    const isForApps = security.some(each => each.appSecret); // it is looked up first for whom they ask
+    return responses[429] && security.length > 0 && !(isForApps && status >= 500);
   });
   for (const { operation, status, headers } of limited)
     for (const name of ['limit', 'remaining', 'reset'])

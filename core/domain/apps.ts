@@ -1,0 +1,413 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { AppError, type Issue } from '../errors.ts';
+import type { EventBus } from '../events.ts';
+import type {
+  App,
+  AppAction,
+  AppCapability,
+  AppKey,
+  Clock,
+  Installation,
+  User,
+  UserScope,
+} from '../model.ts';
+import type { FetchUser, Storage, Stores } from '../plugin.ts';
+import {
+  type CheckUrl,
+  followAppIn,
+  type HookTypes,
+  type NewSecret,
+  requireUrl,
+  rotateIn,
+  typeNamed,
+} from './hooks.ts';
+import { isId, newId } from './ids.ts';
+import { withinLimit } from './time-limit.ts';
+
+/** What every secret of an app begins with: tells it from an API key and an ID token. */
+export const SECRET_PREFIX = 'sk_';
+const RAW_SECRET = /^sk_[0-9a-f]{32}$/;
+const SECRET_BYTES = 16;
+export const MAX_APP_NAME_CHARS = 100;
+const MAX_APPS_PER_USER = 100;
+const MAX_KEYS_PER_APP = 20;
+const MAX_INSTALLED = 200;
+/** Who installs an app waits for it. */
+const SETUP_MS = 10_000;
+
+export const CAPABILITIES = [
+  'external_integration',
+  'proactive_notification',
+] as const satisfies readonly AppCapability[];
+export const ACTIONS = [
+  'create_conversation',
+  'create_facts',
+  'read_conversations',
+  'read_memories',
+  'read_tasks',
+] as const satisfies readonly AppAction[];
+export const USER_SCOPES = [
+  'user_name',
+  'user_facts',
+  'user_context',
+  'user_chat',
+] as const satisfies readonly UserScope[];
+
+/** What its owner says of an app. */
+export type AppAbout = Pick<
+  App,
+  | 'name'
+  | 'description'
+  | 'capabilities'
+  | 'triggersOn'
+  | 'webhookUrl'
+  | 'setupCompletedUrl'
+  | 'actions'
+  | 'notificationScopes'
+>;
+/** Absent: stays as it is; of an app that is new: nothing of it. */
+export type AppEdit = Partial<AppAbout>;
+
+/** An app with what nobody can show again. */
+export interface NewApp {
+  app: App;
+  /** Of its webhooks; null: it has none, or had it before. */
+  signingSecret: string | null;
+}
+
+export interface NewAppKey {
+  record: AppKey;
+  secret: string;
+}
+
+/** What a user allows an app: never more than it asks for by now. */
+export type Granted = Pick<Installation, 'scopes' | 'actions'>;
+
+export interface Installed extends Granted {
+  app: App;
+  installedAt: number;
+}
+
+export type Apps = ReturnType<typeof createApps>;
+
+/** People's programs, and who installed them. The only writer of apps, their keys and their installations. */
+export function createApps({
+  storage,
+  clock,
+  events,
+  types,
+  checkUrl,
+  fetchUser,
+}: {
+  storage: Storage;
+  clock: Clock;
+  events: EventBus;
+  types: HookTypes;
+  checkUrl: CheckUrl;
+  fetchUser: FetchUser;
+}) {
+  /** `conflict` when the user has as many as there may be; `invalid_request` where what is said does not fit together. */
+  async function create(userId: string, draft: AppEdit & Pick<App, 'name'>): Promise<NewApp> {
+    const now = clock.now();
+    const capabilities = draft.capabilities ?? CAPABILITIES.filter(each => mentions(draft, each));
+    const about = settled(NOTHING, { ...draft, capabilities });
+    const app: App = { ...about, id: newId(now), userId, createdAt: now, updatedAt: now };
+    return storage.transaction('create app', async tx => {
+      if ((await tx.apps.list(userId)).length >= MAX_APPS_PER_USER)
+        throw new AppError('conflict', `At most ${MAX_APPS_PER_USER} apps: delete one that is not used`);
+      await tx.apps.insert(app);
+      return { app, signingSecret: await followAppIn(tx, types(), app, now) };
+    });
+  }
+
+  /** `not_found`, `invalid_request`. */
+  async function edit(userId: string, id: string, changes: AppEdit): Promise<NewApp> {
+    const edited = await storage.transaction('edit app', async tx => {
+      const before = await ownIn(tx, userId, id);
+      const now = Math.max(clock.now(), before.updatedAt + 1);
+      const app = { ...before, ...settled(before, changes), updatedAt: now };
+      const { id: _id, userId: _owner, createdAt: _at, ...patch } = app;
+      await tx.apps.update(userId, id, patch);
+      return { app, signingSecret: await followAppIn(tx, types(), app, now) };
+    });
+    events.emit('hooks.changed', { userId: null });
+    return edited;
+  }
+
+  /** What it is after these changes; `invalid_request`, with every place, where that does not fit together. */
+  function settled(before: AppAbout, changes: AppEdit): AppAbout {
+    const triggersOn = changes.triggersOn && resolved(changes.triggersOn);
+    const merged = without({ ...before, ...changes, ...(triggersOn && { triggersOn }) }, changes);
+    for (const [field, url] of [
+      ['webhook_url', changes.webhookUrl],
+      ['setup_completed_url', changes.setupCompletedUrl],
+    ] as const)
+      if (url) requireUrl(checkUrl, url, ['body', 'external_integration', field]);
+    if (merged.triggersOn.length > 0 && merged.webhookUrl === null)
+      throw invalid(
+        ['external_integration', 'webhook_url'],
+        'What triggers it is sent there: it needs an address',
+      );
+    return merged;
+  }
+
+  /** By their own names, each once. */
+  function resolved(names: readonly string[]): string[] {
+    const known = types();
+    return [
+      ...new Set(
+        names.map(name => {
+          const found = typeNamed(known, name);
+          if (found) return found.type;
+          const all = known.map(({ type }) => type).join(', ');
+          throw invalid(['external_integration', 'triggers_on'], `Input should be of: ${all}`, 'enum');
+        }),
+      ),
+    ];
+  }
+
+  /** With its secrets, webhooks and installations. `not_found`. */
+  async function remove(userId: string, id: string): Promise<void> {
+    await storage.transaction('delete app', async tx => {
+      const app = await ownIn(tx, userId, id);
+      await followAppIn(tx, types(), { ...app, triggersOn: [] }, clock.now());
+      await tx.apps.remove(userId, id);
+    });
+    events.emit('hooks.changed', { userId: null });
+  }
+
+  /** `not_found`; `conflict` when it has as many as there may be. */
+  async function createKey(userId: string, appId: string): Promise<NewAppKey> {
+    const now = clock.now();
+    const random = randomBytes(SECRET_BYTES).toString('hex');
+    const secret = SECRET_PREFIX + random;
+    const hint = `${SECRET_PREFIX}${random.slice(0, 4)}...${random.slice(-4)}`;
+    const record: AppKey = { id: newId(now), appId, userId, hash: hashOf(secret), hint, createdAt: now };
+    await storage.transaction('create app key', async tx => {
+      await ownIn(tx, userId, appId);
+      if ((await tx.apps.keys(userId, appId)).length >= MAX_KEYS_PER_APP)
+        throw new AppError('conflict', `At most ${MAX_KEYS_PER_APP} secrets: delete one that is not used`);
+      await tx.apps.insertKey(record);
+    });
+    return { record, secret };
+  }
+
+  /** Newest first. `not_found`. */
+  async function keys(userId: string, appId: string): Promise<AppKey[]> {
+    await ownIn(storage, userId, appId);
+    return storage.apps.keys(userId, appId);
+  }
+
+  /** For good; it is refused from the next request on. `not_found`. */
+  async function removeKey(userId: string, appId: string, id: string): Promise<void> {
+    await ownIn(storage, userId, appId);
+    if (!isId(id) || !(await storage.apps.removeKey(userId, appId, id)))
+      throw new AppError('not_found', 'Key not found');
+  }
+
+  /** The app that a raw secret is of, or null; asked of the storage each time. */
+  async function verify(raw: string): Promise<App | null> {
+    const key = RAW_SECRET.test(raw) ? await storage.apps.keyByHash(hashOf(raw)) : null;
+    return key && storage.apps.get(key.appId);
+  }
+
+  /** Another secret for its webhooks; for a day both sign. `not_found`, `conflict` where it has no webhook. */
+  async function rotate(userId: string, id: string): Promise<NewSecret> {
+    return storage.transaction('rotate signing secret', async tx => {
+      await ownIn(tx, userId, id);
+      return rotateIn(tx, userId, id, clock.now());
+    });
+  }
+
+  /**
+   * Lets an app be told what happens to this user, and do what they allow it: all that it asks for, or of that only
+   * what is named. Again: allows that instead. `not_found`; `conflict` where its own server says that it is not set up.
+   */
+  async function install(userId: string, appId: string, wanted: Partial<Granted>): Promise<Installed> {
+    const app = await find(storage, appId);
+    const granted = {
+      scopes: narrowed('scopes', app.notificationScopes, wanted.scopes),
+      actions: narrowed('actions', app.actions, wanted.actions),
+    };
+    if (app.setupCompletedUrl !== null) await requireSetup(app.setupCompletedUrl, userId);
+    const installedAt = await storage.transaction('install app', async tx => {
+      const installed = await tx.installations.list(userId);
+      const before = installed.find(each => each.appId === appId);
+      if (!before && installed.length >= MAX_INSTALLED)
+        throw new AppError('conflict', `At most ${MAX_INSTALLED} apps: uninstall one that is not used`);
+      await find(tx, appId); // it may just have gone
+      const installation = { userId, appId, ...granted, installedAt: before?.installedAt ?? clock.now() };
+      await tx.installations.put(installation);
+      return installation.installedAt;
+    });
+    events.emit('hooks.changed', { userId });
+    return { app, ...granted, installedAt };
+  }
+
+  /** `conflict` unless the app's own server says that this user has set it up; `unavailable` while that cannot be told. */
+  async function requireSetup(address: string, userId: string): Promise<void> {
+    const url = new URL(address);
+    url.searchParams.append('uid', userId);
+    const limit = { clock, limitMs: SETUP_MS, what: 'set-up check' };
+    const answer = await withinLimit(limit, new AbortController().signal, signal =>
+      fetchUser(url.href, { signal }),
+    ).catch(cause => {
+      throw new AppError('unavailable', 'The app could not be asked whether it is set up; try again later', {
+        cause,
+      });
+    });
+    if (answer.status < 200 || answer.status > 299 || !saysDone(answer.body))
+      throw new AppError(
+        'conflict',
+        'The setup of the app is not completed: finish it with the app, and try again',
+      );
+  }
+
+  /** From now on it is told nothing, and may do nothing. `not_found`. */
+  async function uninstall(userId: string, appId: string): Promise<void> {
+    await find(storage, appId);
+    await storage.installations.remove(userId, appId);
+    events.emit('hooks.changed', { userId });
+  }
+
+  /** What a user allows an app; null: it is not installed. */
+  async function granted(userId: string, app: App): Promise<Granted | null> {
+    const installation = await storage.installations.get(userId, app.id);
+    return installation && within(app, installation);
+  }
+
+  /**
+   * For whom an app acts: `not_found`, the same for a user who is not there and one who did not install it;
+   * `forbidden` without the action. Null: it needs none.
+   */
+  async function permit(app: App, userId: string, action: AppAction | null): Promise<User> {
+    const allowed = isId(userId) ? await granted(userId, app) : null;
+    const user = allowed && (await storage.users.get(userId));
+    if (!user) throw new AppError('not_found', 'User not found, or the app is not installed');
+    if (action && !allowed.actions.includes(action))
+      throw new AppError('forbidden', `Insufficient permissions. Required action: ${action}`);
+    return user;
+  }
+
+  /** Newest first. */
+  async function installed(userId: string): Promise<Installed[]> {
+    const installations = await storage.installations.list(userId);
+    const apps = await Promise.all(installations.map(({ appId }) => storage.apps.get(appId)));
+    return installations.flatMap((installation, place) => {
+      const app = apps[place];
+      return app ? [{ app, ...within(app, installation), installedAt: installation.installedAt }] : [];
+    });
+  }
+
+  return {
+    create,
+    edit,
+    remove,
+    createKey,
+    keys,
+    removeKey,
+    verify,
+    rotate,
+    install,
+    uninstall,
+    granted,
+    permit,
+    installed,
+    /** Of the apps that this user has installed. */
+    installedIds: async (userId: string): Promise<ReadonlySet<string>> =>
+      new Set((await storage.installations.list(userId)).map(({ appId }) => appId)),
+    /** Whoever's it is. `not_found`. */
+    get: (id: string): Promise<App> => find(storage, id),
+    /** Of everyone: all may be installed by all. Newest first. */
+    list: (): Promise<App[]> => storage.apps.list(),
+  };
+}
+
+const NOTHING: AppAbout = {
+  name: '',
+  description: '',
+  capabilities: [],
+  triggersOn: [],
+  webhookUrl: null,
+  setupCompletedUrl: null,
+  actions: [],
+  notificationScopes: [],
+};
+
+/** What belongs to each capability, and what it is without it. */
+const PARTS: Readonly<Record<AppCapability, Partial<AppAbout>>> = {
+  external_integration: { triggersOn: [], webhookUrl: null, setupCompletedUrl: null, actions: [] },
+  proactive_notification: { notificationScopes: [] },
+};
+
+function mentions(changes: AppEdit, capability: AppCapability): boolean {
+  return Object.keys(PARTS[capability]).some(field => changes[field as keyof AppEdit] !== undefined);
+}
+
+/** Takes away what belongs to capabilities that it has not; what was said of one just now is a mistake. */
+function without(about: AppAbout, changes: AppEdit): AppAbout {
+  const capabilities = CAPABILITIES.filter(each => about.capabilities.includes(each));
+  const missing = CAPABILITIES.filter(each => !capabilities.includes(each));
+  for (const each of missing)
+    if (mentions(changes, each))
+      throw invalid(['capabilities'], `${each} is described: it should be among these`);
+  return Object.assign({ ...about, capabilities }, ...missing.map(each => PARTS[each])) as AppAbout; // parts of one
+}
+
+/** What it asks for; or of that what is named. `invalid_request` names what it does not ask for. */
+function narrowed<T extends string>(
+  field: string,
+  asked: readonly T[],
+  named: readonly T[] | undefined,
+): T[] {
+  const beyond = named?.find(name => !asked.includes(name));
+  if (beyond !== undefined)
+    throw invalid(
+      [field],
+      `The app does not ask for ${beyond}. It asks for: ${asked.join(', ') || 'nothing'}`,
+    );
+  return asked.filter(name => named?.includes(name) ?? true);
+}
+
+/** It may have asked for more when it was installed. */
+function within(app: App, { scopes, actions }: Granted): Granted {
+  return {
+    scopes: scopes.filter(scope => app.notificationScopes.includes(scope)),
+    actions: actions.filter(action => app.actions.includes(action)),
+  };
+}
+
+function saysDone(body: Uint8Array): boolean {
+  try {
+    const answer: unknown = JSON.parse(new TextDecoder().decode(body));
+    return (answer as { is_setup_completed?: unknown } | null)?.is_setup_completed === true;
+  } catch {
+    return false;
+  }
+}
+
+async function find(stores: Stores, id: string): Promise<App> {
+  const found = isId(id) ? await stores.apps.get(id) : null;
+  if (!found) throw notFound();
+  return found;
+}
+
+async function ownIn(stores: Stores, userId: string, id: string): Promise<App> {
+  const app = await find(stores, id);
+  if (app.userId !== userId) throw notFound();
+  return app;
+}
+
+function notFound(): AppError {
+  return new AppError('not_found', 'App not found');
+}
+
+function invalid(loc: string[], msg: string, type = 'value_error'): AppError {
+  const issue: Issue = { loc: ['body', ...loc], msg, type };
+  return new AppError('invalid_request', msg, { issues: [issue] });
+}
+
+/** 128 random bits need no slow hash. */
+function hashOf(raw: string): string {
+  return createHash('sha256').update(raw).digest('hex');
+}

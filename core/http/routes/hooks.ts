@@ -1,0 +1,193 @@
+import { z } from 'zod';
+import { type Hooks, secretHint } from '../../domain/hooks.ts';
+import type { Hook } from '../../model.ts';
+import { type Route, route } from '../route.ts';
+import { SecretJson, secretJson } from './apps.ts';
+
+const OWN = '/v1/users/developer/webhook/{hook_type}';
+const ALL = '/v1/users/developer/webhooks';
+/** An address with the seconds of audio after it. */
+const MAX_URL_CHARS = 2010;
+
+const dateTime = z.iso.datetime();
+
+const HookJson = z
+  .object({
+    id: z.string(),
+    type: z.string(),
+    url: z.string(),
+    seconds: z.int().nullable().describe('Between two pieces of audio; null where it is of no audio'),
+    app_id: z.string().nullable().describe('Of the app of yours that it is of; null: it is your own'),
+    enabled: z.boolean(),
+    off_reason: z.string().nullable().describe('Why the server has switched it off'),
+    failing_since: dateTime.nullable().describe('Nothing could be delivered since then'),
+    signing_secret_hint: z.string().describe('The beginning and the end of the secret that signs it'),
+    created_at: dateTime,
+    updated_at: dateTime,
+  })
+  .meta({ id: 'Hook' });
+
+const Address = z.object({ url: z.string().max(MAX_URL_CHARS) });
+const AddressBody = Address.meta({
+  id: 'HookAddress',
+  override: { examples: [{ url: 'https://hooks.example.org/earshot' }] },
+});
+
+const SigningJson = z
+  .object({
+    hint: z
+      .string()
+      .nullable()
+      .describe('The beginning and the end of the secret; null: there is no webhook yet'),
+    old_until: dateTime.nullable().describe('Until when the one of before signs as well'),
+  })
+  .meta({ id: 'SigningSecretHint' });
+
+const Done = z.object({ status: z.literal('ok') });
+
+/** Where a user's own programs are told what happens, and how that fares. */
+export function hookRoutes(hooks: Hooks): Route[] {
+  const common = {
+    tag: 'Webhooks',
+    credential: 'idToken',
+    params: z.object({}),
+    query: z.object({}),
+  } as const;
+  const typed = z.object({
+    hook_type: z
+      .string()
+      .describe('`transcript_processed` (or `realtime_transcript`), `audio_bytes`, `memory_created`, …')
+      .meta({ examples: ['memory_created'] }),
+  });
+  const one = z.object({ hook_id: z.string() });
+  const done = { status: 'ok' as const };
+
+  return [
+    route({
+      ...common,
+      method: 'get',
+      id: 'listHooks',
+      path: '/v1/hooks',
+      summary: 'List your own webhooks and those of your apps, and how they fare',
+      response: z.array(HookJson),
+      handle: async ({ principal: { user } }) => (await hooks.list(user.id)).map(toJson),
+    }),
+    ...(['enable', 'disable'] as const).map(verb =>
+      route({
+        ...common,
+        method: 'post',
+        id: `${verb}Hook`,
+        path: `/v1/hooks/{hook_id}/${verb}`,
+        summary:
+          verb === 'enable'
+            ? 'Send a webhook again, also one that the server has switched off'
+            : 'Send a webhook no more; what waits for it is given up',
+        errors: ['not_found'],
+        params: one,
+        response: HookJson,
+        handle: async ({ principal: { user }, params }) =>
+          toJson(await hooks.enable(user.id, params.hook_id, verb === 'enable')),
+      }),
+    ),
+    route({
+      ...common,
+      method: 'get',
+      id: 'getDeveloperWebhookStatus',
+      path: `${ALL}/status`,
+      summary: 'Tell which of your own webhooks are sent, by every name of every type',
+      response: z.record(z.string(), z.boolean()),
+      handle: ({ principal: { user } }) => hooks.status(user.id),
+    }),
+    route({
+      ...common,
+      method: 'get',
+      id: 'getDeveloperWebhookSecret',
+      path: `${ALL}/secret`,
+      summary: 'Tell which secret signs your own webhooks',
+      response: SigningJson,
+      async handle({ principal: { user } }) {
+        const signing = await hooks.signing(user.id);
+        return {
+          hint: signing && secretHint(signing.secret),
+          old_until: toIsoOrNull(signing?.oldSecretUntil ?? null),
+        };
+      },
+    }),
+    route({
+      ...common,
+      method: 'post',
+      id: 'rotateDeveloperWebhookSecret',
+      path: `${ALL}/secret/rotate`,
+      summary: 'Sign your own webhooks with another secret, which is shown; for 24 hours both sign',
+      errors: ['conflict'],
+      response: SecretJson,
+      handle: async ({ principal: { user } }) => secretJson(await hooks.rotate(user.id)),
+    }),
+    route({
+      ...common,
+      method: 'get',
+      id: 'getDeveloperWebhook',
+      path: OWN,
+      summary: "Tell where one of your own webhooks goes; '': nowhere",
+      errors: ['not_found'],
+      params: typed,
+      response: Address,
+      handle: async ({ principal: { user }, params }) => ({
+        url: await hooks.address(user.id, params.hook_type),
+      }),
+    }),
+    route({
+      ...common,
+      method: 'post',
+      id: 'setDeveloperWebhook',
+      path: OWN,
+      summary: "Say where one of your own webhooks goes, which enables it; '' or ',' switches it off",
+      errors: ['not_found'],
+      params: typed,
+      body: AddressBody.describe(
+        'Of `audio_bytes` with a comma and the seconds between two pieces: 1 to 60, or 5',
+      ),
+      response: Done,
+      async handle({ principal: { user }, params, body }) {
+        await hooks.set(user.id, params.hook_type, body.url);
+        return done;
+      },
+    }),
+    ...(['enable', 'disable'] as const).map(verb =>
+      route({
+        ...common,
+        method: 'post',
+        id: `${verb}DeveloperWebhook`,
+        path: `${OWN}/${verb}`,
+        summary: `Switch one of your own webhooks ${verb === 'enable' ? 'on' : 'off'}; it keeps its address`,
+        errors: verb === 'enable' ? ['not_found', 'conflict'] : ['not_found'],
+        params: typed,
+        response: Done,
+        async handle({ principal: { user }, params }) {
+          await hooks.enableOwn(user.id, params.hook_type, verb === 'enable');
+          return done;
+        },
+      }),
+    ),
+  ];
+}
+
+function toJson(hook: Hook): z.input<typeof HookJson> {
+  return {
+    id: hook.id,
+    type: hook.type,
+    url: hook.url,
+    seconds: hook.seconds,
+    app_id: hook.appId,
+    enabled: hook.enabled,
+    off_reason: hook.offReason,
+    failing_since: toIsoOrNull(hook.failingSince),
+    signing_secret_hint: secretHint(hook.secret),
+    created_at: new Date(hook.createdAt).toISOString(),
+    updated_at: new Date(hook.updatedAt).toISOString(),
+  };
+}
+
+function toIsoOrNull(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString();
+}

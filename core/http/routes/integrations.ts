@@ -1,0 +1,306 @@
+import { z } from 'zod';
+import type { ActionItems } from '../../domain/action-items.ts';
+import type { Conversations } from '../../domain/conversations.ts';
+import type { Principal } from '../../domain/credentials.ts';
+import { type Memories, piecesOf, requireMemoryAccess } from '../../domain/memories.ts';
+import type { AppAction, Conversation, ConversationStatus, User } from '../../model.ts';
+import { ConversationJson } from '../conversation-json.ts';
+import { optional, text } from '../fields.ts';
+import { createPresenter } from '../present.ts';
+import { boolean, instant, integer, listOf, word } from '../query.ts';
+import { type Route, route } from '../route.ts';
+import { ActionItemJson, actionItemJson } from './action-items.ts';
+import { FromText, textRequest } from './imports.ts';
+import { content, MAX_BATCH, MAX_CONTENT_CHARS, MemoryJson, memoryJson, tags } from './memories.ts';
+
+const APP = '/v2/integrations/{app_id}';
+const MAX_MESSAGE_CHARS = 4000;
+/** It becomes as many memories as it has pieces of the longest that one may be. */
+const MAX_TEXT_CHARS = 5000;
+const DEFAULT_LIMIT = 100;
+const MAX_LIMIT = 1000;
+const DEFAULT_SEGMENTS = 100;
+const DEFAULT_PAGE = 10;
+const MAX_PAGE = 100;
+/** Whose transcripts are read at once. */
+const CHUNK = 25;
+
+/** Tells a user what an app has to say. */
+export type Tell = (userId: string, notification: AppMessage) => Promise<unknown>;
+
+export interface AppMessage {
+  appId: string;
+  event: 'app_message';
+  /** For people. */
+  rule: string;
+  title: string;
+  text: string;
+  data: Record<string, unknown>;
+}
+
+const STATUSES = ['in_progress', 'processing', 'completed', 'failed'] as const satisfies ConversationStatus[];
+
+function isStatus(name: string): name is ConversationStatus {
+  return (STATUSES as readonly string[]).includes(name);
+}
+
+const uid = text().describe('The user who installed the app');
+const message = text({ max: MAX_MESSAGE_CHARS }).describe('What they are told, as it is');
+const PAGE = {
+  uid,
+  limit: integer({ from: 1, to: MAX_LIMIT, absent: DEFAULT_LIMIT }),
+  offset: integer({ from: 0, absent: 0 }),
+};
+const SPAN = { start_date: instant('start'), end_date: instant('end') };
+
+const ConversationQuery = z.object({
+  ...PAGE,
+  ...SPAN,
+  statuses: listOf(isStatus, STATUSES, true).describe('Left out: completed'),
+  include_discarded: boolean(),
+  max_transcript_segments: integer({ from: -1, absent: DEFAULT_SEGMENTS }).describe('Of each; -1: all'),
+});
+
+const TaskQuery = z.object({
+  ...PAGE,
+  ...SPAN,
+  completed: boolean(),
+  conversation_id: word(),
+  due_start_date: instant('start'),
+  due_end_date: instant('end'),
+});
+
+const MemoriesBody = z
+  .object({
+    text: optional(text({ max: MAX_TEXT_CHARS }), null).describe(
+      `Becomes one memory, or, where it has more than ${MAX_CONTENT_CHARS} characters, several`,
+    ),
+    memories: optional(z.array(z.object({ content, tags: optional(tags, []) })).max(MAX_BATCH), []),
+  })
+  .refine(body => body.text !== null || body.memories.length > 0, {
+    message: 'Either text or memories should be given',
+    params: { type: 'missing' },
+  })
+  .meta({
+    id: 'IntegrationMemories',
+    override: { examples: [{ memories: [{ content: 'Drinks tea without milk', tags: ['tea'] }] }] },
+  });
+
+const SearchBody = z
+  .object({
+    query: text().describe('Words, in any case, with or without accents; one of them is enough, 32 count'),
+    page: optional(z.int().min(1).max(MAX_LIMIT), 1),
+    per_page: optional(z.int().min(1).max(MAX_PAGE), DEFAULT_PAGE),
+    include_discarded: optional(z.boolean(), false),
+    start_date: optional(instant('start'), undefined),
+    end_date: optional(instant('end'), undefined),
+  })
+  .meta({ id: 'ConversationSearch', override: { examples: [{ query: 'tea' }] } });
+
+const MessageBody = z.object({ uid, aid: text().describe('The id of the app'), message }).meta({
+  id: 'AppMessage',
+  override: {
+    examples: [
+      {
+        uid: '0199c0de-0000-7000-8000-000000000001',
+        aid: '0199c0de-0000-7000-8000-000000000002',
+        message: 'Tea is ready',
+      },
+    ],
+  },
+});
+
+const Ok = z.object({ status: z.literal('Ok') });
+const Empty = z.object({});
+
+/** What apps may do for the users who installed them. */
+export function integrationRoutes({
+  conversations,
+  memories,
+  actionItems,
+  tell,
+}: {
+  conversations: Conversations;
+  memories: Memories;
+  actionItems: ActionItems;
+  tell: Tell;
+}): Route[] {
+  const { present } = createPresenter(conversations);
+  const by = <A extends AppAction | null>(action: A) =>
+    ({
+      tag: 'Integrations',
+      credential: 'appSecret',
+      action,
+      params: z.object({ app_id: z.string() }),
+    }) as const;
+  const query = z.object({ uid });
+
+  async function notify({ user, app }: Principal, text: string) {
+    const { id: appId, name } = app ?? { id: '', name: '' }; // an app's secret is of an app
+    const rule = `The app ${name}, which you installed, sent it`;
+    await tell(user.id, { appId, event: 'app_message', rule, title: name, text, data: {} });
+    return { status: 'Ok' as const };
+  }
+
+  /** A few at a time: transcripts are long. */
+  async function withTranscripts(user: User, found: Conversation[], maxSegments: number) {
+    const shown: z.input<typeof ConversationJson>[] = [];
+    for (let first = 0; first < found.length; first += CHUNK)
+      shown.push(...(await present(user, found.slice(first, first + CHUNK), true, maxSegments)));
+    return shown;
+  }
+
+  return [
+    route({
+      ...by(null),
+      method: 'post',
+      id: 'notifyUser',
+      path: `${APP}/notification`,
+      summary: 'Tell a user something, in these words',
+      policy: 'notification',
+      query: z.object({ uid, message }),
+      response: Ok,
+      handle: ({ principal, query }) => notify(principal, query.message),
+    }),
+    route({
+      ...by(null),
+      named: 'body',
+      method: 'post',
+      id: 'notifyUserByBody',
+      path: '/v1/integrations/notification',
+      summary: 'Tell a user something, in these words: the same, with all of it in the body',
+      policy: 'notification',
+      params: z.object({}),
+      query: z.object({}),
+      body: MessageBody,
+      response: Ok,
+      handle: ({ principal, body }) => notify(principal, body.message),
+    }),
+    route({
+      ...by('read_conversations'),
+      method: 'get',
+      id: 'listUserConversations',
+      path: `${APP}/conversations`,
+      summary: 'List conversations of a user with their transcripts, newest first',
+      policy: 'transcript',
+      query: ConversationQuery,
+      response: z.object({ conversations: z.array(ConversationJson) }),
+      async handle({ principal: { user }, query }) {
+        const { start_date: createdFrom, end_date: createdTo, max_transcript_segments: most } = query;
+        const found = await conversations.list(user.id, {
+          statuses: query.statuses ?? ['completed'],
+          locked: false,
+          limit: query.limit,
+          offset: query.offset,
+          ...(query.include_discarded ? {} : { discarded: false }),
+          ...(createdFrom === undefined ? {} : { createdFrom }),
+          ...(createdTo === undefined ? {} : { createdTo }),
+        });
+        return { conversations: await withTranscripts(user, found, most === -1 ? Infinity : most) };
+      },
+    }),
+    route({
+      ...by('read_conversations'),
+      method: 'post',
+      id: 'searchUserConversations',
+      path: `${APP}/search/conversations`,
+      summary: 'Find conversations of a user by words of their title, overview or transcript, the best first',
+      policy: 'search',
+      query,
+      body: SearchBody,
+      response: z.object({
+        conversations: z.array(ConversationJson),
+        total_pages: z.int(),
+        current_page: z.int(),
+        per_page: z.int(),
+      }),
+      async handle({ principal: { user }, body }) {
+        const { page, per_page: perPage, start_date: createdFrom, end_date: createdTo } = body;
+        const { total, found } = await conversations.searchWithin(user.id, body.query, {
+          limit: perPage,
+          offset: (page - 1) * perPage,
+          withDiscarded: body.include_discarded,
+          ...(createdFrom === undefined ? {} : { createdFrom }),
+          ...(createdTo === undefined ? {} : { createdTo }),
+        });
+        const rows = found.map(({ conversation }) => conversation);
+        return {
+          conversations: await present(user, rows, false),
+          total_pages: Math.ceil(total / perPage),
+          current_page: page,
+          per_page: perPage,
+        };
+      },
+    }),
+    route({
+      ...by('create_conversation'),
+      method: 'post',
+      id: 'createUserConversation',
+      path: `${APP}/user/conversations`,
+      summary: 'Create a conversation of a user from text; its title and overview are made afterwards',
+      query,
+      body: FromText,
+      response: Empty,
+      async handle({ principal: { user }, body }) {
+        await conversations.storeText(textRequest(user.id, body));
+        return {};
+      },
+    }),
+    route({
+      ...by('read_memories'),
+      method: 'get',
+      id: 'listUserMemories',
+      path: `${APP}/memories`,
+      summary: 'List memories of a user',
+      query: z.object(PAGE),
+      response: z.object({ memories: z.array(MemoryJson) }),
+      async handle({ principal: { user }, query: { limit, offset } }) {
+        requireMemoryAccess(user);
+        return { memories: (await memories.list(user.id, { limit, offset })).map(memoryJson) };
+      },
+    }),
+    route({
+      ...by('create_facts'),
+      method: 'post',
+      id: 'createUserMemories',
+      path: `${APP}/user/memories`,
+      summary: `Create memories of a user, of a text or up to ${MAX_BATCH} of them, all or none`,
+      policy: 'batch',
+      query,
+      body: MemoriesBody,
+      response: Empty,
+      async handle({ principal: { user }, body }) {
+        const told = body.text === null ? [] : piecesOf(body.text, MAX_CONTENT_CHARS);
+        const drafts = [...told.map(content => ({ content, tags: [] })), ...body.memories];
+        const rest = { category: 'auto', visibility: 'private' } as const;
+        await memories.create(
+          user.id,
+          drafts.map(draft => ({ ...draft, ...rest })),
+        );
+        return {};
+      },
+    }),
+    route({
+      ...by('read_tasks'),
+      method: 'get',
+      id: 'listUserTasks',
+      path: `${APP}/tasks`,
+      summary: 'List action items of a user: open before done, those with a due date first',
+      query: TaskQuery,
+      response: z.object({ tasks: z.array(ActionItemJson) }),
+      async handle({ principal: { user }, query }) {
+        const found = await actionItems.list(user.id, {
+          limit: query.limit,
+          offset: query.offset,
+          completed: query.completed,
+          conversationId: query.conversation_id,
+          createdFrom: query.start_date,
+          createdTo: query.end_date,
+          dueFrom: query.due_start_date,
+          dueTo: query.due_end_date,
+        });
+        return { tasks: found.map(actionItemJson) };
+      },
+    }),
+  ];
+}
