@@ -9,8 +9,10 @@ import type { Dialect, Fault } from './dialect.ts';
 import type { Value } from './models.ts';
 import { backUp } from './sqlite-backup.ts';
 import { createCommits } from './sqlite-commits.ts';
+import { createSearch } from './sqlite-search.ts';
 import { sqliteTables } from './sqlite-tables.ts';
 import type { Result, Runner } from './statements.ts';
+import { type Ask, matchSqlite, type Searcher } from './word-index.ts';
 
 /** Statements that a connection keeps compiled, at most, and the longest: what inserts many rows is seldom alike. */
 const MAX_KEPT = 200;
@@ -68,6 +70,10 @@ export function openSqlite(file: string, context: SqliteContext, busyMs: number 
   });
   const reading = openOnce(file);
   const reader = connect(patientClient(busyMs, reading.get), file, context, { max: 0 });
+  const readClient = reader.client as PatientClient & Partial<Searcher>;
+  const ask: Ask = async (sql, values) => (await readClient.execute(sql, values)).rows;
+  const { search, close: closeSearch } = createSearch(file, context, (...args) => matchSqlite(ask, ...args));
+  readClient.search = search;
   let held: Connection | null = null;
   const inside = connect(
     patientClient(busyMs, () => held ?? refuseUnheld()),
@@ -104,6 +110,7 @@ export function openSqlite(file: string, context: SqliteContext, busyMs: number 
     },
     tables: sqliteTables,
     async close() {
+      await closeSearch();
       reading.close();
       await writer.destroy();
     },

@@ -3,6 +3,8 @@
  * `words` (as `wordsOf` makes them) and `locked`: a row that is locked is not found.
  */
 import type { Knex } from 'knex';
+import type { Value } from './models.ts';
+import type { Runner } from './statements.ts';
 import { askedOf } from './words.ts';
 
 /** Of the text that is looked for. */
@@ -10,12 +12,26 @@ const MAX_WORDS = 32;
 /** Rows that are ranked. Words that more rows have are left out where there are rarer ones. */
 const MAX_RANKED = 1000;
 
+/** Runs a statement. */
+export type Ask = (sql: string, values: readonly Value[]) => PromiseLike<Record<string, unknown>[]>;
+
+export interface Question {
+  userId: string;
+  text: string;
+  limit: number;
+}
+
 interface WordIndex {
   create(db: Knex, table: string): Promise<void>;
   /** How many rows of the user have the word, counted up to `limit`. */
-  count(db: Knex, table: string, userId: string, word: string, limit: number): Promise<number>;
+  count(ask: Ask, table: string, userId: string, word: string, limit: number): Promise<number>;
   /** Ids of rows with any of these words, best first. */
-  best(db: Knex, table: string, userId: string, words: readonly string[], limit: number): Promise<string[]>;
+  best(ask: Ask, table: string, userId: string, words: readonly string[], limit: number): Promise<string[]>;
+}
+
+/** A client of knex that has a thread of its own to search in. */
+export interface Searcher {
+  search(table: string, question: Question): Promise<string[]>;
 }
 
 export async function createWordIndex(db: Knex, table: string): Promise<void> {
@@ -23,19 +39,29 @@ export async function createWordIndex(db: Knex, table: string): Promise<void> {
 }
 
 /** Ids of rows that share words with the text, best first. */
-export async function matchWords(
-  db: Knex,
+export async function matchWords(db: Knex, table: string, question: Question): Promise<string[]> {
+  const client: Runner & Partial<Searcher> = db.client;
+  if (client.search) return client.search(table, question);
+  return match(indexOf(db), async (sql, values) => (await client.execute(sql, values)).rows, table, question);
+}
+
+export function matchSqlite(ask: Ask, table: string, question: Question): Promise<string[]> {
+  return match(sqliteWords, ask, table, question);
+}
+
+async function match(
+  index: WordIndex,
+  ask: Ask,
   table: string,
-  { userId, text, limit }: { userId: string; text: string; limit: number },
+  { userId, text, limit }: Question,
 ): Promise<string[]> {
-  const index = indexOf(db);
   const found: { word: string; rows: number }[] = [];
   for (const word of new Set(askedOf(text).slice(0, MAX_WORDS))) {
-    const rows = await index.count(db, table, userId, word, MAX_RANKED);
+    const rows = await index.count(ask, table, userId, word, MAX_RANKED);
     if (rows > 0) found.push({ word, rows });
   }
   const words = rarest(found);
-  return words.length === 0 ? [] : index.best(db, table, userId, words, limit);
+  return words.length === 0 ? [] : index.best(ask, table, userId, words, limit);
 }
 
 /** As many as can be ranked, and one at least. */
@@ -80,25 +106,25 @@ const sqliteWords: WordIndex = {
       delete from ${numbers} where user_id = old.user_id and id = old.id;
     end`);
   },
-  async count(db, table, userId, word, limit) {
-    const [row]: { rows: number }[] = await db.raw(
-      'select count(*) as rows from (select 1 from ?? where ?? match ? limit ?)',
-      [`${table}_words`, `${table}_words`, ftsQuery(userId, [word]), limit],
+  async count(ask, table, userId, word, limit) {
+    const [row] = await ask(
+      `select count(*) as rows from (select 1 from ${table}_words where ${table}_words match ? limit ?)`,
+      [ftsQuery(userId, [word]), limit],
     );
-    return row?.rows ?? 0;
+    return Number(row?.rows);
   },
-  async best(db, table, userId, words, limit) {
+  async best(ask, table, userId, words, limit) {
     const index = `${table}_words`;
     // without the owner among the words: bm25 would count all rows of the user
-    const rows: { id: string }[] = await db.raw(
+    const rows = await ask(
       `select id from (
-         select id, number, bm25(??, 0, 1) as score
-           from ?? cross join ?? on number = ??.rowid
-           where ?? match ? and user_id = ? order by ??.rowid desc limit ?
+         select id, number, bm25(${index}, 0, 1) as score
+           from ${index} cross join ${table}${NUMBERS} on number = ${index}.rowid
+           where ${index} match ? and user_id = ? order by ${index}.rowid desc limit ?
        ) order by score, number desc limit ?`,
-      [index, index, `${table}${NUMBERS}`, index, index, anyOf(words), userId, index, MAX_RANKED, limit],
+      [anyOf(words), userId, MAX_RANKED, limit],
     );
-    return rows.map(({ id }) => id);
+    return rows.map(({ id }) => String(id));
   },
 };
 
@@ -120,24 +146,24 @@ const postgresWords: WordIndex = {
         to_tsvector('simple'::regconfig, words) || array_to_tsvector(array[' ' || user_id]) end) stored`);
     await db.raw(`create index ${table}_lexemes on ${table} using gin (lexemes)`);
   },
-  async count(db, table, userId, word, limit) {
-    const { rows } = await db.raw(
+  async count(ask, table, userId, word, limit) {
+    const [row] = await ask(
       `select count(*) as rows from (
-         select 1 from ?? where lexemes @@ (?::tsquery && to_tsquery('simple', ?)) and user_id = ? limit ?
+         select 1 from ${table} where lexemes @@ (?::tsquery && to_tsquery('simple', ?)) and user_id = ? limit ?
        ) as counted`,
-      [table, ownerLexeme(userId), tsQuery([word]), userId, limit],
+      [ownerLexeme(userId), tsQuery([word]), userId, limit],
     );
-    return rows[0].rows;
+    return Number(row?.rows);
   },
-  async best(db, table, userId, words, limit) {
-    const { rows }: { rows: { id: string }[] } = await db.raw(
+  async best(ask, table, userId, words, limit) {
+    const rows = await ask(
       `select id from (
-         select id, ts_rank_cd(lexemes, to_tsquery('simple', ?), 1) as score from ??
+         select id, ts_rank_cd(lexemes, to_tsquery('simple', ?), 1) as score from ${table}
          where lexemes @@ (?::tsquery && to_tsquery('simple', ?)) and user_id = ? limit ?
        ) as ranked order by score desc, id desc limit ?`,
-      [tsQuery(words), table, ownerLexeme(userId), tsQuery(words), userId, MAX_RANKED, limit],
+      [tsQuery(words), ownerLexeme(userId), tsQuery(words), userId, MAX_RANKED, limit],
     );
-    return rows.map(({ id }) => id);
+    return rows.map(({ id }) => String(id));
   },
 };
 

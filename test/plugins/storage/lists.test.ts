@@ -4,6 +4,7 @@ import type { Dialect } from '../../../plugins/storage/sql/dialect.ts';
 import { openPostgres } from '../../../plugins/storage/sql/postgres.ts';
 import { openSqlite } from '../../../plugins/storage/sql/sqlite.ts';
 import { createStorage } from '../../../plugins/storage/sql/storage.ts';
+import { matchWords } from '../../../plugins/storage/sql/word-index.ts';
 import { temporaryDirectory } from '../../helpers/domain.ts';
 import { explain } from '../../helpers/explain.ts';
 import { type PostgresServer, postgresOptions, startPostgres } from '../../helpers/postgres.ts';
@@ -192,10 +193,11 @@ const LISTS: Record<string, (storage: Storage) => Promise<unknown>> = {
 };
 
 /** What looks for a few rows by their keys, in no order. */
-const LOOKS: Record<string, (storage: Storage) => Promise<unknown>> = {
+const LOOKS: Record<string, (storage: Storage, dialect: Dialect) => Promise<unknown>> = {
   'some memories by their ids': ({ memories }) => memories.some('anna', ['m1', 'm2', 'm3']),
   'segments of several conversations': ({ segments }) => segments.list('anna', ['c41', 'c43']),
-  'the words of memories': ({ memories }) => memories.match('anna', '77 99001', 10),
+  'the words of memories': (_, { writer }) =>
+    matchWords(writer, 'memories', { userId: 'anna', text: '77 99001', limit: 10 }),
   'whom to tell': ({ hooks }) => hooks.targets('anna', ['memory_created']),
   'deliveries that are over': ({ deliveries }) => deliveries.prune(50, 10),
   'notifications that are old': ({ notifications }) => notifications.prune(50, 10),
@@ -221,7 +223,7 @@ for (const client of CLIENTS)
       );
     }
     for (const [title, ask] of Object.entries(LOOKS)) {
-      const plans = await explain(dialect, () => ask(storage));
+      const plans = await explain(dialect, () => ask(storage, dialect));
       const scans = plans.flatMap(({ faults }) => faults.filter(fault => /scan/i.test(fault)));
       t.deepEqual(scans, [], `${title}: ${JSON.stringify(plans)}`);
     }

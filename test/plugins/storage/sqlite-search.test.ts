@@ -1,0 +1,73 @@
+import test, { type ExecutionContext } from 'ava';
+import { memory, user } from '../../../core/conformance/storage-rows.ts';
+import { createSearch } from '../../../plugins/storage/sql/sqlite-search.ts';
+import { storageContext, temporaryStorage } from '../../helpers/storage.ts';
+
+const MOODY = new URL('moody-search-main.ts', import.meta.url);
+
+function moody(t: ExecutionContext, limits: NonNullable<Parameters<typeof createSearch>[4]> = {}) {
+  const context = storageContext();
+  const { search, close } = createSearch('/nowhere', context, async () => ['found here'], MOODY, limits);
+  t.teardown(close);
+  return (text: string) => search('memories', { userId: 'anna', text, limit: 1 });
+}
+
+test('what is stored is found in a thread of its own, as soon as it is committed', async t => {
+  const { storage, file, close } = await temporaryStorage();
+  t.teardown(close);
+  await storage.users.insert(user('anna'));
+  const { search, close: closeSearch } = createSearch(file, storageContext(), async () => {
+    throw new Error('it was searched here');
+  });
+  const find = (text: string) => search('memories', { userId: 'anna', text, limit: 10 });
+  t.deepEqual(await find('tea'), []);
+  await storage.memories.insert([memory('m1', 'anna', { content: 'Drinks green tea' })]);
+  t.deepEqual(await find('tea'), ['m1']);
+  await storage.memories.remove('anna', 'm1');
+  t.deepEqual(await find('tea'), []);
+  await closeSearch();
+});
+
+test('what the thread cannot answer is searched for here', async t => {
+  const find = moody(t);
+  t.deepEqual(await find('tea'), ['found aside']);
+  t.deepEqual(await find('fail'), ['found here']);
+  t.deepEqual(await find('tea'), ['found aside']);
+});
+
+test('a thread that ends has its questions answered here, and is not begun again at once', async t => {
+  const find = moody(t);
+  const waiting = find('say nothing');
+  t.deepEqual(await find('end'), ['found here']);
+  t.deepEqual(await waiting, ['found here']);
+  t.deepEqual(await find('tea'), ['found here']);
+});
+
+test('after a while it is begun again', async t => {
+  const find = moody(t, { pauseMs: 0 });
+  t.deepEqual(await find('end'), ['found here']);
+  t.deepEqual(await find('tea'), ['found aside']);
+});
+
+test('a thread that says nothing is given up', async t => {
+  const find = moody(t, { answerMs: 20, pauseMs: 0 });
+  t.deepEqual(await find('say nothing'), ['found here']);
+  t.deepEqual(await find('tea'), ['found aside']);
+});
+
+test('only so many searches wait', async t => {
+  const find = moody(t, { maxWaiting: 2 });
+  const waiting = [find('say nothing'), find('say nothing')];
+  await t.throwsAsync(find('tea'), { code: 'unavailable', message: /2 searches wait already/ });
+  await t.throwsAsync(find('end'), { code: 'unavailable' });
+  t.is(waiting.length, 2);
+});
+
+test('a search whose file cannot be opened is one here, which tells why', async t => {
+  const cause = new Error('there is no such file');
+  const { search, close } = createSearch('/nowhere/earshot.db', storageContext(), async () => {
+    throw cause;
+  });
+  t.teardown(close);
+  await t.throwsAsync(search('memories', { userId: 'anna', text: 'tea', limit: 1 }), { is: cause });
+});
