@@ -5,6 +5,7 @@ import { AppError } from '../errors.ts';
 
 interface CheckOptions {
   options?: string;
+  address?: string;
   language: string;
   speech: string[];
   text: string[];
@@ -23,6 +24,7 @@ export function addPluginCheck(program: Command): void {
       'try a plugin, a file or an npm package, in every way that the server would, and tell what fails',
     )
     .option('--options <file>', "YAML file with the plugin's options")
+    .option('--address <file>', 'YAML file with an address, for a channel: some 30 notifications go there')
     .option('--language <code>', 'a language that it has', 'en')
     .option(
       '--speech <file>',
@@ -43,7 +45,7 @@ export function addPluginCheck(program: Command): void {
     });
 }
 
-async function check(path: string, { options, language, speech, text, limit, json }: CheckOptions) {
+async function check(path: string, { options, address, language, speech, text, limit, json }: CheckOptions) {
   if (speech.length !== text.length) throw new AppError('invalid_request', 'each --speech needs a --text');
   const { tryPlugin } = await import('./plugin-trial.ts');
   return tryPlugin(
@@ -51,6 +53,7 @@ async function check(path: string, { options, language, speech, text, limit, jso
       plugin: /^[./]/.test(path) ? resolve(path) : path,
       dir: process.cwd(),
       options: options === undefined ? null : resolve(options),
+      address: address === undefined ? null : resolve(address),
       language,
       speech: speech.map((file, index) => ({ file: resolve(file), text: text[index] ?? '' })),
     },

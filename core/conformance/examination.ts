@@ -8,7 +8,7 @@ import { within } from '../plugin-life.ts';
 import { importUnnamed, type LoadedPlugin, optionsSchema } from '../plugin-loader.ts';
 import type { Leftovers } from './leftovers.ts';
 import { createNursery, isBuiltinModule, type Nursery, type Run } from './nursery.ts';
-import { checkDescriptions, readGiven, readOptions, tellEmpty, tellUnmarked } from './options.ts';
+import { checkDescriptions, readGiven, readKeys, tellEmpty, tellUnmarked } from './options.ts';
 import type { CheckMessage, CheckRequest } from './report.ts';
 import { createReporter, type Reporter, reasonOf } from './reporter.ts';
 import { SUITES } from './suites.ts';
@@ -33,7 +33,8 @@ export async function examine(request: CheckRequest, tools: Tools): Promise<void
   await check('module', 'has a name of its own', async () => refuseTakenName(plugin, module));
   const schema = await check('options', 'has a schema', async () => optionsSchema(plugin));
   if (!schema) return;
-  const bare = await createNursery(plugin, module, {}, { ...request, ...tools, environment: {} });
+  const nobody = { ...request, ...tools, environment: {}, allowHosts: [] };
+  const bare = await createNursery(plugin, module, {}, nobody);
   await check('options', 'without any, it has defaults or a clear error', async () =>
     tellEmpty(() => bare.config.pluginOptions(plugin.name, schema)),
   );
@@ -41,8 +42,10 @@ export async function examine(request: CheckRequest, tools: Tools): Promise<void
   warn('options', 'secrets are marked', tellUnmarked(schema));
 
   const options = await check('options', 'those that were given are right', async () => {
-    const given = await readOptions(request.options);
-    const nursery = await createNursery(plugin, module, given, { ...request, ...tools });
+    const given = await readKeys('--options', request.options);
+    const address = await readKeys('--address', request.address);
+    const tester = { ...request, ...tools, allowHosts: hostsIn(address) };
+    const nursery = await createNursery(plugin, module, given, tester);
     readGiven(() => nursery.config.pluginOptions(plugin.name, schema), request.options !== null);
     return nursery;
   });
@@ -121,6 +124,12 @@ async function load({ dir }: CheckRequest, module: string): Promise<LoadedPlugin
     if (isAbsolute(module) || module.startsWith('file:')) throw error;
     throw new AppError('not_found', `${reasonOf(error)}; a file is given as a path, such as ./${module}.mjs`);
   }
+}
+
+/** Those of the addresses in it, as an operator would allow them. */
+function hostsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [URL.parse(value)?.host ?? ''].filter(host => host !== '');
+  return Object.values(Object(value)).flatMap(hostsIn);
 }
 
 async function refuseTakenName({ name }: LoadedPlugin, module: string): Promise<void> {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type LoadedConfig, loadConfig } from '../../config/load.ts';
 import { BUILTIN_PLUGINS } from '../builtin-plugins.ts';
+import { createOutbound } from '../delivery/outbound.ts';
 import { AppError } from '../errors.ts';
 import { createLog } from '../log.ts';
 import type { Clock } from '../model.ts';
@@ -39,6 +40,8 @@ interface Surroundings {
   scratch: string;
   environment: NodeJS.ProcessEnv;
   clock: Clock;
+  /** What the plugin may ask at addresses of users, beside public ones. */
+  allowHosts: readonly string[];
 }
 
 /** @param module an absolute path, or the name of a package; of a built-in plugin, its own */
@@ -46,7 +49,7 @@ export async function createNursery(
   plugin: LoadedPlugin,
   module: string,
   options: Record<string, unknown>,
-  { dir, scratch, environment, clock }: Surroundings,
+  { dir, scratch, environment, clock, allowHosts }: Surroundings,
 ): Promise<Nursery> {
   const { name } = plugin;
   const isBuiltin = isBuiltinModule(name, module);
@@ -66,20 +69,26 @@ export async function createNursery(
 
   async function start(dataDir = scratch, aheadMs = 0): Promise<Run> {
     const complaints: string[] = [];
+    const outbound = createOutbound({ allowHosts, clock });
     const host = createPluginHost({
       builtin: BUILTIN_PLUGINS,
       config: { ...config, dir },
       log: createLog({ level: 'warn', format: 'json' }, { write: line => note(line, name, complaints) }),
       clock: { ...clock, now: () => clock.now() + aheadMs },
       dataDir,
+      fetchUser: outbound.fetchUser,
     });
+    const stop = async () => {
+      await host.stop();
+      await outbound.close();
+    };
     try {
       await (isStorage ? host.loadStorage(name) : startBeside(host));
       const { capabilities, reason } = stateOf(host);
       if (reason) throw new AppError(reason.code, reason.message);
-      return { host, capabilities, dataDir, stop: () => host.stop().then(() => complaints) };
+      return { host, capabilities, dataDir, stop: () => stop().then(() => complaints) };
     } catch (error) {
-      await host.stop();
+      await stop();
       if (isStorage || !String(error).includes(STORAGE_FIRST)) throw error;
       isStorage = true;
       return start(dataDir, aheadMs);

@@ -56,13 +56,16 @@ export function readGiven(read: () => unknown, hasFile: boolean): void {
   }
 }
 
-/** Those of a YAML file; none without one. @throws {AppError} why it cannot be read */
-export async function readOptions(file: string | null): Promise<Record<string, unknown>> {
+/** What a YAML file holds as key: value; nothing without one. @throws {AppError} why it cannot be read */
+export async function readKeys(
+  flag: '--options' | '--address',
+  file: string | null,
+): Promise<Record<string, unknown>> {
   if (file === null) return {};
   const text = await readFile(file, 'utf8').catch(error => {
-    throw new AppError('not_found', `--options: ${error.message}`);
+    throw new AppError('not_found', `${flag}: ${error.message}`);
   });
-  const options: unknown = parse(text) ?? {};
-  if (typeof options === 'object' && !Array.isArray(options)) return options as Record<string, unknown>; // null is {}
-  throw new AppError('invalid_input', `--options: ${file} must hold the plugin's options as key: value`);
+  const found: unknown = parse(text) ?? {};
+  if (typeof found === 'object' && !Array.isArray(found)) return found as Record<string, unknown>; // null is {}
+  throw new AppError('invalid_input', `${flag}: ${file} must hold key: value`);
 }

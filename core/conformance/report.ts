@@ -21,6 +21,8 @@ export interface CheckRequest {
   scratch: string;
   /** A YAML file with the plugin's options. */
   options: string | null;
+  /** A YAML file with an address of a channel: what is tried goes there, and nowhere else in this network. */
+  address: string | null;
   /** ISO 639-1. */
   language: string;
   /** Instead of the recording that comes along: paths (absolute) and what is said in them. */

@@ -1,9 +1,12 @@
+import { z } from 'zod';
 import { AppError } from '../errors.ts';
 import type { Capabilities, SttProvider } from '../plugin.ts';
 import { embedderChecks } from './embedder.ts';
 import { type IdentitySubject, identityChecks } from './identity.ts';
 import { llmChecks, visionChecks } from './llm.ts';
+import { channelChecks } from './notify.ts';
 import type { Nursery, Run } from './nursery.ts';
+import { readKeys } from './options.ts';
 import type { CheckRequest } from './report.ts';
 import { bundledSpeech, readSpeech, type Speech } from './speech.ts';
 import { type StorageSubject, storageChecks } from './storage.ts';
@@ -57,6 +60,14 @@ export const SUITES: { [C in keyof Capabilities]?: (tried: Tried) => Promise<Bou
     const subject = { vision: run.host.get('vision', nursery.plugin.name) };
     return visionChecks.map(check => bind(check, subject));
   },
+  async notify({ run, nursery, request }) {
+    const channel = run.host.get('notify', nursery.plugin.name);
+    const address = await readKeys('--address', request.address);
+    const hasAddress = request.address !== null || channel.address(z).safeParse({}).success;
+    const due = channelChecks.filter(({ alone }) => alone || hasAddress);
+    const bound = due.map(check => bind(check, { channel, address }));
+    return hasAddress ? bound : [...bound, { title: 'sends notifications', run: wantAddress }];
+  },
   async identity({ run, nursery }) {
     const provider = run.host.get('identity', nursery.plugin.name);
     const due = identityChecks.filter(({ needs }) => needs === undefined || provider[needs] !== undefined);
@@ -97,6 +108,10 @@ function checkLanguage(languages: SttProvider['languages'], { language }: CheckR
     `it has ${languages.join(', ')}, not ${language}; bring speech that it knows: ` +
       `--language ${languages[0]} --speech FILE.wav --text "what is said in it"`,
   );
+}
+
+async function wantAddress(): Promise<void> {
+  throw new AppError('config_error', 'where to? Bring an address of yours: --address FILE.yaml');
 }
 
 /** At least two: the suite lets two people speak at once. */

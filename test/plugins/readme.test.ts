@@ -13,6 +13,7 @@ import { webhookChecks } from '../../core/conformance/webhook.ts';
 import { createLog } from '../../core/log.ts';
 import { createPluginHost, type PluginHost } from '../../core/plugin-host.ts';
 import { earshot } from '../helpers/cli.ts';
+import { startNotifyServer } from '../helpers/notify-servers.ts';
 import { fixture } from './stt/context.ts';
 
 const README = readFileSync(new URL('../../plugins/README.md', import.meta.url), 'utf8');
@@ -132,4 +133,24 @@ test("the manual's webhook type is short, and does what one must", async t => {
   await host.loadAll();
   for (const check of webhookChecks)
     await t.notThrowsAsync(check.run({ webhook: host.get('webhook', 'acme-webhook') }), check.title);
+});
+
+test("the manual's channel is short, and passes the check that the manual tells of", async t => {
+  const dir = mkdtempSync(join(tmpdir(), 'earshot-manual-'));
+  t.teardown(() => rmSync(dir, { recursive: true, force: true }));
+  const code = fileBlock('acme-pager.mjs');
+  t.true(code.trimEnd().split('\n').length <= 30);
+  writeFileSync(join(dir, 'acme-pager.mjs'), code);
+  const server = await startNotifyServer(({ body }, _raw, response) => {
+    response.end();
+    return `${body.title}`;
+  });
+  t.teardown(() => server.close());
+  writeFileSync(join(dir, 'mine.yaml'), `url: ${server.url}/pager\ntoken: the-token\n`);
+  const [, args = ''] = /`npx earshot (plugin check \S+ --address \S+)`/.exec(README) ?? [];
+  const here = args.split(' ').map(arg => (/\.(mjs|yaml)$/.test(arg) ? join(dir, arg) : arg));
+  const { code: status, stdout, stderr } = await earshot(here);
+  t.is(status, 0, stdout + stderr);
+  t.regex(stdout, /✓ notify: sends several at once/);
+  t.true(server.words.filter(title => title === 'Tea at four').length > 10, 'they went to that address');
 });

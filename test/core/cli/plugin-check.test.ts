@@ -345,3 +345,12 @@ test.serial('what is not there is told with the way out', async t => {
   const { code, stderr } = await earshot(['plugin', 'check', 'local', '--speech', 'a.wav']);
   t.deepEqual([code, stderr], [1, 'error: each --speech needs a --text\n']);
 });
+
+test('a channel without an address is tried as far as one can, and says how to bring one', async t => {
+  const { code, failed, findings } = await check(['webhook']);
+  t.not(code, 0);
+  t.deepEqual(failed, ['notify: sends notifications']);
+  t.regex(findings.find(({ verdict }) => verdict === 'failed')?.detail ?? '', /--address FILE\.yaml/);
+  const told = findings.map(({ title }) => title);
+  t.true(told.includes('says of each part of an address what it is'));
+});
