@@ -1,11 +1,18 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import test from 'ava';
 import { keysOf } from '../config/keys.ts';
 import { ConfigSchema } from '../config/schema.ts';
+import { createOutbound } from '../core/delivery/outbound.ts';
+import { signatureHeaders } from '../core/delivery/signature.ts';
 import { accountOf } from './helpers/accounts.ts';
 import { earshot } from './helpers/cli.ts';
 import { countingStt, openHouse } from './helpers/house.ts';
@@ -55,7 +62,7 @@ test('everything that the README links to is there', t => {
 
 test('every setting that the README names exists', t => {
   const known = keysOf(ConfigSchema).map(({ path }) => path.join('.'));
-  const named = [...readme.matchAll(/`((?:listen|bridge|log|metrics|rateLimits)\.\w+)`/g)].map(
+  const named = [...readme.matchAll(/`((?:listen|bridge|log|metrics|rateLimits|delivery)\.\w+)`/g)].map(
     ([, name = '']) => name,
   );
   t.true(named.length >= 8);
@@ -83,6 +90,46 @@ test("the README's program runs as it stands, wherever the server is", async t =
   );
   await t.throwsAsync(run('omi_dev_0'), { message: /401: "Unknown or revoked API key/ });
 });
+
+test("the README's receiver of webhooks knows ours, and no other", async t => {
+  const program = /^```js\n(import [^`]*'standardwebhooks'.*?)^```$/ms.exec(readme)?.[1] ?? '';
+  const dir = await mkdtemp(join(tmpdir(), 'earshot-receiver-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  await symlink(join(ROOT, 'node_modules'), join(dir, 'node_modules'));
+  await writeFile(join(dir, 'receiver.mjs'), program);
+  const secret = `whsec_${randomBytes(32).toString('base64')}`;
+  const port = await freePort();
+  const env = { WEBHOOK_SECRET: secret, PORT: String(port) };
+  const receiver = spawn(process.execPath, [join(dir, 'receiver.mjs')], { env, stdio: 'inherit' });
+  t.teardown(() => receiver.kill());
+  const outbound = createOutbound({ allowHosts: ['127.0.0.1'], clock: { now: Date.now } });
+  t.teardown(() => outbound.close());
+
+  async function send(text: string, secretOfSender: string) {
+    const message = { id: randomUUID(), body: JSON.stringify({ session_id: 'c1', segments: [{ text }] }) };
+    const hook = { secret: secretOfSender, oldSecret: null, oldSecretUntil: null };
+    const headers = signatureHeaders(hook, message, Date.now());
+    const request = { headers, body: message.body, signal: new AbortController().signal };
+    for (;;) {
+      const posted = await outbound.post(`http://127.0.0.1:${port}/`, request);
+      if (posted.status !== null) return `${posted.status} ${Buffer.from(posted.body)}`;
+      await sleep(20); // it is starting, and does not say when it is done
+    }
+  }
+  t.is(await send('The plants look sad', secret), '200 {"message":"They want water"}');
+  t.is(await send('Good morning', secret), '200 {}');
+  t.is(await send('The plants look sad', `whsec_${randomBytes(32).toString('base64')}`), '401 ');
+});
+
+/** One that nobody has at the moment. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
 
 test("the README's examples run as they stand", async t => {
   const house = await openHouse(t, countingStt());
