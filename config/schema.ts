@@ -3,6 +3,11 @@ import { z } from 'zod';
 const MiB = 1024 * 1024;
 const GiB = 1024 * MiB;
 
+/** As browsers send it: without a path, and without the port that goes without saying. `*`: any. */
+function isOrigin(text: string): boolean {
+  return text === '*' || (/^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text);
+}
+
 function perMinute(absent: number) {
   return z.number().int().min(1).max(60_000).default(absent);
 }
@@ -194,6 +199,18 @@ export const ConfigSchema = z.strictObject({
         .describe(
           'Hosts that may be asked by http, and that may be at private addresses: names, addresses, either with :port, or networks such as 192.168.1.0/24',
         ),
+    })
+    .prefault({}),
+  cors: z
+    .strictObject({
+      origins: z
+        .array(
+          z
+            .string()
+            .refine(isOrigin, "must be an origin such as https://app.example.org, without a path, or '*'"),
+        )
+        .default([])
+        .describe("Pages whose scripts may use the interface from a browser, by their origins; '*': all"),
     })
     .prefault({}),
   metrics: z

@@ -23,6 +23,7 @@ import type { Metrics } from '../metrics.ts';
 import type { Clock } from '../model.ts';
 import { createGate, type Gate, namedBy } from './auth.ts';
 import { createClientAddress } from './client-address.ts';
+import { cors } from './cors.ts';
 import {
   type Failure,
   plainFailure,
@@ -89,7 +90,7 @@ interface ServerOptions {
   listen: Pick<Listen, 'paths' | 'authorize' | 'accept'>;
   /** Absent: nothing is measured. */
   metrics?: Metrics & { token: string | undefined };
-  config: Pick<Config, 'listen' | 'trustedProxies'>;
+  config: Pick<Config, 'listen' | 'trustedProxies'> & Partial<Pick<Config, 'cors'>>;
   /** Is everything up? */
   health(): boolean;
 }
@@ -114,6 +115,7 @@ export function createServer(options: ServerOptions): HttpServer {
   koa.on('error', error => log.debug({ err: error }, 'connection lost while answering'));
   if (metrics) koa.use(measureRequests(metrics));
   koa.use(decorate(() => closing));
+  if (config.cors?.origins.length) koa.use(cors(config.cors.origins));
   koa.use(answerFailures(failureOf));
   koa.use(nameStatus);
   const { conversations } = options;

@@ -83,6 +83,23 @@ test('text from the environment becomes numbers and lists; an empty variable cou
   t.is(config.host, '127.0.0.1');
 });
 
+test('a page is named as browsers do it, or not at all', t => {
+  const origins = ['https://app.example.org', 'http://192.168.1.5:5173', 'http://[::1]:3000', '*'];
+  t.deepEqual(load(JSON.stringify({ cors: { origins } })).config.cors.origins, origins);
+  for (const origin of [
+    'app.example.org',
+    'https://app.example.org/',
+    'https://App.example.org',
+    'ftp://a',
+    '',
+  ])
+    t.regex(
+      problemsOf(t, () => load(JSON.stringify({ cors: { origins: [origin] } })))[0] ?? '',
+      /cors\.origins\.0 must be an origin such as https:/,
+      origin,
+    );
+});
+
 test('the file is not coerced: a number in quotes is refused', t => {
   t.deepEqual(
     problemsOf(t, () => load('port: "8420"\n')),
