@@ -1,6 +1,10 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { say, startChatServer } from '../helpers/chat-server.ts';
 import { type House, openHouse } from '../helpers/house.ts';
+import { startLocalServer } from '../helpers/local-server.ts';
 
 const ADVENTURE = 'Sailed alone around Iceland';
 const JOB = 'Works as a nurse at the county hospital';
@@ -67,3 +71,38 @@ test('a house without a language model says what decides instead', async t => {
     ],
   );
 });
+
+/** Asks an address of a user at its start. */
+const CALLER = `export default {
+  name: 'caller', api: 1, title: 'Caller',
+  options: z => z.object({ url: z.string() }),
+  async setup({ options, fetchUser, signal, error }) {
+    const { status } = await fetchUser(options.url, { signal });
+    if (status !== 204) throw error('upstream_error', String(status));
+    return { vad: { windowSize: 512, open() {} } };
+  },
+};`;
+
+for (const allowHosts of [[], ['127.0.0.1']]) {
+  const isAllowed = allowHosts.length > 0;
+  test(`an address of a user inside the house is ${isAllowed ? 'asked where the configuration allows it' : 'refused'}`, async t => {
+    let asked = 0;
+    const server = await startLocalServer(async (_, response) => {
+      asked += 1;
+      response.writeHead(204).end();
+    });
+    t.teardown(() => server.close());
+    const dataDir = await mkdtemp(join(tmpdir(), 'earshot-caller-'));
+    t.teardown(() => rm(dataDir, { recursive: true, force: true }));
+    const use = join(dataDir, 'caller.mjs');
+    await writeFile(use, CALLER);
+    const house = () =>
+      openHouse(t, {
+        ...{ dataDir, stt: [], delivery: { allowHosts } },
+        plugins: { caller: { use, url: server.url } },
+      });
+    if (isAllowed) await house();
+    else await t.throwsAsync(house(), { message: /caller does not start: .*delivery\.allowHosts/ });
+    t.is(asked, isAllowed ? 1 : 0);
+  });
+}
