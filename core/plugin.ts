@@ -339,8 +339,8 @@ export type FetchUser = (
 /** An outlet for notifications. A user has any number of addresses on it. */
 export interface NotificationChannel {
   /**
-   * What one address is, as its users give it. Core hands in zod. Mark a secret with `.meta({ secret: true })`: it is
-   * never shown again.
+   * What one address is, as its users give it. Core hands in zod. Mark a field that is or holds a secret with
+   * `.meta({ secret: true })`: it is never shown again.
    */
   address(zod: typeof z): z.ZodObject;
   /** What a user's program needs to make an address: the public key of web push. */

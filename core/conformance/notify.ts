@@ -1,6 +1,7 @@
 /** What every channel of notifications must do, as plain checks that throw. They send about twenty notifications. */
 import assert from 'node:assert/strict';
 import { z } from 'zod';
+import { isSecret, keysOf } from '../../config/keys.ts';
 import type { NotificationChannel, NotificationMessage } from '../plugin.ts';
 import { checkDescriptions, tellUnmarked } from './options.ts';
 
@@ -79,7 +80,16 @@ async function explains({ channel }: ChannelSubject): Promise<void> {
 }
 
 async function marksSecrets({ channel }: ChannelSubject): Promise<void> {
-  assert.equal(tellUnmarked(schemaOf(channel)), '');
+  const schema = schemaOf(channel);
+  assert.equal(tellUnmarked(schema), '');
+  for (const { path, secret } of keysOf(schema)) {
+    const [field = ''] = path;
+    const isHidden = isSecret(schema.shape[field]);
+    assert.ok(
+      !secret || isHidden,
+      `${path.join('.')} is a secret: mark all of ${field}, or it will be shown`,
+    );
+  }
 }
 
 async function refusesNonsense({ channel }: ChannelSubject): Promise<void> {

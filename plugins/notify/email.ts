@@ -1,4 +1,4 @@
-import type { Plugin, PluginContext } from '../../core/plugin.ts';
+import type { NotificationMessage, Plugin, PluginContext } from '../../core/plugin.ts';
 import { bodyOf, linesOf, muteLines } from './message/text.ts';
 
 /** All of `setup` has 10 seconds. */
@@ -85,7 +85,7 @@ export default {
             messageId: `<${message.id.replaceAll(/[^\w-]/g, '')}@${options.from.split('@')[1]}>`,
             date: new Date(message.at),
             priority: PRIORITY[message.urgency],
-            headers: { 'Auto-Submitted': 'auto-generated' },
+            headers: { 'Auto-Submitted': 'auto-generated', ...oneClick(message) },
             ...(message.muteUrl === null ? {} : { list: { unsubscribe: message.muteUrl } }),
             signal: AbortSignal.any([signal, context.signal]),
           });
@@ -98,6 +98,11 @@ export default {
     };
   },
 } satisfies Plugin<Options>;
+
+/** Mail programs then have a button for it (RFC 8058). */
+function oneClick({ muteUrl }: NotificationMessage): Record<string, string> {
+  return muteUrl?.startsWith('https:') ? { 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' } : {};
+}
 
 /** What nodemailer says of a failure. */
 interface Failure {

@@ -74,6 +74,7 @@ export default {
                   .meta({ secret: true })
                   .describe('Its secret'),
               })
+              .meta({ secret: true })
               .describe('Of the same PushSubscription'),
           }),
         publicInfo: () => ({ applicationServerKey: publicKey }),

@@ -6,6 +6,7 @@ import type { NotificationMessage } from '../../core/plugin.ts';
 type Fault =
   | 'does not describe an address'
   | 'prints a secret'
+  | 'keeps a secret in a field that is shown'
   | 'throws at nonsense'
   | 'takes anything for an address'
   | 'makes its public key anew each time'
@@ -37,6 +38,9 @@ function letterBox(fault?: Fault): ChannelSubject {
     const fields = {
       town: fault === 'does not describe an address' ? town : townWith(zod).describe('Where it is'),
       key: key.default('none').describe('Of its lock'),
+      ...(fault === 'keeps a secret in a field that is shown'
+        ? { door: zod.object({ key: key.describe('') }) }
+        : {}),
     };
     return fault === 'takes anything for an address' ? (zod.any() as never) : zod.object(fields);
   }
@@ -89,6 +93,7 @@ const STOPS = 'rejects with the reason when it is aborted, and sends nothing';
 const CAUGHT: Record<Fault, string> = {
   'does not describe an address': 'says of each part of an address what it is',
   'prints a secret': 'marks what looks like a secret in an address',
+  'keeps a secret in a field that is shown': 'marks what looks like a secret in an address',
   'throws at nonsense': 'answers an address that is nonsense with a refusal',
   'takes anything for an address': 'answers an address that is nonsense with a refusal',
   'makes its public key anew each time':

@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import { z } from 'zod';
-import { createOutbound } from '../../../core/delivery/outbound.ts';
+import { createOutbound, type Outbound } from '../../../core/delivery/outbound.ts';
 import type { Clock } from '../../../core/model.ts';
 import type { NotificationMessage, Plugin, PluginState } from '../../../core/plugin.ts';
 import { contextOf } from '../stt/context.ts';
@@ -12,6 +12,7 @@ interface House {
   clock?: Clock;
   state?: PluginState;
   allowHosts?: readonly string[];
+  outbound?: Outbound;
 }
 
 /** Sets a channel up as core does: options parsed, undone when setup throws, users' addresses behind the real guard. */
@@ -19,7 +20,7 @@ export async function startChannel<Options>(
   t: ExecutionContext,
   plugin: Plugin<Options>,
   options: unknown = {},
-  { clock, state = memoryState(), allowHosts = ALLOWED }: House = {},
+  { clock, state = memoryState(), allowHosts = ALLOWED, outbound: given }: House = {},
 ) {
   const { context, failed, logged, stop } = contextOf(clock);
   const stopper = new AbortController();
@@ -27,7 +28,7 @@ export async function startChannel<Options>(
     stopper.abort();
     await stop();
   };
-  const outbound = createOutbound({ allowHosts, clock: context.clock });
+  const outbound = given ?? createOutbound({ allowHosts, clock: context.clock });
   t.teardown(() => outbound.close());
   t.teardown(stopAll);
   const schema = plugin.options?.(z) ?? z.strictObject({});

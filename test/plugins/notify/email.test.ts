@@ -49,6 +49,7 @@ test('a mail says who sent it and why, how to end it, and that no person wrote i
   const headers = new Map(arrived?.mail.headers.map(({ key, value }) => [key, value]));
   t.is(headers.get('auto-submitted'), 'auto-generated');
   t.is(headers.get('list-unsubscribe'), `<${MESSAGE.muteUrl}>`);
+  t.is(headers.get('list-unsubscribe-post'), 'List-Unsubscribe=One-Click');
   t.is(headers.get('x-priority'), '1 (Highest)');
 });
 
