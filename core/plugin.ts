@@ -64,7 +64,7 @@ export interface PluginContext<Options> {
   /**
    * For an address that a user gave: `https` to a public address, or a host that the operator allows. It is resolved,
    * checked, and connected to as checked; redirects are not followed; an answer has at most 1 MiB. Rejects with
-   * `forbidden` where the address may not be reached, and with `upstream_error` where it cannot be.
+   * `forbidden` where the address may not be reached, and with `upstream_error` or `timeout` where it cannot be.
    */
   fetchUser: FetchUser;
   /** Undone newest first when the plugin stops or its setup fails; each has 5 seconds. */

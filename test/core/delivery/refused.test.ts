@@ -3,6 +3,7 @@ import { createECDH } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import test from 'ava';
+import fc from 'fast-check';
 import { z } from 'zod';
 import { resolveByDns } from '../../../core/delivery/names.ts';
 import { createOutbound } from '../../../core/delivery/outbound.ts';
@@ -60,6 +61,50 @@ for (const [what, url] of ROWS) {
     t.is(connects, 0, 'something was connected to');
   });
 }
+
+/** First and last address of some networks that are not public. */
+const INSIDE = [
+  ['0.0.0.0', '0.255.255.255'],
+  ['10.0.0.0', '10.255.255.255'],
+  ['100.64.0.0', '100.127.255.255'],
+  ['127.0.0.0', '127.255.255.255'],
+  ['169.254.0.0', '169.254.255.255'],
+  ['172.16.0.0', '172.31.255.255'],
+  ['192.168.0.0', '192.168.255.255'],
+  ['224.0.0.0', '255.255.255.255'],
+].map(([first = '', last = '']) => ({ min: numberOf(first), max: numberOf(last) }));
+
+function numberOf(address: string): number {
+  return address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
+}
+
+const inRadix = [String, (n: number) => `0x${n.toString(16)}`, (n: number) => `0${n.toString(8)}`];
+const spelling = fc.record({
+  address: fc.oneof(...INSIDE.map(range => fc.integer(range))),
+  parts: fc.integer({ min: 1, max: 4 }),
+  radices: fc.array(fc.constantFrom(...inRadix), { minLength: 4, maxLength: 4 }),
+  dot: fc.constantFrom('', '.'),
+});
+
+test('refuses any address inside, however it is spelled', t => {
+  const refused = { code: 'forbidden' };
+  fc.assert(
+    fc.property(spelling, ({ address, parts, radices, dot }) => {
+      const bytes = [24, 16, 8, 0].map(shift => (address >>> shift) & 255);
+      const rest = bytes.slice(parts - 1).reduce((sum, byte) => sum * 256 + byte, 0);
+      const numbers = [...bytes.slice(0, parts - 1), rest];
+      const host = numbers.map((number, index) => radices[index]?.(number)).join('.');
+      t.throws(() => outbound.check(`https://${host}${dot}/`), refused, host);
+      const groups = [address >>> 16, address & 65535].map(group => group.toString(16)).join(':');
+      for (const prefix of ['::ffff:', '0:0:0:0:0:FFFF:', '::', '64:ff9b::', '0064:FF9B:0:0:0:0:', '2002:'])
+        for (const inner of [groups, bytes.join('.')]) {
+          const six = prefix === '2002:' ? `2002:${groups}::` : `${prefix}${inner}`;
+          t.throws(() => outbound.check(`https://[${six}]/`), refused, six);
+        }
+    }),
+    { numRuns: 1000 },
+  );
+});
 
 // ── channels ────────────────────────────────────────────────────────────────────────────────────────────────────
 
