@@ -14,6 +14,7 @@ import {
 } from './benchmark.ts';
 import { endProcess, memoryOf, nextMessage, startProgram } from './processes.ts';
 import type { Filled, Searched, SearchPlan } from './search/subject-main.ts';
+import type { WholeFilled, WholePlan, WholeSearched } from './search/whole-main.ts';
 
 const USERS = 20;
 const LIMIT = 10;
@@ -26,6 +27,7 @@ export const SEARCH: Benchmark[] = [
     run: async bench => [
       await run(bench, 'words', 'sentences of 12 words, 100 dimensions by the embedder `words`'),
       await run(bench, 'clusters', '2000 topics with noise, 384 dimensions'),
+      await runWhole(bench),
     ],
   },
 ];
@@ -41,9 +43,7 @@ interface Subject extends Filled {
 }
 
 async function run(bench: Bench, corpus: SearchPlan['corpus'], what: string): Promise<Table> {
-  const many = bench.quick
-    ? { memories: 2000, others: 100, queries: 20 }
-    : { memories: 100_000, others: 5000, queries: 300 };
+  const many = countsOf(bench);
   const plan = { ...many, corpus, users: USERS, limit: LIMIT };
   const subjects = { exact: await start(bench, 'exact', plan), index: await start(bench, 'index', plan) };
   const results = await interleave<Searched>(bench.quick ? 1 : ROUNDS, {
@@ -86,6 +86,64 @@ async function run(bench: Bench, corpus: SearchPlan['corpus'], what: string): Pr
       `${USERS - 1} other users have ${many.others} vectors each in the same file. Without words: what the text of a question costs to embed, and to look up by its words, comes on top.`,
     ],
   };
+}
+
+/** By words and by meaning, as the interface searches. */
+async function runWhole(bench: Bench): Promise<Table> {
+  const many = countsOf(bench);
+  const dataDir = await mkdtemp(join(tmpdir(), 'earshot-bench-'));
+  bench.teardown(() => rm(dataDir, { recursive: true, force: true }));
+  bench.say(`words and meaning: ${many.memories} memories`);
+  const child = startProgram(bench, 'subject', new URL('./search/whole-main.ts', import.meta.url));
+  const plan: WholePlan = { ...many, users: USERS, limit: LIMIT, dataDir };
+  child.send(plan);
+  const { count } = await nextMessage<WholeFilled>(child, 'filled');
+  if (count !== many.memories + (USERS - 1) * many.others) throw new Error(`${count} memories are there`);
+  const measure = (kind: Kind) => async (round: number) => {
+    bench.say(`words and meaning: ${NAMES[kind]}, round ${round + 1}`);
+    const answer = nextMessage<WholeSearched>(child, 'searched');
+    child.send(kind);
+    return answer;
+  };
+  await measure('index')(-1); // what is compiled, and read for the first time
+  const results = await interleave<WholeSearched>(bench.quick ? 1 : ROUNDS, {
+    exact: measure('exact'),
+    index: measure('index'),
+  });
+  const nearest = results.exact?.[0]?.found ?? [];
+  return {
+    title: `Search of ${LIMIT} among ${many.memories} memories of one user, by words and by meaning at once`,
+    columns: [
+      'way',
+      'p50 ms',
+      'p99 ms',
+      'CPU ms',
+      'of the thread of sockets ms',
+      'held it at most ms',
+      `recall@${LIMIT}`,
+    ],
+    rows: (['exact', 'index'] as const).map(kind => {
+      const all = results[kind] ?? [];
+      return [
+        NAMES[kind],
+        spread(all.map(({ ms }) => percentile(ms, 50))),
+        spread(all.map(({ ms }) => percentile(ms, 99))),
+        spread(all.map(({ cpuMs }) => cpuMs)),
+        spread(all.map(({ mainMs }) => mainMs)),
+        spread(all.map(({ heldMs }) => heldMs)),
+        spread(all.map(({ found }) => recall(found, nearest))),
+      ];
+    }),
+    notes: [
+      `${USERS - 1} other users have ${many.others} memories each in the same files. A question has 4 to 8 words that thousands of the memories have. Goal: p99 at most 40 ms, recall at least 0.98.`,
+    ],
+  };
+}
+
+function countsOf({ quick }: Bench) {
+  return quick
+    ? { memories: 2000, others: 100, queries: 20 }
+    : { memories: 100_000, others: 5000, queries: 300 };
 }
 
 async function start(

@@ -28,6 +28,19 @@ const HOW = split(
   'every morning,since university,in October,at the weekend,after work,with the children,because of a bad knee,near the river,for ten years,in Edinburgh,on the phone,before breakfast,at the hospital,last winter,during the holidays,for the first time,on doctor’s orders,with great patience,in the city centre,every second Tuesday,together with the neighbours,without much luck,in the mountains,next spring,on the farm,for a birthday,by accident,at 7 o’clock,in 1998,on the way to Berlin',
 );
 
+/** So many memory-like sentences, some at a time. */
+export function* sentences(count: number, seed: number): Generator<string[]> {
+  const pick = picker(seed);
+  const sentence = () => `${pick(WHO)} ${pick(DOES)} ${pick(WHAT)} and ${pick(WHAT)} ${pick(HOW)}`;
+  for (let done = 0; done < count; done += AT_ONCE)
+    yield Array.from({ length: Math.min(AT_ONCE, count - done) }, sentence);
+}
+
+export function questions(count: number, seed: number): string[] {
+  const pick = picker(seed);
+  return Array.from({ length: count }, () => `${pick(WHO)} ${pick(WHAT)} ${pick(HOW)}`);
+}
+
 function ofWords(): Corpus {
   const embedder = embedderOf();
   const signal = new AbortController().signal;
@@ -38,19 +51,13 @@ function ofWords(): Corpus {
   return {
     dimensions: 100,
     async *memories(count, seed) {
-      const pick = picker(seed);
-      const sentence = () => `${pick(WHO)} ${pick(DOES)} ${pick(WHAT)} and ${pick(WHAT)} ${pick(HOW)}`;
-      for (let done = 0; done < count; done += AT_ONCE)
-        yield* await embed(Array.from({ length: Math.min(AT_ONCE, count - done) }, sentence));
+      for (const texts of sentences(count, seed)) yield* await embed(texts);
     },
-    queries(count, seed) {
-      const pick = picker(seed);
-      return embed(Array.from({ length: count }, () => `${pick(WHO)} ${pick(WHAT)} ${pick(HOW)}`));
-    },
+    queries: (count, seed) => embed(questions(count, seed)),
   };
 }
 
-async function embedderOf(): Promise<Embedder> {
+export async function embedderOf(): Promise<Embedder> {
   const context = { error: (_: string, message: string) => new Error(message) };
   const { embedder } = await words.setup(context as unknown as Parameters<typeof words.setup>[0]); // it uses no more
   if (!embedder) throw new Error('words embeds nothing');
