@@ -15,6 +15,7 @@ const SQLite: new (file: string, options: { readonly: true; fileMustExist: true 
 
 const database = new SQLite(String(workerData.file), { readonly: true, fileMustExist: true });
 database.pragma('busy_timeout = 5000'); // nobody else waits for this thread
+database.pragma('cache_size = -16000'); // kB: the words of 100,000 memories are read again and again
 
 const kept = new Map<string, ReturnType<Database['prepare']>>();
 
