@@ -109,8 +109,7 @@ export function createApps({
   /** `conflict` when the user has as many as there may be; `invalid_request` where what is said does not fit together. */
   async function create(userId: string, draft: AppEdit & Pick<App, 'name'>): Promise<NewApp> {
     const now = clock.now();
-    const capabilities = draft.capabilities ?? CAPABILITIES.filter(each => mentions(draft, each));
-    const about = settled(NOTHING, { ...draft, capabilities });
+    const about = settled(NOTHING, draft);
     const app: App = { ...about, id: newId(now), userId, createdAt: now, updatedAt: now };
     return storage.transaction('create app', async tx => {
       if ((await tx.apps.list(userId)).length >= MAX_APPS_PER_USER)
@@ -134,10 +133,20 @@ export function createApps({
     return edited;
   }
 
-  /** What it is after these changes; `invalid_request`, with every place, where that does not fit together. */
+  /**
+   * What it is after these changes. What is said of a capability brings that along, unless those that it has are named
+   * as well. `invalid_request`, with the place, where it does not fit together.
+   */
   function settled(before: AppAbout, changes: AppEdit): AppAbout {
     const triggersOn = changes.triggersOn && resolved(changes.triggersOn);
-    const merged = without({ ...before, ...changes, ...(triggersOn && { triggersOn }) }, changes);
+    const capabilities = changes.capabilities ?? [
+      ...before.capabilities,
+      ...CAPABILITIES.filter(each => mentions(changes, each)),
+    ];
+    const merged = without(
+      { ...before, ...changes, ...(triggersOn && { triggersOn }), capabilities },
+      changes,
+    );
     for (const [field, url] of [
       ['webhook_url', changes.webhookUrl],
       ['setup_completed_url', changes.setupCompletedUrl],
