@@ -35,6 +35,9 @@ const OLDEST_NODE_OF_BRIDGE = '>=22.18';
 /** Found where they are in the checkout, or of no use at run time. */
 const NOT_COPIED = ['main.mjs', 'pack.mjs', 'example.yaml'];
 
+/** Of the capabilities of plugins: their authors test with them. */
+const SUITES = ['embedder', 'identity', 'llm', 'notify', 'storage', 'stt', 'vad', 'vectors', 'webhook'];
+
 const TASKS = { build, clean, all, bridge };
 const task = TASKS[process.argv[2]];
 if (task === undefined) throw new Error(`usage: node config/pack.mjs ${Object.keys(TASKS).join('|')}`);
@@ -44,9 +47,7 @@ function build() {
   clean();
   const folders = ['core', 'plugins', 'bridge', 'config'];
   emit(BUILD, folders);
-  const suites = ['embedder', 'identity', 'llm', 'storage', 'stt', 'vad', 'vectors'].map(
-    name => `core/conformance/${name}.ts`,
-  );
+  const suites = SUITES.map(name => `core/conformance/${name}.ts`);
   emitTypes(BUILD, ['core/plugin.ts', 'bridge/driver.ts', ...suites]);
   copyAssets(BUILD, folders);
   bringNoble(BUILD);

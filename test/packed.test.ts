@@ -158,7 +158,13 @@ testInstalled('its types serve authors of plugins and drivers', async t => {
         return {};
       },
     } satisfies Plugin<{ words: string }>;`;
-  const right = await check('right.mts', plugin("'Acme'"));
+  const manual = await readFile(join(ROOT, 'plugins/README.md'), 'utf8');
+  const suites = [...manual.matchAll(/\| `([\w-]+)\.ts` \|$/gm)].map(([, name]) => name);
+  t.true(suites.length >= 8);
+  const imports = suites.map(
+    (name, index) => `export * as suite${index} from 'earshot/conformance/${name}';`,
+  );
+  const right = await check('right.mts', imports.join('\n') + plugin("'Acme'"));
   t.is(right.code, 0, right.stdout);
   const wrong = await check('wrong.mts', plugin('7'));
   t.regex(wrong.stdout, /wrong\.mts\(\d+,\d+\): error TS2322: .*number/);
