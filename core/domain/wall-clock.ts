@@ -1,0 +1,126 @@
+/**
+ * What clocks on the wall show, and when. Where a zone's clocks go forward, a time of day that they leave out is the
+ * instant at which they do; where they go back, a time that comes twice is the first of the two.
+ */
+
+const MINUTE_MS = 60_000;
+const DAY_MINUTES = 24 * 60;
+const DAY_MS = DAY_MINUTES * MINUTE_MS;
+
+/** What a clock on the wall shows. */
+export interface WallTime {
+  /** `YYYY-MM-DD` */
+  day: string;
+  /** After midnight, as the clock counts them: 0 to 1439. */
+  minute: number;
+}
+
+/** Part of each day, in minutes after local midnight: from inclusive to exclusive, past midnight where it is less. */
+export interface DailySpan {
+  from: number;
+  to: number;
+}
+
+/** By zone: making one takes a thousand times as long as using it. */
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** Whether this is the IANA name of a zone; an offset such as `+02:00` is none, for it knows no summer. */
+export function isTimeZone(name: string): boolean {
+  if (!/^[A-Za-z]/.test(name)) return false;
+  try {
+    formatOf(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The zone of this machine. */
+export function zoneOfMachine(): string {
+  return new Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
+function formatOf(timeZone: string): Intl.DateTimeFormat {
+  const known = formats.get(timeZone);
+  if (known) return known;
+  const made = new Intl.DateTimeFormat('en-US', {
+    ...{ timeZone, calendar: 'iso8601', numberingSystem: 'latn', hourCycle: 'h23' },
+    ...{ year: 'numeric', month: '2-digit', day: '2-digit' },
+    ...{ hour: '2-digit', minute: '2-digit', second: '2-digit' },
+  });
+  formats.set(timeZone, made);
+  return made;
+}
+
+/** The wall clock at this instant, as if it showed UTC: epoch ms, to the second. */
+function shownAt(at: number, timeZone: string): number {
+  const part: Record<string, number> = {};
+  for (const { type, value } of formatOf(timeZone).formatToParts(at)) part[type] = Number(value);
+  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = part;
+  return Date.UTC(year, month - 1, day, hour, minute, second);
+}
+
+export function wallTime(at: number, timeZone: string): WallTime {
+  const shown = shownAt(at, timeZone);
+  const day = new Date(shown).toISOString().slice(0, 10);
+  return { day, minute: Math.floor((shown - Date.parse(`${day}T00:00:00Z`)) / MINUTE_MS) };
+}
+
+/** The first instant, in epoch ms, at which the clocks of a zone show this, or more where they leave it out. */
+export function instantOf({ day, minute }: WallTime, timeZone: string): number {
+  const shown = Date.parse(`${day}T00:00:00Z`) + minute * MINUTE_MS;
+  const offsets = [shown - DAY_MS, shown + DAY_MS].map(near => shownAt(near, timeZone) - near);
+  const candidates = offsets.map(offset => shown - offset).toSorted((a, b) => a - b);
+  const exact = candidates.find(at => shownAt(at, timeZone) === shown);
+  if (exact !== undefined) return exact;
+  let [before = shown, after = shown] = candidates;
+  while (after - before > 1) {
+    const middle = Math.floor((before + after) / 2);
+    if (shownAt(middle, timeZone) < shown) before = middle;
+    else after = middle;
+  }
+  return after;
+}
+
+/** The day that is so many days after this one, before it where they are negative. */
+export function dayAfter(day: string, days = 1): string {
+  return new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
+}
+
+/** The next time after `after` that it is this minute of the day: once on each day, whatever its clocks do. */
+export function nextTime(after: number, minute: number, timeZone: string): number {
+  const { day } = wallTime(after, timeZone);
+  const times = [-1, 0, 1, 2].map(days => instantOf({ day: dayAfter(day, days), minute }, timeZone));
+  return times.find(at => at > after) ?? after + DAY_MS;
+}
+
+/** When the span of the day in which `at` lies ends; null where it lies in none. */
+export function spanEnd(at: number, { from, to }: DailySpan, timeZone: string): number | null {
+  const { day } = wallTime(at, timeZone);
+  for (const begins of [dayAfter(day, -1), day]) {
+    const ends = from < to ? begins : dayAfter(begins);
+    const end = instantOf({ day: ends, minute: to }, timeZone);
+    if (instantOf({ day: begins, minute: from }, timeZone) <= at && at < end) return end;
+  }
+  return null;
+}
+
+/** `22:00` as minutes after midnight; null for what is no time of day. */
+export function minuteOf(text: string): number | null {
+  const match = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text.trim());
+  return match ? Number(match[1]) * 60 + Number(match[2]) : null;
+}
+
+/** The other way round. */
+export function timeOfDay(minute: number): string {
+  return `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}`;
+}
+
+/** For people: `Fri 20 Nov, 18:00`. */
+export function toldTime(at: number, timeZone: string): string {
+  const { day, minute } = wallTime(at, timeZone);
+  const date = new Date(`${day}T00:00:00Z`);
+  const name = (part: 'weekday' | 'month') =>
+    date.toLocaleDateString('en-GB', { [part]: 'short', timeZone: 'UTC' });
+  return `${name('weekday')} ${date.getUTCDate()} ${name('month')}, ${timeOfDay(minute)}`;
+}
