@@ -8,6 +8,14 @@ function isOrigin(text: string): boolean {
   return text === '*' || (/^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text);
 }
 
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }) !== null;
+  } catch {
+    return false;
+  }
+}
+
 function perMinute(absent: number) {
   return z.number().int().min(1).max(60_000).default(absent);
 }
@@ -39,6 +47,11 @@ export const ConfigSchema = z.strictObject({
     .describe(
       'Reverse proxies whose X-Forwarded-For counts: addresses, networks, or loopback, linklocal, uniquelocal',
     ),
+  publicUrl: z
+    .url({ protocol: /^https?$/, error: 'must be an address such as https://earshot.example' })
+    .transform(url => url.replace(/\/+$/, ''))
+    .optional()
+    .describe('Under which everyone reaches this server, for links in notifications; absent: they have none'),
   dataDir: z
     .string()
     .min(1)
@@ -211,6 +224,35 @@ export const ConfigSchema = z.strictObject({
         )
         .default([])
         .describe("Pages whose scripts may use the interface from a browser, by their origins; '*': all"),
+    })
+    .prefault({}),
+  notifications: z
+    .strictObject({
+      timeZone: z
+        .string()
+        .refine(isTimeZone, 'must be an IANA time zone such as Europe/Berlin')
+        .optional()
+        .describe("Of users who chose none, such as Europe/Berlin; absent: this machine's"),
+      perAppPerHour: z
+        .number()
+        .int()
+        .min(0)
+        .max(1000)
+        .default(20)
+        .describe(
+          'Notifications of one app that are sent to one user in an hour; the inbox keeps the others',
+        ),
+      daySummaryAt: z
+        .string()
+        .regex(/^(([01]\d|2[0-3]):[0-5]\d)?$/, "must be a time of day such as '22:00', or ''")
+        .default('22:00')
+        .describe("When a user's day is summed up, in their time zone, where they chose nothing; '': never"),
+      keepDays: z
+        .number()
+        .int()
+        .min(1)
+        .default(365)
+        .describe('Days after which what is in an inbox is forgotten'),
     })
     .prefault({}),
   metrics: z

@@ -21,21 +21,24 @@ import { type Apps, createApps } from './domain/apps.ts';
 import { type Ask, createAsk } from './domain/ask.ts';
 import { type Conversations, createConversations } from './domain/conversations.ts';
 import { type Credentials, createCredentials } from './domain/credentials.ts';
+import { createDueNotices } from './domain/due-notices.ts';
 import { createEmbedding, EMBED_CHECK_JOB, EMBED_JOB, type Embedding } from './domain/embedding.ts';
 import { createFolders, type Folders } from './domain/folders.ts';
 import { createGoals, type Goals } from './domain/goals.ts';
 import { createHooks, type Hooks } from './domain/hooks.ts';
 import { createIdentities } from './domain/identities.ts';
-import { newId } from './domain/ids.ts';
 import { createKeys, type Keys } from './domain/keys.ts';
 import { FINISH_JOB } from './domain/lifecycle.ts';
 import { setLocked } from './domain/locks.ts';
 import { createMemories, type Memories } from './domain/memories.ts';
 import { createCategorise } from './domain/memory-category.ts';
+import { createNotifications, type Notifications, RELEASE_JOB } from './domain/notifications.ts';
 import { createPeople, type People } from './domain/people.ts';
+import { NOTICE_JOB, REMINDER_JOB } from './domain/reminders.ts';
 import { createSearch, type Search } from './domain/search.ts';
 import { createSignIn, type SignIn } from './domain/sign-in.ts';
 import { createUsers, type Users } from './domain/users.ts';
+import { minuteOf, zoneOfMachine } from './domain/wall-clock.ts';
 import { AppError } from './errors.ts';
 import { createEvents, type EventBus } from './events.ts';
 import { createNotificationLimit, createRateLimits, type RateLimits } from './http/rate-limit.ts';
@@ -77,6 +80,7 @@ const TOKENS = {
   ask: token<Ask>('ask'),
   apps: token<Apps>('apps'),
   hooks: token<Hooks>('hooks'),
+  notifications: token<Notifications>('notifications'),
   metrics: token<Metrics>('metrics'),
   spool: token<Spool>('spool'),
   listen: token<Listen>('listen'),
@@ -162,6 +166,7 @@ export async function createApp({
     });
     container.register(TOKENS.metrics, { useValue: metrics });
     const storage = timedStorage(opened, metrics);
+    container.register(TOKENS.storage, { useValue: storage });
     const identities = createIdentities(() => {
       const working = host.list('identity', config.identity);
       const missing = config.identity.filter(name => !working.some(provider => provider.name === name));
@@ -223,6 +228,18 @@ export async function createApp({
         log: log.child({ part: 'ask' }),
       }),
     );
+    single(TOKENS.notifications, () =>
+      createNotifications({
+        ...store,
+        jobs,
+        defaults: {
+          timeZone: config.notifications.timeZone ?? zoneOfMachine(),
+          perAppPerHour: config.notifications.perAppPerHour,
+          daySummaryAt: minuteOf(config.notifications.daySummaryAt),
+        },
+        publicUrl: config.publicUrl ?? null,
+      }),
+    );
     single(TOKENS.listen, () =>
       makeListen(
         get(TOKENS.credentials),
@@ -247,17 +264,7 @@ export async function createApp({
         }),
         apps: get(TOKENS.apps),
         hooks: get(TOKENS.hooks),
-        tell: async (userId, message) => {
-          const now = clock.now();
-          const unread = { readAt: null, silence: 'no_channel' as const, heldUntil: null };
-          await storage.notifications.insert({
-            ...message,
-            ...unread,
-            id: newId(now),
-            userId,
-            createdAt: now,
-          });
-        },
+        tell: get(TOKENS.notifications).tell,
         goals: get(TOKENS.goals),
         memories: get(TOKENS.memories),
         search: get(TOKENS.search),
@@ -347,6 +354,15 @@ export async function createApp({
       createFinish({ conversations, log: log.child({ part: 'finish' }) }),
       createGivenUp(conversations),
     );
+    const notifications = container.resolve(TOKENS.notifications);
+    const { notice, reminder } = createDueNotices({
+      storage: container.resolve(TOKENS.storage),
+      clock,
+      notifications,
+    });
+    jobs.handle(NOTICE_JOB, notice);
+    jobs.handle(REMINDER_JOB, reminder);
+    jobs.handle(RELEASE_JOB, notifications.release);
     const embedding = container.resolve(TOKENS.embedding);
     jobs.handle(EMBED_JOB, embedding.embed);
     jobs.handle(EMBED_CHECK_JOB, embedding.check);

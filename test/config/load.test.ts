@@ -132,7 +132,7 @@ test('everything wrong is told at once, each with its place and what is allowed'
     /^earshot\.yaml:4: log\.format must be one of pretty, json, not "xml"$/,
     /^earshot\.yaml:5: stt\.0 must be text$/,
     /^earshot\.yaml:6: listen\.idleMs must be a whole number$/,
-    /^earshot\.yaml:7: zzz is not a known key; known: host, port, trustedProxies, dataDir, /,
+    /^earshot\.yaml:7: zzz is not a known key; known: host, port, trustedProxies, publicUrl, dataDir, /,
     /^earshot\.yaml:9: plugins\.Silero is not a plugin name: small letters/,
     /^earshot\.yaml:10: plugins\.sql must be false, or the plugin's options/,
     /^EARSHOT_LISTEN__MAX_CONNECTIONS: listen\.maxConnections must be a number$/,
@@ -339,10 +339,12 @@ test('the example says nothing as it is, and uncommented it is valid and holds t
   const { config } = loadConfig({ cwd, env: {} });
   const { core, key, ...bridge } = config.bridge;
   const { token, ...metrics } = config.metrics;
-  t.truthy(core && key && token);
+  const { timeZone, ...notifications } = config.notifications;
+  const { publicUrl, ...others } = config;
+  t.truthy(core && key && token && timeZone && publicUrl);
   const defaults = ConfigSchema.parse({});
   t.deepEqual(
-    { ...config, bridge, metrics, plugins: {} },
+    { ...others, bridge, metrics, notifications, plugins: {} },
     { ...defaults, dataDir: join(cwd, 'data'), plugins: {} },
   );
 });

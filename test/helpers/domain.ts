@@ -7,6 +7,7 @@ import { createOutbound } from '../../core/delivery/outbound.ts';
 import { createActionItems } from '../../core/domain/action-items.ts';
 import { createApps } from '../../core/domain/apps.ts';
 import { createAsk } from '../../core/domain/ask.ts';
+import { createChannelAddresses, type LoadedChannel } from '../../core/domain/channel-addresses.ts';
 import { createConversations } from '../../core/domain/conversations.ts';
 import { createCredentials } from '../../core/domain/credentials.ts';
 import { createEmbedding } from '../../core/domain/embedding.ts';
@@ -17,6 +18,7 @@ import { type ChosenProviders, createIdentities } from '../../core/domain/identi
 import { createKeys } from '../../core/domain/keys.ts';
 import { createMemories } from '../../core/domain/memories.ts';
 import { createCategorise } from '../../core/domain/memory-category.ts';
+import { createNotifications } from '../../core/domain/notifications.ts';
 import { createPeople } from '../../core/domain/people.ts';
 import { createSearch } from '../../core/domain/search.ts';
 import { createSignIn } from '../../core/domain/sign-in.ts';
@@ -83,6 +85,7 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     jobs,
     categorise: createCategorise({ models: () => [], embedder: late.embedder, clock, log }),
   });
+  const channels: LoadedChannel[] = [];
   const told = recorded(events);
   const search = createSearch({ storage, log, ...late });
   return {
@@ -110,6 +113,16 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     memories,
     search,
     ask: createAsk({ conversations, search, models: () => models, clock, log }),
+    notifications: createNotifications({
+      storage,
+      clock,
+      jobs,
+      defaults: { timeZone: 'UTC', perAppPerHour: 20, daySummaryAt: 22 * 60 },
+      publicUrl: 'https://earshot.example',
+    }),
+    channelAddresses: createChannelAddresses({ storage, clock, log, loaded: () => channels }),
+    /** Outlets for notifications; a test may add some. */
+    channels,
     /** Language models; a test may add some. */
     models,
     embedding: createEmbedding({ storage, clock, log, jobs, ...late }),
