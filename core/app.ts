@@ -19,6 +19,11 @@ import { createOutbound } from './delivery/outbound.ts';
 import { type ActionItems, createActionItems } from './domain/action-items.ts';
 import { type Apps, createApps } from './domain/apps.ts';
 import { type Ask, createAsk } from './domain/ask.ts';
+import {
+  type ChannelAddresses,
+  createChannelAddresses,
+  type LoadedChannel,
+} from './domain/channel-addresses.ts';
 import { type Conversations, createConversations } from './domain/conversations.ts';
 import { type Credentials, createCredentials } from './domain/credentials.ts';
 import { createDueNotices } from './domain/due-notices.ts';
@@ -81,6 +86,7 @@ const TOKENS = {
   apps: token<Apps>('apps'),
   hooks: token<Hooks>('hooks'),
   notifications: token<Notifications>('notifications'),
+  channelAddresses: token<ChannelAddresses>('channelAddresses'),
   metrics: token<Metrics>('metrics'),
   spool: token<Spool>('spool'),
   listen: token<Listen>('listen'),
@@ -137,6 +143,13 @@ export async function createApp({
     embedder: () => host.get('embedder', config.embedder),
     vectors: () => host.get('vectors', config.vectors),
   };
+  /** Outlets for notifications that work now. */
+  function channels(): LoadedChannel[] {
+    const titles = new Map(host.status().map(({ name, title }) => [name, title]));
+    return host
+      .list('notify')
+      .map(({ name, value }) => ({ name, title: titles.get(name) ?? name, channel: value }));
+  }
   const container = root.createChildContainer();
   concealSecrets([config.metrics.token, config.bridge.key].filter(secret => secret !== undefined));
   /** Last opened, first closed. */
@@ -240,6 +253,9 @@ export async function createApp({
         publicUrl: config.publicUrl ?? null,
       }),
     );
+    single(TOKENS.channelAddresses, () =>
+      createChannelAddresses({ ...store, log: log.child({ part: 'notifications' }), loaded: channels }),
+    );
     single(TOKENS.listen, () =>
       makeListen(
         get(TOKENS.credentials),
@@ -271,6 +287,8 @@ export async function createApp({
         folders: get(TOKENS.folders),
         people: get(TOKENS.people),
         ask: get(TOKENS.ask),
+        notifications: get(TOKENS.notifications),
+        channelAddresses: get(TOKENS.channelAddresses),
         listen: get(TOKENS.listen),
         metrics: { ...metrics, token: config.metrics.token },
         config,
@@ -282,6 +300,7 @@ export async function createApp({
         users: get(TOKENS.users),
         signIn: get(TOKENS.signIn),
         keys: get(TOKENS.keys),
+        channelAddresses: get(TOKENS.channelAddresses),
         setLocked: wanted => setLocked(storage, wanted),
         status,
       }),

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { AppError, ERRORS, type ErrorCode, toAppError } from './errors.ts';
 import type { Log } from './log.ts';
-import type { ApiKey, Lockable, Scope, User } from './model.ts';
+import type { ApiKey, ChannelAddress, Lockable, Scope, User } from './model.ts';
 import { dial, linesOf, listenPrivately } from './unix-socket.ts';
 
 /** One part of the house: does it work, and if not, which command makes it work? */
@@ -90,6 +90,45 @@ const shapes = {
   },
   'key.rotate': { args: z.object({ user: name, id: name }), result: NewKey },
   'key.revoke': { args: z.object({ user: name, id: name }), result: z.object({ id: z.string() }) },
+  'notify.channels': {
+    args: z.object({}),
+    result: z.array(
+      z.object({
+        channel: z.string(),
+        title: z.string(),
+        /** What an address of it is, as a JSON schema. */
+        address: z.looseObject({}),
+      }),
+    ),
+  },
+  'notify.add': {
+    args: z.object({
+      user: name,
+      channel: name,
+      label: name.optional(),
+      address: z.record(z.string(), z.unknown()),
+    }),
+    result: z.object({ id: z.string(), channel: z.string(), label: z.string() }),
+  },
+  'notify.list': {
+    args: z.object({ user: name }),
+    result: z.array(
+      z.object({
+        id: z.string(),
+        channel: z.string(),
+        label: z.string(),
+        enabled: z.boolean(),
+        /** Why the server switched it off. */
+        offReason: z.string().nullable(),
+      }),
+    ),
+  },
+  'notify.remove': { args: z.object({ user: name, id: name }), result: z.object({ id: z.string() }) },
+  /** Null: it was sent. */
+  'notify.test': {
+    args: z.object({ user: name, id: name }),
+    result: z.object({ error: z.string().nullable() }),
+  },
   status: { args: z.object({}), result: Status },
 };
 export type CommandName = keyof typeof shapes;
@@ -126,11 +165,29 @@ interface Services {
     remove(userId: string, id: string): Promise<void>;
     parseScopes(list: string[]): Scope[];
   };
+  channelAddresses: {
+    channels(): Promise<{ name: string; title: string; schema: Record<string, unknown> }[]>;
+    add(
+      userId: string,
+      draft: { channel: string; label?: string | undefined; address: Record<string, unknown> },
+    ): Promise<AddressLine>;
+    list(userId: string): Promise<AddressLine[]>;
+    remove(userId: string, id: string): Promise<void>;
+    test(userId: string, id: string): Promise<string | null>;
+  };
   status(): Promise<Status>;
 }
+type AddressLine = Pick<ChannelAddress, 'id' | 'channel' | 'label' | 'enabled' | 'offReason'>;
 
 /** The commands over these services. */
-export function createCommands({ users, signIn, keys, setLocked, status }: Services): Commands {
+export function createCommands({
+  users,
+  signIn,
+  keys,
+  channelAddresses,
+  setLocked,
+  status,
+}: Services): Commands {
   return {
     'user.add': checked('user.add', async args => {
       const user = await users.add(args.name);
@@ -179,8 +236,35 @@ export function createCommands({ users, signIn, keys, setLocked, status }: Servi
       await keys.remove(user.id, args.id);
       return { id: args.id };
     }),
+    'notify.channels': checked('notify.channels', async () =>
+      (await channelAddresses.channels()).map(({ name, title, schema }) => ({
+        ...{ channel: name, title, address: schema },
+      })),
+    ),
+    'notify.add': checked('notify.add', async ({ user: userName, ...draft }) => {
+      const user = await users.byName(userName);
+      return line(await channelAddresses.add(user.id, draft));
+    }),
+    'notify.list': checked('notify.list', async args => {
+      const user = await users.byName(args.user);
+      return (await channelAddresses.list(user.id)).map(line);
+    }),
+    'notify.remove': checked('notify.remove', async args => {
+      const user = await users.byName(args.user);
+      await channelAddresses.remove(user.id, args.id);
+      return { id: args.id };
+    }),
+    'notify.test': checked('notify.test', async args => {
+      const user = await users.byName(args.user);
+      return { error: await channelAddresses.test(user.id, args.id) };
+    }),
     status: checked('status', () => status()),
   };
+}
+
+/** Without the address itself. */
+function line({ id, channel, label, enabled, offReason }: AddressLine): AddressLine {
+  return { id, channel, label, enabled, offReason };
 }
 
 function newKey({ record, key }: { record: ApiKey; key: string }) {

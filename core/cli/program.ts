@@ -7,6 +7,7 @@ import { addDemo } from './demo.ts';
 import { addDoctor } from './doctor.ts';
 import { addModels } from './models.ts';
 import { addMove } from './move.ts';
+import { addNotify } from './notify.ts';
 import { addPluginCheck } from './plugin-check.ts';
 import { addServe } from './serve.ts';
 import { addSetup } from './setup.ts';
@@ -51,6 +52,7 @@ function createProgram(): Command {
   addDemo(program);
   addStream(program);
   addAccountCommands(program);
+  addNotify(program);
   addStatus(program);
   addModels(program);
   addDoctor(program);

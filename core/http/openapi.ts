@@ -129,7 +129,7 @@ export function openApiDocument(
     paths[route.path] = { ...paths[route.path], [route.method]: operationOf(route) };
   for (const operation of operations)
     paths[operation.path] = { ...paths[operation.path], [operation.method]: openOperationOf(operation) };
-  for (const route of open) paths[route.path] = { get: openRouteOf(route) };
+  for (const route of open) paths[route.path] = { ...paths[route.path], get: openRouteOf(route) };
   return createDocument(
     {
       openapi: '3.1.1',

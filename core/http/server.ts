@@ -6,6 +6,7 @@ import type { Config } from '../../config/schema.ts';
 import type { ActionItems } from '../domain/action-items.ts';
 import type { Apps } from '../domain/apps.ts';
 import type { Ask } from '../domain/ask.ts';
+import type { ChannelAddresses } from '../domain/channel-addresses.ts';
 import type { Conversations } from '../domain/conversations.ts';
 import type { Credentials } from '../domain/credentials.ts';
 import type { Folders } from '../domain/folders.ts';
@@ -13,6 +14,7 @@ import type { Goals } from '../domain/goals.ts';
 import type { Hooks } from '../domain/hooks.ts';
 import type { Keys } from '../domain/keys.ts';
 import type { Memories } from '../domain/memories.ts';
+import type { Notifications } from '../domain/notifications.ts';
 import type { People } from '../domain/people.ts';
 import type { Search } from '../domain/search.ts';
 import type { SignIn } from '../domain/sign-in.ts';
@@ -41,6 +43,7 @@ import type { OpenOperation, OpenRoute, Route } from './route.ts';
 import { actionItemRoutes } from './routes/action-items.ts';
 import { appRoutes } from './routes/apps.ts';
 import { askRoutes } from './routes/ask.ts';
+import { channelAddressRoutes } from './routes/channel-addresses.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { correctionRoutes } from './routes/corrections.ts';
 import { docsFile, docsRoute } from './routes/docs.ts';
@@ -54,6 +57,9 @@ import { integrationRoutes, type Tell } from './routes/integrations.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { memoryRoutes } from './routes/memories.ts';
 import { measureRequests, metricsRoute } from './routes/metrics.ts';
+import { muteByLink, mutePageRoute } from './routes/mute-page.ts';
+import { notificationSettingsRoutes } from './routes/notification-settings.ts';
+import { notificationRoutes } from './routes/notifications.ts';
 import { peopleRoutes } from './routes/people.ts';
 import { createUpgrade, pathOf } from './upgrade.ts';
 
@@ -86,6 +92,8 @@ interface ServerOptions {
   hooks: Hooks;
   /** Tells a user what an app has to say. */
   tell: Tell;
+  notifications: Notifications;
+  channelAddresses: ChannelAddresses;
   /** The live side. A socket is paused when handed over; `accept` resumes it once it listens. */
   listen: Pick<Listen, 'paths' | 'authorize' | 'accept'>;
   /** Absent: nothing is measured. */
@@ -133,6 +141,9 @@ export function createServer(options: ServerOptions): HttpServer {
     ...appRoutes(options.apps),
     ...hookRoutes(options.hooks),
     ...integrationRoutes(options),
+    ...notificationRoutes(options.notifications),
+    ...notificationSettingsRoutes(options.notifications),
+    ...channelAddressRoutes(options.channelAddresses),
   ];
   const operations = identityOperations(options.signIn, clock);
   const open: OpenRoute[] = [
@@ -140,12 +151,14 @@ export function createServer(options: ServerOptions): HttpServer {
     healthRoute(options.health),
     openApiRoute(() => openApiDocument(routes, operations, open)),
     docsRoute,
+    mutePageRoute(options.notifications),
     ...(metrics ? [metricsRoute(metrics, metrics.token)] : []),
   ];
   const router = new Router();
   addOpenOperations(router, operations, addressOf);
   for (const { path, serve } of open) router.get(path, serve);
   router.get('/docs/:file', docsFile);
+  koa.use(muteByLink(options.notifications));
   koa.use(byResource(routes, gate));
   koa.use(router.routes());
   koa.use(router.allowedMethods());

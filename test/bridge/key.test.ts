@@ -32,6 +32,11 @@ async function setUp(t: ExecutionContext) {
     const unused = () => Promise.reject(new AppError('not_found', 'not used here'));
     const commands: Commands = {
       'user.add': unused,
+      'notify.channels': unused,
+      'notify.add': unused,
+      'notify.list': unused,
+      'notify.remove': unused,
+      'notify.test': unused,
       'user.list': unused,
       'user.password': unused,
       'user.signOut': unused,

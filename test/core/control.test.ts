@@ -48,6 +48,19 @@ function commandsOver(names: string[]): Commands {
       setMemoryAccess: async name => user(name),
     },
     setLocked: async () => 'ada',
+    channelAddresses: {
+      channels: async () => [],
+      add: async (_, { channel, label = channel }) => ({
+        id: 'a1',
+        channel,
+        label,
+        enabled: true,
+        offReason: null,
+      }),
+      list: async () => [],
+      remove: async () => {},
+      test: async () => null,
+    },
     signIn: {
       setPassword: async () => {},
       rotateKeys: async () => {},

@@ -66,6 +66,8 @@ const OWNED: Record<string, (account: Account, ids: Ids) => Promise<unknown>> = 
     await post('/v1/users/developer/webhook/memory_created', { url: 'https://hooks.example.org/' });
     return (await get('/v1/hooks')).find(hook => hook.app_id === null)?.id;
   },
+  address_id: async ({ post }) =>
+    (await post('/v1/notifications/addresses', { channel: 'log', address: {} })).id,
   with: (account, ids) => idOf('conversation_id', account, ids),
 };
 /** Ids that clients make up, or that are somebody else's: nothing here is found by them. */

@@ -493,6 +493,7 @@ test('A reminder that runs before its time waits, and one whose task moves meanw
     (await messages()).map(({ event }) => event),
     [],
   );
+  await work();
   clock.advance(HOUR_MS);
   await work();
   t.deepEqual(

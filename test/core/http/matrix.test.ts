@@ -18,13 +18,21 @@ import {
 } from '../../helpers/openapi.ts';
 
 /** What no account is needed for. A route that is new here was meant to be open to all. */
-const OPEN = ['createToken', 'getDocs', 'getHealth', 'getMetrics', 'getOpenApi', 'getPublicKeys'];
 /** What may be another's: apps are there for everyone on the server. */
 const SHARED: Readonly<Record<string, string>> = {
   getApp: 'app_id',
   installApp: 'app_id',
   uninstallApp: 'app_id',
 };
+const OPEN = [
+  'createToken',
+  'getDocs',
+  'getHealth',
+  'getMetrics',
+  'getMutePage',
+  'getOpenApi',
+  'getPublicKeys',
+];
 /** Where a request names something by its id. */
 interface Place {
   in: 'path' | 'query' | 'body';

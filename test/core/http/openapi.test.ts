@@ -96,6 +96,24 @@ async function start(t: ExecutionContext) {
     (await rest.send('POST', '/v1/dev/user/goals', { title: 'Read', target_value: 9, unit: 'books' })).body
       .id;
   const folder = async () => (await rest.send('POST', '/v1/folders', { name: 'Garden' })).body.id;
+  rest.channels.push({
+    ...{ name: 'log', title: 'Log' },
+    channel: { address: z => z.looseObject({}), send: async () => {} },
+  });
+  let number = 0;
+  const address = async () => {
+    number += 1; // the same again would be the one that is there
+    return (await rest.channelAddresses.add(rest.user.id, { channel: 'log', address: { number } })).id;
+  };
+  const muteQuery = async () => {
+    await address();
+    const telling = { appId: null, event: 'hook_off', rule: 'Why', title: 'Off', text: '' };
+    const { id } = await rest.notifications.tell(rest.user.id, telling);
+    const [sent] = await rest.storage.deliveries.list(rest.user.id, { limit: 1 });
+    t.is(sent?.subject, id);
+    const whole = await rest.storage.deliveries.get(rest.user.id, sent?.id ?? '');
+    return new URL(JSON.parse(whole?.body ?? '').muteUrl).searchParams.toString();
+  };
   const person = async () => (await rest.people.create(rest.user.id, 'Eve')).id;
   const ongoing = async () => {
     const request = { source: 'omi', deviceId: UNKNOWN, language: 'en', timeoutMs: 120_000 };
@@ -417,6 +435,35 @@ async function start(t: ExecutionContext) {
     listUserMemories: withAction('&limit=5'),
     createUserMemories: withAction('', { text: 'Likes tea.' }),
     listUserTasks: withAction('&completed=false'),
+    listNotifications: [
+      { status: 200, query: 'unread=true&limit=5' },
+      { status: 422, query: 'unread=maybe' },
+    ],
+    readNotifications: [{ status: 200 }, { status: 422, body: {} }],
+    muteNotifications: [{ status: 200 }, { status: 422, body: {} }],
+    unmuteNotifications: [{ status: 200 }, { status: 422, body: {} }],
+    getNotificationSettings: [{ status: 200 }],
+    updateNotificationSettings: [{ status: 200 }, { status: 422, body: { time_zone: 'Mars' } }],
+    listNotificationChannels: [{ status: 200 }],
+    listNotificationAddresses: [{ status: 200 }],
+    createNotificationAddress: [{ status: 200 }, { status: 422, body: { channel: 'pigeon', address: {} } }],
+    updateNotificationAddress: [
+      { status: 200, path: await address() },
+      { status: 404, path: UNKNOWN },
+      { status: 422, path: UNKNOWN, body: {} },
+    ],
+    deleteNotificationAddress: [
+      { status: 200, path: await address() },
+      { status: 404, path: UNKNOWN },
+    ],
+    testNotificationAddress: [
+      { status: 200, path: await address() },
+      { status: 404, path: UNKNOWN },
+    ],
+    getMutePage: [
+      { status: 200, query: await muteQuery() },
+      { status: 404, query: 'token=nonsense' },
+    ],
     getOpenApi: [{ status: 200 }],
     getDocs: [{ status: 200 }],
   };
@@ -514,6 +561,8 @@ test('Every operation answers as the OpenAPI document says, with success and wit
     ask: breaking(rest.ask),
     apps: breaking(rest.apps),
     hooks: breaking(rest.hooks),
+    notifications: breaking(rest.notifications),
+    channelAddresses: breaking(rest.channelAddresses),
   });
   const one = { read: 1, write: 1, batch: 1, transcript: 1, search: 1, failed: 1 };
   const exhaustedUrl = await serve({

@@ -1,0 +1,131 @@
+import type { Command } from 'commander';
+import type { Result } from '../control.ts';
+import { AppError } from '../errors.ts';
+import { perform, print, settingsOf } from './house.ts';
+import { readSecret } from './secret-input.ts';
+
+interface Output {
+  json?: boolean;
+}
+
+/** `notify channels`, `add`, `list`, `test` and `remove`: where an account is told of notifications. */
+export function addNotify(program: Command): void {
+  const notify = program
+    .command('notify')
+    .description('where notifications go')
+    .addHelpText('after', '\nExample: earshot notify channels');
+  addChannels(notify);
+  addAdd(notify);
+  addList(notify);
+  addTest(notify);
+  addRemove(notify);
+}
+
+function addChannels(notify: Command): void {
+  notify
+    .command('channels')
+    .description('list the channels, and what an address of each is')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot notify channels')
+    .action(async ({ json }: Output, command: Command) => {
+      const channels = await perform(settingsOf(command), 'notify.channels', {});
+      print(json, { channels }, channels.flatMap(described).join('\n') || 'No channel is loaded.');
+    });
+}
+
+function described({ channel, title, address }: Result<'notify.channels'>[number]): string[] {
+  const { properties = {}, required = [] } = address as {
+    properties?: Record<string, { description?: string }>;
+    required?: string[];
+  };
+  const fields = Object.entries(properties).map(([field, { description }]) => {
+    const lack = required.includes(field) ? '' : ' (optional)';
+    return `    ${field}${lack}${description === undefined ? '' : `: ${description}`}`;
+  });
+  return [`${channel}  ${title}`, ...fields];
+}
+
+function addAdd(notify: Command): void {
+  notify
+    .command('add <user> <channel> [fields...]')
+    .description(
+      'have the notifications of an account sent there, too; each field as name=text, or name:=JSON',
+    )
+    .option('--label <label>', 'what to call it')
+    .option('--secret <field>', 'a field that is typed without being shown, or piped in')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot notify add ada ntfy topic=ada-8k2 --secret token')
+    .action(
+      async (user: string, channel: string, fields: string[], options: AddOptions, command: Command) => {
+        const { json, label, secret } = options;
+        const settings = settingsOf(command);
+        const address = addressOf(fields);
+        if (secret !== undefined) address[secret] = await readSecret(secret);
+        const added = await perform(settings, 'notify.add', { user, channel, label, address });
+        print(json, added, `Added ${added.id}. Try it: earshot notify test ${user} ${added.id}`);
+      },
+    );
+}
+interface AddOptions extends Output {
+  label?: string;
+  secret?: string;
+}
+
+/** `name=text`, or `name:=JSON` for what is no text. */
+function addressOf(fields: string[]): Record<string, unknown> {
+  const entries = fields.map(field => {
+    const [, name = '', sign, value = ''] = /^([^=:]+)(:?=)(.*)$/s.exec(field) ?? [];
+    if (sign === '=') return [name, value];
+    if (sign === ':=') return [name, fromJson(name, value)];
+    throw new AppError('invalid_request', `"${field.slice(0, 20)}" is no field: write name=value`);
+  });
+  return Object.fromEntries(entries);
+}
+
+function fromJson(name: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new AppError('invalid_request', `${name}:= is followed by JSON; write ${name}=text for a text`);
+  }
+}
+
+function addList(notify: Command): void {
+  notify
+    .command('list <user>')
+    .description('list where the notifications of an account go, oldest first')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot notify list ada')
+    .action(async (user: string, { json }: Output, command: Command) => {
+      const addresses = await perform(settingsOf(command), 'notify.list', { user });
+      const lines = addresses.map(({ id, channel, label, enabled, offReason }) =>
+        [id, channel, enabled ? 'on' : `off${offReason === null ? '' : `: ${offReason}`}`, label].join('  '),
+      );
+      print(json, { addresses }, lines.join('\n') || `Nowhere yet: earshot notify add ${user} <channel>`);
+    });
+}
+
+function addTest(notify: Command): void {
+  notify
+    .command('test <user> <id>')
+    .description('send one message there, now')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot notify test ada 0190c9f2-1111-7000-8000-000000000001')
+    .action(async (user: string, id: string, { json }: Output, command: Command) => {
+      const { error } = await perform(settingsOf(command), 'notify.test', { user, id });
+      if (error !== null) throw new Error(`It was not sent: ${error}`);
+      print(json, { sent: true }, 'Sent.');
+    });
+}
+
+function addRemove(notify: Command): void {
+  notify
+    .command('remove <user> <id>')
+    .description('send nothing there any more')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot notify remove ada 0190c9f2-1111-7000-8000-000000000001')
+    .action(async (user: string, id: string, { json }: Output, command: Command) => {
+      const answer = await perform(settingsOf(command), 'notify.remove', { user, id });
+      print(json, answer, `Removed ${answer.id}.`);
+    });
+}

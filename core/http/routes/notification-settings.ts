@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import type { SettingsEdit } from '../../domain/notification-settings.ts';
+import type { Notifications } from '../../domain/notifications.ts';
+import { minuteOf, timeOfDay } from '../../domain/wall-clock.ts';
+import type { NotificationSettings } from '../../model.ts';
+import { someOf, text } from '../fields.ts';
+import { type Route, route } from '../route.ts';
+
+const PATH = '/v1/notifications/settings';
+const TIME = 'HH:MM in the time zone of these settings';
+const time = z.string().regex(/^\d\d:\d\d$/);
+
+const SettingsJson = z
+  .object({
+    time_zone: z.string().describe('IANA name'),
+    quiet_hours: z.object({ from: time, to: time }).nullable(),
+    digest_at: time.nullable(),
+    day_summary_at: time.nullable(),
+    muted: z.array(z.string()),
+    budgets: z.record(z.string(), z.int()),
+  })
+  .meta({ id: 'NotificationSettings' });
+
+/** A time of day as minutes after midnight. */
+function timeField() {
+  return z
+    .string()
+    .transform((given, context) => {
+      const minute = minuteOf(given);
+      if (minute !== null) return minute;
+      context.addIssue({
+        code: 'custom',
+        message: 'Input should be a time of day, HH:MM',
+        params: { type: 'time_parsing' },
+      });
+      return z.NEVER;
+    })
+    .meta({ pattern: '^([01]?[0-9]|2[0-3]):[0-5][0-9]$', description: TIME });
+}
+
+const EXAMPLE = { time_zone: 'Europe/Berlin', quiet_hours: { from: '22:00', to: '07:00' } };
+
+const Edit = someOf({
+  time_zone: text({ max: 100 }).exactOptional().describe('IANA name'),
+  quiet_hours: z
+    .object({ from: timeField(), to: timeField() })
+    .nullable()
+    .exactOptional()
+    .describe('What comes then is kept back to their end; null: never'),
+  digest_at: timeField()
+    .nullable()
+    .exactOptional()
+    .describe('All of a day in one message, then; null: each at once'),
+  day_summary_at: timeField().nullable().exactOptional().describe('When the day is summed up; null: never'),
+  muted: z
+    .array(text({ max: 100 }))
+    .exactOptional()
+    .describe('Ids of apps, and events of the server itself, of which nothing is sent'),
+  budgets: z
+    .record(z.string(), z.int())
+    .exactOptional()
+    .describe(
+      'How much one app may send in an hour, by its id; an app that is not in it has what the server grants',
+    ),
+}).meta({ id: 'NotificationSettingsEdit', override: { examples: [EXAMPLE] } });
+
+/** What a user wants to be told, and when. */
+export function notificationSettingsRoutes(notifications: Notifications): Route[] {
+  const common = {
+    ...({ tag: 'Notifications', credential: 'idToken', path: PATH } as const),
+    ...{ params: z.object({}), query: z.object({}), response: SettingsJson },
+  };
+  return [
+    route({
+      ...common,
+      method: 'get',
+      id: 'getNotificationSettings',
+      summary: 'Tell what is sent, and when',
+      handle: async ({ principal: { user } }) => settingsJson(await notifications.settings(user.id)),
+    }),
+    route({
+      ...common,
+      method: 'patch',
+      id: 'updateNotificationSettings',
+      summary: 'Change what is sent, and when; what is kept back is judged anew',
+      body: Edit,
+      handle: async ({ principal: { user }, body }) =>
+        settingsJson(await notifications.changeSettings(user.id, toEdit(body))),
+    }),
+  ];
+}
+
+const NAMES = {
+  time_zone: 'timeZone',
+  quiet_hours: 'quietHours',
+  digest_at: 'digestAt',
+  day_summary_at: 'daySummaryAt',
+  muted: 'muted',
+  budgets: 'budgets',
+} as const satisfies Record<keyof z.output<typeof Edit>, keyof SettingsEdit>;
+
+/** What is absent stays absent. */
+function toEdit(body: z.output<typeof Edit>): SettingsEdit {
+  return Object.fromEntries(
+    Object.entries(body).map(([name, value]) => [NAMES[name as keyof typeof NAMES], value]),
+  );
+}
+
+function settingsJson(settings: NotificationSettings): z.input<typeof SettingsJson> {
+  const { timeZone, quietHours, digestAt, daySummaryAt, muted, budgets } = settings;
+  return {
+    time_zone: timeZone,
+    quiet_hours: quietHours && { from: timeOfDay(quietHours.from), to: timeOfDay(quietHours.to) },
+    digest_at: digestAt === null ? null : timeOfDay(digestAt),
+    day_summary_at: daySummaryAt === null ? null : timeOfDay(daySummaryAt),
+    muted,
+    budgets,
+  };
+}

@@ -1,0 +1,158 @@
+import { z } from 'zod';
+import { isId } from '../../domain/ids.ts';
+import type { Notifications } from '../../domain/notifications.ts';
+import type { Notification } from '../../model.ts';
+import { optional, text } from '../fields.ts';
+import { boolean, integer, word } from '../query.ts';
+import { type Route, route } from '../route.ts';
+
+const LIST = '/v1/notifications';
+const DEFAULT_LIMIT = 25;
+const MAX_LIMIT = 100;
+const MAX_IDS = 1000;
+
+const dateTime = z.iso.datetime();
+
+const NotificationJson = z
+  .object({
+    id: z.string(),
+    app_id: z.string().nullable().describe('Of the app that said it; null: the server itself'),
+    app_name: z.string().nullable(),
+    event: z
+      .string()
+      .describe(
+        'What led to it: action_item_update, action_item_delete, action_item_reminder, app_message, proactive, hook_message, hook_off, day_summary',
+      ),
+    rule: z.string().describe('For people: why it was sent'),
+    title: z.string(),
+    text: z.string(),
+    data: z.record(z.string(), z.unknown()).describe('For programs: the ids and instants that it is about'),
+    created_at: dateTime,
+    read_at: dateTime.nullable(),
+    silence: z
+      .enum(['muted', 'budget', 'no_channel'])
+      .nullable()
+      .describe('Why it went to no channel; null: it did, or will at held_until'),
+    held_until: dateTime.nullable().describe('Quiet hours, or the digest, keep it back until then'),
+  })
+  .meta({ id: 'Notification' });
+
+const READ_EXAMPLE = { all: true };
+const ReadBody = z
+  .object({
+    ids: optional(z.array(z.string()).max(MAX_IDS), undefined),
+    all: optional(z.boolean(), false).describe('All of them, instead of these'),
+  })
+  .refine(({ ids, all }) => all || ids !== undefined, {
+    message: 'ids, or all: true',
+    params: { type: 'missing' },
+  })
+  .meta({ id: 'NotificationsRead', override: { examples: [READ_EXAMPLE] } });
+
+const MUTE_EXAMPLE = { event: 'day_summary' };
+const MuteBody = z
+  .object({
+    app_id: optional(text(), undefined).describe('Of the app of which nothing is to be sent'),
+    event: optional(text({ max: 100 }), undefined).describe('Of what the server itself tells'),
+  })
+  .refine(({ app_id: app, event }) => app !== undefined || event !== undefined, {
+    message: 'app_id, event, or both',
+    params: { type: 'missing' },
+  })
+  .meta({ id: 'NotificationsMute', override: { examples: [MUTE_EXAMPLE] } });
+const Done = z.object({ success: z.literal(true) });
+
+/** What is no id is no app's: it has nothing to say. */
+function namesIn({ app_id: app, event }: z.output<typeof MuteBody>): string[] {
+  return [...(app !== undefined && isId(app) ? [app] : []), ...(event === undefined ? [] : [event])];
+}
+
+/** The inbox of a user. */
+export function notificationRoutes(notifications: Notifications): Route[] {
+  const common = { tag: 'Notifications', credential: 'idToken', params: z.object({}) } as const;
+
+  async function present(found: readonly Notification[]) {
+    const names = await notifications.appNames(found.flatMap(({ appId }) => appId ?? []));
+    return found.map(notification => notificationJson(notification, names));
+  }
+
+  return [
+    route({
+      ...common,
+      method: 'get',
+      id: 'listNotifications',
+      path: LIST,
+      summary: 'List notifications, newest first, whatever channels they went to',
+      query: z.object({
+        limit: integer({ from: 1, to: MAX_LIMIT, absent: DEFAULT_LIMIT }),
+        before: word().meta({ description: 'The id of a notification: only those before it' }),
+        unread: boolean().meta({ description: 'Only those that are not read, or, false, those that are' }),
+        app_id: word().meta({ description: 'Only those of this app' }),
+      }),
+      response: z.array(NotificationJson),
+      handle: async ({ principal: { user }, query: { limit, before, unread, app_id: appId } }) =>
+        present(await notifications.list(user.id, { limit, beforeId: before, unread, appId })),
+    }),
+    route({
+      ...common,
+      method: 'post',
+      id: 'readNotifications',
+      path: `${LIST}/read`,
+      summary: 'Mark notifications as read',
+      query: z.object({}),
+      body: ReadBody,
+      response: z.object({
+        read: z.int().describe('How many were not read before'),
+        unread: z.int().describe('How many are left'),
+      }),
+      handle: ({ principal: { user }, body: { ids, all } }) =>
+        notifications.markRead(user.id, all ? 'all' : (ids ?? [])),
+    }),
+    route({
+      ...common,
+      method: 'post',
+      id: 'muteNotifications',
+      path: `${LIST}/mute`,
+      summary: 'Send nothing of an app, or of one event, any more; the inbox keeps it',
+      query: z.object({}),
+      body: MuteBody,
+      response: Done,
+      async handle({ principal: { user }, body }) {
+        await notifications.mute(user.id, namesIn(body));
+        return { success: true as const };
+      },
+    }),
+    route({
+      ...common,
+      method: 'delete',
+      id: 'unmuteNotifications',
+      path: `${LIST}/mute`,
+      summary: 'Send it again',
+      query: z.object({}),
+      body: MuteBody,
+      response: Done,
+      async handle({ principal: { user }, body }) {
+        await notifications.unmute(user.id, namesIn(body));
+        return { success: true as const };
+      },
+    }),
+  ];
+}
+
+function notificationJson(
+  { appId, createdAt, readAt, heldUntil, ...notification }: Notification,
+  names: ReadonlyMap<string, string>,
+): z.input<typeof NotificationJson> {
+  const { id, event, rule, title, text, data, silence } = notification;
+  return {
+    ...{ id, app_id: appId, app_name: appId === null ? null : (names.get(appId) ?? null) },
+    ...{ event, rule, title, text, data, silence },
+    created_at: toIso(createdAt),
+    read_at: readAt === null ? null : toIso(readAt),
+    held_until: heldUntil === null ? null : toIso(heldUntil),
+  };
+}
+
+function toIso(at: number): string {
+  return new Date(at).toISOString();
+}
