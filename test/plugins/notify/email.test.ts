@@ -149,7 +149,21 @@ test('a server that is not up is told of as such at the start', async t => {
 test('a mail is broken off where nobody waits for it any more', async t => {
   const leaving = new AbortController();
   const reason = new Error('nobody wants it any more');
-  const { mail, send } = await house(t, {}, { onMailFrom: () => leaving.abort(reason) });
+  const closed = Promise.withResolvers<void>();
+  let sending = '';
+  const { mail, send } = await house(
+    t,
+    {},
+    {
+      onMailFrom(_address, { id }, done) {
+        sending = id;
+        leaving.abort(reason);
+        done();
+      },
+      onClose: ({ id }) => id === sending && closed.resolve(),
+    },
+  );
   t.is(await t.throwsAsync(send(TO, {}, leaving.signal)), reason);
+  await closed.promise;
   t.is(mail.arrived.length, 0);
 });

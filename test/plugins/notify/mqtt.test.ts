@@ -1,3 +1,6 @@
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { channelChecks } from '../../../core/conformance/notify.ts';
 import mqtt from '../../../plugins/notify/mqtt.ts';
@@ -5,6 +8,7 @@ import { manualClock } from '../../helpers/manual-clock.ts';
 import { findMosquitto, listenTo, startBroker } from '../../helpers/mqtt-broker.ts';
 import { MESSAGE, startChannel } from './context.ts';
 
+const ROOT = join(import.meta.dirname, '../../..');
 const MOSQUITTO = await findMosquitto();
 const BROKERS: [name: string, url: string | undefined][] = [
   ['aedes', undefined],
@@ -167,4 +171,17 @@ test('its own stop is no death', async t => {
   t.truthy(broker);
   await stop();
   t.is(await Promise.race([failed, Promise.resolve('nothing')]), 'nothing');
+});
+
+test('without its package mqtt names the command that installs it', async t => {
+  const elsewhere = await mkdtemp(join(tmpdir(), 'earshot-mqtt-'));
+  t.teardown(() => rm(elsewhere, { recursive: true }));
+  await cp(join(ROOT, 'plugins/notify'), join(elsewhere, 'plugins/notify'), { recursive: true });
+  await writeFile(join(elsewhere, 'package.json'), '{ "type": "module" }');
+  const { default: alone } = await import(join(elsewhere, 'plugins/notify/mqtt.ts'));
+  const { devDependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
+  await t.throwsAsync(startChannel(t, alone, { url: 'mqtt://127.0.0.1:1' }), {
+    code: 'config_error',
+    message: `mqtt: its package is not installed; install it with: npm install mqtt@${devDependencies.mqtt}`,
+  });
 });
