@@ -7,6 +7,7 @@ import type { Client } from './session.ts';
 import { type HeldStream, MAX_MESSAGES } from './spool.ts';
 import type { Suggestions } from './suggestions.ts';
 import type { Thread } from './thread.ts';
+import { createTurn } from './turn.ts';
 
 /** What comes in: the messages of a client, numbered and held; what is no audio is carried to who does what it asks. */
 export interface Intake {
@@ -96,12 +97,15 @@ export function createIntake(options: IntakeOptions): Intake {
   return {
     async run() {
       // Who comes back may have nothing more to say: what was said before is not waiting for more.
+      const turn = createTurn(clock); // one packet of the network may bring thousands of messages
       const quiet = setTimeout(() => held.pause(), quietMs(connection.stream));
       try {
         for await (const message of inbox) {
+          turn.begin();
           const input = inputOf(message);
           if (input.type === 'audio') clearTimeout(quiet); // the inbox tells of later pauses
           await obey(input);
+          await turn.end();
         }
       } finally {
         clearTimeout(quiet);

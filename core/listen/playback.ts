@@ -1,7 +1,7 @@
-import { setImmediate as othersTurn } from 'node:timers/promises';
 import type { Clock } from '../model.ts';
 import type { Channels } from './channels.ts';
 import { type HeldStream, isAudio, LEAD_IN_MESSAGES } from './spool.ts';
+import { createTurn } from './turn.ts';
 
 interface PlaybackOptions {
   held: HeldStream;
@@ -14,8 +14,8 @@ interface PlaybackOptions {
   signal: AbortSignal;
 }
 
-/** What is held can be heard far faster than it was said: everyone else gets a turn after this much of it, in ms. */
-const TURN_MS = 5;
+/** What is held can be heard far faster than it was said. Those who speak now go before who is so far behind. */
+const LATE_MS = 500;
 
 /**
  * Plays what is held, from where its text is not stored, to the channels. Resolves at the end of the stream: to
@@ -23,9 +23,10 @@ const TURN_MS = 5;
  */
 export async function playHeld(options: PlaybackOptions): Promise<boolean> {
   const { held, settled, channels, mayGoOn, clock, signal } = options;
-  let turnBeganAt = clock.now();
+  const turn = createTurn(clock);
   for await (const entry of held.read(Math.max(0, settled - LEAD_IN_MESSAGES))) {
     if (signal.aborted) return false;
+    turn.begin();
     if (entry === 'pause') await channels.flush();
     else if (isAudio(entry)) await channels.take(entry);
     else if (entry.number >= settled) {
@@ -33,9 +34,7 @@ export async function playHeld(options: PlaybackOptions): Promise<boolean> {
       channels.finish();
     }
     await channels.storeSilence();
-    if (clock.now() - turnBeganAt < TURN_MS) continue;
-    await othersTurn();
-    turnBeganAt = clock.now();
+    await turn.end(entry !== 'pause' && clock.now() - entry.at > LATE_MS);
   }
   if (signal.aborted) return false;
   const isOpen = mayGoOn && channels.inSpeech();

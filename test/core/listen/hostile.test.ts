@@ -9,6 +9,7 @@ import {
   OPCODE,
   openRaw,
   openRawListen,
+  type RawSocket,
   upgradeRequest,
 } from '../../helpers/raw-socket.ts';
 import { join as joined, silence, speech } from '../../helpers/sound.ts';
@@ -214,7 +215,10 @@ test('a handshake that never ends is cut off', async t => {
 
 test('a thousand connections of one byte are let in, cut off, and keep nobody out', async t => {
   const { house } = t.context;
-  const crowd = await Promise.all(Array.from({ length: 1000 }, () => openRaw(house.url, 'G')));
+  const crowd: RawSocket[] = [];
+  // No more at once than the system keeps for a server that is busy: the next are refused before it sees them.
+  while (crowd.length < 1000)
+    crowd.push(...(await Promise.all(Array.from({ length: 250 }, () => openRaw(house.url, 'G')))));
   const client = await connectListen(house.url, house.key, { codec: 'pcm16', client_device_id: 'late' });
   await client.until('service_status', event => event.status === 'ready');
   client.socket.close();
