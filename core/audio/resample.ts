@@ -2,8 +2,8 @@ import loadSpeex from '@echogarden/speex-resampler-wasm/simd';
 import { SAMPLE_RATE } from './pcm.ts';
 
 /**
- * Brings a stream of mono samples to 16 kHz. After n samples in, n × 16000 / rate are out, rounded up, however they were
- * cut into pieces; the sound itself lags by the filter's half length (at most 5 ms).
+ * Brings a stream of mono samples to another rate. After n samples in, n × to / rate are out, rounded up, however they
+ * were cut into pieces; the sound itself lags by the filter's half length (at most 5 ms).
  */
 export interface Resampler {
   push(samples: Int16Array): Int16Array<ArrayBuffer>;
@@ -18,19 +18,22 @@ const BLOCK = 4096;
 type Speex = Awaited<ReturnType<typeof loadSpeex>>;
 let loading: Promise<Speex> | undefined;
 
-/** @param sampleRate of what comes in, Hz */
-export async function createResampler(sampleRate: number): Promise<Resampler> {
+/**
+ * @param sampleRate of what comes in, Hz
+ * @param to of what comes out
+ */
+export async function createResampler(sampleRate: number, to = SAMPLE_RATE): Promise<Resampler> {
   loading ??= loadSpeex();
-  return openResampler(await loading, sampleRate);
+  return openResampler(await loading, sampleRate, to);
 }
 
-function openResampler(speex: Speex, sampleRate: number): Resampler {
-  const blockOut = Math.ceil((BLOCK * SAMPLE_RATE) / sampleRate) + 1;
+function openResampler(speex: Speex, sampleRate: number, to: number): Resampler {
+  const blockOut = Math.ceil((BLOCK * to) / sampleRate) + 1;
   // One piece of the module's memory: two lengths, the input, the output.
   const memory = speex._malloc(8 + 2 * BLOCK + 2 * blockOut);
   const input = memory + 8;
   const output = input + 2 * BLOCK;
-  const state = speex._speex_resampler_init(1, sampleRate, SAMPLE_RATE, QUALITY, memory);
+  const state = speex._speex_resampler_init(1, sampleRate, to, QUALITY, memory);
   if (!memory || !state) throw new Error(`No memory for a resampler from ${sampleRate} Hz`);
   let open = true;
 

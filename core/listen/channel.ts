@@ -1,6 +1,7 @@
 import type { Stream, StreamProgress } from '../model.ts';
 import type { cutBy } from './cut.ts';
 import { createHearing, type Hearing } from './hearing.ts';
+import type { LiveAudio } from './live-audio.ts';
 import type { Connection } from './parameters.ts';
 import { createProgress, type Progress } from './progress.ts';
 import type { Recogniser } from './recogniser.ts';
@@ -45,6 +46,7 @@ interface Ears {
 export async function openEars(
   { connection, streams, ending }: Shared,
   silence: Silence,
+  live: LiveAudio | null,
   { conversations, metrics, clock, maxQueuedBytes, vad }: SessionDeps,
 ): Promise<Ears[]> {
   const ears: Ears[] = [];
@@ -62,6 +64,7 @@ export async function openEars(
         signal: ending.signal,
         silence,
         onUtterance: tasks.utterance,
+        onAudio: (...heard) => live?.take(stream.channel, ...heard),
         onAnchor: at => conversations.anchor(connection.userId, stream.id, at),
       });
       ears.push({ stream, tasks, hearing });

@@ -11,6 +11,7 @@ import { type Channels, joinChannels } from './channels.ts';
 import { cutBy } from './cut.ts';
 import type { Inbox } from './inbox.ts';
 import { createIntake } from './intake.ts';
+import type { LiveAudios } from './live-audio.ts';
 import type { Connection } from './parameters.ts';
 import { playHeld } from './playback.ts';
 import { createSettling, settledOf } from './progress.ts';
@@ -30,6 +31,8 @@ export interface SessionDeps {
   /** Nobody else works on this stream until the claim is released. */
   claim(streamId: string): Promise<Claim>;
   vad(): VadProvider;
+  /** Absent: nobody else hears anything. */
+  audio?: LiveAudios | undefined;
   recogniser(connection: Connection, signal: AbortSignal, events: RecogniserEvents): Recogniser;
   clock: Clock;
   log: Log;
@@ -86,7 +89,7 @@ export async function runSession(
     letGo();
     throw error;
   });
-  const { all, channels, intake, playback, service, thread } = parts;
+  const { all, channels, intake, live, playback, service, thread } = parts;
   const total = deps.metrics.streams(connection.format.codec);
   total.open += 1;
   const stopTouching = keepAlive(connection, parts, deps.log);
@@ -113,6 +116,7 @@ export async function runSession(
   stopTouching();
   thread.close();
   total.open -= 1;
+  live?.end();
   for (const { hearing } of all) hearing.close();
   await Promise.all(all.map(({ recogniser }) => recogniser.close()));
   letGo();
@@ -165,7 +169,8 @@ async function openParts(given: Given, deps: SessionDeps) {
   const { send } = client;
   const silence = createSilence({ timeoutMs: connection.timeoutMs, onOver: () => channels.silence() });
   const service = createService({ connection, metrics, send, signal, log });
-  const ears = await openEars(given, silence, deps);
+  const live = client === NOBODY ? null : (deps.audio?.open(connection, ...heardAs(streams)) ?? null);
+  const ears = await openEars(given, silence, live, deps);
   const thread = createThread({
     conversations,
     events,
@@ -195,7 +200,12 @@ async function openParts(given: Given, deps: SessionDeps) {
   const intake = createIntake({ connection, held, received, channels, suggestions, thread, client, clock });
   const mayGoOn = connection.stream !== null && client !== NOBODY;
   const playback = () => playHeld({ held, settled: settledOf(streams), channels, mayGoOn, clock, signal });
-  return { all, channels, intake, playback, service, silence, thread };
+  return { all, channels, intake, live, playback, service, silence, thread };
+}
+
+/** A stream by its first channel, and the numbers of all. */
+function heardAs(streams: Opened['streams']): [string, number[]] {
+  return [streams[0].id, streams.map(({ channel }) => channel)];
 }
 
 interface Living {

@@ -1,0 +1,154 @@
+import { concatSamples, SAMPLE_RATE } from '../audio/pcm.ts';
+import { createResampler, type Resampler } from '../audio/resample.ts';
+import type { Log } from '../log.ts';
+import { createMixer } from './mixer.ts';
+import type { Connection } from './parameters.ts';
+
+/** Who wants to hear a user, in pieces of so many seconds. */
+export interface AudioHook {
+  id: string;
+  seconds: number;
+}
+
+export interface AudioHooks {
+  /** Those of this user now; null: it is being looked up. Asked for each message. */
+  of(userId: string): readonly AudioHook[] | null;
+  /** Takes it at once, or drops it. */
+  push(userId: string, hookId: string, piece: { sampleRate: number; pcm: Int16Array }): void;
+}
+
+/** The sound of one connection on its way to who wants to hear it. */
+export interface LiveAudio {
+  /** One decoded message: its number, when it came (epoch ms), and where it begins in its stream. */
+  take(channel: number, message: { number: number; at: number }, start: number, pcm: Int16Array): void;
+  /** Hands over what is left. */
+  end(): void;
+}
+
+/** What came longer ago, or was recorded then, is not live. */
+const LIVE_MS = 30_000;
+/** Kept while it is looked up who wants it. */
+const MAX_HELD_SAMPLES = 10 * SAMPLE_RATE;
+/** Streams of which it is known how far they were heard. */
+const MAX_STREAMS = 1000;
+const NARROW_RATE = 8000;
+
+export type LiveAudios = ReturnType<typeof createLiveAudios>;
+
+/** What is played again of a stream that goes on in another connection is heard once. */
+export function createLiveAudios({ hooks, now, log }: { hooks: AudioHooks; now(): number; log: Log }) {
+  const heard = new Map<string, number>();
+
+  /** @param channels their numbers */
+  function open(connection: Connection, streamId: string, channels: readonly number[]): LiveAudio {
+    const { userId, recordedAt, format } = connection;
+    const sampleRate = format.sampleRate === NARROW_RATE ? NARROW_RATE : SAMPLE_RATE;
+    const mixer = createMixer(channels);
+    const pieces = new Map<string, { wanted: number; parts: Int16Array[]; length: number }>();
+    let held: Int16Array[] = [];
+    let resampler: Resampler | null = null;
+    let working: Promise<void> | null = null;
+    let last = heard.get(streamId) ?? -1;
+    const isLive = (at: number) => now() - (recordedAt ?? at) < LIVE_MS && now() - at < LIVE_MS;
+
+    function take(
+      channel: number,
+      { number, at }: { number: number; at: number },
+      start: number,
+      pcm: Int16Array,
+    ) {
+      const wanting = hooks.of(userId);
+      if (wanting?.length === 0 || number <= last || !isLive(at)) return forget();
+      last = number;
+      const { rest, ready } = mixer.push(channel, start, pcm);
+      if (rest) flush(rest);
+      if (ready.length > 0) sound(ready);
+    }
+
+    function forget() {
+      if (pieces.size === 0 && held.length === 0) return;
+      pieces.clear();
+      held = [];
+    }
+
+    function sound(pcm: Int16Array) {
+      if (sampleRate === SAMPLE_RATE) return slice(pcm);
+      after(async () => {
+        resampler ??= await createResampler(SAMPLE_RATE, NARROW_RATE);
+        slice(resampler.push(pcm));
+      });
+    }
+
+    function flush(rest: Int16Array) {
+      if (rest.length > 0) sound(rest);
+      if (working) after(async () => handOverAll());
+      else handOverAll();
+    }
+
+    /** One after the other. */
+    function after(work: () => Promise<void>) {
+      const done = (working ?? Promise.resolve()).then(work);
+      working = done.catch(error => log.error({ err: error }, 'live audio could not be handed over'));
+    }
+
+    function slice(pcm: Int16Array) {
+      const wanting = hooks.of(userId);
+      if (!wanting) return hold(pcm);
+      const all = held.length > 0 ? concatSamples([...held, pcm]) : pcm;
+      held = [];
+      const ids = new Set(wanting.map(({ id }) => id));
+      for (const id of pieces.keys()) if (!ids.has(id)) pieces.delete(id);
+      for (const hook of wanting) fill(hook, all);
+    }
+
+    function hold(pcm: Int16Array) {
+      held.push(pcm);
+      let length = held.reduce((sum, part) => sum + part.length, 0);
+      while (length > MAX_HELD_SAMPLES) length -= held.shift()?.length ?? 0;
+    }
+
+    function fill({ id, seconds }: AudioHook, pcm: Int16Array) {
+      const wanted = Math.max(1, Math.round(seconds * sampleRate));
+      const piece = pieces.get(id) ?? { wanted, parts: [], length: 0 };
+      pieces.set(id, piece);
+      let at = 0;
+      while (at < pcm.length) {
+        const part = pcm.subarray(at, at + piece.wanted - piece.length);
+        piece.parts.push(part);
+        piece.length += part.length;
+        at += part.length;
+        if (piece.length < piece.wanted) break;
+        handOver(id, piece.parts);
+        Object.assign(piece, { wanted, parts: [], length: 0 });
+      }
+    }
+
+    function handOver(id: string, parts: readonly Int16Array[]) {
+      hooks.push(userId, id, { sampleRate, pcm: concatSamples(parts) });
+    }
+
+    function handOverAll() {
+      for (const [id, { parts, length }] of pieces) if (length > 0) handOver(id, parts);
+      pieces.clear();
+    }
+
+    return {
+      take,
+      end() {
+        const isWanted = hooks.of(userId)?.length !== 0;
+        if (isWanted) flush(mixer.end());
+        after(async () => resampler?.close());
+        if (last >= 0) remember(streamId, last);
+      },
+    };
+  }
+
+  function remember(streamId: string, number: number) {
+    heard.delete(streamId);
+    heard.set(streamId, number);
+    const [oldest] = heard.keys();
+    if (heard.size > MAX_STREAMS && oldest !== undefined) heard.delete(oldest);
+  }
+
+  return { open };
+}
