@@ -212,6 +212,12 @@ export const ConfigSchema = z.strictObject({
         .describe(
           'Hosts that may be asked by http, and that may be at private addresses: names, addresses, either with :port, or networks such as 192.168.1.0/24',
         ),
+      logDays: z
+        .int()
+        .min(1)
+        .max(3650)
+        .default(30)
+        .describe('Days that what was delivered, or could not be, stays in the log'),
     })
     .prefault({}),
   cors: z

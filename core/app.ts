@@ -16,6 +16,8 @@ import {
   serveControl,
 } from './control.ts';
 import { createOutbound } from './delivery/outbound.ts';
+import { createDelivery, type Delivery } from './delivery/service.ts';
+import { createTellOff } from './delivery/tell-off.ts';
 import { type ActionItems, createActionItems } from './domain/action-items.ts';
 import { type Apps, createApps } from './domain/apps.ts';
 import { type Ask, createAsk } from './domain/ask.ts';
@@ -26,6 +28,7 @@ import {
 } from './domain/channel-addresses.ts';
 import { type Conversations, createConversations } from './domain/conversations.ts';
 import { type Credentials, createCredentials } from './domain/credentials.ts';
+import { createDeliveries, type Deliveries } from './domain/deliveries.ts';
 import { createDueNotices } from './domain/due-notices.ts';
 import { createEmbedding, EMBED_CHECK_JOB, EMBED_JOB, type Embedding } from './domain/embedding.ts';
 import { createFolders, type Folders } from './domain/folders.ts';
@@ -87,6 +90,8 @@ const TOKENS = {
   hooks: token<Hooks>('hooks'),
   notifications: token<Notifications>('notifications'),
   channelAddresses: token<ChannelAddresses>('channelAddresses'),
+  deliveries: token<Deliveries>('deliveries'),
+  delivery: token<Delivery>('delivery'),
   metrics: token<Metrics>('metrics'),
   spool: token<Spool>('spool'),
   listen: token<Listen>('listen'),
@@ -116,6 +121,7 @@ interface AppOptions {
  * the rest is held on disk, and a stop has ten seconds for all.
  */
 const DRAIN_MS = 4000;
+const DAY_MS = 24 * 3_600_000;
 
 /**
  * The composition root: storage is open and of this version when it resolves.
@@ -214,7 +220,12 @@ export async function createApp({
     single(TOKENS.apps, () => createApps(webhooks()));
     single(TOKENS.hooks, () => createHooks(webhooks()));
     single(TOKENS.rateLimits, () => createRateLimits({ ...store, limits: config.rateLimits }));
-    const jobs = { poke: () => get(TOKENS.jobs).poke() };
+    const jobs = {
+      poke() {
+        get(TOKENS.jobs).poke();
+        get(TOKENS.delivery).poke();
+      },
+    };
     single(TOKENS.conversations, () => createConversations({ ...store, events: get(TOKENS.events), jobs }));
     single(TOKENS.actionItems, () => createActionItems({ ...store, jobs }));
     single(TOKENS.goals, () => createGoals(store));
@@ -256,6 +267,21 @@ export async function createApp({
     single(TOKENS.channelAddresses, () =>
       createChannelAddresses({ ...store, log: log.child({ part: 'notifications' }), loaded: channels }),
     );
+    single(TOKENS.deliveries, () => createDeliveries({ ...store, jobs }));
+    single(TOKENS.delivery, () =>
+      createDelivery({
+        ...store,
+        metrics,
+        events: get(TOKENS.events),
+        conversations: get(TOKENS.conversations),
+        outbound,
+        webhooks: () => host.list('webhook').map(({ value }) => value),
+        channel: name => host.get('notify', name),
+        log: log.child({ part: 'delivery' }),
+        tellOff: createTellOff(get(TOKENS.notifications)),
+        answered: async () => {},
+      }),
+    );
     single(TOKENS.listen, () =>
       makeListen(
         get(TOKENS.credentials),
@@ -289,6 +315,7 @@ export async function createApp({
         ask: get(TOKENS.ask),
         notifications: get(TOKENS.notifications),
         channelAddresses: get(TOKENS.channelAddresses),
+        deliveries: get(TOKENS.deliveries),
         listen: get(TOKENS.listen),
         metrics: { ...metrics, token: config.metrics.token },
         config,
@@ -388,12 +415,17 @@ export async function createApp({
     await embedding.begin();
     jobs.start();
     closers.push(() => jobs.stop());
+    const delivery = container.resolve(TOKENS.delivery);
+    delivery.start();
+    closers.push(() => delivery.stop());
     const upkeep = startUpkeep({
       clock,
       log: log.child({ part: 'upkeep' }),
       tasks: {
         keys: container.resolve(TOKENS.keys).flush,
         rateLimits: container.resolve(TOKENS.rateLimits).flush,
+        deliveries: () =>
+          container.resolve(TOKENS.deliveries).prune(clock.now() - config.delivery.logDays * DAY_MS),
       },
     });
     closers.push(() => upkeep.close());

@@ -57,7 +57,15 @@ export interface SpoolMetrics {
   synced(ms: number): void;
 }
 
-export interface Metrics extends ListenMetrics, SpoolMetrics, JobMetrics, HttpMetrics {
+export interface DeliveryMetrics {
+  /** One try is over. `again`: it is tried again; `dropped`: it was too old, or too much, to be tried. */
+  attempted(target: 'hook' | 'channel' | 'live', outcome: DeliveryOutcome, ms: number): void;
+  /** Asked for what waits in memory, by everyone who measures. */
+  watchLive(waiting: () => { count: number; bytes: number }): void;
+}
+type DeliveryOutcome = 'delivered' | 'again' | 'failed' | 'dropped';
+
+export interface Metrics extends ListenMetrics, SpoolMetrics, JobMetrics, HttpMetrics, DeliveryMetrics {
   transaction(name: string, ms: number): void;
   /** Everything, in the text format of Prometheus. */
   text(): Promise<string>;
@@ -137,6 +145,15 @@ export function createMetrics(sources: Sources): Metrics {
     'route',
     'status',
   ]);
+  const deliveries = counter(
+    'deliveries_total',
+    'Tries to deliver; dropped: too old or too much to be tried',
+    ['target', 'outcome'],
+  );
+  const deliveryTime = histogram('delivery', 'Time that a try to deliver took', BUCKETS.wait, ['target']);
+  let live = () => ({ count: 0, bytes: 0 });
+  gauge('live_deliveries', 'Deliveries about now that wait in memory', [], tell => tell({}, live().count));
+  gauge('live_delivery_bytes', 'Bytes of these', [], tell => tell({}, live().bytes));
   const transactions = histogram('transaction', 'Time that a database transaction took', BUCKETS.work, [
     'name',
   ]);
@@ -168,6 +185,13 @@ export function createMetrics(sources: Sources): Metrics {
     ran: (kind, outcome) => runs.inc({ kind, outcome }),
     took: (kind, ms) => jobTime.observe({ kind }, ms / 1000),
     answered: ({ method, route, status }, ms) => requests.observe({ method, route, status }, ms / 1000),
+    attempted(target, outcome, ms) {
+      deliveries.inc({ target, outcome });
+      if (outcome !== 'dropped') deliveryTime.observe({ target }, ms / 1000);
+    },
+    watchLive(waiting) {
+      live = waiting;
+    },
     transaction: (name, ms) => transactions.observe({ name }, ms / 1000),
     text: () => registry.metrics(),
     contentType: registry.contentType,

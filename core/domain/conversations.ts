@@ -12,6 +12,7 @@ import type {
 } from '../model.ts';
 import type { ConversationFilter, Storage, Stores } from '../plugin.ts';
 import { correctIn, mergeIn, type SegmentCorrection, splitIn } from './corrections.ts';
+import { tellOfConversationIn } from './deliveries.ts';
 import { type ConversationEdit, editIn, removeIn } from './edits.ts';
 import { folderFor } from './folders.ts';
 import { isId } from './ids.ts';
@@ -218,10 +219,14 @@ export function createConversations({
       if (!current || !changed) return null;
       const concluded = { ...current, ...patch };
       await indexIn(tx, concluded);
+      if (concluded.status === 'completed' && !concluded.discarded)
+        await tellOfConversationIn(tx, concluded, clock.now());
       return concluded;
     });
-    if (conversation) events.emit('conversation.processed', { userId, conversation });
-    return conversation !== null;
+    if (!conversation) return false;
+    jobs.poke();
+    events.emit('conversation.processed', { userId, conversation });
+    return true;
   }
 
   /**

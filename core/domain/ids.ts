@@ -2,13 +2,18 @@ import { createHash, randomUUIDv7 } from 'node:crypto';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
+/** How many ids there were. */
+let count = 0;
+const MAX_COUNT = 0xfff;
+
 /**
- * A UUIDv7 of this instant (epoch ms): ids sort by the time they were made. Node's own takes the machine's time, and
- * ours is handed in, so its first 48 bits are replaced.
+ * A UUIDv7 of this instant (epoch ms): ids sort by the time they were made, and those of one millisecond by their
+ * order, as far as 12 bits count. Node's own takes the machine's time, and ours is handed in.
  */
 export function newId(now: number): string {
+  count = (count + 1) & MAX_COUNT;
   const stamp = now.toString(16).padStart(12, '0');
-  return `${stamp.slice(0, 8)}-${stamp.slice(8)}${randomUUIDv7().slice(13)}`;
+  return `${stamp.slice(0, 8)}-${stamp.slice(8)}-7${count.toString(16).padStart(3, '0')}${randomUUIDv7().slice(18)}`;
 }
 
 /** The namespace of the ids that are derived. Never to change: they would not be found again. */

@@ -1,10 +1,9 @@
 /** What leaves the house begins here, as a stored job in the transaction of its cause. */
 import type { ChannelAddress, Delivery } from '../model.ts';
 import type { NotificationMessage, Stores } from '../plugin.ts';
+import { deliverIn } from './deliveries.ts';
 import { newId } from './ids.ts';
 
-/** Sends what one target has pending; its key is the hook or the address. */
-export const DELIVER_JOB = 'deliver';
 /** Sums up what a user's day had, once it is time; its key is the user. */
 const DAY_JOB = 'day_summary';
 
@@ -36,9 +35,7 @@ export async function sendIn(
       replayOf: null,
     }),
   );
-  await tx.deliveries.insert(deliveries);
-  for (const { id } of addresses)
-    await tx.jobs.enqueue({ kind: DELIVER_JOB, key: id, runAt: now, payload: { targetKind: 'channel' } });
+  await deliverIn(tx, deliveries);
 }
 
 /** There may be something to sum up, or at another time than before: the job looks, and waits for the right time. */

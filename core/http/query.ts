@@ -53,6 +53,14 @@ export function word() {
   return optional('string_type', 'Input should be a string', text => text);
 }
 
+/** One value of a table. */
+export function choice<T extends string>(known: readonly T[]) {
+  const message = `Input should be one of: ${known.join(', ')}`;
+  return optional('enum', message, text => known.find(value => value === text) ?? null).meta({
+    override: { type: 'string', enum: [...known] },
+  });
+}
+
 export function boolean() {
   return optional(
     'bool_parsing',

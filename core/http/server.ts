@@ -9,6 +9,7 @@ import type { Ask } from '../domain/ask.ts';
 import type { ChannelAddresses } from '../domain/channel-addresses.ts';
 import type { Conversations } from '../domain/conversations.ts';
 import type { Credentials } from '../domain/credentials.ts';
+import type { Deliveries } from '../domain/deliveries.ts';
 import type { Folders } from '../domain/folders.ts';
 import type { Goals } from '../domain/goals.ts';
 import type { Hooks } from '../domain/hooks.ts';
@@ -46,6 +47,7 @@ import { askRoutes } from './routes/ask.ts';
 import { channelAddressRoutes } from './routes/channel-addresses.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { correctionRoutes } from './routes/corrections.ts';
+import { deliveryRoutes } from './routes/deliveries.ts';
 import { docsFile, docsRoute } from './routes/docs.ts';
 import { folderRoutes } from './routes/folders.ts';
 import { goalRoutes } from './routes/goals.ts';
@@ -94,6 +96,7 @@ interface ServerOptions {
   tell: Tell;
   notifications: Notifications;
   channelAddresses: ChannelAddresses;
+  deliveries: Deliveries;
   /** The live side. A socket is paused when handed over; `accept` resumes it once it listens. */
   listen: Pick<Listen, 'paths' | 'authorize' | 'accept'>;
   /** Absent: nothing is measured. */
@@ -144,6 +147,7 @@ export function createServer(options: ServerOptions): HttpServer {
     ...notificationRoutes(options.notifications),
     ...notificationSettingsRoutes(options.notifications),
     ...channelAddressRoutes(options.channelAddresses),
+    ...deliveryRoutes(options.deliveries),
   ];
   const operations = identityOperations(options.signIn, clock);
   const open: OpenRoute[] = [

@@ -1,5 +1,6 @@
 /** Accounts of a running server, and what they own: all of it made through the interface itself. */
 import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import type { House } from './house.ts';
 import type { Json } from './openapi.ts';
 
@@ -68,6 +69,16 @@ const OWNED: Record<string, (account: Account, ids: Ids) => Promise<unknown>> = 
   },
   address_id: async ({ post }) =>
     (await post('/v1/notifications/addresses', { channel: 'log', address: {} })).id,
+  target_id: (account, ids) => idOf('hook_id', account, ids),
+  delivery_id: async (account, ids) => {
+    const target = await idOf('hook_id', account, ids);
+    await idOf('conversation_id', account, ids);
+    for (;;) {
+      const [delivery] = await account.get(`/v1/deliveries?target_id=${target}`);
+      if (delivery) return delivery.id;
+      await setTimeout(20); // it is told of after it was made
+    }
+  },
   with: (account, ids) => idOf('conversation_id', account, ids),
 };
 /** Ids that clients make up, or that are somebody else's: nothing here is found by them. */

@@ -10,6 +10,7 @@ import { createAsk } from '../../core/domain/ask.ts';
 import { createChannelAddresses, type LoadedChannel } from '../../core/domain/channel-addresses.ts';
 import { createConversations } from '../../core/domain/conversations.ts';
 import { createCredentials } from '../../core/domain/credentials.ts';
+import { createDeliveries } from '../../core/domain/deliveries.ts';
 import { createEmbedding } from '../../core/domain/embedding.ts';
 import { createFolders } from '../../core/domain/folders.ts';
 import { createGoals } from '../../core/domain/goals.ts';
@@ -129,6 +130,7 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     meaning,
     folders,
     people,
+    deliveries: createDeliveries({ storage, clock, jobs }),
     /** Every event so far, by name. */
     told,
     log,

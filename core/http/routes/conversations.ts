@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { CATEGORY_EMOJI, isCategory } from '../../domain/categories.ts';
+import { ConversationJson } from '../../domain/conversation-json.ts';
 import type { Conversations } from '../../domain/conversations.ts';
-import { ConversationJson } from '../conversation-json.ts';
+import { createPresenter } from '../../domain/present.ts';
 import { someOf, text } from '../fields.ts';
-import { createPresenter } from '../present.ts';
 import { boolean, instant, integer, listOf } from '../query.ts';
 import { type Route, route } from '../route.ts';
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { ConversationJson } from '../../domain/conversation-json.ts';
 import type { Conversations } from '../../domain/conversations.ts';
 import { OWNER } from '../../domain/corrections.ts';
-import { ConversationJson } from '../conversation-json.ts';
+import { createPresenter } from '../../domain/present.ts';
 import { someOf, text } from '../fields.ts';
-import { createPresenter } from '../present.ts';
 import { type Route, route } from '../route.ts';
 
 const ONE = '/v1/conversations/{conversation_id}';

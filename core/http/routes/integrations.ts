@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { ActionItems } from '../../domain/action-items.ts';
+import { ConversationJson } from '../../domain/conversation-json.ts';
 import type { Conversations } from '../../domain/conversations.ts';
 import type { Principal } from '../../domain/credentials.ts';
 import { type Memories, piecesOf, requireMemoryAccess } from '../../domain/memories.ts';
+import { createPresenter } from '../../domain/present.ts';
 import type { AppAction, Conversation, ConversationStatus, User } from '../../model.ts';
-import { ConversationJson } from '../conversation-json.ts';
 import { optional, text } from '../fields.ts';
-import { createPresenter } from '../present.ts';
 import { boolean, instant, integer, listOf, word } from '../query.ts';
 import { type Route, route } from '../route.ts';
 import { ActionItemJson, actionItemJson } from './action-items.ts';

@@ -1,6 +1,6 @@
 /** What is asked for: of each kind of row the statements and the JSON of the floor, and the requests. */
 import { randomUUIDv7 } from 'node:crypto';
-import { conversationJson } from '../../../core/http/conversation-json.ts';
+import { conversationJson } from '../../../core/domain/conversation-json.ts';
 import type { Conversation } from '../../../core/model.ts';
 
 export type Value = string | number | boolean | null;

@@ -1,9 +1,9 @@
 import test, { type ExecutionContext } from 'ava';
 import type { AddressDraft } from '../../../core/domain/channel-addresses.ts';
+import { DELIVER_JOB } from '../../../core/domain/deliveries.ts';
 import { createDueNotices } from '../../../core/domain/due-notices.ts';
 import { newId } from '../../../core/domain/ids.ts';
 import { RELEASE_JOB, type Telling } from '../../../core/domain/notifications.ts';
-import { DELIVER_JOB } from '../../../core/domain/outbox.ts';
 import { NOTICE_JOB, REMINDER_JOB } from '../../../core/domain/reminders.ts';
 import { AppError } from '../../../core/errors.ts';
 import type { JobHandler } from '../../../core/jobs.ts';

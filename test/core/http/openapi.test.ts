@@ -1,11 +1,14 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import test, { type ExecutionContext } from 'ava';
 import type { Config } from '../../../config/schema.ts';
+import { attempt, delivery, hook as hookRow } from '../../../core/conformance/storage-outbound-rows.ts';
 import { ACTIONS } from '../../../core/domain/apps.ts';
+import { newId } from '../../../core/domain/ids.ts';
 import { AppError } from '../../../core/errors.ts';
 import { createNotificationLimit, createRateLimits } from '../../../core/http/rate-limit.ts';
 import { createServer } from '../../../core/http/server.ts';
 import { createMetrics } from '../../../core/metrics.ts';
+import type { Delivery } from '../../../core/model.ts';
 import { completedConversation } from '../../helpers/domain.ts';
 import {
   type Answer,
@@ -124,6 +127,15 @@ async function start(t: ExecutionContext) {
     const { id, segments } = await completedConversation(rest, rest.user.id);
     await rest.storage.conversations.update(rest.user.id, id, changes);
     return { id, segment: `${id} ${segments[0]?.id}` };
+  };
+  /** A delivery to a webhook of the user, and one attempt. */
+  const delivered = async (changes: Partial<Delivery> = {}) => {
+    const own = hookRow(newId(1), rest.user.id, { type: newId(1) });
+    await rest.storage.hooks.put(own);
+    const row = delivery(newId(2), rest.user.id, { targetId: own.id, ...changes });
+    await rest.storage.deliveries.insert([row]);
+    await rest.storage.deliveries.record([{ attempt: attempt(row, 1), state: 'pending', nextAt: 3 }]);
+    return row.id;
   };
   const { segment } = await said();
   const url = 'https://hooks.example.org/';
@@ -464,6 +476,19 @@ async function start(t: ExecutionContext) {
       { status: 200, query: await muteQuery() },
       { status: 404, query: 'token=nonsense' },
     ],
+    listDeliveries: [
+      { status: 200, query: 'state=pending&limit=5' },
+      { status: 422, query: 'state=lost' },
+    ],
+    getDelivery: [
+      { status: 200, path: await delivered() },
+      { status: 404, path: UNKNOWN },
+    ],
+    replayDelivery: [
+      { status: 200, path: await delivered() },
+      { status: 404, path: UNKNOWN },
+      { status: 409, path: await delivered({ body: null }) },
+    ],
     getOpenApi: [{ status: 200 }],
     getDocs: [{ status: 200 }],
   };
@@ -559,6 +584,7 @@ test('Every operation answers as the OpenAPI document says, with success and wit
     folders: breaking(rest.folders),
     people: breaking(rest.people),
     ask: breaking(rest.ask),
+    deliveries: breaking(rest.deliveries),
     apps: breaking(rest.apps),
     hooks: breaking(rest.hooks),
     notifications: breaking(rest.notifications),

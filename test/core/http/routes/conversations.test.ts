@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { z } from 'zod';
-import { ConversationJson } from '../../../../core/http/conversation-json.ts';
+import { ConversationJson } from '../../../../core/domain/conversation-json.ts';
 import { completedConversation } from '../../../helpers/domain.ts';
 import { openRest } from '../../../helpers/rest.ts';
 

@@ -1,7 +1,7 @@
 /** A conversation on the wire: the schema of it, and how ours becomes one. */
 import { z } from 'zod';
-import { CATEGORY_EMOJI, type Category } from '../domain/categories.ts';
 import type { ActionItemDraft, CalendarEvent, Conversation, Geolocation, Segment } from '../model.ts';
+import { CATEGORY_EMOJI, type Category } from './categories.ts';
 
 const dateTime = z.iso.datetime();
 const categories = Object.keys(CATEGORY_EMOJI) as [Category, ...Category[]]; // its keys are exactly these

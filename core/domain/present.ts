@@ -1,9 +1,9 @@
 /** Conversations as they are shown: with the name of their folder and, asked for, their transcript. */
 import type { z } from 'zod';
-import type { Conversations } from '../domain/conversations.ts';
 import { AppError } from '../errors.ts';
 import type { Conversation, Segment, User } from '../model.ts';
 import { type ConversationJson, conversationJson } from './conversation-json.ts';
+import type { Conversations } from './conversations.ts';
 
 type Json = z.input<typeof ConversationJson>;
 

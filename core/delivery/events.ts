@@ -1,0 +1,137 @@
+import { z } from 'zod';
+import type { Conversations } from '../domain/conversations.ts';
+import { deliverIn } from '../domain/deliveries.ts';
+import { newId } from '../domain/ids.ts';
+import { createPresenter } from '../domain/present.ts';
+import { AppError } from '../errors.ts';
+import type { JobHandler } from '../jobs.ts';
+import type { Log } from '../log.ts';
+import type { Clock, Delivery, Hook } from '../model.ts';
+import type { Storage, Stores, WebhookEvent, WebhookRequest, WebhookType } from '../plugin.ts';
+
+/** The kinds of webhooks that work now. */
+export type WebhookTypes = () => readonly WebhookType[];
+
+const Payload = z.object({
+  trigger: z.literal('conversation'),
+  userId: z.string(),
+  conversationId: z.string(),
+});
+
+export type FanOut = ReturnType<typeof createFanOut>;
+
+/** From what happened to what is sent: one delivery for each hook that is to be told. */
+export function createFanOut({
+  storage,
+  clock,
+  conversations,
+  webhooks,
+  log,
+}: {
+  storage: Storage;
+  clock: Clock;
+  conversations: Conversations;
+  webhooks: WebhookTypes;
+  log: Log;
+}) {
+  const { presentOne } = createPresenter(conversations);
+
+  /** Null: it is gone, or not to be told of any more. */
+  async function eventOf({ userId, conversationId }: z.output<typeof Payload>): Promise<WebhookEvent | null> {
+    const user = await storage.users.get(userId);
+    const conversation = await conversations.get(userId, conversationId);
+    if (!user || !conversation || conversation.discarded || conversation.locked) return null;
+    if (conversation.status === 'processing') throw new AppError('unavailable', 'It is processed once more');
+    const wire = await presentOne(user, conversation, true);
+    return { trigger: 'conversation', userId, conversation, wire };
+  }
+
+  /** Renders what is to be sent; it is stored, and sent, by what this resolves to: a step of a transaction. */
+  async function deliveriesOf(event: WebhookEvent): Promise<(tx: Stores) => Promise<void>> {
+    const requests = await requestsTo(storage, webhooks, event, log);
+    const now = clock.now();
+    const deliveries = requests.map(({ hook, request }): Delivery => {
+      const body = typeof request.body === 'string' ? request.body : Buffer.from(request.body).toString();
+      return { ...deliveryTo(hook, event, request, now), body };
+    });
+    return tx => deliverIn(tx, deliveries);
+  }
+
+  return {
+    /** Of `FAN_OUT_JOB`. */
+    handle: (async ({ payload }) => {
+      const event = await eventOf(Payload.parse(payload));
+      if (event) return { commit: await deliveriesOf(event) };
+    }) satisfies JobHandler,
+    deliveriesOf,
+  };
+}
+
+/** What each hook that wants this event is sent. A kind of webhook that fails is logged, and takes none with it. */
+async function requestsTo(
+  storage: Storage,
+  webhooks: WebhookTypes,
+  event: WebhookEvent,
+  log: Log,
+): Promise<{ hook: Hook; request: WebhookRequest; webhook: WebhookType }[]> {
+  const kinds = webhooks().filter(({ trigger }) => trigger === event.trigger);
+  if (kinds.length === 0) return [];
+  const hooks = await storage.hooks.targets(
+    event.userId,
+    kinds.map(({ type }) => type),
+  );
+  return hooks.flatMap(hook => {
+    const webhook = kinds.find(({ type }) => type === hook.type);
+    const request = webhook && render(webhook, event, log);
+    return webhook && request ? [{ hook, request, webhook }] : [];
+  });
+}
+
+export function render(webhook: WebhookType, event: WebhookEvent, log: Log): WebhookRequest | null {
+  try {
+    return webhook.render(event);
+  } catch (error) {
+    log.error({ err: error, type: webhook.type }, 'a webhook could not be made');
+    return null;
+  }
+}
+
+/** Pending, and due at once; its body is not in it yet. */
+export function deliveryTo(
+  { id: targetId, appId, type }: Hook,
+  event: WebhookEvent,
+  { query, contentType }: WebhookRequest,
+  now: number,
+): Delivery {
+  return {
+    id: newId(now),
+    userId: event.userId,
+    targetKind: 'hook',
+    targetId,
+    appId,
+    type,
+    subject: subjectOf(event),
+    state: 'pending',
+    query: new URLSearchParams(query).toString(),
+    contentType,
+    body: null,
+    attempts: 0,
+    nextAt: now,
+    createdAt: now,
+    endedAt: null,
+    replayOf: null,
+  };
+}
+
+function subjectOf(event: WebhookEvent): string {
+  switch (event.trigger) {
+    case 'conversation':
+      return event.conversation.id;
+    case 'segments':
+      return event.conversationId;
+    case 'day':
+      return event.day;
+    case 'audio':
+      return '';
+  }
+}

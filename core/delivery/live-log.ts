@@ -1,0 +1,69 @@
+import type { Log } from '../log.ts';
+import type { Clock, Delivery, DeliveryAttempt } from '../model.ts';
+import type { Storage, Stores } from '../plugin.ts';
+
+/** What is over is written down so often, or when so many have gathered. */
+const EVERY_MS = 1000;
+const MAX_TOGETHER = 100;
+/** What cannot be written is kept until there are so many. */
+const MAX_KEPT = 1000;
+
+interface Entry {
+  /** As it ended. */
+  delivery: Delivery;
+  attempts: readonly DeliveryAttempt[];
+  also: ((tx: Stores) => Promise<void>)[];
+}
+
+/** Writes down what became of deliveries that were never stored, many at once: nobody waits for it. */
+export function createLiveLog({ storage, clock, log }: { storage: Storage; clock: Clock; log: Log }) {
+  let entries: Entry[] = [];
+  let writing: Promise<void> | null = null;
+  let hurry = new AbortController();
+  let isClosed = false;
+
+  function add(entry: Entry): void {
+    entries.push(entry);
+    if (entries.length > MAX_KEPT) entries.shift();
+    if (entries.length >= MAX_TOGETHER) hurry.abort();
+    writing ??= writeAll();
+  }
+
+  async function writeAll(): Promise<void> {
+    while (entries.length > 0) {
+      hurry = new AbortController();
+      const isLittle = entries.length < MAX_TOGETHER && !isClosed;
+      if (isLittle) await clock.sleep(EVERY_MS, hurry.signal).catch(() => {});
+      await write();
+    }
+    writing = null;
+  }
+
+  async function write(): Promise<void> {
+    const some = entries;
+    entries = [];
+    try {
+      await storage.transaction('log live deliveries', tx => writeIn(tx, some));
+    } catch (error) {
+      log.warn({ err: error, deliveries: some.length }, 'live deliveries could not be logged');
+    }
+  }
+
+  return {
+    add,
+    async close(): Promise<void> {
+      isClosed = true;
+      hurry.abort();
+      await writing;
+    },
+  };
+}
+
+async function writeIn(tx: Stores, entries: readonly Entry[]): Promise<void> {
+  await tx.deliveries.insert(entries.map(({ delivery }) => delivery));
+  const outcomes = entries.flatMap(({ delivery: { state }, attempts }) =>
+    attempts.map(attempt => ({ attempt, state, nextAt: null })),
+  );
+  await tx.deliveries.record(outcomes);
+  for (const { also } of entries) for (const step of also) await step(tx);
+}

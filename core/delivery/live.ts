@@ -1,0 +1,268 @@
+import type { EventBus } from '../events.ts';
+import type { Log } from '../log.ts';
+import type { DeliveryMetrics } from '../metrics.ts';
+import type { Clock, Delivery, DeliveryAttempt, Hook } from '../model.ts';
+import type { Storage, Stores, WebhookAnswer, WebhookEvent, WebhookType } from '../plugin.ts';
+import { deliveryTo, render, type WebhookTypes } from './events.ts';
+import { createLiveLog } from './live-log.ts';
+import type { Sent, Target, Targets } from './targets.ts';
+
+/** After that nobody wants to know. */
+const LATE_MS = 30_000;
+const PAUSES_MS = [1000, 5000];
+/** Of one target; the oldest is dropped. */
+const MAX_WAITING = 32;
+const MAX_WAITING_BYTES = 4 * 1024 * 1024;
+/** Who wants to be told is looked up again after this, as another process may have changed it. */
+const KNOWN_MS = 30_000;
+const MAX_KNOWN = 10_000;
+/** What `close` grants to what is under way. */
+const CLOSE_MS = 2000;
+
+/** What a hook answered. */
+export interface Answered {
+  /** Of the hook; null: the user's own. */
+  appId: string | null;
+  userId: string;
+  conversationId: string;
+  answer: Exclude<WebhookAnswer, { ignored: string }>;
+}
+
+type LiveEvent = Extract<WebhookEvent, { trigger: 'segments' | 'audio' }>;
+
+interface Item {
+  delivery: Delivery;
+  body: string | Uint8Array;
+  event: LiveEvent;
+  webhook: WebhookType;
+  attempts: DeliveryAttempt[];
+  also: ((tx: Stores) => Promise<void>)[];
+}
+
+/** Kept as long as the process: it knows since when its target fails. */
+interface Line {
+  target: Target;
+  /** Of the hook that the target was made of. */
+  updatedAt: number;
+  waiting: Item[];
+  bytes: number;
+  running: Promise<void> | null;
+}
+
+export type Live = ReturnType<typeof createLive>;
+
+/**
+ * Deliveries that are about now. They wait in memory, in the order in which they came, a queue for each target: one
+ * that does not keep up loses the oldest, and holds up nobody. What became of each is in the log, a little later.
+ */
+export function createLive({
+  storage,
+  clock,
+  events,
+  targets,
+  webhooks,
+  answered,
+  log,
+  metrics,
+}: {
+  storage: Storage;
+  clock: Clock;
+  events: EventBus;
+  targets: Targets;
+  webhooks: WebhookTypes;
+  /** Handles what a hook asks for. Nobody waits for it. */
+  answered(answer: Answered): Promise<unknown>;
+  log: Log;
+  metrics: DeliveryMetrics;
+}) {
+  const known = new Map<string, { at: number; hooks: Hook[] | null; looking: Promise<Hook[]> }>();
+  const lines = new Map<string, Line>();
+  const liveLog = createLiveLog({ storage, clock, log });
+  const closing = new AbortController();
+
+  events.on('segments', told => void tell({ trigger: 'segments', ...told }));
+  events.on('hooks.changed', ({ userId }) => forget(userId));
+  metrics.watchLive(waiting);
+
+  /** Those of the live kinds. Asked again it answers at once, and looks for what is new meanwhile. */
+  function hooksOf(userId: string): { hooks: Hook[] | null; looking: Promise<Hook[]> } {
+    const entry = known.get(userId);
+    if (entry && clock.now() - entry.at < KNOWN_MS) return entry;
+    if (known.size >= MAX_KNOWN) known.clear();
+    const looking = storage.hooks.targets(userId, liveTypes()).catch((error): Hook[] => {
+      log.warn({ err: error }, 'it could not be looked up who is to be told');
+      return entry?.hooks ?? [];
+    });
+    const fresh = { at: clock.now(), hooks: entry?.hooks ?? null, looking };
+    known.set(userId, fresh);
+    looking.then(hooks => Object.assign(fresh, { hooks }));
+    return fresh;
+  }
+
+  function forget(userId: string | null): void {
+    if (userId === null) known.clear();
+    else known.delete(userId);
+  }
+
+  function liveTypes(): string[] {
+    return webhooks()
+      .filter(({ trigger }) => trigger === 'segments' || trigger === 'audio')
+      .map(({ type }) => type);
+  }
+
+  async function tell(event: LiveEvent): Promise<void> {
+    const now = clock.now();
+    for (const hook of await hooksOf(event.userId).looking) push(hook, event, now);
+  }
+
+  function push(hook: Hook, event: LiveEvent, now: number): void {
+    const webhook = webhooks().find(({ type, trigger }) => type === hook.type && trigger === event.trigger);
+    const request = webhook && !closing.signal.aborted ? render(webhook, event, log) : null;
+    if (!webhook || !request) return;
+    const { body } = request;
+    const delivery = deliveryTo(hook, event, request, now);
+    if (typeof body === 'string') delivery.body = body;
+    const line = lineOf(hook);
+    if (line.target.isOff) return; // who knows it still will be told soon
+    line.waiting.push({ delivery, body, event, webhook, attempts: [], also: [] });
+    line.bytes += body.length;
+    while (line.waiting.length > 1 && (line.waiting.length > MAX_WAITING || line.bytes > MAX_WAITING_BYTES)) {
+      const oldest = take(line);
+      if (oldest) end(oldest, 'dropped');
+    }
+    line.running ??= run(line).finally(() => {
+      line.running = null;
+    });
+  }
+
+  function lineOf(hook: Hook): Line {
+    const { id, updatedAt } = hook;
+    const line = lines.get(id) ?? {
+      target: targets.ofHook(hook),
+      updatedAt,
+      waiting: [],
+      bytes: 0,
+      running: null,
+    };
+    if (line.updatedAt !== updatedAt) Object.assign(line, { target: targets.ofHook(hook), updatedAt });
+    lines.set(id, line);
+    return line;
+  }
+
+  function take(line: Line): Item | undefined {
+    const item = line.waiting.shift();
+    if (item) line.bytes -= item.body.length;
+    return item;
+  }
+
+  async function run(line: Line): Promise<void> {
+    for (let item = take(line); item; item = take(line)) {
+      if (line.target.isOff || isLate(item)) end(item, 'dropped');
+      else await deliver(line.target, item).catch(error => abandon(item, error));
+    }
+  }
+
+  function abandon(item: Item, error: unknown): void {
+    if (!closing.signal.aborted) log.error({ err: error }, 'a live delivery was given up');
+    end(item, 'dropped');
+  }
+
+  function isLate({ delivery }: Item): boolean {
+    return clock.now() - delivery.createdAt >= LATE_MS;
+  }
+
+  async function deliver(target: Target, item: Item): Promise<void> {
+    for (const pauseMs of [...PAUSES_MS, null]) {
+      const sent = await attempt(target, item);
+      if (sent.verdict === 'delivered') {
+        hear(item, sent);
+        return end(item, 'delivered');
+      }
+      const waitMs = Math.max(pauseMs ?? 0, (sent.retryAfter ?? 0) * 1000);
+      const isLast = pauseMs === null || sent.verdict !== 'retry' || willBeLate(item, waitMs);
+      metrics.attempted('live', isLast ? 'failed' : 'again', item.attempts.at(-1)?.tookMs ?? 0);
+      if (isLast) return end(item, 'failed');
+      await clock.sleep(waitMs, closing.signal);
+    }
+  }
+
+  function willBeLate({ delivery }: Item, waitMs: number): boolean {
+    return clock.now() + waitMs - delivery.createdAt >= LATE_MS;
+  }
+
+  async function attempt(target: Target, item: Item): Promise<Sent> {
+    const { id, userId, query, contentType } = item.delivery;
+    const at = clock.now();
+    const sent = await target.send({ id, query, contentType, body: item.body }, closing.signal);
+    const now = clock.now();
+    const { status, error, answer } = sent;
+    const number = item.attempts.length + 1;
+    item.attempts.push({ deliveryId: id, userId, number, at, tookMs: now - at, status, error, answer });
+    const step = targets.follow(target, sent, { at: now, isFirst: number === 1 && sent.verdict === 'retry' });
+    if (step) item.also.push(step);
+    return sent;
+  }
+
+  /** Reads what the receiver asks for. */
+  function hear({ webhook, event, delivery }: Item, { body }: Sent): void {
+    if (!webhook.answer || event.trigger !== 'segments' || !body || body.length === 0) return;
+    const answer = answerOf(webhook, body);
+    if (!answer) return;
+    if ('ignored' in answer) {
+      log.info({ hook: delivery.targetId, why: answer.ignored }, 'an answer was ignored');
+      return;
+    }
+    const { userId, conversationId } = event;
+    answered({ appId: delivery.appId, userId, conversationId, answer }).catch(error =>
+      log.warn({ err: error, type: webhook.type }, 'what a webhook answered could not be followed'),
+    );
+  }
+
+  function end(item: Item, state: 'delivered' | 'failed' | 'dropped'): void {
+    const { delivery, attempts, also } = item;
+    const ended = { ...delivery, state, attempts: attempts.length, nextAt: null, endedAt: clock.now() };
+    if (state === 'delivered') metrics.attempted('live', 'delivered', attempts.at(-1)?.tookMs ?? 0);
+    if (state === 'dropped') metrics.attempted('live', 'dropped', 0);
+    liveLog.add({ delivery: ended, attempts, also });
+  }
+
+  function waiting(): { count: number; bytes: number } {
+    let [count, bytes] = [0, 0];
+    for (const line of lines.values()) {
+      count += line.waiting.length;
+      bytes += line.bytes;
+    }
+    return { count, bytes };
+  }
+
+  return {
+    /** Who wants to hear this user, in pieces of how many seconds; null: it is being looked up. */
+    of(userId: string): { id: string; seconds: number }[] | null {
+      const { hooks } = hooksOf(userId);
+      return hooks?.flatMap(({ id, seconds }) => (seconds === null ? [] : [{ id, seconds }])) ?? null;
+    },
+    /** A piece of audio for one of these. */
+    push(userId: string, hookId: string, piece: { sampleRate: number; pcm: Int16Array }): void {
+      const hook = known.get(userId)?.hooks?.find(({ id }) => id === hookId);
+      if (hook) push(hook, { trigger: 'audio', userId, ...piece }, clock.now());
+    },
+    /** Takes no more, sends what can be sent at once, and writes the log. */
+    async close(): Promise<void> {
+      const patience = new AbortController();
+      const drained = Promise.all([...lines.values()].map(({ running }) => running));
+      await Promise.race([drained, clock.sleep(CLOSE_MS, patience.signal).catch(() => {})]);
+      patience.abort();
+      closing.abort();
+      await drained;
+      await liveLog.close();
+    },
+  };
+}
+
+function answerOf(webhook: WebhookType, body: Uint8Array): WebhookAnswer | null {
+  try {
+    return webhook.answer?.(JSON.parse(new TextDecoder().decode(body))) ?? null;
+  } catch {
+    return null; // it is no JSON: it asks for nothing
+  }
+}

@@ -1,0 +1,68 @@
+import type { Conversations } from '../domain/conversations.ts';
+import { DELIVER_JOB, FAN_OUT_JOB } from '../domain/deliveries.ts';
+import type { EventBus } from '../events.ts';
+import { createJobs } from '../jobs.ts';
+import type { Log } from '../log.ts';
+import type { DeliveryMetrics, JobMetrics } from '../metrics.ts';
+import type { Clock } from '../model.ts';
+import type { NotificationChannel, Storage } from '../plugin.ts';
+import { createDeliverer } from './deliverer.ts';
+import { createFanOut, type FanOut, type WebhookTypes } from './events.ts';
+import { type Answered, createLive, type Live } from './live.ts';
+import type { Outbound } from './outbound.ts';
+import { createTargets, type TellOff } from './targets.ts';
+
+/** Targets that are served at the same time: one that does not answer holds its place for 15 s at most. */
+const MAX_TARGETS = 64;
+/** After a crash a target waits so long for who serves it anew. */
+const LEASE_MS = 15_000;
+
+interface Parts {
+  storage: Storage;
+  clock: Clock;
+  log: Log;
+  metrics: DeliveryMetrics & JobMetrics;
+  events: EventBus;
+  conversations: Conversations;
+  outbound: Pick<Outbound, 'post'>;
+  webhooks: WebhookTypes;
+  channel(name: string): NotificationChannel;
+  tellOff: TellOff;
+  answered(answer: Answered): Promise<unknown>;
+  limits?: { leaseMs?: number; maxTargets?: number };
+}
+
+export interface Delivery {
+  /** What happens now. */
+  live: Live;
+  fanOut: Pick<FanOut, 'deliveriesOf'>;
+  start(): void;
+  /** Something is to be delivered. */
+  poke(): void;
+  stop(): Promise<void>;
+}
+
+/** All that leaves the house by itself. Its jobs have places of their own: those that wait for others take no one's. */
+export function createDelivery(parts: Parts): Delivery {
+  const { storage, clock, metrics, limits = {} } = parts;
+  const { leaseMs = LEASE_MS, maxTargets = MAX_TARGETS } = limits;
+  const targets = createTargets(parts);
+  const fanOut = createFanOut(parts);
+  const live = createLive({ ...parts, targets });
+  const jobs = createJobs({ storage, clock, metrics, log: parts.log, leaseMs, maxRunning: maxTargets });
+  jobs.handle(FAN_OUT_JOB, fanOut.handle);
+  jobs.handle(DELIVER_JOB, createDeliverer({ ...parts, targets }), async ({ kind, key, payload }) => {
+    // that this process ended again and again is not the fault of what waits: it is tried until its time is over
+    await storage.jobs.enqueue({ kind, key, payload, runAt: clock.now() + leaseMs });
+  });
+  return {
+    live,
+    fanOut,
+    start: jobs.start,
+    poke: jobs.poke,
+    async stop() {
+      await live.close();
+      await jobs.stop();
+    },
+  };
+}

@@ -1,0 +1,210 @@
+import { withinLimit } from '../domain/time-limit.ts';
+import { type AppError, toAppError } from '../errors.ts';
+import type { ChannelAddress, Clock, Delivery, Hook, TargetKind } from '../model.ts';
+import type { NotificationChannel, NotificationMessage, Stores } from '../plugin.ts';
+import type { Outbound } from './outbound.ts';
+import { signatureHeaders } from './signature.ts';
+
+/** What is sent, the same at each try. */
+export type Message = Pick<Delivery, 'id' | 'query' | 'contentType'> & { body: string | Uint8Array };
+
+/** What came of one try. */
+export interface Sent {
+  /** `final`: trying again cannot help. `gone`: nothing will ever help. */
+  verdict: 'delivered' | 'retry' | 'final' | 'gone';
+  /** Of the HTTP answer. */
+  status: number | null;
+  /** For people: what went wrong; null: nothing. */
+  error: string | null;
+  /** The beginning of the answer. */
+  answer: string | null;
+  /** All of it that was read. */
+  body: Uint8Array | null;
+  /** Seconds that the receiver asked to be left alone. */
+  retryAfter: number | undefined;
+}
+
+/** Where something is delivered to, as it is now. */
+export interface Target {
+  kind: TargetKind;
+  id: string;
+  /** Whose it is. */
+  userId: string;
+  appId: string | null;
+  /** For people: the type of a hook, the label of an address. */
+  name: string;
+  /** As of `Hook`; kept up to date by `follow`. */
+  failingSince: number | null;
+  /** It was switched off by `follow`. */
+  isOff: boolean;
+  /** Sends once. Rejects with the signal's reason alone. */
+  send(message: Message, signal: AbortSignal): Promise<Sent>;
+}
+
+/** Tells its owner that a target was switched off, within the transaction that does it. */
+export type TellOff = (
+  tx: Stores,
+  target: Pick<Target, 'kind' | 'id' | 'userId' | 'appId' | 'name'>,
+  reason: string,
+) => Promise<void>;
+
+const ANSWER_BYTES = 1024;
+const LIMIT_MS = 15_000;
+const OFF_AFTER_MS = 72 * 3_600_000;
+/** Beside all of 500 and more. */
+const RETRIED_STATUSES = [408, 425, 429];
+
+export type Targets = ReturnType<typeof createTargets>;
+
+/** Hooks and addresses as one thing: what can be sent to, fails, and is switched off. */
+export function createTargets({
+  clock,
+  outbound,
+  channel,
+  tellOff,
+}: {
+  clock: Clock;
+  outbound: Pick<Outbound, 'post'>;
+  /** The plugin of this name. Throws while it does not work. */
+  channel(name: string): NotificationChannel;
+  tellOff: TellOff;
+}) {
+  function ofHook(hook: Hook): Target {
+    const { id, userId, appId, type: name, failingSince } = hook;
+    return {
+      ...{ kind: 'hook', id, userId, appId, name, failingSince, isOff: false },
+      send: (message, signal) => post(hook, message, signal),
+    };
+  }
+
+  function ofAddress(address: ChannelAddress): Target {
+    const { id, userId, label: name, failingSince } = address;
+    return {
+      ...{ kind: 'channel', id, userId, appId: null, name, failingSince, isOff: false },
+      send: (message, signal) => notify(address, message, signal),
+    };
+  }
+
+  /** Null: it is not there any more, or switched off. */
+  async function find(stores: Stores, kind: TargetKind, id: string): Promise<Target | null> {
+    if (kind === 'hook') {
+      const hook = await stores.hooks.target(id);
+      return hook?.enabled ? ofHook(hook) : null;
+    }
+    const address = await stores.channelAddresses.target(id);
+    return address?.enabled ? ofAddress(address) : null;
+  }
+
+  async function post(hook: Hook, message: Message, signal: AbortSignal): Promise<Sent> {
+    const { query, contentType, body } = message;
+    const posted = await outbound.post(withQuery(hook.url, query), {
+      headers: { 'content-type': contentType, ...signatureHeaders(hook, message, clock.now()) },
+      body,
+      signal,
+    });
+    if (posted.status === null) return failure(posted.error);
+    const { status, retryAfter } = posted;
+    const verdict = verdictOf(status);
+    return {
+      verdict,
+      status,
+      error: verdict === 'delivered' ? null : whyNot(status),
+      answer: textOf(posted.body),
+      body: posted.body,
+      retryAfter,
+    };
+  }
+
+  async function notify(address: ChannelAddress, { body }: Message, signal: AbortSignal): Promise<Sent> {
+    const limit = { clock, limitMs: LIMIT_MS, what: `answer of ${address.channel}` };
+    try {
+      const message: NotificationMessage = JSON.parse(String(body)); // ours
+      await withinLimit(limit, signal, ended =>
+        channel(address.channel).send(address.address, message, ended),
+      );
+      return { ...NOTHING, verdict: 'delivered', error: null };
+    } catch (error) {
+      signal.throwIfAborted();
+      return failure(toAppError(error, 'upstream_error'));
+    }
+  }
+
+  /**
+   * What a try means for its target: a step of a transaction, or null where nothing changes. One that has failed for
+   * too long, or is gone, is switched off.
+   * @param isFirst the first try of its delivery, of several: too little to judge by
+   */
+  function follow(
+    target: Target,
+    { verdict }: Sent,
+    { at, isFirst }: { at: number; isFirst: boolean },
+  ): ((tx: Stores) => Promise<void>) | null {
+    const before = target.failingSince;
+    if (verdict === 'delivered') {
+      target.failingSince = null;
+      return before === null ? null : tx => patch(tx, target, { failingSince: null });
+    }
+    const since = before ?? at;
+    target.failingSince = since;
+    const reason = whyOff(verdict, isFirst ? 0 : at - since);
+    if (reason !== null) {
+      target.isOff = true;
+      return tx => switchOff(tx, target, reason);
+    }
+    return before === null ? tx => patch(tx, target, { failingSince: since }) : null;
+  }
+
+  async function switchOff(tx: Stores, target: Target, offReason: string): Promise<void> {
+    const { failingSince } = target;
+    if (!(await find(tx, target.kind, target.id))) return; // already
+    await patch(tx, target, { enabled: false, offReason, failingSince });
+    await tx.deliveries.giveUp(target.id, clock.now());
+    await tellOff(tx, target, offReason);
+  }
+
+  return { ofHook, find, follow };
+}
+
+function whyOff(verdict: Sent['verdict'], failingMs: number): string | null {
+  if (verdict === 'gone') return 'It answered that it is gone';
+  return failingMs >= OFF_AFTER_MS ? 'Nothing could be delivered for 72 hours' : null;
+}
+
+type Standing = Partial<Pick<Hook, 'enabled' | 'offReason' | 'failingSince'>>;
+
+async function patch(tx: Stores, { kind, userId, id }: Target, changes: Standing): Promise<void> {
+  if (kind === 'hook') await tx.hooks.update(userId, id, changes);
+  else await tx.channelAddresses.update(userId, id, changes);
+}
+
+const NOTHING = { status: null, answer: null, body: null, retryAfter: undefined } as const;
+
+function failure(error: AppError): Sent {
+  const { code, message, retryable, expose, retryAfter } = error;
+  const verdict = code === 'gone' ? 'gone' : retryable ? 'retry' : 'final';
+  return { ...NOTHING, verdict, error: expose ? message : 'It failed within this server', retryAfter };
+}
+
+function verdictOf(status: number): Sent['verdict'] {
+  if (status >= 200 && status < 300) return 'delivered';
+  if (status === 410) return 'gone';
+  return status >= 500 || RETRIED_STATUSES.includes(status) ? 'retry' : 'final';
+}
+
+function whyNot(status: number): string {
+  if (status >= 300 && status < 400) return `It answered ${status}: redirects are not followed`;
+  return `It answered ${status}`;
+}
+
+/** Behind what the address has already. */
+function withQuery(url: string, query: string): string {
+  if (query === '') return url;
+  const target = new URL(url);
+  target.search = target.search === '' ? query : `${target.search.slice(1)}&${query}`;
+  return target.href;
+}
+
+function textOf(body: Uint8Array): string {
+  const text = new TextDecoder().decode(body.subarray(0, ANSWER_BYTES), { stream: true });
+  return text.replaceAll('\0', '');
+}
