@@ -328,6 +328,8 @@ export async function createApp({
         signIn: get(TOKENS.signIn),
         keys: get(TOKENS.keys),
         channelAddresses: get(TOKENS.channelAddresses),
+        apps: get(TOKENS.apps),
+        hooks: get(TOKENS.hooks),
         setLocked: wanted => setLocked(storage, wanted),
         status,
       }),

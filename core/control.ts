@@ -6,6 +6,7 @@
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { type AppServices, appCommands, appShapes } from './app-commands.ts';
 import { AppError, ERRORS, type ErrorCode, toAppError } from './errors.ts';
 import type { Log } from './log.ts';
 import type { ApiKey, ChannelAddress, Lockable, Scope, User } from './model.ts';
@@ -129,6 +130,7 @@ const shapes = {
     args: z.object({ user: name, id: name }),
     result: z.object({ error: z.string().nullable() }),
   },
+  ...appShapes,
   status: { args: z.object({}), result: Status },
 };
 export type CommandName = keyof typeof shapes;
@@ -175,20 +177,27 @@ interface Services {
     remove(userId: string, id: string): Promise<void>;
     test(userId: string, id: string): Promise<string | null>;
   };
+  apps: AppServices['apps'];
+  hooks: AppServices['hooks'];
   status(): Promise<Status>;
 }
 type AddressLine = Pick<ChannelAddress, 'id' | 'channel' | 'label' | 'enabled' | 'offReason'>;
 
 /** The commands over these services. */
-export function createCommands({
-  users,
-  signIn,
-  keys,
-  channelAddresses,
-  setLocked,
-  status,
-}: Services): Commands {
+export function createCommands(services: Services): Commands {
+  const { users, signIn, keys, channelAddresses, setLocked, status } = services;
+  const ofApps = appCommands(services);
   return {
+    'app.create': checked('app.create', ofApps.create),
+    'app.list': checked('app.list', ofApps.list),
+    'app.show': checked('app.show', ofApps.show),
+    'app.keys': checked('app.keys', ofApps.keys),
+    'app.keys.new': checked('app.keys.new', ofApps.newKey),
+    'app.keys.revoke': checked('app.keys.revoke', ofApps.revokeKey),
+    'app.rotate': checked('app.rotate', ofApps.rotate),
+    'app.delete': checked('app.delete', ofApps.remove),
+    'app.install': checked('app.install', ofApps.install),
+    'app.uninstall': checked('app.uninstall', ofApps.uninstall),
     'user.add': checked('user.add', async args => {
       const user = await users.add(args.name);
       return { id: user.id, name: user.name };

@@ -19,7 +19,7 @@ interface Rule {
 
 const CONTRACTS = ['core/{model,plugin,storage}.ts', 'bridge/driver.ts'];
 const COMMON = ['core/{errors,log,events,jobs,metrics,retry}.ts'];
-const CONTROL = ['core/{control,status,unix-socket,version}.ts'];
+const CONTROL = ['core/{app-commands,control,status,unix-socket,version}.ts'];
 const CONFIG = ['config/{load,schema}.ts'];
 
 /** Folders of plugins: one does not reach into another. */

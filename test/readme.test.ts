@@ -39,7 +39,7 @@ test('every command and option that the README names exists', async t => {
   t.true(commands.length >= 10);
   const named = new Map<string, Set<string>>();
   for (const args of commands.filter(([name]) => name !== '<command>')) {
-    const words = args.slice(0, ['user', 'models'].includes(args[0] ?? '') ? 2 : 1).join(' ');
+    const words = args.slice(0, ['user', 'models', 'app'].includes(args[0] ?? '') ? 2 : 1).join(' ');
     const options = named.get(words) ?? new Set();
     for (const option of args.filter(arg => arg.startsWith('--'))) options.add(option);
     named.set(words, options);

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../../config/load.ts';
 import { version } from '../version.ts';
 import { addAccountCommands } from './accounts.ts';
+import { addAppCommands } from './apps.ts';
 import { addBridge } from './bridge.ts';
 import { addDemo } from './demo.ts';
 import { addDoctor } from './doctor.ts';
@@ -53,6 +54,7 @@ function createProgram(): Command {
   addStream(program);
   addAccountCommands(program);
   addNotify(program);
+  addAppCommands(program);
   addStatus(program);
   addModels(program);
   addDoctor(program);

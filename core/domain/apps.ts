@@ -169,7 +169,11 @@ export function createApps({
           const found = typeNamed(known, name);
           if (found) return found.type;
           const all = known.map(({ type }) => type).join(', ');
-          throw invalid(['external_integration', 'triggers_on'], `Input should be of: ${all}`, 'enum');
+          throw invalid(
+            ['external_integration', 'triggers_on'],
+            `"${name}" is no type of webhook. There are: ${all}`,
+            'enum',
+          );
         }),
       ),
     ];
@@ -327,9 +331,21 @@ export function createApps({
       new Set((await storage.installations.list(userId)).map(({ appId }) => appId)),
     /** Whoever's it is. `not_found`. */
     get: (id: string): Promise<App> => find(storage, id),
+    parseActions: (names: readonly string[]): AppAction[] => parseNames('action', ACTIONS, names),
+    parseScopes: (names: readonly string[]): UserScope[] => parseNames('scope', USER_SCOPES, names),
     /** Of everyone: all may be installed by all. Newest first. */
     list: (): Promise<App[]> => storage.apps.list(),
   };
+}
+
+/** Names as people type them, each once. `invalid_request` names the first unknown one and all that exist. */
+function parseNames<T extends string>(what: string, known: readonly T[], names: readonly string[]): T[] {
+  const found = names.map(typed => {
+    const name = known.find(each => each === typed.trim());
+    if (name) return name;
+    throw new AppError('invalid_request', `Unknown ${what} "${typed}". There are: ${known.join(', ')}`);
+  });
+  return [...new Set(found)];
 }
 
 const NOTHING: AppAbout = {

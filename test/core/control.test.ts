@@ -75,9 +75,25 @@ function commandsOver(names: string[]): Commands {
       remove: async () => {},
       parseScopes: () => ['listen'],
     },
+    apps: {
+      list: async () => [],
+      keys: async () => [],
+      create: unused,
+      createKey: unused,
+      install: unused,
+      rotate: unused,
+      remove: unused,
+      removeKey: unused,
+      uninstall: unused,
+      parseActions: () => [],
+      parseScopes: () => [],
+    },
+    hooks: { list: async () => [] },
     status: async () => status,
   });
 }
+
+const unused = () => Promise.reject(new AppError('not_found', 'not used here'));
 
 async function place(t: ExecutionContext): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'earshot-control-'));

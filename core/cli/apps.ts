@@ -1,0 +1,200 @@
+import type { Command } from 'commander';
+import { perform, print, settingsOf } from './house.ts';
+
+interface Output {
+  json?: boolean;
+}
+
+const ID = '0199c0de-0000-7000-8000-000000000001';
+
+/** `app`: people's programs, their secrets, and who has them installed. */
+export function addAppCommands(program: Command): void {
+  const app = program
+    .command('app')
+    .description('apps: programs that are told what happens to those who installed them')
+    .addHelpText('after', '\nExample: earshot app create ada "Tea counter" --actions read_conversations');
+  addCreate(app);
+  addList(app);
+  addShow(app);
+  addKeys(app);
+  addRotate(app);
+  addDelete(app);
+  addInstall(app);
+  addUninstall(app);
+}
+
+interface CreateOptions extends Output {
+  description?: string;
+  webhookUrl?: string;
+  setupUrl?: string;
+  triggers?: string[];
+  actions?: string[];
+  scopes?: string[];
+}
+
+function addCreate(app: Command): void {
+  app
+    .command('create <user> <name>')
+    .description('make an app of an account, and print its secrets: they are shown this once')
+    .option('--webhook-url <url>', 'where it is told what happens')
+    .option(
+      '--triggers <list>',
+      'what it is told: memory_created, transcript_processed, … by commas',
+      byCommas,
+    )
+    .option('--actions <list>', 'what it may be allowed to do: read_conversations, … by commas', byCommas)
+    .option('--scopes <list>', 'what its prompts may hold: user_name, user_facts, … by commas', byCommas)
+    .option('--setup-url <url>', 'asked with ?uid= before it is installed: is it set up?')
+    .option('--description <text>', 'what it is for')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText(
+      'after',
+      '\nExample: earshot app create ada "Tea counter" --webhook-url https://tea.example.org/hook --triggers memory_created',
+    )
+    .action(async (user: string, name: string, options: CreateOptions, command: Command) => {
+      const { json, triggers: triggersOn, ...about } = options;
+      const answer = await perform(settingsOf(command), 'app.create', { user, name, ...about, triggersOn });
+      const lines = [
+        `id: ${answer.id}`,
+        `secret: ${answer.secret}`,
+        ...(answer.signingSecret === null ? [] : [`signing secret: ${answer.signingSecret}`]),
+        `Now whoever wants it installs it: earshot app install <user> ${answer.id}`,
+      ];
+      print(json, answer, lines.join('\n'));
+    });
+}
+
+function addList(app: Command): void {
+  app
+    .command('list [user]')
+    .description('list the apps of everyone, or of one account, newest first')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot app list ada')
+    .action(async (user: string | undefined, { json }: Output, command: Command) => {
+      const apps = await perform(settingsOf(command), 'app.list', { user });
+      const lines = apps.map(each => [each.id, each.owner, each.name].join('  '));
+      print(json, { apps }, lines.join('\n') || 'There is no app yet: earshot app create <user> <name>');
+    });
+}
+
+function addShow(app: Command): void {
+  app
+    .command('show <app>')
+    .description('show an app, by id or name: what it asks for, its secrets, and how its webhooks fare')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot app show "Tea counter"')
+    .action(async (given: string, { json }: Output, command: Command) => {
+      const answer = await perform(settingsOf(command), 'app.show', { app: given });
+      const { name, id, owner, description, webhookUrl, setupUrl, actions, scopes, keys, hooks } = answer;
+      const lines = [
+        `${name} (${id}) of ${owner}`,
+        ...(description === '' ? [] : [description]),
+        `webhook: ${webhookUrl ?? 'none'}`,
+        ...hooks.map(hook => `  ${hook.type}: ${stateOf(hook)}`),
+        ...(setupUrl === null ? [] : [`set-up: ${setupUrl}`]),
+        `actions: ${actions.join(', ') || 'none'}`,
+        `scopes: ${scopes.join(', ') || 'none'}`,
+        ...keys.map(key => `secret: ${key.label} (${key.id}) of ${key.createdAt}`),
+      ];
+      print(json, answer, lines.join('\n'));
+    });
+}
+
+function stateOf(hook: { enabled: boolean; offReason: string | null; failingSince: string | null }): string {
+  if (!hook.enabled) return `off${hook.offReason === null ? '' : `: ${hook.offReason}`}`;
+  return hook.failingSince === null ? 'on' : `on, failing since ${hook.failingSince}`;
+}
+
+function addKeys(app: Command): void {
+  app
+    .command('keys <app>')
+    .description('list the secrets of an app, newest first; make one, or revoke one')
+    .option('--new', 'make one and print it: it is shown this once')
+    .option('--revoke <id>', 'remove one, at once and for good')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText(
+      'after',
+      `\nExample: earshot app keys "Tea counter" --new\n         earshot app keys "Tea counter" --revoke ${ID}`,
+    )
+    .action(async (given: string, options: Output & { new?: boolean; revoke?: string }, command: Command) => {
+      const { json, revoke } = options;
+      const settings = settingsOf(command);
+      if (revoke !== undefined) {
+        const answer = await perform(settings, 'app.keys.revoke', { app: given, id: revoke });
+        if (!options.new) return print(json, answer, `Revoked ${answer.id}.`);
+      }
+      if (options.new) {
+        const answer = await perform(settings, 'app.keys.new', { app: given });
+        return print(json, answer, answer.secret);
+      }
+      const keys = await perform(settings, 'app.keys', { app: given });
+      const lines = keys.map(key => [key.id, key.label, key.createdAt].join('  '));
+      print(json, { keys }, lines.join('\n') || `There is no secret yet: earshot app keys "${given}" --new`);
+    });
+}
+
+function addRotate(app: Command): void {
+  app
+    .command('rotate <app>')
+    .description(
+      'sign the webhooks of an app with a new secret, and print it; for 24 hours the old one signs, too',
+    )
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot app rotate "Tea counter"')
+    .action(async (given: string, { json }: Output, command: Command) => {
+      const answer = await perform(settingsOf(command), 'app.rotate', { app: given });
+      print(json, answer, answer.signingSecret);
+    });
+}
+
+function addDelete(app: Command): void {
+  app
+    .command('delete <app>')
+    .description('delete an app with its secrets; nobody has it installed any more')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', `\nExample: earshot app delete ${ID}`)
+    .action(async (given: string, { json }: Output, command: Command) => {
+      const answer = await perform(settingsOf(command), 'app.delete', { app: given });
+      print(json, answer, `Deleted ${answer.name} (${answer.id}).`);
+    });
+}
+
+function addInstall(app: Command): void {
+  app
+    .command('install <user> <app>')
+    .description('install an app for an account: it is told what happens to it, and may do what it asks for')
+    .option('--scopes <list>', 'of what it asks to know only these, by commas', byCommas)
+    .option('--actions <list>', 'of what it asks to do only these, by commas', byCommas)
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot app install ada "Tea counter" --scopes user_name')
+    .action(async (user: string, given: string, options: InstallOptions, command: Command) => {
+      const { json, scopes, actions } = options;
+      const answer = await perform(settingsOf(command), 'app.install', { user, app: given, scopes, actions });
+      const lines = [
+        `${user} has installed ${answer.name}.`,
+        `It may know: ${answer.scopes.join(', ') || 'nothing'}`,
+        `It may do: ${answer.actions.join(', ') || 'nothing'}`,
+      ];
+      print(json, answer, lines.join('\n'));
+    });
+}
+interface InstallOptions extends Output {
+  scopes?: string[];
+  actions?: string[];
+}
+
+function addUninstall(app: Command): void {
+  app
+    .command('uninstall <user> <app>')
+    .description('uninstall an app of an account: from now on it is told nothing, and refused')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot app uninstall ada "Tea counter"')
+    .action(async (user: string, given: string, { json }: Output, command: Command) => {
+      const answer = await perform(settingsOf(command), 'app.uninstall', { user, app: given });
+      print(json, answer, `${user} has ${answer.name} installed no more.`);
+    });
+}
+
+function byCommas(text: string): string[] {
+  return text.split(',').filter(name => name.trim() !== '');
+}
