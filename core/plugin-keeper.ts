@@ -41,7 +41,8 @@ export function createPluginKeeper(options: {
   let work: Promise<unknown> = Promise.resolve();
 
   async function run(): Promise<void> {
-    kept = { state: 'starting', error: null };
+    // Why it is degraded stays to be seen until it runs again.
+    if (kept.state !== 'degraded') kept = { state: 'starting', error: null };
     try {
       life = await begin(signal);
     } catch (thrown) {

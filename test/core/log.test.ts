@@ -10,6 +10,8 @@ import { samplesToBytes } from '../../core/audio/pcm.ts';
 import { callControl, controlPath } from '../../core/control.ts';
 import { AppError } from '../../core/errors.ts';
 import { concealSecrets, createLog } from '../../core/log.ts';
+import { indiscretions } from '../helpers/discretion.ts';
+import { openDomain } from '../helpers/domain.ts';
 import { countingStt } from '../helpers/house.ts';
 import { connectListen, refusedListen } from '../helpers/listen-client.ts';
 import { join as joined, silence, speech } from '../helpers/sound.ts';
@@ -204,4 +206,16 @@ test('credentials are blotted out wherever they stand, by name, by look and as a
       .every(line => JSON.parse(line).msg),
     true,
   );
+});
+
+test('what a log shows of people, and of keys, does not escape the tests', async t => {
+  const { storage, users, memories } = await openDomain(t);
+  const { id } = await users.add('Ann');
+  const content = 'Her sister "Lu" plays the cello';
+  await memories.create(id, [{ content, category: 'other', visibility: 'private', tags: [] }]);
+  const key = `omi_dev_${'0123456789abcdef'.repeat(2)}`;
+  const shown = (...lines: string[]) => indiscretions(lines, storage);
+  t.deepEqual(await shown('{"msg":"a memory was made"}'), []);
+  t.deepEqual(await shown('{"msg":"started"}', JSON.stringify({ msg: `made: ${content}` })), [content]);
+  t.deepEqual(await shown(`{"msg":"asked with ${key}"}`), [key]);
 });

@@ -36,6 +36,7 @@ import audioBytes from '../../plugins/webhook/audio-bytes.ts';
 import conversationCreated from '../../plugins/webhook/conversation-created.ts';
 import daySummary from '../../plugins/webhook/day-summary.ts';
 import transcriptProcessed from '../../plugins/webhook/transcript-processed.ts';
+import { indiscretions } from './discretion.ts';
 import { manualClock } from './manual-clock.ts';
 import { type OpenStorage, temporaryStorage } from './storage.ts';
 
@@ -76,7 +77,11 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
   const goals = createGoals({ storage, clock });
   const folders = createFolders({ storage, clock });
   const people = createPeople({ storage, clock });
-  const { log, logged } = recordedLog();
+  const { log, logged, lines } = recordedLog();
+  t.teardown(async () => {
+    const shown = await indiscretions(lines, storage);
+    if (shown.length > 0) throw new Error(`the log shows what nobody may read there: ${shown.join(', ')}`);
+  });
   const meaning = noMeaning();
   const models: LanguageModel[] = [];
   const late = { embedder: () => meaning.embedder(), vectors: () => meaning.vectors() };
@@ -261,6 +266,10 @@ function recorded(events: EventBus): Told {
 
 function recordedLog() {
   const logged: { level: number; msg: string; [key: string]: unknown }[] = [];
-  const log = pino({ level: 'trace' }, { write: (line: string) => logged.push(JSON.parse(line)) });
-  return { log, logged };
+  const lines: string[] = [];
+  const write = (line: string) => {
+    lines.push(line);
+    logged.push(JSON.parse(line));
+  };
+  return { log: pino({ level: 'trace' }, { write }), logged, lines };
 }

@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { loadConfig, type Overrides } from '../../config/load.ts';
-import { type App, createApp } from '../../core/app.ts';
+import { type App, createApp, openStorage } from '../../core/app.ts';
 import { createLog, type Log } from '../../core/log.ts';
 import type { Clock } from '../../core/model.ts';
+import { indiscretions, keptLog } from './discretion.ts';
 
 /** A whole server on a free port, with a real database in a directory of its own, and one account. */
 export interface House {
@@ -50,7 +51,10 @@ export async function openHouse(
   return house;
 }
 
-/** Its directory goes when it stops, unless the caller brought one. */
+/**
+ * Its directory goes when it stops, unless the caller brought one. Stopping it rejects where its log shows a credential, or
+ * anything that it holds of people.
+ */
 export async function buildHouse(overrides: Overrides = {}, surroundings: Surroundings = {}): Promise<House> {
   const dataDir = overrides.dataDir ?? (await mkdtemp(join(tmpdir(), 'earshot-')));
   const loaded = loadConfig({
@@ -58,10 +62,16 @@ export async function buildHouse(overrides: Overrides = {}, surroundings: Surrou
     cwd: dataDir,
     overrides: { host: '127.0.0.1', port: 0, ...overrides, dataDir },
   });
-  const log = createLog({ level: 'silent', format: 'json' });
+  const { log, lines } = keptLog();
   const app = await createApp({ loaded, log, serving: true, ...surroundings });
   const stop = async () => {
     await app.stop();
+    const { storage, close } = await openStorage({
+      loaded,
+      log: createLog({ level: 'silent', format: 'json' }),
+    });
+    const shown = await indiscretions(lines, storage).finally(close);
+    if (shown.length > 0) throw new Error(`the log shows what nobody may read there: ${shown.join(', ')}`);
     if (!overrides.dataDir) await rm(dataDir, { recursive: true, force: true });
   };
   const { url } = await app.start();
