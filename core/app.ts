@@ -15,7 +15,9 @@ import {
   type Status,
   serveControl,
 } from './control.ts';
+import { createDaySummary } from './delivery/day-summary.ts';
 import { createOutbound } from './delivery/outbound.ts';
+import { createProactive } from './delivery/proactive.ts';
 import { createDelivery, type Delivery } from './delivery/service.ts';
 import { createTellOff } from './delivery/tell-off.ts';
 import { type ActionItems, createActionItems } from './domain/action-items.ts';
@@ -28,7 +30,7 @@ import {
 } from './domain/channel-addresses.ts';
 import { type Conversations, createConversations } from './domain/conversations.ts';
 import { type Credentials, createCredentials } from './domain/credentials.ts';
-import { createDeliveries, type Deliveries } from './domain/deliveries.ts';
+import { createDeliveries, DAY_JOB, type Deliveries } from './domain/deliveries.ts';
 import { createDueNotices } from './domain/due-notices.ts';
 import { createEmbedding, EMBED_CHECK_JOB, EMBED_JOB, type Embedding } from './domain/embedding.ts';
 import { createFolders, type Folders } from './domain/folders.ts';
@@ -51,8 +53,9 @@ import { AppError } from './errors.ts';
 import { createEvents, type EventBus } from './events.ts';
 import { createNotificationLimit, createRateLimits, type RateLimits } from './http/rate-limit.ts';
 import { createServer, type HttpServer } from './http/server.ts';
-import { createJobs, type Jobs } from './jobs.ts';
+import { createJobs, type JobHandler, type Jobs } from './jobs.ts';
 import { createAside } from './listen/aside.ts';
+import { createLiveAudios } from './listen/live-audio.ts';
 import { createRecogniser } from './listen/recogniser.ts';
 import { createListen, type Listen } from './listen/socket.ts';
 import { openDisk } from './listen/spool/disk.ts';
@@ -60,6 +63,7 @@ import { openSpool, type Spool } from './listen/spool.ts';
 import { concealSecrets, type Log } from './log.ts';
 import { createMetrics, type ListenMetrics, type Metrics, timedStorage } from './metrics.ts';
 import type { Clock } from './model.ts';
+import { startNightly } from './nightly.ts';
 import { createFinish, createGivenUp } from './pipeline/finish.ts';
 import type { Storage } from './plugin.ts';
 import { createPluginHost, type PluginHost } from './plugin-host.ts';
@@ -92,6 +96,7 @@ const TOKENS = {
   channelAddresses: token<ChannelAddresses>('channelAddresses'),
   deliveries: token<Deliveries>('deliveries'),
   delivery: token<Delivery>('delivery'),
+  daySummary: token<JobHandler>('daySummary'),
   metrics: token<Metrics>('metrics'),
   spool: token<Spool>('spool'),
   listen: token<Listen>('listen'),
@@ -197,7 +202,14 @@ export async function createApp({
     const store = { storage, clock };
 
     single(TOKENS.events, createEvents);
-    single(TOKENS.jobs, () => createJobs({ ...store, metrics, log: log.child({ part: 'jobs' }) }));
+    single(TOKENS.jobs, () =>
+      createJobs({
+        ...store,
+        metrics,
+        log: log.child({ part: 'jobs' }),
+        onCommit: () => get(TOKENS.delivery).poke(),
+      }),
+    );
     single(TOKENS.users, () => createUsers({ ...store, identities }));
     single(TOKENS.signIn, () => createSignIn({ ...store, identities, users: get(TOKENS.users) }));
     single(TOKENS.keys, () => createKeys(store));
@@ -267,6 +279,17 @@ export async function createApp({
     single(TOKENS.channelAddresses, () =>
       createChannelAddresses({ ...store, log: log.child({ part: 'notifications' }), loaded: channels }),
     );
+    single(TOKENS.daySummary, () =>
+      createDaySummary({
+        ...store,
+        models,
+        conversations: get(TOKENS.conversations),
+        actionItems: get(TOKENS.actionItems),
+        notifications: get(TOKENS.notifications),
+        deliveriesOf: event => get(TOKENS.delivery).fanOut.deliveriesOf(event),
+        log: log.child({ part: 'day' }),
+      }),
+    );
     single(TOKENS.deliveries, () => createDeliveries({ ...store, jobs }));
     single(TOKENS.delivery, () =>
       createDelivery({
@@ -279,7 +302,14 @@ export async function createApp({
         channel: name => host.get('notify', name),
         log: log.child({ part: 'delivery' }),
         tellOff: createTellOff(get(TOKENS.notifications)),
-        answered: async () => {},
+        answered: createProactive({
+          ...store,
+          jobs,
+          models,
+          conversations: get(TOKENS.conversations),
+          notifications: get(TOKENS.notifications),
+          log: log.child({ part: 'proactive' }),
+        }).receive,
       }),
     );
     single(TOKENS.listen, () =>
@@ -350,6 +380,8 @@ export async function createApp({
       log: listenLog,
       checkDisk: spool.checkDisk,
     });
+    const { live } = container.resolve(TOKENS.delivery);
+    const audio = createLiveAudios({ hooks: live, now: () => clock.now(), log: listenLog });
     return createListen({
       credentials,
       conversations,
@@ -360,6 +392,7 @@ export async function createApp({
       log: listenLog,
       sessionDeps: sessionLog => ({
         aside,
+        audio,
         events,
         metrics,
         vad: () => host.get('vad'),
@@ -411,6 +444,7 @@ export async function createApp({
     jobs.handle(NOTICE_JOB, notice);
     jobs.handle(REMINDER_JOB, reminder);
     jobs.handle(RELEASE_JOB, notifications.release);
+    jobs.handle(DAY_JOB, container.resolve(TOKENS.daySummary));
     const embedding = container.resolve(TOKENS.embedding);
     jobs.handle(EMBED_JOB, embedding.embed);
     jobs.handle(EMBED_CHECK_JOB, embedding.check);
@@ -431,6 +465,14 @@ export async function createApp({
       },
     });
     closers.push(() => upkeep.close());
+    const nightly = startNightly({
+      log: log.child({ part: 'nightly' }),
+      tasks: {
+        notifications: () => notifications.prune(clock.now() - config.notifications.keepDays * DAY_MS),
+        attempts: () => container.resolve(TOKENS.storage).attempts.prune(clock.now()),
+      },
+    });
+    closers.push(() => nightly.close());
     const server = container.resolve(TOKENS.server);
     const address = await server.listen(config.host, config.port);
     // Side by side: nobody connects any more while those who are connected are let go.

@@ -53,13 +53,15 @@ interface Parts extends Partial<JobLimits> {
   clock: Clock;
   log: Log;
   metrics?: JobMetrics;
+  /** What a job stored was committed: it may be work for others. */
+  onCommit?: () => void;
   /** 0 to 1; for the spread of retries. */
   random?: () => number;
 }
 
 /** Runs the stored jobs of the kinds that have a handler; others stay for whoever has one. */
 export function createJobs(parts: Parts): Jobs {
-  const { storage, clock, log, metrics, random = Math.random, ...limits } = parts;
+  const { storage, clock, log, metrics, onCommit, random = Math.random, ...limits } = parts;
   const { leaseMs, maxRunning, pollMs, stopMs } = { ...LIMITS, ...limits };
   const handlers = new Map<string, { run: JobHandler; givenUp: GivenUp | undefined }>();
   const running = new Set<Promise<void>>();
@@ -181,6 +183,7 @@ export function createJobs(parts: Parts): Jobs {
         if (!(await tx.jobs.done(job))) throw new AppError('conflict', `The job ${job.kind} was taken over`);
         await result.commit(tx);
       });
+      onCommit?.();
       metrics?.ran(job.kind, 'done');
     } catch (error) {
       await fail(job, error);

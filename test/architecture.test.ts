@@ -52,7 +52,7 @@ const RULES: Rule[] = [
     may: ['core/{domain,delivery,listen,pipeline}/**', ...COMMON],
     types: ['config/schema.ts', ...CONTRACTS],
   },
-  { from: ['core/{move,upkeep}.ts'], may: COMMON, types: CONTRACTS },
+  { from: ['core/{move,nightly,upkeep}.ts'], may: COMMON, types: CONTRACTS },
   { from: ['core/{plugin-*,builtin-plugins}.ts'], may: [...COMMON, ...CONFIG], types: CONTRACTS },
   {
     from: ['core/conformance/**'],

@@ -12,7 +12,7 @@ import type {
 } from '../model.ts';
 import type { ConversationFilter, Storage, Stores } from '../plugin.ts';
 import { correctIn, mergeIn, type SegmentCorrection, splitIn } from './corrections.ts';
-import { tellOfConversationIn } from './deliveries.ts';
+import { lookAtDayIn, tellOfConversationIn } from './deliveries.ts';
 import { type ConversationEdit, editIn, removeIn } from './edits.ts';
 import { folderFor } from './folders.ts';
 import { isId } from './ids.ts';
@@ -219,8 +219,10 @@ export function createConversations({
       if (!current || !changed) return null;
       const concluded = { ...current, ...patch };
       await indexIn(tx, concluded);
-      if (concluded.status === 'completed' && !concluded.discarded)
+      if (concluded.status === 'completed' && !concluded.discarded) {
         await tellOfConversationIn(tx, concluded, clock.now());
+        await lookAtDayIn(tx, userId, clock.now());
+      }
       return concluded;
     });
     if (!conversation) return false;

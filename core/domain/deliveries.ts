@@ -9,6 +9,9 @@ export const FAN_OUT_JOB = 'deliver.fan_out';
 /** Sends what one target has pending, one after the other; its key is the hook or the address. */
 export const DELIVER_JOB = 'deliver';
 
+/** Sums up what a user's day had, once it is time; its key is the user. */
+export const DAY_JOB = 'day_summary';
+
 export type Cause = { trigger: 'conversation'; userId: string; conversationId: string };
 
 const PRUNED_AT_ONCE = 500;
@@ -22,6 +25,11 @@ export async function tellOfConversationIn(
   if (!(await tx.claims.take(userId, `told ${id}`, now))) return;
   const payload = { trigger: 'conversation', userId, conversationId: id } satisfies Cause;
   await tx.jobs.enqueue({ kind: FAN_OUT_JOB, key: `conversation ${id}`, runAt: now, payload });
+}
+
+/** There may be something to sum up, or at another time than before: the job looks, and waits for the right time. */
+export function lookAtDayIn(tx: Stores, userId: string, now: number): Promise<void> {
+  return tx.jobs.enqueue({ kind: DAY_JOB, key: userId, runAt: now, payload: { userId } });
 }
 
 /** Stores deliveries, and has their targets served. */

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { AppError } from '../errors.ts';
 import type { JobHandler } from '../jobs.ts';
-import type { Clock, Notification, NotificationSettings } from '../model.ts';
+import type { ChannelAddress, Clock, Delivery, Notification, NotificationSettings } from '../model.ts';
 import type { NotificationFilter, NotificationMessage, Storage, Stores } from '../plugin.ts';
+import { deliverIn, lookAtDayIn } from './deliveries.ts';
 import { isId, newId } from './ids.ts';
 import { createMuteLinks, type Mute } from './mute-links.ts';
 import {
@@ -13,7 +14,6 @@ import {
   type SettingsEdit,
   settingsOf,
 } from './notification-settings.ts';
-import { lookAtDayIn, sendIn } from './outbox.ts';
 import { wholeText } from './whole-text.ts';
 
 /** Sends what was kept back, when its time has come; its key is the user. */
@@ -290,6 +290,24 @@ export function createNotifications({
     jobs.poke();
     return after;
   }
+}
+
+/** A message to each of these addresses. */
+function sendIn(
+  tx: Stores,
+  { userId, appId, ...body }: NotificationMessage & { userId: string; appId: string | null },
+  addresses: readonly ChannelAddress[],
+  now: number,
+): Promise<void> {
+  const deliveries = addresses.map(
+    (address): Delivery => ({
+      ...{ id: newId(now), userId, targetKind: 'channel', targetId: address.id, appId },
+      ...{ type: body.event, subject: body.id, state: 'pending', query: '' },
+      ...{ contentType: 'application/json', body: JSON.stringify(body) },
+      ...{ attempts: 0, nextAt: now, createdAt: now, endedAt: null, replayOf: null },
+    }),
+  );
+  return deliverIn(tx, deliveries);
 }
 
 /** What was decided since it was kept back. */

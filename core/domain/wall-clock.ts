@@ -94,6 +94,13 @@ export function nextTime(after: number, minute: number, timeZone: string): numbe
   return times.find(at => at > after) ?? after + DAY_MS;
 }
 
+/** The last time, up to `until`, that it was this minute of the day. */
+export function lastTime(until: number, minute: number, timeZone: string): number {
+  const { day } = wallTime(until, timeZone);
+  const times = [1, 0, -1, -2].map(days => instantOf({ day: dayAfter(day, days), minute }, timeZone));
+  return times.find(at => at <= until) ?? until - DAY_MS;
+}
+
 /** When the span of the day in which `at` lies ends; null where it lies in none. */
 export function spanEnd(at: number, { from, to }: DailySpan, timeZone: string): number | null {
   const { day } = wallTime(at, timeZone);
@@ -119,8 +126,13 @@ export function timeOfDay(minute: number): string {
 /** For people: `Fri 20 Nov, 18:00`. */
 export function toldTime(at: number, timeZone: string): string {
   const { day, minute } = wallTime(at, timeZone);
+  return `${toldDay(day)}, ${timeOfDay(minute)}`;
+}
+
+/** For people: `Fri 20 Nov`. */
+export function toldDay(day: string): string {
   const date = new Date(`${day}T00:00:00Z`);
   const name = (part: 'weekday' | 'month') =>
     date.toLocaleDateString('en-GB', { [part]: 'short', timeZone: 'UTC' });
-  return `${name('weekday')} ${date.getUTCDate()} ${name('month')}, ${timeOfDay(minute)}`;
+  return `${name('weekday')} ${date.getUTCDate()} ${name('month')}`;
 }

@@ -1,5 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
-import { type Answered, createProactive } from '../../../core/delivery/proactive.ts';
+import type { Answered } from '../../../core/delivery/live.ts';
+import { createProactive } from '../../../core/delivery/proactive.ts';
 import { newId } from '../../../core/domain/ids.ts';
 import { AppError } from '../../../core/errors.ts';
 import type { App, UserScope } from '../../../core/model.ts';

@@ -3,6 +3,7 @@ import {
   dayAfter,
   instantOf,
   isTimeZone,
+  lastTime,
   minuteOf,
   nextTime,
   spanEnd,
@@ -58,6 +59,14 @@ test('The next time is after the instant that is asked for, also by a millisecon
   t.is(iso(nextTime(ten, 1320, BERLIN)), '2026-05-02T20:00:00.000Z');
   const second = at('2026-10-25T01:30:00Z'); // 02:30 for the second time
   t.is(iso(nextTime(second - 1, 150, BERLIN)), '2026-10-26T01:30:00.000Z');
+});
+
+test('The last time is the one whose next is to come', t => {
+  for (let hour = 0; hour < 24 * 400; hour += 7) {
+    const now = at('2026-01-01T00:00:00Z') + hour * 3_600_000;
+    const last = lastTime(now, 150, BERLIN);
+    t.true(last <= now && nextTime(last, 150, BERLIN) > now, new Date(now).toISOString());
+  }
 });
 
 test('Quiet hours begin inclusive, end exclusive, and go past midnight', t => {
