@@ -1,16 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { AppError, type Issue } from '../errors.ts';
+import { AppError } from '../errors.ts';
 import type { EventBus } from '../events.ts';
-import type {
-  App,
-  AppAction,
-  AppCapability,
-  AppKey,
-  Clock,
-  Installation,
-  User,
-  UserScope,
-} from '../model.ts';
+import type { App, AppAction, AppCapability, AppKey, Clock, UserScope } from '../model.ts';
 import type { FetchUser, Storage, Stores } from '../plugin.ts';
 import {
   type CheckUrl,
@@ -22,7 +13,7 @@ import {
   typeNamed,
 } from './hooks.ts';
 import { isId, newId } from './ids.ts';
-import { withinLimit } from './time-limit.ts';
+import { appNotFound, createInstallations, findApp, invalid } from './installations.ts';
 
 /** What every secret of an app begins with: tells it from an API key and an ID token. */
 export const SECRET_PREFIX = 'sk_';
@@ -31,9 +22,6 @@ const SECRET_BYTES = 16;
 export const MAX_APP_NAME_CHARS = 100;
 const MAX_APPS_PER_USER = 100;
 const MAX_KEYS_PER_APP = 20;
-const MAX_INSTALLED = 200;
-/** Who installs an app waits for it. */
-const SETUP_MS = 10_000;
 
 export const CAPABILITIES = [
   'external_integration',
@@ -80,14 +68,6 @@ export interface NewAppKey {
   secret: string;
 }
 
-/** What a user allows an app: never more than it asks for by now. */
-export type Granted = Pick<Installation, 'scopes' | 'actions'>;
-
-export interface Installed extends Granted {
-  app: App;
-  installedAt: number;
-}
-
 export type Apps = ReturnType<typeof createApps>;
 
 /** People's programs, and who installed them. The only writer of apps, their keys and their installations. */
@@ -106,6 +86,8 @@ export function createApps({
   checkUrl: CheckUrl;
   fetchUser: FetchUser;
 }) {
+  const installations = createInstallations({ storage, clock, events, fetchUser });
+
   /** `conflict` when the user has as many as there may be; `invalid_request` where what is said does not fit together. */
   async function create(userId: string, draft: AppEdit & Pick<App, 'name'>): Promise<NewApp> {
     const now = clock.now();
@@ -232,86 +214,6 @@ export function createApps({
     });
   }
 
-  /**
-   * Lets an app be told what happens to this user, and do what they allow it: all that it asks for, or of that only
-   * what is named. Again: allows that instead. `not_found`; `conflict` where its own server says that it is not set up.
-   */
-  async function install(userId: string, appId: string, wanted: Partial<Granted>): Promise<Installed> {
-    const app = await find(storage, appId);
-    const granted = {
-      scopes: narrowed('scopes', app.notificationScopes, wanted.scopes),
-      actions: narrowed('actions', app.actions, wanted.actions),
-    };
-    if (app.setupCompletedUrl !== null) await requireSetup(app.setupCompletedUrl, userId);
-    const installedAt = await storage.transaction('install app', async tx => {
-      const installed = await tx.installations.list(userId);
-      const before = installed.find(each => each.appId === appId);
-      if (!before && installed.length >= MAX_INSTALLED)
-        throw new AppError('conflict', `At most ${MAX_INSTALLED} apps: uninstall one that is not used`);
-      await find(tx, appId); // it may just have gone
-      const installation = { userId, appId, ...granted, installedAt: before?.installedAt ?? clock.now() };
-      await tx.installations.put(installation);
-      return installation.installedAt;
-    });
-    events.emit('hooks.changed', { userId });
-    return { app, ...granted, installedAt };
-  }
-
-  /** `conflict` unless the app's own server says that this user has set it up; `unavailable` while that cannot be told. */
-  async function requireSetup(address: string, userId: string): Promise<void> {
-    const url = new URL(address);
-    url.searchParams.append('uid', userId);
-    const limit = { clock, limitMs: SETUP_MS, what: 'set-up check' };
-    const answer = await withinLimit(limit, new AbortController().signal, signal =>
-      fetchUser(url.href, { signal }),
-    ).catch(cause => {
-      throw new AppError('unavailable', 'The app could not be asked whether it is set up; try again later', {
-        cause,
-      });
-    });
-    if (answer.status < 200 || answer.status > 299 || !saysDone(answer.body))
-      throw new AppError(
-        'conflict',
-        'The setup of the app is not completed: finish it with the app, and try again',
-      );
-  }
-
-  /** From now on it is told nothing, and may do nothing. `not_found`. */
-  async function uninstall(userId: string, appId: string): Promise<void> {
-    await find(storage, appId);
-    await storage.installations.remove(userId, appId);
-    events.emit('hooks.changed', { userId });
-  }
-
-  /** What a user allows an app; null: it is not installed. */
-  async function granted(userId: string, app: App): Promise<Granted | null> {
-    const installation = await storage.installations.get(userId, app.id);
-    return installation && within(app, installation);
-  }
-
-  /**
-   * For whom an app acts: `not_found`, the same for a user who is not there and one who did not install it;
-   * `forbidden` without the action. Null: it needs none.
-   */
-  async function permit(app: App, userId: string, action: AppAction | null): Promise<User> {
-    const allowed = isId(userId) ? await granted(userId, app) : null;
-    const user = allowed && (await storage.users.get(userId));
-    if (!user) throw new AppError('not_found', 'User not found, or the app is not installed');
-    if (action && !allowed.actions.includes(action))
-      throw new AppError('forbidden', `Insufficient permissions. Required action: ${action}`);
-    return user;
-  }
-
-  /** Newest first. */
-  async function installed(userId: string): Promise<Installed[]> {
-    const installations = await storage.installations.list(userId);
-    const apps = await Promise.all(installations.map(({ appId }) => storage.apps.get(appId)));
-    return installations.flatMap((installation, place) => {
-      const app = apps[place];
-      return app ? [{ app, ...within(app, installation), installedAt: installation.installedAt }] : [];
-    });
-  }
-
   return {
     create,
     edit,
@@ -321,16 +223,9 @@ export function createApps({
     removeKey,
     verify,
     rotate,
-    install,
-    uninstall,
-    granted,
-    permit,
-    installed,
-    /** Of the apps that this user has installed. */
-    installedIds: async (userId: string): Promise<ReadonlySet<string>> =>
-      new Set((await storage.installations.list(userId)).map(({ appId }) => appId)),
+    ...installations,
     /** Whoever's it is. `not_found`. */
-    get: (id: string): Promise<App> => find(storage, id),
+    get: (id: string): Promise<App> => findApp(storage, id),
     parseActions: (names: readonly string[]): AppAction[] => parseNames('action', ACTIONS, names),
     parseScopes: (names: readonly string[]): UserScope[] => parseNames('scope', USER_SCOPES, names),
     /** Of everyone: all may be installed by all. Newest first. */
@@ -379,57 +274,10 @@ function without(about: AppAbout, changes: AppEdit): AppAbout {
   return Object.assign({ ...about, capabilities }, ...missing.map(each => PARTS[each])) as AppAbout; // parts of one
 }
 
-/** What it asks for; or of that what is named. `invalid_request` names what it does not ask for. */
-function narrowed<T extends string>(
-  field: string,
-  asked: readonly T[],
-  named: readonly T[] | undefined,
-): T[] {
-  const beyond = named?.find(name => !asked.includes(name));
-  if (beyond !== undefined)
-    throw invalid(
-      [field],
-      `The app does not ask for ${beyond}. It asks for: ${asked.join(', ') || 'nothing'}`,
-    );
-  return asked.filter(name => named?.includes(name) ?? true);
-}
-
-/** It may have asked for more when it was installed. */
-function within(app: App, { scopes, actions }: Granted): Granted {
-  return {
-    scopes: scopes.filter(scope => app.notificationScopes.includes(scope)),
-    actions: actions.filter(action => app.actions.includes(action)),
-  };
-}
-
-function saysDone(body: Uint8Array): boolean {
-  try {
-    const answer: unknown = JSON.parse(new TextDecoder().decode(body));
-    return (answer as { is_setup_completed?: unknown } | null)?.is_setup_completed === true;
-  } catch {
-    return false;
-  }
-}
-
-async function find(stores: Stores, id: string): Promise<App> {
-  const found = isId(id) ? await stores.apps.get(id) : null;
-  if (!found) throw notFound();
-  return found;
-}
-
 async function ownIn(stores: Stores, userId: string, id: string): Promise<App> {
-  const app = await find(stores, id);
-  if (app.userId !== userId) throw notFound();
+  const app = await findApp(stores, id);
+  if (app.userId !== userId) throw appNotFound();
   return app;
-}
-
-function notFound(): AppError {
-  return new AppError('not_found', 'App not found');
-}
-
-function invalid(loc: string[], msg: string, type = 'value_error'): AppError {
-  const issue: Issue = { loc: ['body', ...loc], msg, type };
-  return new AppError('invalid_request', msg, { issues: [issue] });
 }
 
 /** 128 random bits need no slow hash. */

@@ -4,10 +4,10 @@ import {
   type AppEdit,
   type Apps,
   CAPABILITIES,
-  type Installed,
   MAX_APP_NAME_CHARS,
   USER_SCOPES,
 } from '../../domain/apps.ts';
+import type { Installed } from '../../domain/installations.ts';
 import type { App, AppKey } from '../../model.ts';
 import { optional, someOf, text } from '../fields.ts';
 import { type Route, route } from '../route.ts';
