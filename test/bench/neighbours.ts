@@ -75,7 +75,7 @@ async function run(bench: Bench): Promise<Table> {
 
 function measure(bench: Bench, { url, key }: Subject, round: number): Promise<Heard> {
   bench.say(`round ${round + 1}`);
-  const times = bench.quick ? { warmMs: 500, measureMs: 8000 } : { warmMs: 3000, measureMs: 12_000 };
+  const times = bench.quick ? { warmMs: 500, measureMs: 8000 } : { warmMs: 3000, measureMs: 24_000 };
   const streams = bench.quick ? 5 : GOOD;
   const plan = { url, key, streams, share: 1, seed: round + 1, ...times };
   return sendStreams(bench, plan, { begin() {}, end() {} });
