@@ -34,6 +34,7 @@ const QUICK = {
   'lists:sqlite': [],
   search: [],
   neighbours: [],
+  'deliveries:rate': [],
   latency: [],
   'soak:streams': ['--minutes', '0.2'],
   'soak:session': [],

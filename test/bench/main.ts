@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import type { Bench, Benchmark, Table } from './benchmark.ts';
 import { BRIDGE } from './bridge.ts';
+import { DELIVERIES } from './deliveries.ts';
 import { LATENCY } from './latency.ts';
 import { LISTS } from './lists.ts';
 import { machine } from './machine.ts';
@@ -20,6 +21,7 @@ const BENCHMARKS: Benchmark[] = [
   ...LISTS,
   ...SEARCH,
   ...NEIGHBOURS,
+  ...DELIVERIES,
   ...SOAK,
 ];
 
