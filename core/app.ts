@@ -336,7 +336,6 @@ export async function createApp({
         }),
         apps: get(TOKENS.apps),
         hooks: get(TOKENS.hooks),
-        tell: get(TOKENS.notifications).tell,
         goals: get(TOKENS.goals),
         memories: get(TOKENS.memories),
         search: get(TOKENS.search),

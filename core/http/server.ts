@@ -55,7 +55,7 @@ import { healthRoute } from './routes/health.ts';
 import { hookRoutes } from './routes/hooks.ts';
 import { identityOperations, publicKeysRoute } from './routes/identity.ts';
 import { importRoutes } from './routes/imports.ts';
-import { integrationRoutes, type Tell } from './routes/integrations.ts';
+import { integrationRoutes } from './routes/integrations.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { memoryRoutes } from './routes/memories.ts';
 import { measureRequests, metricsRoute } from './routes/metrics.ts';
@@ -92,8 +92,6 @@ interface ServerOptions {
   ask: Ask;
   apps: Apps;
   hooks: Hooks;
-  /** Tells a user what an app has to say. */
-  tell: Tell;
   notifications: Notifications;
   channelAddresses: ChannelAddresses;
   deliveries: Deliveries;

@@ -26,7 +26,6 @@ import { createSignIn } from '../../core/domain/sign-in.ts';
 import { createUsers } from '../../core/domain/users.ts';
 import { AppError } from '../../core/errors.ts';
 import { createEvents, type EventBus, type Events } from '../../core/events.ts';
-import type { AppMessage } from '../../core/http/routes/integrations.ts';
 import type { Clock, Segment } from '../../core/model.ts';
 import type { Embedder, IdentityProvider, LanguageModel, Storage, VectorIndex } from '../../core/plugin.ts';
 import { createPluginState } from '../../core/plugin-state.ts';
@@ -62,7 +61,6 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
   const outbound = createOutbound({ allowHosts: ['127.0.0.1'], clock });
   t.teardown(outbound.close);
   const outside = { types: () => HOOK_TYPES, checkUrl: outbound.check, fetchUser: outbound.fetchUser };
-  const messages: (AppMessage & { userId: string })[] = [];
   const hooks = createHooks({ storage, clock, events, ...outside });
   const apps = createApps({ storage, clock, events, ...outside });
   const credentials = createCredentials({ users, keys, apps, storage, identities });
@@ -105,11 +103,6 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     keys,
     apps,
     hooks,
-    /** What apps have said so far, and to whom. */
-    messages,
-    tell: async (userId: string, message: AppMessage) => {
-      messages.push({ userId, ...message });
-    },
     credentials,
     events,
     jobs,

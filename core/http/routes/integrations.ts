@@ -4,6 +4,7 @@ import { ConversationJson } from '../../domain/conversation-json.ts';
 import type { Conversations } from '../../domain/conversations.ts';
 import type { Principal } from '../../domain/credentials.ts';
 import { type Memories, piecesOf, requireMemoryAccess } from '../../domain/memories.ts';
+import type { Notifications } from '../../domain/notifications.ts';
 import { createPresenter } from '../../domain/present.ts';
 import type { AppAction, Conversation, ConversationStatus, User } from '../../model.ts';
 import { optional, text } from '../fields.ts';
@@ -24,19 +25,6 @@ const DEFAULT_PAGE = 10;
 const MAX_PAGE = 100;
 /** Whose transcripts are read at once. */
 const CHUNK = 25;
-
-/** Tells a user what an app has to say. */
-export type Tell = (userId: string, notification: AppMessage) => Promise<unknown>;
-
-export interface AppMessage {
-  appId: string;
-  event: 'app_message';
-  /** For people. */
-  rule: string;
-  title: string;
-  text: string;
-  data: Record<string, unknown>;
-}
 
 const STATUSES = ['in_progress', 'processing', 'completed', 'failed'] as const satisfies ConversationStatus[];
 
@@ -118,12 +106,12 @@ export function integrationRoutes({
   conversations,
   memories,
   actionItems,
-  tell,
+  notifications,
 }: {
   conversations: Conversations;
   memories: Memories;
   actionItems: ActionItems;
-  tell: Tell;
+  notifications: Pick<Notifications, 'tell'>;
 }): Route[] {
   const { present } = createPresenter(conversations);
   const by = <A extends AppAction | null>(action: A) =>
@@ -138,7 +126,7 @@ export function integrationRoutes({
   async function notify({ user, app }: Principal, text: string) {
     const { id: appId, name } = app ?? { id: '', name: '' }; // an app's secret is of an app
     const rule = `The app ${name}, which you installed, sent it`;
-    await tell(user.id, { appId, event: 'app_message', rule, title: name, text, data: {} });
+    await notifications.tell(user.id, { appId, event: 'app_message', rule, title: name, text, data: {} });
     return { status: 'Ok' as const };
   }
 
