@@ -23,7 +23,7 @@ export interface AddressDraft {
 
 export interface AddressEdit {
   label?: string | undefined;
-  /** Fields that take the place of those that it has; what is left out stays, which secrets need. */
+  /** Fields that take the place of those that it has; null takes one away, what is left out stays, as secrets must. */
   address?: Record<string, unknown> | undefined;
   enabled?: boolean | undefined;
 }
@@ -113,7 +113,8 @@ export function createChannelAddresses({
     const changed = await storage.transaction('edit channel address', async tx => {
       const before = await find(tx, userId, id);
       const merged =
-        address && parseAddress(channelOf(before.channel).channel, { ...before.address, ...address });
+        address &&
+        parseAddress(channelOf(before.channel).channel, withoutNull({ ...before.address, ...address }));
       const patch = {
         ...(label === undefined ? {} : { label: labelOf(label) }),
         ...(merged ? { address: merged } : {}),
@@ -229,6 +230,10 @@ function secretsOf(channel: NotificationChannel): Set<string> {
     ([, schema]) => typeof schema === 'object' && 'secret' in schema && schema.secret === true,
   );
   return new Set(marked.map(([field]) => field));
+}
+
+function withoutNull(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 }
 
 function isSame(one: Record<string, unknown>, other: Record<string, unknown>): boolean {

@@ -69,8 +69,8 @@ interface HearingOptions {
   signal: AbortSignal;
   silence: Silence;
   onUtterance(entry: Pending): void;
-  /** A message was decoded, and begins at this sample. */
-  onAudio?(message: AudioEntry, start: number, pcm: Int16Array): void;
+  /** Message `number` was decoded, and begins at this sample; it was spoken at this instant (epoch ms), as far as is known. */
+  onAudio?(message: { number: number; at: number }, start: number, pcm: Int16Array): void;
   /** The wall-clock time of sample 0 has become known. */
   onAnchor(at: number): Promise<void>;
 }
@@ -149,8 +149,8 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
     audioCame = true;
     cameAt = at;
     const start = place(message, pcm.length);
-    options.onAudio?.(message, start, pcm);
     await begin(connection.recordedAt ?? at - Math.round((start + pcm.length) / SAMPLES_PER_MS));
+    options.onAudio?.({ number, at: connection.recordedAt === null ? at : timeOf(start) }, start, pcm);
     judging = true;
     if (connection.customStt) skipTo(timeline.position);
     else await listen(start, pcm);

@@ -19,13 +19,13 @@ export interface AudioHooks {
 
 /** The sound of one connection on its way to who wants to hear it. */
 export interface LiveAudio {
-  /** One decoded message: its number, when it came (epoch ms), and where it begins in its stream. */
+  /** One decoded message: its number, when it was spoken (epoch ms), and where it begins in its stream. */
   take(channel: number, message: { number: number; at: number }, start: number, pcm: Int16Array): void;
   /** Hands over what is left. */
   end(): void;
 }
 
-/** What came longer ago, or was recorded then, is not live. */
+/** What was spoken longer ago is not live: it came late, or waited on disk. */
 const LIVE_MS = 30_000;
 /** Kept while it is looked up who wants it. */
 const MAX_HELD_SAMPLES = 10 * SAMPLE_RATE;
@@ -41,15 +41,14 @@ export function createLiveAudios({ hooks, now, log }: { hooks: AudioHooks; now()
 
   /** @param channels their numbers */
   function open(connection: Connection, streamId: string, channels: readonly number[]): LiveAudio {
-    const { userId, recordedAt, format } = connection;
+    const { userId, format } = connection;
     const sampleRate = format.sampleRate === NARROW_RATE ? NARROW_RATE : SAMPLE_RATE;
-    const mixer = createMixer(channels);
+    let mixer = createMixer(channels);
     const pieces = new Map<string, { wanted: number; parts: Int16Array[]; length: number }>();
     let held: Int16Array[] = [];
     let resampler: Resampler | null = null;
     let working: Promise<void> | null = null;
     let last = heard.get(streamId) ?? -1;
-    const isLive = (at: number) => now() - (recordedAt ?? at) < LIVE_MS && now() - at < LIVE_MS;
 
     function take(
       channel: number,
@@ -58,7 +57,7 @@ export function createLiveAudios({ hooks, now, log }: { hooks: AudioHooks; now()
       pcm: Int16Array,
     ) {
       const wanting = hooks.of(userId);
-      if (wanting?.length === 0 || number <= last || !isLive(at)) return forget();
+      if (wanting?.length === 0 || number <= last || now() - at >= LIVE_MS) return forget();
       last = number;
       const { rest, ready } = mixer.push(channel, start, pcm);
       if (rest) flush(rest);
@@ -69,6 +68,7 @@ export function createLiveAudios({ hooks, now, log }: { hooks: AudioHooks; now()
       if (pieces.size === 0 && held.length === 0) return;
       pieces.clear();
       held = [];
+      mixer = createMixer(channels);
     }
 
     function sound(pcm: Int16Array) {

@@ -43,7 +43,9 @@ const Draft = z
 
 const Edit = someOf({
   label: label.exactOptional(),
-  address: fields.exactOptional().describe('Takes the place of the fields that it names; the others stay'),
+  address: fields
+    .exactOptional()
+    .describe('Takes the place of the fields that it names, null takes one away; the others stay'),
   enabled: z.boolean().exactOptional(),
 }).meta({ id: 'NotificationAddressEdit', override: { examples: [{ label: 'Phone' }] } });
 

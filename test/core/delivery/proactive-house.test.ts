@@ -123,6 +123,28 @@ test.serial(
   },
 );
 
+test.serial('Sound that was recorded earlier goes to no webhook, and that of a moment ago does', async t => {
+  t.timeout(60_000);
+  const { house, receiver, owner } = await start(t);
+  await owner.post('/v1/users/developer/webhook/audio_bytes', { url: `${receiver.url},1` });
+  const speak = async (agoMs: number, sample: number) => {
+    const started_at = new Date(Date.now() - agoMs).toISOString();
+    const query = { codec: 'pcm16', sample_rate: 16_000, started_at };
+    const client = await connectListen(house.url, house.key, query);
+    await client.until('service_status', ({ status }) => status === 'ready');
+    client.socket.send(Buffer.from(new Int16Array(16_000).fill(sample).buffer));
+    client.socket.close();
+    await client.closed;
+  };
+  await speak(3_600_000, 1);
+  await speak(2000, 2);
+  await receiver.arrived(1);
+  t.deepEqual(
+    receiver.received.map(({ body }) => body.readInt16LE(0)),
+    [2],
+  );
+});
+
 test.serial('A task that is due is told of at once, and its reminder comes at its time', async t => {
   t.timeout(60_000);
   const { owner } = await start(t);

@@ -352,6 +352,7 @@ test('An address is what its channel says, and its secrets are not shown again',
   t.like((await channelAddresses.channels())[0], { name: 'acme-channel', publicInfo: { country: 'DE' } });
   await channelAddresses.edit(anna.id, made.id, { address: { number: '7' } });
   t.deepEqual((await storage.channelAddresses.get(anna.id, made.id))?.address, { number: '7', pin: SECRET });
+  t.like(await channelAddresses.edit(anna.id, made.id, { address: { pin: null } }), { secrets: [] });
   for (const wrong of [{}, { number: 'x' }, { number: '1', more: 1 }, { number: '1', pin: 'abc' }]) {
     const error = await t.throwsAsync(address({ address: wrong }), { instanceOf: AppError });
     t.is(error.code, 'invalid_request');
