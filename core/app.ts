@@ -215,7 +215,6 @@ export async function createApp({
     single(TOKENS.keys, () => createKeys(store));
     single(TOKENS.credentials, () =>
       createCredentials({
-        storage,
         users: get(TOKENS.users),
         keys: get(TOKENS.keys),
         apps: get(TOKENS.apps),

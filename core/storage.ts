@@ -146,8 +146,11 @@ export interface AttemptCount {
 export interface KeyStore {
   insert(key: ApiKey): Promise<void>;
   get(userId: string, id: string): Promise<ApiKey | null>;
-  /** A key that was replaced or removed, by whichever process, is not found any more. */
-  byHash(hash: string): Promise<ApiKey | null>;
+  /**
+   * A key, and whose it is: each request asks for both. One that was replaced or removed, by whichever process, is not
+   * found any more.
+   */
+  byHash(hash: string): Promise<{ key: ApiKey; user: User } | null>;
   /** Newest first, ties by id. */
   list(userId: string): Promise<ApiKey[]>;
   /** Another secret for the same key. Resolves to whether there was one. */

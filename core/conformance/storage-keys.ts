@@ -13,7 +13,7 @@ export const keyChecks: StorageCheck[] = [
       await keys.insert(first);
       await keys.insert(apiKey('k2', 'anna', { createdAt: 2 }));
       await keys.insert(apiKey('k0', 'anna', { createdAt: 2 }));
-      assert.deepEqual(await keys.byHash(first.hash), first);
+      assert.deepEqual(await keys.byHash(first.hash), { key: first, user: user('anna') });
       assert.deepEqual(await keys.get('anna', 'k1'), first);
       assert.deepEqual(idsOf(await keys.list('anna')), ['k0', 'k2', 'k1']);
       assert.equal(await keys.remove('anna', 'k1'), true);
@@ -30,11 +30,11 @@ export const keyChecks: StorageCheck[] = [
       const before = apiKey('k1', 'anna');
       await storage.keys.insert(before);
       await storage.keys.insert(apiKey('k2', 'anna'));
-      assert.deepEqual(await other.keys.byHash(before.hash), before);
+      assert.deepEqual((await other.keys.byHash(before.hash))?.key, before);
       const secret = { hash: 'another', hint: 'omi_dev_0000...1111' };
       assert.equal(await other.keys.replace('anna', 'k1', secret), true);
       assert.equal(await storage.keys.byHash(before.hash), null);
-      assert.deepEqual(await storage.keys.byHash('another'), { ...before, ...secret });
+      assert.deepEqual((await storage.keys.byHash('another'))?.key, { ...before, ...secret });
       assert.equal(await storage.keys.replace('anna', 'k3', secret), false);
       await assert.rejects(storage.keys.replace('anna', 'k2', secret), { code: 'conflict' });
       assert.equal(await other.keys.remove('anna', 'k1'), true);

@@ -1,6 +1,5 @@
 import { AppError } from '../errors.ts';
 import type { App, Scope, User } from '../model.ts';
-import type { Storage } from '../plugin.ts';
 import { type Apps, SECRET_PREFIX } from './apps.ts';
 import type { Identities } from './identities.ts';
 import { KEY_PREFIX, type Keys } from './keys.ts';
@@ -38,13 +37,11 @@ export function createCredentials({
   users,
   keys,
   apps,
-  storage,
   identities,
 }: {
   users: Users;
   keys: Keys;
   apps: Pick<Apps, 'verify'>;
-  storage: Storage;
   identities: Identities;
 }) {
   /** A raw API key, or an ID token. One of a kind that will not do is refused whether it is right or wrong. */
@@ -55,9 +52,9 @@ export function createCredentials({
   }
 
   async function byKey(raw: string, kinds: Kinds): Promise<Principal> {
-    const key = await keys.verify(raw);
-    const user = key && (await storage.users.get(key.userId));
-    if (!user) throw refused('Unknown or revoked API key', kinds);
+    const found = await keys.verify(raw);
+    if (!found) throw refused('Unknown or revoked API key', kinds);
+    const { key, user } = found;
     return { user, kind: 'key', scopes: new Set(key.scopes), keyId: key.id };
   }
 

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import { AppError } from '../errors.ts';
-import type { ApiKey, Clock, Scope } from '../model.ts';
+import type { ApiKey, Clock, Scope, User } from '../model.ts';
 import type { Storage } from '../plugin.ts';
 import { grantsOf } from './grants.ts';
 import { newId } from './ids.ts';
@@ -81,13 +81,15 @@ export function createKeys({ storage, clock }: { storage: Storage; clock: Clock 
   }
 
   /**
-   * The record of a raw key, or null. Asked of the storage each time: that is why a key is of no use, on any node, from
+   * The record of a raw key, and whose it is, or null. Asked of the storage each time: that is why a key is of no use, on any node, from
    * the moment it is revoked. The look-up is by hash, so its timing tells nothing of the key.
    */
-  async function verify(raw: string): Promise<ApiKey | null> {
-    const key = RAW_KEY.test(raw) ? await storage.keys.byHash(hashOf(raw)) : null;
-    if (key) uses.set(key.id, { userId: key.userId, id: key.id, at: clock.now() });
-    return key;
+  async function verify(raw: string): Promise<{ key: ApiKey; user: User } | null> {
+    const found = RAW_KEY.test(raw) ? await storage.keys.byHash(hashOf(raw)) : null;
+    if (!found) return null;
+    const { userId, id } = found.key;
+    uses.set(id, { userId, id, at: clock.now() });
+    return found;
   }
 
   function withUse(key: ApiKey): ApiKey {

@@ -63,7 +63,7 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
   const outside = { types: () => HOOK_TYPES, checkUrl: outbound.check, fetchUser: outbound.fetchUser };
   const hooks = createHooks({ storage, clock, events, ...outside });
   const apps = createApps({ storage, clock, events, ...outside });
-  const credentials = createCredentials({ users, keys, apps, storage, identities });
+  const credentials = createCredentials({ users, keys, apps, identities });
   const jobs = {
     pokes: 0,
     poke() {

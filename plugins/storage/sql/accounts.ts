@@ -1,7 +1,7 @@
 import type { KeyStore, PersonStore, UserStore } from '../../../core/plugin.ts';
 import type { Access } from './access.ts';
 import { all, Keys, one, People, Users } from './models.ts';
-import { first } from './statements.ts';
+import { first, pair } from './statements.ts';
 
 export function userStore({ read, write }: Access): UserStore {
   return {
@@ -27,13 +27,19 @@ export function userStore({ read, write }: Access): UserStore {
   };
 }
 
+const keyAndUser = pair(Keys, Users, { on: 'their.id = own.user_id', where: 'own.hash = ?' });
+
 export function keyStore({ read, write, atomic }: Access): KeyStore {
   return {
     async insert(key) {
       await write('keys.insert', db => Keys.query(db).insert(key), 'This key exists already');
     },
     get: (userId, id) => read('keys.get', db => one(Keys.query(db).where({ user_id: userId, id }))),
-    byHash: hash => read('keys.byHash', db => first(db, Keys, [['hash = ?', hash]])),
+    byHash: hash =>
+      read('keys.byHash', async db => {
+        const [key, user] = (await keyAndUser(db, hash)) ?? [];
+        return key && user ? { key, user } : null;
+      }),
     list: userId =>
       read('keys.list', db =>
         all(

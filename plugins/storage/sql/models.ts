@@ -58,6 +58,7 @@ function table<Row extends object>(shape: Shape<Row>) {
   class Table extends Model {
     static plain = plain;
     static columns = columns;
+    static names = shape.read?.map(columnOf) ?? [];
     static wanted = shape.read?.map(columnOf).join(', ') ?? '*';
     static override tableName = name;
     static override idColumn = id;
@@ -80,6 +81,8 @@ export interface Mapping<Row> {
   tableName: string;
   /** Of a SELECT. */
   wanted: string;
+  /** Those that are read, where they are listed. */
+  names: readonly string[];
   plain(columns: Pojo): Row;
   columns(row: Partial<Row>): Record<string, Value>;
 }
@@ -155,9 +158,19 @@ const fromJson = (value: unknown): unknown => (typeof value === 'string' ? JSON.
 const fromFlag = (value: unknown): unknown => (value === 0 || value === 1 ? value === 1 : value);
 const unchanged = (value: unknown): unknown => value;
 
-export const Users = table<User>({ name: 'users', id: ['id'], booleans: ['memoryAccess'] });
+export const Users = table<User>({
+  name: 'users',
+  id: ['id'],
+  booleans: ['memoryAccess'],
+  read: ['id', 'name', 'issuer', 'subject', 'createdAt', 'memoryAccess', 'signedOutAt'],
+});
 
-export const Keys = table<ApiKey>({ name: 'keys', id: ['user_id', 'id'], json: ['scopes'] });
+export const Keys = table<ApiKey>({
+  name: 'keys',
+  id: ['user_id', 'id'],
+  json: ['scopes'],
+  read: ['id', 'userId', 'name', 'hash', 'hint', 'scopes', 'createdAt', 'lastUsedAt'],
+});
 
 export const Grants = table<Grant>({ name: 'grants', id: ['user_id', 'grantee', 'name'] });
 

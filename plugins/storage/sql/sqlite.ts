@@ -292,12 +292,12 @@ function keepCompiled(connection: Connection): Compiler {
 }
 
 /**
- * SQLite plans a sorted statement anew at each run where a bound value is a limit, or is compared with a column, lest
+ * SQLite plans what sorts or joins anew at each run where a bound value is a limit, or is compared with a column, lest
  * the value allow a better plan (seen with 3.54; for a few rows that takes longer than all else). It does not look into
  * an expression.
  */
 function steady(sql: string): string {
-  return /\border by\b/i.test(sql) ? sql.replace(/ (=|limit|offset) \?/gi, ' $1 +?') : sql;
+  return /\b(order by|join)\b/i.test(sql) ? sql.replace(/ (=|limit|offset) \?/gi, ' $1 +?') : sql;
 }
 
 interface BeginnableTransaction {

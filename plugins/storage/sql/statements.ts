@@ -45,6 +45,35 @@ export async function first<Row extends object>(
   return row ?? null;
 }
 
+/**
+ * How to find a row, and the one of another table that it belongs to, at once: `own` and `their` in conditions. Of both
+ * tables it is listed what is read.
+ */
+export function pair<Own extends object, Their extends object>(
+  own: TableOf<Own>,
+  their: TableOf<Their>,
+  { on, where }: { on: string; where: string },
+): (db: Knex, ...values: Value[]) => Promise<[Own, Their] | null> {
+  const [one, other] = [mappingOf<Own>(own), mappingOf<Their>(their)];
+  const columns = [
+    ...one.names.map(name => `own.${name} as own_${name}`),
+    ...other.names.map(name => `their.${name} as their_${name}`),
+  ];
+  const sql = `select ${columns} from ${one.tableName} as own
+    join ${other.tableName} as their on ${on} where ${where}`;
+  return async (db, ...values) => {
+    const [row] = (await run(db, sql, values)).rows;
+    if (!row) return null;
+    return [one.plain(part(row, 'own_', one.names)), other.plain(part(row, 'their_', other.names))];
+  };
+}
+
+function part(row: Result['rows'][number], prefix: string, names: readonly string[]): Result['rows'][number] {
+  const own: Result['rows'][number] = {};
+  for (const name of names) own[name] = row[prefix + name];
+  return own;
+}
+
 /** @param conflict `on conflict …` */
 export async function insert<Row extends object>(
   db: Knex,

@@ -37,7 +37,6 @@ export async function partsOf(plan: PartsPlan): Promise<Record<string, number>[]
   const identities = createIdentities(() => ({ working: [], missing: [] })); // an API key needs none
   const users = createUsers({ storage, clock, identities });
   const credentials = createCredentials({
-    storage,
     users,
     keys: createKeys({ storage, clock }),
     apps: { verify: async () => null },

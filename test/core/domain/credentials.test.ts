@@ -57,7 +57,7 @@ test('A key is shown once, stored as a hash, and known again', async t => {
   t.is(record.hash, createHash('sha256').update(key).digest('hex'));
   t.is(record.hint, `omi_dev_${key.slice(8, 12)}...${key.slice(-4)}`);
   t.is(record.name, 'pendant');
-  t.deepEqual(await keys.verify(key), record);
+  t.deepEqual((await keys.verify(key))?.key, record);
   t.deepEqual(await keys.list(id), [{ ...record, lastUsedAt: record.createdAt }]);
   t.false(JSON.stringify(await storage.keys.list(id)).includes(key.slice(8)));
   for (const wrong of ['', key.slice(1), `${key}0`, key.toUpperCase(), `${key}\n`, key.replace(/.$/, 'g')])

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { ApiKey } from '../../../core/model.ts';
 import type { Storage } from '../../../core/plugin.ts';
 
 /** Storages with one fault each, and the check that has to notice it. */
@@ -14,11 +13,11 @@ export const brokenStorages: readonly BrokenStorage[] = [
     fault: 'keys are remembered',
     caughtBy: 'a key that another process replaced or removed is not found any more',
     breakIt: storage => {
-      const known = new Map<string, ApiKey>();
+      const known = new Map<string, NonNullable<Awaited<ReturnType<Storage['keys']['byHash']>>>>();
       const byHash: Storage['keys']['byHash'] = async hash => {
-        const key = known.get(hash) ?? (await storage.keys.byHash(hash));
-        if (key) known.set(hash, key);
-        return key;
+        const found = known.get(hash) ?? (await storage.keys.byHash(hash));
+        if (found) known.set(hash, found);
+        return found;
       };
       return { ...storage, keys: { ...storage.keys, byHash } };
     },
