@@ -145,7 +145,7 @@ export function createNotifications({
     const held = await tx.notifications.held(userId, LATEST, MAX_RELEASED);
     const isReachable = (await addressesIn(tx, userId)).length > 0;
     const ready: Notification[] = [];
-    const later: number[] = held.length === MAX_RELEASED ? [now] : [];
+    const later: number[] = [];
     for (const notification of held) {
       const { id } = notification;
       const silence = silenceOfHeld(settings, notification, isReachable);
@@ -154,6 +154,8 @@ export function createNotifications({
       if (until !== null) later.push(until);
       else if (silence === null) ready.push(notification);
     }
+    const areMore = held.length === MAX_RELEASED && later.length < held.length;
+    if (areMore) later.push(now); // behind those that still wait there are none that need not
     await sendTogether(tx, ready, settings.digestAt !== null);
     if (later.length > 0) await releaseAt(tx, userId, Math.min(...later));
   }

@@ -272,6 +272,20 @@ test('Settings that change judge anew what is kept back', async t => {
   t.deepEqual(await messages(), []);
 });
 
+test('However many are kept back, they wait at rest, and all of them go', async t => {
+  const { clock, address, tell, messages, work, inbox, notifications, storage, anna } = await start(t);
+  await address();
+  await notifications.changeSettings(anna.id, { digestAt: 18 * 60 });
+  for (let count = 0; count < 201; count += 1) await tell();
+  await notifications.mute(anna.id, ['day_summary']);
+  t.deepEqual(await work(), [RELEASE_JOB]);
+  clock.advance(6 * HOUR_MS);
+  t.deepEqual(await work(), [RELEASE_JOB, RELEASE_JOB]);
+  t.is((await messages()).length, 2);
+  t.deepEqual(await storage.notifications.held(anna.id, Number.MAX_SAFE_INTEGER, 10), []);
+  t.is((await inbox())[0]?.silence, null);
+});
+
 test('Quiet hours go by the clock on the wall of the user, also in the night in which it goes back', async t => {
   const { clock, address, tell, notifications, anna } = await start(t);
   await address();
