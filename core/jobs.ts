@@ -93,16 +93,21 @@ export function createJobs(parts: Parts): Jobs {
       const room = maxRunning - running.size;
       const kinds = [...handlers.keys()];
       if (room === 0 || kinds.length === 0) return pollMs; // the end of a job, or a new handler, pokes
+      const wait = await untilNext(kinds);
+      if (wait > 0) return wait; // most pokes: to look is much less than to claim, which writes
       const now = clock.now();
       const jobs = await storage.jobs.claim(kinds, now, leaseMs, room);
       for (const job of jobs) begin(job, now + leaseMs);
-      if (jobs.length === room) return pollMs;
-      const next = await storage.jobs.nextRunAt(kinds);
-      return next === null ? pollMs : Math.min(Math.max(next - clock.now(), 0), pollMs);
+      return jobs.length === room ? pollMs : untilNext(kinds);
     } catch (error) {
       log.error({ err: error }, 'jobs cannot be read; trying again');
       return PAUSE_MS;
     }
+  }
+
+  async function untilNext(kinds: string[]): Promise<number> {
+    const next = await storage.jobs.nextRunAt(kinds);
+    return next === null ? pollMs : Math.min(Math.max(next - clock.now(), 0), pollMs);
   }
 
   function begin(job: Job, leasedUntil: number): void {
