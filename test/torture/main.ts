@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { MOST_DEVICES } from './crowd.ts';
+import { areDelivered, type DeliveriesPlan, deliveriesTorture } from './deliveries.ts';
 import { isGood, judge } from './judge.ts';
 import { type Plan, type Stage, torture } from './run.ts';
 import { isUnderstood, speechTorture } from './speech.ts';
@@ -10,15 +11,17 @@ const HELP = `Devices talk to a server that is killed, over lines that are cut; 
   npm run torture -- --seed 7           the same moments as in another run
   npm run torture -- --kills 20 --cuts 40 --devices 4
   npm run torture -- --speech           sentences, and pocketsphinx: words wrong with and without faults; 2 minutes
+  npm run torture -- --deliveries       10,000 events, and 50 kills while they are delivered; 5 minutes
   npm run torture -- --json             one object for programs
 
   --seed N      of the random moments; without it, another one every time
-  --kills N     SIGKILLs of the server (100; 6 with --speech)
+  --kills N     SIGKILLs of the server (100; 6 with --speech, 50 with --deliveries)
   --cuts N      faults of lines (200; 12)
   --devices N   that talk at once, at most ${MOST_DEVICES} (10; 3)
   --speed N     times real time (4; 1)
+  --events N    to deliver (10000)
 
-Its exit status is 1 when anything was lost, doubled, or misplaced; with --speech when 5 points more of the words are
+Its exit status is 1 when anything was lost, doubled (of deliveries: more often than one is cut off), or misplaced; with --speech when 5 points more of the words are
 wrong than without the faults.
 `;
 
@@ -31,6 +34,8 @@ async function main(): Promise<number> {
       devices: { type: 'string' },
       speed: { type: 'string' },
       speech: { type: 'boolean', default: false },
+      deliveries: { type: 'boolean', default: false },
+      events: { type: 'string', default: '10000' },
       json: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
@@ -39,7 +44,7 @@ async function main(): Promise<number> {
     process.stdout.write(HELP);
     return 0;
   }
-  const usual = values.speech ? SPEECH : TONES;
+  const usual = values.speech ? SPEECH : values.deliveries ? DELIVERIES : TONES;
   const plan = {
     seed: whole('seed', values.seed ?? Date.now() % 1_000_000, 0, 2 ** 31),
     kills: whole('kills', values.kills ?? usual.kills, 0, 10_000),
@@ -50,7 +55,11 @@ async function main(): Promise<number> {
   };
   const say = (line: string) => void process.stderr.write(`${line}\n`);
   say(`seed ${plan.seed}`);
-  const { report, good } = await onStage(say, stage => (values.speech ? words : numbers)(stage, plan));
+  const { report, good } = await onStage(say, stage =>
+    values.deliveries
+      ? events(stage, { ...plan, events: whole('events', values.events, 1, 1_000_000) })
+      : (values.speech ? words : numbers)(stage, plan),
+  );
   process.stdout.write(values.json ? `${JSON.stringify({ plan, report }, null, 2)}\n` : render(report));
   return good ? 0 : 1;
 }
@@ -61,12 +70,18 @@ interface Outcome {
 }
 
 const TONES = { kills: 100, cuts: 200, devices: 10, speed: 4, stallMs: 30_000 };
+const DELIVERIES = { ...TONES, kills: 50 };
 const SPEECH = { kills: 6, cuts: 12, devices: 3, speed: 1, stallMs: 8000 };
 
 async function numbers(stage: Stage, plan: Plan): Promise<Outcome> {
   const { counted, stored, spoken } = await torture(stage, plan);
   const verdict = judge(stored, spoken);
   return { report: { ...counted, ...verdict }, good: isGood(verdict) };
+}
+
+async function events(stage: Stage, plan: DeliveriesPlan): Promise<Outcome> {
+  const report = await deliveriesTorture(stage, plan);
+  return { report, good: areDelivered(report) };
 }
 
 async function words(stage: Stage, plan: Plan): Promise<Outcome> {

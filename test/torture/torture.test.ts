@@ -2,6 +2,7 @@ import test from 'ava';
 import { coreProcess } from '../helpers/core-process.ts';
 import { connectListen } from '../helpers/listen-client.ts';
 import { numberIn, runsIn } from './code.ts';
+import { areDelivered, deliveriesTorture, judgeDeliveries } from './deliveries.ts';
 import { createDice } from './dice.ts';
 import { isGood, judge, LONGEST_ERROR_MS, readAll, type Spoken, type Stored } from './judge.ts';
 import { emptied, endConversations, noneOpen, TONES_CONFIG, torture } from './run.ts';
@@ -88,3 +89,28 @@ async function synced(url: string) {
     if (/^earshot_spool_bytes\{state="pending"\} 0$/m.test(metrics)) return;
   }
 }
+
+test('however often the server is killed, what happened is told to every webhook, hardly ever twice, always by one id', async t => {
+  t.timeout(240_000);
+  const stage = { teardown: (step: () => unknown) => t.teardown(async () => void (await step())), say() {} };
+  const report = await deliveriesTorture(stage, { seed: 2026, events: 1000, kills: 4 });
+  t.log(report);
+  t.like(report, { events: 1000, lost: 0, renamed: 0 });
+  t.true(areDelivered(report));
+
+  // And had there been a fault, it would have been seen.
+  const told = (id: string, name: string) => ({
+    headers: { 'webhook-id': name },
+    body: Buffer.from(`{"id":"${id}"}`),
+  });
+  const faults = judgeDeliveries({
+    committed: new Set(['lost', 'renamed']),
+    received: [told('renamed', 'a'), told('renamed', 'b')],
+    kills: 0,
+    began: 0,
+  });
+  t.like(faults, { lost: 1, renamed: 1, doubles: 1, mostDoubles: 0 });
+  t.false(areDelivered(faults));
+  t.false(areDelivered({ ...report, lost: 1 }));
+  t.false(areDelivered({ ...report, doubles: report.mostDoubles + 1 }));
+});
