@@ -35,6 +35,7 @@ const QUICK = {
   search: [],
   neighbours: [],
   'deliveries:rate': [],
+  'deliveries:line': [],
   latency: [],
   'soak:streams': ['--minutes', '0.2'],
   'soak:session': [],

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import type { Bench, Benchmark, Table } from './benchmark.ts';
 import { BRIDGE } from './bridge.ts';
 import { DELIVERIES } from './deliveries.ts';
+import { HEAD_OF_LINE } from './head-of-line.ts';
 import { LATENCY } from './latency.ts';
 import { LISTS } from './lists.ts';
 import { machine } from './machine.ts';
@@ -22,6 +23,7 @@ const BENCHMARKS: Benchmark[] = [
   ...SEARCH,
   ...NEIGHBOURS,
   ...DELIVERIES,
+  ...HEAD_OF_LINE,
   ...SOAK,
 ];
 
