@@ -51,6 +51,16 @@ const URGENCY: Readonly<Record<string, NotificationMessage['urgency']>> = {
   digest: 'low',
 };
 
+/** What those that come from the server itself are of, for people. */
+const WORDS: Readonly<Record<string, string>> = {
+  action_item_update: 'due dates that are set or changed',
+  action_item_delete: 'due dates that are no more',
+  action_item_reminder: 'tasks that are due',
+  hook_off: 'webhooks that are switched off',
+  hook_message: 'what your own webhooks say',
+  day_summary: 'what a day brought',
+};
+
 export type Notifications = ReturnType<typeof createNotifications>;
 
 /** All that users are told: it stays in their inbox, and goes to their channels when and as they want. The only way. */
@@ -261,7 +271,7 @@ export function createNotifications({
       const { userId, name } = await links.read(storage, token);
       if (!(await storage.users.get(userId))) throw new AppError('not_found', 'This account is gone');
       const app = isId(name) ? await storage.apps.get(name) : null;
-      const what = isId(name) ? `“${app?.name ?? 'an app that is gone'}”` : `Earshot’s “${name}”`;
+      const what = isId(name) ? `“${app?.name ?? 'an app that is gone'}”` : (WORDS[name] ?? `“${name}”`);
       return {
         what,
         async mute() {
