@@ -4,6 +4,7 @@ import type { LoggedDelivery } from '../../../core/model.ts';
 import type { DeliveryFilter, DeliveryOutcome, DeliveryStore } from '../../../core/plugin.ts';
 import type { Access } from './access.ts';
 import { all, Deliveries, DeliveryAttempts, one } from './models.ts';
+import { insert, select } from './statements.ts';
 
 /** knex joins rows by `union all`, of which SQLite takes 500. */
 const ROWS_AT_ONCE = 250;
@@ -31,10 +32,11 @@ export function deliveryStore({ read, write, atomic }: Access): DeliveryStore {
   return {
     async insert(deliveries) {
       if (deliveries.length === 0) return;
-      const rows = deliveries.map(delivery => Deliveries.fromJson(delivery).$toDatabaseJson());
-      await atomic('deliveries.insert', async db => {
-        for (const some of batches(rows)) await db(Deliveries.tableName).insert(some);
-      });
+      await atomic(
+        'deliveries.insert',
+        db => insert(db, Deliveries, deliveries),
+        'This delivery exists already',
+      );
     },
     get: (userId, id) =>
       read('deliveries.get', db => one(Deliveries.query(db).where({ user_id: userId, id }))),
@@ -48,12 +50,18 @@ export function deliveryStore({ read, write, atomic }: Access): DeliveryStore {
       ),
     due: (targetId, now, limit) =>
       read('deliveries.due', db =>
-        all(pendingOf(db, targetId).where('next_at', '<=', now).orderBy(['next_at', 'id']).limit(limit)),
+        select(
+          db,
+          Deliveries,
+          [['target_id = ?', targetId], PENDING, ['next_at <= ?', now]],
+          ['order by next_at, id limit ?', limit],
+        ),
       ),
     nextAt: targetId =>
       read('deliveries.nextAt', async db => {
-        const next = pendingOf(db, targetId).select('next_at').orderBy('next_at').limit(1);
-        return (await one(next))?.nextAt ?? null;
+        const pending = [['target_id = ?', targetId], PENDING] as const;
+        const [next] = await select(db, Deliveries, pending, ['order by next_at limit 1']);
+        return next?.nextAt ?? null;
       }),
     async record(outcomes) {
       if (outcomes.length === 0) return;
@@ -78,6 +86,9 @@ export function deliveryStore({ read, write, atomic }: Access): DeliveryStore {
   };
 }
 
+/** As the index says it. */
+const PENDING = ["state = 'pending'"] as const;
+
 type DeliveryQuery = QueryBuilder<InstanceType<typeof Deliveries>>;
 
 function pendingOf(db: Knex, targetId: string): DeliveryQuery {
@@ -95,9 +106,12 @@ function listed(query: DeliveryQuery, filter: DeliveryFilter): Promise<LoggedDel
 const OUTCOME = `(cast(? as text), cast(? as text), cast(? as text), cast(? as bigint), cast(? as integer),
   cast(? as bigint), cast(? as integer), cast(? as integer), cast(? as text), cast(? as text))`;
 
+/** Of the same types as the first. */
+const NEXT_OUTCOME = '(?,?,?,?,?,?,?,?,?,?)';
+
 /** Two statements for all of them, whatever became of each. */
 async function record(db: Knex, outcomes: readonly DeliveryOutcome[]): Promise<void> {
-  const values = outcomes.map(() => OUTCOME).join(',');
+  const values = outcomes.map((_, at) => (at === 0 ? OUTCOME : NEXT_OUTCOME)).join(',');
   const bindings = outcomes.flatMap(({ attempt, state, nextAt }) => [
     attempt.userId,
     attempt.deliveryId,
