@@ -157,6 +157,7 @@ const STORES = {
     'nextAt',
     'record',
     'giveUp',
+    'forget',
     'prune',
   ],
   notifications: [

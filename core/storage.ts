@@ -515,6 +515,8 @@ export interface DeliveryStore {
   record(outcomes: readonly DeliveryOutcome[]): Promise<void>;
   /** All that a target has pending have failed. */
   giveUp(targetId: string, now: number): Promise<void>;
+  /** What they are about is gone: their bodies go, and those that were pending have failed. */
+  forget(userId: string, subject: string, now: number): Promise<void>;
   /** At most `limit` that are over and were made before; with their attempts. Resolves to how many. */
   prune(before: number, limit: number): Promise<number>;
 }

@@ -98,6 +98,26 @@ export const deliveryChecks: StorageCheck[] = [
     },
   },
   {
+    title: 'what deliveries say of something that is gone is forgotten, and not sent any more',
+    async run({ storage }) {
+      const { users, deliveries } = storage;
+      for (const id of ['anna', 'ben']) await users.insert(user(id));
+      const over = { state: 'delivered', nextAt: null, endedAt: 5 } as const;
+      const gone = [
+        delivery('d1', 'anna', { subject: 'c1' }),
+        delivery('d2', 'anna', { subject: 'c1', ...over }),
+      ];
+      const others = [delivery('d3', 'anna', { subject: 'c2' }), delivery('d4', 'ben', { subject: 'c1' })];
+      await deliveries.insert([...gone, ...others]);
+      await deliveries.forget('anna', 'c1', 9);
+      assert.deepEqual(await Promise.all(gone.map(each => deliveries.get('anna', each.id))), [
+        { ...gone[0], state: 'failed', nextAt: null, endedAt: 9, body: null },
+        { ...gone[1], body: null },
+      ]);
+      for (const each of others) assert.deepEqual(await deliveries.get(each.userId, each.id), each);
+    },
+  },
+  {
     title: 'attempts are written down with what became of their deliveries, many at once',
     async run({ storage }) {
       const { users, deliveries } = storage;

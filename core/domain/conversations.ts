@@ -262,7 +262,7 @@ export function createConversations({
 
   /** Deletes it for good, also while it goes on: what is said then begins another. `not_found`, `locked`. */
   async function remove(userId: string, id: string): Promise<void> {
-    await storage.transaction('delete conversation', tx => removeIn(tx, userId, id));
+    await storage.transaction('delete conversation', tx => removeIn(tx, userId, id, clock.now()));
     announce({ event: 'conversation.dropped', userId, conversationId: id });
   }
 

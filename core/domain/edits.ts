@@ -32,9 +32,13 @@ export async function editIn(
   return edited;
 }
 
-/** With its transcript; what is to be done because of it stays to be done. `not_found`, `locked`. */
-export async function removeIn(tx: Stores, userId: string, id: string): Promise<void> {
+/**
+ * With its transcript, and what the log of deliveries has of it; what is to be done because of it stays to be done.
+ * `not_found`, `locked`.
+ */
+export async function removeIn(tx: Stores, userId: string, id: string, now: number): Promise<void> {
   await writable(tx, userId, id);
+  await tx.deliveries.forget(userId, id, now);
   await tx.conversations.remove(userId, id);
   await tx.actionItems.moveAll(userId, id, null);
 }

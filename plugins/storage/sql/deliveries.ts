@@ -74,6 +74,12 @@ export function deliveryStore({ read, write, atomic }: Access): DeliveryStore {
         pendingOf(db, targetId).patch({ state: 'failed', nextAt: null, endedAt: now }),
       );
     },
+    forget: (userId, subject, now) =>
+      atomic('deliveries.forget', async db => {
+        const about = () => Deliveries.query(db).where({ user_id: userId, subject });
+        await about().where('state', 'pending').patch({ state: 'failed', nextAt: null, endedAt: now });
+        await about().whereNotNull('body').patch({ body: null });
+      }),
     prune: (before, limit) =>
       write('deliveries.prune', db => {
         const over = Deliveries.query(db)

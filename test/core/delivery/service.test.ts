@@ -123,6 +123,13 @@ test('a conversation that is completed is told of once, as the interface answers
   t.false(String(receiver.received[1]?.body).includes(id), 'told of once');
   const log = await storage.deliveries.list(user.id, { targetId: target.id, limit: 9 });
   t.is(log.length, 2);
+  await conversations.remove(user.id, id);
+  const bodies = await Promise.all(log.map(each => storage.deliveries.get(user.id, each.id)));
+  t.deepEqual(
+    bodies.map(each => each?.body === null),
+    log.map(({ subject }) => subject === id),
+    'of one that is deleted the log keeps nothing',
+  );
 });
 
 test('what was discarded is told to nobody, and what another user said not to this one', async t => {

@@ -88,6 +88,7 @@ async function deliveries(db: Knex): Promise<void> {
     table.text('content_type').notNullable();
     table.text('body'); // last: the lists do not read it
     table.primary(['user_id', 'id']);
+    table.index(['user_id', 'subject']);
     table.index(['user_id', 'target_id', 'id']);
     table.index(['user_id', 'state', 'id']);
     table.index(['user_id', 'target_id', 'state', 'id']);
