@@ -1,6 +1,7 @@
 import type { AppStore, HookStore, InstallationStore } from '../../../core/plugin.ts';
 import type { Access } from './access.ts';
 import { AppKeys, Apps, all, Hooks, Installations, one } from './models.ts';
+import { first, oneOf, select } from './statements.ts';
 
 const NEWEST = [{ column: 'created_at', order: 'desc' } as const, { column: 'id' }];
 
@@ -50,7 +51,12 @@ export function installationStore({ read, write }: Access): InstallationStore {
       );
     },
     get: (userId, appId) =>
-      read('installations.get', db => one(Installations.query(db).where({ user_id: userId, app_id: appId }))),
+      read('installations.get', db =>
+        first(db, Installations, [
+          ['user_id = ?', userId],
+          ['app_id = ?', appId],
+        ]),
+      ),
     list: userId =>
       read('installations.list', db =>
         all(
@@ -82,19 +88,22 @@ export function hookStore({ read, write }: Access): HookStore {
       );
     },
     get: (userId, id) => read('hooks.get', db => one(Hooks.query(db).where({ user_id: userId, id }))),
-    target: id => read('hooks.target', db => one(Hooks.query(db).where({ id }))),
+    target: id => read('hooks.target', db => first(db, Hooks, [['id = ?', id]])),
     list: userId =>
       read('hooks.list', db => all(Hooks.query(db).where('user_id', userId).orderBy(['created_at', 'id']))),
     targets: (userId, types) =>
       read('hooks.targets', db => {
-        const installed = Installations.query(db).where('user_id', userId).select('app_id');
-        const own = Hooks.query(db).select('id').where('user_id', userId).whereNull('app_id');
-        const ofApps = Hooks.query(db).select('id').whereIn('app_id', installed);
-        return all(
-          Hooks.query(db)
-            .whereIn('id', own.whereIn('type', types).unionAll(ofApps.whereIn('type', types)))
-            .where('enabled', true)
-            .orderBy(['created_at', 'id']),
+        const [ofTypes, ...wanted] = oneOf('type', types);
+        const found = `id in (select id from hooks where user_id = ? and app_id is null and ${ofTypes} union all
+          select id from hooks where app_id in (select app_id from installations where user_id = ?) and ${ofTypes})`;
+        return select(
+          db,
+          Hooks,
+          [
+            [found, userId, ...wanted, userId, ...wanted],
+            ['enabled = ?', true],
+          ],
+          ['order by created_at, id'],
         );
       }),
     update: (userId, id, patch) =>

@@ -4,10 +4,10 @@ import type { LoggedDelivery } from '../../../core/model.ts';
 import type { DeliveryFilter, DeliveryOutcome, DeliveryStore } from '../../../core/plugin.ts';
 import type { Access } from './access.ts';
 import { all, Deliveries, DeliveryAttempts, one } from './models.ts';
-import { insert, select } from './statements.ts';
+import { type Clause, insert, run, select } from './statements.ts';
 
-/** knex joins rows by `union all`, of which SQLite takes 500. */
-const ROWS_AT_ONCE = 250;
+/** Outcomes of one statement; of two lengths, so that each is compiled once. */
+const AT_ONCE = [32, 1];
 
 /** All but the body, which lists have no use for: it may be long. */
 const LOGGED = [
@@ -53,15 +53,14 @@ export function deliveryStore({ read, write, atomic }: Access): DeliveryStore {
         select(
           db,
           Deliveries,
-          [['target_id = ?', targetId], PENDING, ['next_at <= ?', now]],
+          [...pending(targetId), ['next_at <= ?', Math.round(now)]],
           ['order by next_at, id limit ?', limit],
         ),
       ),
     nextAt: targetId =>
       read('deliveries.nextAt', async db => {
-        const pending = [['target_id = ?', targetId], PENDING] as const;
-        const [next] = await select(db, Deliveries, pending, ['order by next_at limit 1']);
-        return next?.nextAt ?? null;
+        const next = await select(db, Deliveries, pending(targetId), ['order by next_at limit 1']);
+        return next[0]?.nextAt ?? null;
       }),
     async record(outcomes) {
       if (outcomes.length === 0) return;
@@ -71,7 +70,12 @@ export function deliveryStore({ read, write, atomic }: Access): DeliveryStore {
     },
     async giveUp(targetId, now) {
       await write('deliveries.giveUp', db =>
-        pendingOf(db, targetId).patch({ state: 'failed', nextAt: null, endedAt: now }),
+        run(
+          db,
+          `update deliveries set state = 'failed', next_at = null, ended_at = ?
+            where target_id = ? and state = 'pending'`,
+          [Math.round(now), targetId],
+        ),
       );
     },
     forget: (userId, subject, now) =>
@@ -92,13 +96,11 @@ export function deliveryStore({ read, write, atomic }: Access): DeliveryStore {
   };
 }
 
-/** As the index says it. */
-const PENDING = ["state = 'pending'"] as const;
-
 type DeliveryQuery = QueryBuilder<InstanceType<typeof Deliveries>>;
 
-function pendingOf(db: Knex, targetId: string): DeliveryQuery {
-  return Deliveries.query(db).where('target_id', targetId).whereRaw(`state = 'pending'`); // as the index says it
+/** As the index says it. */
+function pending(targetId: string): Clause[] {
+  return [['target_id = ?', targetId], [`state = 'pending'`]];
 }
 
 function listed(query: DeliveryQuery, filter: DeliveryFilter): Promise<LoggedDelivery[]> {
@@ -109,16 +111,14 @@ function listed(query: DeliveryQuery, filter: DeliveryFilter): Promise<LoggedDel
   return all<LoggedDelivery>(query.select(LOGGED).orderBy('id', 'desc').limit(limit));
 }
 
-const OUTCOME = `(cast(? as text), cast(? as text), cast(? as text), cast(? as bigint), cast(? as integer),
-  cast(? as bigint), cast(? as integer), cast(? as integer), cast(? as text), cast(? as text))`;
-
-/** Of the same types as the first. */
-const NEXT_OUTCOME = '(?,?,?,?,?,?,?,?,?,?)';
+const TYPES = ['text', 'text', 'text', 'bigint', 'integer', 'bigint', 'integer', 'integer', 'text', 'text'];
+/** The other rows have the types of the first. */
+const FIRST = `(${TYPES.map(type => `cast(? as ${type})`)})`;
+const OTHER = `,(${TYPES.map(() => '?')})`;
 
 /** Two statements for all of them, whatever became of each. */
 async function record(db: Knex, outcomes: readonly DeliveryOutcome[]): Promise<void> {
-  const values = outcomes.map((_, at) => (at === 0 ? OUTCOME : NEXT_OUTCOME)).join(',');
-  const bindings = outcomes.flatMap(({ attempt, state, nextAt }) => [
+  const values = outcomes.flatMap(({ attempt, state, nextAt }) => [
     attempt.userId,
     attempt.deliveryId,
     state,
@@ -131,26 +131,30 @@ async function record(db: Knex, outcomes: readonly DeliveryOutcome[]): Promise<v
     attempt.answer,
   ]);
   const outcome = `outcome (user_id, delivery_id, state, next_at, number, at, took_ms, status, error, answer)
-    as (values ${values})`;
-  await db.raw(
-    `with ${outcome} insert into ${DeliveryAttempts.tableName}
+    as (values ${FIRST}${OTHER.repeat(outcomes.length - 1)})`;
+  await run(
+    db,
+    `with ${outcome} insert into delivery_attempts
        (user_id, delivery_id, number, at, took_ms, status, error, answer)
      select outcome.user_id, delivery_id, number, at, took_ms, status, error, answer
        from outcome join deliveries on deliveries.user_id = outcome.user_id and deliveries.id = delivery_id
       where true on conflict do nothing`,
-    bindings,
+    values,
   );
-  await db.raw(
+  await run(
+    db,
     `with ${outcome} update deliveries set state = outcome.state, next_at = outcome.next_at,
        attempts = outcome.number,
        ended_at = case when outcome.state = 'pending' then null else outcome.at + outcome.took_ms end
       from outcome
      where deliveries.user_id = outcome.user_id and deliveries.id = outcome.delivery_id
        and deliveries.state = 'pending'`,
-    bindings,
+    values,
   );
 }
 
 function* batches<T>(rows: readonly T[]): Generator<T[]> {
-  for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) yield rows.slice(at, at + ROWS_AT_ONCE);
+  let at = 0;
+  for (const length of AT_ONCE)
+    for (; rows.length - at >= length; at += length) yield rows.slice(at, at + length);
 }

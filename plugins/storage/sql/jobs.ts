@@ -4,8 +4,8 @@ import type { Clock, Job, JobCount } from '../../../core/model.ts';
 import type { JobStore } from '../../../core/plugin.ts';
 import type { Access } from './access.ts';
 import type { Dialect } from './dialect.ts';
-import { type JobRow, Jobs } from './models.ts';
-import { insert, oneOf, select } from './statements.ts';
+import { type JobRow, Jobs, mappingOf } from './models.ts';
+import { type Clause, insert, oneOf, run, select } from './statements.ts';
 
 /** A lease that ran out is one that nobody holds: its job is due. */
 const STANDING = `case
@@ -25,8 +25,14 @@ export function jobStore(
   { locksRows }: Pick<Dialect, 'locksRows'>,
 ): JobStore {
   /** Every verb of a claimed job acts on this: a lease that has changed hands matches nothing. */
-  function leased(db: Knex, { id, lease }: Job) {
-    return Jobs.query(db).where({ id, lease, state: 'open' });
+  async function leased(db: Knex, { id, lease }: Job, verb: Clause, and = ''): Promise<boolean> {
+    const [sql, ...values] = verb;
+    const { changes } = await run(db, `${sql} where id = ? and lease = ? and state = 'open' ${and}`, [
+      ...values,
+      id,
+      lease,
+    ]);
+    return changes > 0;
   }
 
   return {
@@ -42,46 +48,45 @@ export function jobStore(
       }),
     claim: (kinds, now, leaseMs, limit) =>
       write('jobs.claim', async db => {
-        const due = Jobs.query(db)
-          .select('id')
-          .where('state', 'open')
-          .whereIn('kind', kinds)
-          .where('due_at', '<=', now)
-          .orderBy(['due_at', 'id'])
-          .limit(limit);
-        const claimed = Jobs.query(db)
-          .patch({
-            lease: randomUUID(),
-            dueAt: now + leaseMs,
-            againAt: null,
-            attempts: db.raw('attempts + 1'),
-          })
-          .returning('*');
+        const [ofKinds, ...wanted] = oneOf('kind', kinds);
+        const due = `select id from jobs where state = 'open' and ${ofKinds} and due_at <= ?
+          order by due_at, id limit ?`;
         // as an array: where Postgres joins the rows instead, it may look for them again and again, past the limit
-        if (locksRows) claimed.whereRaw('id = any(array(?))', [due.forUpdate().skipLocked()]);
-        else claimed.whereIn('id', due);
-        const rows = await claimed;
-        return rows.map(toJob).sort((a, b) => a.runAt - b.runAt || (a.id < b.id ? -1 : 1));
+        const claimed = locksRows ? `= any(array(${due} for update skip locked))` : `in (${due})`;
+        const { rows } = await run(
+          db,
+          `update jobs set lease = ?, due_at = ?, again_at = null, attempts = attempts + 1
+            where id ${claimed} returning *`,
+          [randomUUID(), Math.round(now + leaseMs), ...wanted, Math.round(now), limit],
+        );
+        const { plain } = mappingOf<JobRow>(Jobs);
+        return rows.map(row => toJob(plain(row))).sort((a, b) => a.runAt - b.runAt || (a.id < b.id ? -1 : 1));
       }),
     extend: (job, until) =>
-      write('jobs.extend', async db => (await leased(db, job).patch({ dueAt: until })) > 0),
+      write('jobs.extend', db => leased(db, job, ['update jobs set due_at = ?', Math.round(until)])),
     done: job =>
       write('jobs.done', async db => {
-        const removed = await leased(db, job).whereNull('again_at').delete();
-        if (removed > 0) return true;
-        const again = { runAt: db.raw('again_at'), dueAt: db.raw('again_at'), againAt: null, attempts: 0 };
-        return (await leased(db, job).patch({ ...again, lease: null, error: null })) > 0;
+        if (await leased(db, job, ['delete from jobs'], 'and again_at is null')) return true;
+        return await leased(db, job, [
+          `update jobs set run_at = again_at, due_at = again_at, again_at = null, attempts = 0, lease = null,
+             error = null`,
+        ]);
       }),
     retryAt: (job, runAt, error) =>
-      write('jobs.retryAt', async db => {
-        const next = db.raw('case when again_at < ? then again_at else ? end', [runAt, runAt]);
-        const attempts = error === null ? { attempts: 0 } : {};
-        const free = { lease: null, runAt: next, dueAt: next, againAt: null };
-        return (await leased(db, job).patch({ ...free, ...attempts, error })) > 0;
+      write('jobs.retryAt', db => {
+        const at = Math.round(runAt);
+        const next = `case when again_at < cast(? as bigint) then again_at else cast(? as bigint) end`;
+        return leased(db, job, [
+          `update jobs set run_at = ${next}, due_at = ${next}, again_at = null, lease = null, error = ?,
+             attempts = ${error === null ? '0' : 'attempts'}`,
+          ...[at, at, at, at, error],
+        ]);
       }),
     dead: (job, error) =>
       atomic('jobs.dead', async db => {
-        const rows = await leased(db, job).patch({ state: 'dead', lease: null, error }).returning('*');
+        const { id, lease } = job;
+        const ours = Jobs.query(db).where({ id, lease, state: 'open' });
+        const rows = await ours.patch({ state: 'dead', lease: null, error }).returning('*');
         for (const { kind, key, againAt, payload } of rows) {
           if (againAt !== null) await upsert(db, { kind, key, runAt: againAt, payload }, clock.now());
         }

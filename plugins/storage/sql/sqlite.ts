@@ -95,6 +95,8 @@ export function openSqlite(file: string, context: SqliteContext, busyMs: number 
     isOpen: ({ inTransaction }) => inTransaction,
     tooLate: () => Object.assign(new Error('others had it for too long'), { code: 'SQLITE_BUSY' }),
   });
+  const alone = inside.client as PatientClient;
+  (writer.client as PatientClient).execute = (sql, values) => commits(() => alone.execute(sql, values));
   return {
     place: `database ${file}`,
     writer,

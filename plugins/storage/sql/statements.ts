@@ -119,6 +119,6 @@ function joined(clauses: readonly (Clause | undefined)[]): { sql: string; values
   };
 }
 
-function run(db: Knex, sql: string, values: readonly Value[]): Promise<Result> {
+export function run(db: Knex, sql: string, values: readonly Value[]): Promise<Result> {
   return (db.client as Runner).execute(sql, values);
 }
