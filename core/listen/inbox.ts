@@ -38,9 +38,10 @@ export function createInbox(
   const queue = createQueue<Message | 'quiet'>();
   let waitingBytes = 0;
 
+  const isOpen = () => socket.readyState === socket.OPEN;
   const count = (bytes: number) => {
     waitingBytes += bytes;
-    if (waitingBytes > maxBytes) socket.pause();
+    if (waitingBytes > maxBytes && isOpen()) socket.pause();
     else if (socket.isPaused && waitingBytes < maxBytes / 2) socket.resume();
   };
   const unwatch = metrics.watch('messages', () => waitingBytes);
@@ -52,6 +53,8 @@ export function createInbox(
   });
   socket.on('message', (data: RawData, binary: boolean) => {
     onMessage();
+    // One that is being closed is read to its end, where it says goodbye; what is too much of that is not kept.
+    if (waitingBytes > maxBytes && !isOpen()) return;
     const bytes = toBuffer(data);
     if (binary && bytes.length > KEEP_ALIVE_BYTES)
       pause = pause?.refresh() ?? setTimeout(() => queue.push('quiet'), quietMs);
