@@ -36,6 +36,7 @@ const QUICK = {
   neighbours: [],
   'deliveries:rate': [],
   'deliveries:line': [],
+  'deliveries:log:sqlite': [],
   latency: [],
   'soak:streams': ['--minutes', '0.2'],
   'soak:session': [],

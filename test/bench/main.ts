@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import type { Bench, Benchmark, Table } from './benchmark.ts';
 import { BRIDGE } from './bridge.ts';
 import { DELIVERIES } from './deliveries.ts';
+import { DELIVERY_LOG } from './delivery-log.ts';
 import { HEAD_OF_LINE } from './head-of-line.ts';
 import { LATENCY } from './latency.ts';
 import { LISTS } from './lists.ts';
@@ -24,6 +25,7 @@ const BENCHMARKS: Benchmark[] = [
   ...NEIGHBOURS,
   ...DELIVERIES,
   ...HEAD_OF_LINE,
+  ...DELIVERY_LOG,
   ...SOAK,
 ];
 
