@@ -145,7 +145,8 @@ async function startSampled(bench: Bench, pauseMs: number) {
 
 async function sample({ url, pid }: Subject): Promise<Sample> {
   const headers = { Connection: 'close' }; // one that was kept may be closed at the moment of the next question
-  const lines = (await (await fetch(new URL('/metrics', url), { headers })).text()).split('\n');
+  const ask = async () => (await fetch(new URL('/metrics', url), { headers })).text();
+  const lines = (await ask().catch(ask)).split('\n'); // a server with all its core taken may lose one
   const metric = (name: string) =>
     Number(lines.find(line => line.startsWith(`${name} `))?.slice(name.length) ?? Number.NaN);
   return {
