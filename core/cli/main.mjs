@@ -10,10 +10,10 @@ import { fileURLToPath } from 'node:url';
 const NEEDED_MAJOR = 24;
 /**
  * How garbage is collected while streams make 1 MB of it a second each. New objects get half of 2 × 8 MB, which V8 would
- * let grow to 64. Old ones are looked through when they have doubled, not at each 10 MB more; and by the thread that
+ * let grow to 64. Old ones are looked through when there are three times as many, not at each 10 MB more; and by the thread that
  * serves, in small steps: V8's own threads take the core that a home server may have but one of, 10 to 25 ms at a time.
  */
-const COLLECTION = ['--max-semi-space-size=8', '--single-threaded-gc', '--heap-growing-percent=100'];
+const COLLECTION = ['--max-semi-space-size=8', '--single-threaded-gc', '--heap-growing-percent=200'];
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 function main() {

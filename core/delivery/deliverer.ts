@@ -142,8 +142,9 @@ export function createDeliverer({
     let reading: Promise<void> | null = null;
 
     async function read(): Promise<void> {
-      const due = await storage.deliveries.due(targetId, clock.now(), READ_AT_ONCE + taken.size);
-      ready = due.filter(({ id }) => !taken.has(id));
+      const before = new Set(taken); // one that is done meanwhile may still have been due when it was read
+      const due = await storage.deliveries.due(targetId, clock.now(), READ_AT_ONCE + before.size);
+      ready = due.filter(({ id }) => !before.has(id));
       reading = null;
     }
 
