@@ -83,7 +83,7 @@ function measure(bench: Bench, { url, key }: Subject, round: number): Promise<He
 
 /** Sessions that get no text. Resolves when they have begun. */
 async function misbehave(bench: Bench, { url, key }: Subject): Promise<End> {
-  const languages = VICES.map(vice => `xx-${vice}`);
+  const languages = VICES.slice(0, bench.quick ? 5 : VICES.length).map(vice => `xx-${vice}`);
   const times = { warmMs: bench.quick ? 500 : 3000, measureMs: 1e9 };
   const plan = { url, key, streams: languages.length, languages, share: 1, seed: 100, reconnects: true };
   const { end } = await startStreams(bench, { ...plan, ...times });

@@ -42,7 +42,7 @@ async function send(client: ListenClient, before: number): Promise<number> {
 }
 
 test('for a recogniser that is slower than speech audio waits on disk, and all of it becomes text', async t => {
-  t.timeout(180_000);
+  t.timeout(400_000);
   const maxQueuedBytes = 64 * 1024;
   const core = await coreProcess(t, { ...countingStt({ msPerSecond: 40 }), listen: { maxQueuedBytes } });
   const client = await connectListen(core.url, core.key, QUERY);
@@ -79,7 +79,7 @@ async function finished(core: CoreProcess): Promise<Stored[]> {
 }
 
 test('audio that no recogniser takes costs disk, and no memory, also after a restart', async t => {
-  t.timeout(180_000);
+  t.timeout(400_000);
   const core = await coreProcess(t, countingStt({ behaviour: 'hangs' }));
   const client = await connectListen(core.url, core.key, QUERY);
   await client.until('service_status', ({ status }) => status === 'ready');

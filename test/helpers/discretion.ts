@@ -23,6 +23,7 @@ const LEAST_CHARACTERS = 16;
 
 /** Of a thing, not what it says: the body of a delivery has some, and a log names things by theirs. */
 const AN_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const AN_INSTANT = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
 
 /** A log that keeps its lines, all of them. */
 export function keptLog(): { log: Log; lines: string[] } {
@@ -51,7 +52,8 @@ async function privateTexts(storage: Storage): Promise<Set<string>> {
       for await (const rows of table.read())
         for (const row of rows)
           for (const text of columns.flatMap(column => textsIn(row[column])))
-            if (text.trim().length >= LEAST_CHARACTERS && !AN_ID.test(text)) texts.add(text);
+            if (text.trim().length >= LEAST_CHARACTERS && !AN_ID.test(text) && !AN_INSTANT.test(text))
+              texts.add(text);
     }
     return texts;
   });

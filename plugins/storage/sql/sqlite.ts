@@ -96,7 +96,10 @@ export function openSqlite(file: string, context: SqliteContext, busyMs: number 
     tooLate: () => Object.assign(new Error('others had it for too long'), { code: 'SQLITE_BUSY' }),
   });
   const alone = inside.client as PatientClient;
-  (writer.client as PatientClient).execute = (sql, values) => commits(() => alone.execute(sql, values));
+  (writer.client as PatientClient).execute = (sql, values) => {
+    writer.client.emit('query', { sql, bindings: values });
+    return commits(() => alone.execute(sql, values));
+  };
   return {
     place: `database ${file}`,
     writer,
