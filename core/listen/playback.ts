@@ -14,13 +14,16 @@ interface PlaybackOptions {
   signal: AbortSignal;
 }
 
+/** What is held can be heard far faster than it was said. Those who speak now go before who is so far behind. */
+const LATE_MS = 500;
+
 /**
  * Plays what is held, from where its text is not stored, to the channels. Resolves at the end of the stream: to
  * whether that is in the midst of speech, which is left open.
  */
 export async function playHeld(options: PlaybackOptions): Promise<boolean> {
   const { held, settled, channels, mayGoOn, clock, signal } = options;
-  const turn = createTurn(clock); // what is held can be heard far faster than it was said
+  const turn = createTurn(clock);
   for await (const entry of held.read(Math.max(0, settled - LEAD_IN_MESSAGES))) {
     if (signal.aborted) return false;
     turn.begin();
@@ -31,7 +34,7 @@ export async function playHeld(options: PlaybackOptions): Promise<boolean> {
       channels.finish();
     }
     await channels.storeSilence();
-    await turn.end();
+    await turn.end(entry !== 'pause' && clock.now() - entry.at > LATE_MS);
   }
   if (signal.aborted) return false;
   const isOpen = mayGoOn && channels.inSpeech();
