@@ -220,7 +220,7 @@ test('whoever gives up is told his own reason, and the receiver is let go', asyn
   }
   const request = await asked.promise;
   if (!request.socket.destroyed) await once(request.socket, 'close');
-  t.pass();
+  t.true(request.socket.destroyed);
 });
 
 test('headers that say whom a request is for, or where it ends, are refused', async t => {
