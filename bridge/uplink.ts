@@ -43,7 +43,7 @@ const CLOSES: Readonly<Record<number, Meaning>> = {
     retry: 'soon',
     say: 'core cannot be reached; does it run there, and does its setting host let this machine in?',
   },
-  1008: { retry: 'slow', say: 'core refuses these parameters' },
+  1008: { retry: 'slow', say: 'core refuses this connection' },
   1009: { retry: 'slow', say: 'core finds a message too long' },
   1011: { retry: 'soon', say: 'core failed' },
   1012: { retry: 'soon', say: 'core is restarting' },

@@ -1,7 +1,10 @@
-/** What the command line does with apps: part of the table of commands in `control.ts`. */
+/** What the command line does with apps: part of the table in `commands.ts`. */
 import { z } from 'zod';
+import type { Apps } from './domain/apps.ts';
+import type { Hooks } from './domain/hooks.ts';
+import type { Users } from './domain/users.ts';
 import { AppError } from './errors.ts';
-import type { App, AppAction, AppKey, Hook, User, UserScope } from './model.ts';
+import type { App, AppKey } from './model.ts';
 
 const MAX_NAMES = 50;
 const MAX_SHOWN = 10;
@@ -74,37 +77,24 @@ export const appShapes = {
 };
 type Args<C extends keyof typeof appShapes> = z.output<(typeof appShapes)[C]['args']>;
 
-type About = Partial<
-  Pick<
-    App,
-    'description' | 'triggersOn' | 'webhookUrl' | 'setupCompletedUrl' | 'actions' | 'notificationScopes'
-  >
->;
-
 /** What the commands need of the house. */
 export interface AppServices {
-  users: { list(): Promise<User[]>; byName(name: string): Promise<User> };
-  apps: {
-    create(
-      userId: string,
-      draft: About & { name: string },
-    ): Promise<{ app: App; signingSecret: string | null }>;
-    list(): Promise<App[]>;
-    remove(userId: string, id: string): Promise<void>;
-    keys(userId: string, appId: string): Promise<AppKey[]>;
-    createKey(userId: string, appId: string): Promise<{ record: AppKey; secret: string }>;
-    removeKey(userId: string, appId: string, id: string): Promise<void>;
-    rotate(userId: string, id: string): Promise<{ secret: string; oldUntil: number }>;
-    install(
-      userId: string,
-      appId: string,
-      wanted: { scopes?: UserScope[]; actions?: AppAction[] },
-    ): Promise<{ app: App; scopes: UserScope[]; actions: AppAction[] }>;
-    uninstall(userId: string, appId: string): Promise<void>;
-    parseActions(names: readonly string[]): AppAction[];
-    parseScopes(names: readonly string[]): UserScope[];
-  };
-  hooks: { list(userId: string): Promise<Hook[]> };
+  users: Pick<Users, 'list' | 'byName'>;
+  apps: Pick<
+    Apps,
+    | 'create'
+    | 'list'
+    | 'remove'
+    | 'keys'
+    | 'createKey'
+    | 'removeKey'
+    | 'rotate'
+    | 'install'
+    | 'uninstall'
+    | 'parseActions'
+    | 'parseScopes'
+  >;
+  hooks: Pick<Hooks, 'list'>;
 }
 
 export function appCommands({ users, apps, hooks }: AppServices) {
@@ -134,7 +124,7 @@ export function appCommands({ users, apps, hooks }: AppServices) {
   }
 
   return {
-    async create({ user, name, ...about }: Args<'app.create'>) {
+    async 'app.create'({ user, name, ...about }: Args<'app.create'>) {
       const owner = await users.byName(user);
       const { description, webhookUrl, setupUrl, triggersOn, actions, scopes } = about;
       const { app, signingSecret } = await apps.create(owner.id, {
@@ -150,12 +140,12 @@ export function appCommands({ users, apps, hooks }: AppServices) {
       return { ...(await summary(app)), secret, signingSecret };
     },
 
-    async list({ user }: Args<'app.list'>) {
+    async 'app.list'({ user }: Args<'app.list'>) {
       const owner = user === undefined ? null : await users.byName(user);
       return summaries((await apps.list()).filter(({ userId }) => !owner || userId === owner.id));
     },
 
-    async show({ app: given }: Args<'app.show'>) {
+    async 'app.show'({ app: given }: Args<'app.show'>) {
       const found = await find(given);
       const { id, userId, description, webhookUrl, setupCompletedUrl: setupUrl } = found;
       const own = (await hooks.list(userId)).filter(({ appId }) => appId === id);
@@ -171,36 +161,36 @@ export function appCommands({ users, apps, hooks }: AppServices) {
       };
     },
 
-    async keys({ app: given }: Args<'app.keys'>) {
+    async 'app.keys'({ app: given }: Args<'app.keys'>) {
       const { id, userId } = await find(given);
       return (await apps.keys(userId, id)).map(keyOf);
     },
 
-    async newKey({ app: given }: Args<'app.keys.new'>) {
+    async 'app.keys.new'({ app: given }: Args<'app.keys.new'>) {
       const { id, userId } = await find(given);
       const { record, secret } = await apps.createKey(userId, id);
       return { id: record.id, secret };
     },
 
-    async revokeKey({ app: given, id: key }: Args<'app.keys.revoke'>) {
+    async 'app.keys.revoke'({ app: given, id: key }: Args<'app.keys.revoke'>) {
       const { id, userId } = await find(given);
       await apps.removeKey(userId, id, key);
       return { id: key };
     },
 
-    async rotate({ app: given }: Args<'app.rotate'>) {
+    async 'app.rotate'({ app: given }: Args<'app.rotate'>) {
       const { id, name, userId } = await find(given);
       const { secret, oldUntil } = await apps.rotate(userId, id);
       return { id, name, signingSecret: secret, oldUntil: toIso(oldUntil) };
     },
 
-    async remove({ app: given }: Args<'app.delete'>) {
+    async 'app.delete'({ app: given }: Args<'app.delete'>) {
       const { id, name, userId } = await find(given);
       await apps.remove(userId, id);
       return { id, name };
     },
 
-    async install({ user, app: given, scopes, actions }: Args<'app.install'>) {
+    async 'app.install'({ user, app: given, scopes, actions }: Args<'app.install'>) {
       const [{ id: userId }, { id, name }] = [await users.byName(user), await find(given)];
       const granted = await apps.install(userId, id, {
         ...(scopes && { scopes: apps.parseScopes(scopes) }),
@@ -209,7 +199,7 @@ export function appCommands({ users, apps, hooks }: AppServices) {
       return { id, name, scopes: granted.scopes, actions: granted.actions };
     },
 
-    async uninstall({ user, app: given }: Args<'app.uninstall'>) {
+    async 'app.uninstall'({ user, app: given }: Args<'app.uninstall'>) {
       const [{ id: userId }, { id, name }] = [await users.byName(user), await find(given)];
       await apps.uninstall(userId, id);
       return { id, name };
@@ -229,6 +219,6 @@ function keyOf({ id, hint, createdAt }: AppKey) {
   return { id, label: hint, createdAt: toIso(createdAt) };
 }
 
-function toIso(at: number): string {
+export function toIso(at: number): string {
   return new Date(at).toISOString();
 }

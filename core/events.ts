@@ -13,6 +13,8 @@ export interface Events {
   'conversation.dropped': [{ userId: string; conversationId: string }];
   /** Other hooks than before are told what happens to this user; null: to anyone. */
   'hooks.changed': [{ userId: string | null }];
+  /** Of this user, an API key as it was is refused from now on; null: all ID tokens of before are. */
+  'credential.revoked': [{ userId: string; keyId: string | null }];
 }
 
 export type EventBus = EventEmitter<Events>;

@@ -19,6 +19,12 @@ import { createPluginState } from './plugin-state.ts';
 
 type Capability = keyof Capabilities;
 type Given<C extends Capability> = NonNullable<Capabilities[C]>;
+interface Loaded<C extends Capability> {
+  name: string;
+  /** For people. */
+  title: string;
+  value: Given<C>;
+}
 
 /** Loads plugins, watches over them, and hands out what they can do. */
 export interface PluginHost {
@@ -36,7 +42,7 @@ export interface PluginHost {
    * What works at this moment: those of `names`, in that order; without names every one, third parties' first. Ask
    * at each use and keep nothing: a plugin that was started again answers anew.
    */
-  list<C extends Capability>(capability: C, names?: readonly string[]): { name: string; value: Given<C> }[];
+  list<C extends Capability>(capability: C, names?: readonly string[]): Loaded<C>[];
   /** The first of `list`, or of this plugin. @throws {AppError} `unavailable`, or why it is degraded */
   get<C extends Capability>(capability: C, name?: string): Given<C>;
   /** Every known plugin, third parties' first. */
@@ -190,9 +196,9 @@ export function createPluginHost(options: PluginHostOptions): PluginHost {
 
   function list<C extends Capability>(capability: C, names?: readonly string[]) {
     const asked = names ? names.flatMap(name => entries.filter(entry => entry.name === name)) : entries;
-    return asked.flatMap(({ name, keeper }): { name: string; value: Given<C> }[] => {
+    return asked.flatMap(({ name, plugin, keeper }): Loaded<C>[] => {
       const value = keeper.capabilities()?.[capability];
-      return value ? [{ name, value }] : [];
+      return value ? [{ name, title: plugin?.title ?? name, value }] : [];
     });
   }
 

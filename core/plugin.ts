@@ -169,7 +169,7 @@ export interface VadProvider {
 
 export interface VadSession {
   /** Speech probability, 0 to 1, of each consecutive window; `samples.length` is a multiple of `windowSize`. */
-  probabilities(samples: Int16Array): Promise<Float32Array>;
+  probabilities(samples: Int16Array): Float32Array | Promise<Float32Array>;
   /** Forgets what came before: the next samples do not follow on. */
   reset(): void;
   close(): void;
@@ -213,6 +213,8 @@ export interface VerifiedIdentity {
   name: string;
   /** Epoch ms. */
   issuedAt: number;
+  /** Epoch ms. From then on `verify` refuses the token; what was opened with it is closed. */
+  expiresAt: number;
 }
 
 export interface IssuedToken {
@@ -340,7 +342,8 @@ export type FetchUser = (
 export interface NotificationChannel {
   /**
    * What one address is, as its users give it. Core hands in zod. Mark a field that is or holds a secret with
-   * `.meta({ secret: true })`: it is never shown again.
+   * `.meta({ secret: true })`: it is never shown again. A `z.url()` is asked by `fetchUser`: one that it would refuse
+   * wherever its name leads is refused when it is set.
    */
   address(zod: typeof z): z.ZodObject;
   /** What a user's program needs to make an address: the public key of web push. */

@@ -21,7 +21,7 @@ export async function serve(loaded: LoadedConfig, log: Log): Promise<boolean> {
   try {
     const { url } = await app.start();
     process.send?.({ event: 'listening', url });
-    process.stderr.write(`${renderStatus(await app.status())}\n`);
+    process.stderr.write(`${renderStatus(await app.commands.status({}))}\n`);
     log.info({ reason: await stopped }, 'stopping');
   } catch (error) {
     await stopInTime(app);

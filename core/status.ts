@@ -1,4 +1,4 @@
-import type { Readiness, Status } from './control.ts';
+import type { Readiness, Status } from './commands.ts';
 
 /** The state of the house for people: where it answers, how to sign in, what works, and the cure for what does not. */
 export function renderStatus(status: Status): string {

@@ -101,7 +101,14 @@ testInstalled('an installed Earshot is complete without the checkout', async t =
 
 testInstalled('its demo plays the whole way', async t => {
   const { run } = await installed(t);
-  const { code, stdout, stderr } = await run('npx', ['earshot', 'demo', '--exit', '--json']);
+  const { code, stdout, stderr } = await run('npx', [
+    'earshot',
+    'demo',
+    '--exit',
+    '--json',
+    '--limit',
+    '240',
+  ]);
   t.is(code, 0, stderr);
   const events = stdout
     .trimEnd()

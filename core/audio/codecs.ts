@@ -24,7 +24,7 @@ export interface Decoder {
    * Decodes one message, one at a time. Whatever the bytes: what is broken becomes silence of the same length, and is
    * counted. Throws only when closed.
    */
-  decode(message: Uint8Array): Promise<Decoded>;
+  decode(message: Uint8Array): Decoded | Promise<Decoded>;
   /** A part of a sample waits for the next message: a fresh decoder could not go on from here. Absent: never. */
   readonly carries?: boolean;
   /** Frees its memory; not while it decodes. */

@@ -11,10 +11,10 @@ import { createUtterance, type GrowingUtterance } from './utterance.ts';
 /** Finds the utterances in one stream of 16 kHz mono audio. Calls must not overlap. */
 export interface Gate {
   /**
-   * Judges what follows on. Rejects with the detector's error; the audio then stays undecided, and is judged again with
-   * the next push.
+   * Judges what follows on; undefined where that is not a whole window yet. Rejects with the detector's error; the audio
+   * then stays undecided, and is judged again with the next push.
    */
-  push(samples: Int16Array): Promise<void>;
+  push(samples: Int16Array): Promise<void> | undefined;
   /** Moves time on without audio: ends the open utterance, and what comes next does not follow on. */
   gap(samples: number): void;
   /** Ends the open utterance here, with all audio there is; what follows on, if it is speech, is an utterance of its own. */
@@ -106,17 +106,29 @@ export function createGate(setup: GateSetup): Gate {
 
   // ── what the detector hears ───────────────────────────────────────────────────────────────────────────────────
 
-  async function judgeBatch(windows: number) {
-    const to = judged + windows * windowSize;
-    prepare(to);
-    const probabilities = isWorthAsking() ? await ask(to) : null;
-    if (!probabilities) listening = false;
-    for (let i = 0; i < windows; i++) {
-      judged += windowSize;
-      if (utterance) goOn(probabilities?.[i] ?? 0);
-      else wait(probabilities?.[i] ?? 0);
+  function wholeWindows() {
+    return Math.min(BATCH_WINDOWS, Math.floor((audio.end - judged) / windowSize));
+  }
+
+  async function judge() {
+    for (let windows = wholeWindows(); windows > 0; windows = wholeWindows()) {
+      const to = judged + windows * windowSize;
+      prepare(to);
+      const from = isWorthAsking() ? listenFrom() : null;
+      listening = false; // also where the detector fails: it then begins afresh
+      let probabilities: Float32Array | null = null;
+      if (from !== null) {
+        const found = await detector.probabilities(leveller.level(audio.view(from, to), from));
+        probabilities = found.subarray((judged - from) / windowSize);
+        listening = true;
+      }
+      for (let i = 0; i < windows; i++) {
+        judged += windowSize;
+        if (utterance) goOn(probabilities?.[i] ?? 0);
+        else wait(probabilities?.[i] ?? 0);
+      }
+      forget();
     }
-    forget();
   }
 
   /** Each window is looked at once, also when the detector is not asked or fails. */
@@ -132,16 +144,11 @@ export function createGate(setup: GateSetup): Gate {
     return utterance !== null || beginning !== null || noticed > judged;
   }
 
-  /** The probabilities of the windows up to `to`. */
-  async function ask(to: number): Promise<Float32Array> {
-    const wasListening = listening;
-    listening = false; // so that a failure makes it begin afresh
-    const before = wasListening ? 0 : Math.min(leadIn, floorTo(judged - audio.start, windowSize));
-    if (!wasListening) detector.reset();
-    const from = judged - before;
-    const probabilities = await detector.probabilities(leveller.level(audio.view(from, to), from));
-    listening = true;
-    return probabilities.subarray(before / windowSize);
+  /** Where the detector goes on, or begins. */
+  function listenFrom(): number {
+    if (listening) return judged;
+    detector.reset();
+    return judged - Math.min(leadIn, floorTo(judged - audio.start, windowSize));
   }
 
   // ── one window ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -245,13 +252,9 @@ export function createGate(setup: GateSetup): Gate {
   }
 
   return {
-    async push(samples) {
+    push(samples) {
       audio.append(samples);
-      for (;;) {
-        const windows = Math.min(BATCH_WINDOWS, Math.floor((audio.end - judged) / windowSize));
-        if (windows === 0) return;
-        await judgeBatch(windows);
-      }
+      return wholeWindows() > 0 ? judge() : undefined;
     },
     gap(samples) {
       restart(audio.end + samples);

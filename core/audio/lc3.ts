@@ -32,7 +32,7 @@ export async function createLc3Decoder(frameBytes?: number): Promise<Decoder> {
   }
 
   return {
-    async decode(message) {
+    decode(message) {
       if (!open) throw new Error('The decoder is closed');
       if (message.length === 0) return { pcm: new Int16Array(0), bad: 1 };
       const size = frameBytes ?? message.length;

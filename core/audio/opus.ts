@@ -22,7 +22,7 @@ export function createOpusDecoder(frameMs: number): Decoder {
   }
 
   return {
-    async decode(packet) {
+    decode(packet) {
       if (!open) throw new Error('The decoder is closed'); // its memory may be another's by now
       // An empty one is a sign of loss to the codec, which would make up to 360 ms of sound for it.
       if (packet.length === 0) return { pcm: new Int16Array(0), bad: 1 };

@@ -26,7 +26,7 @@ async function createRawDecoder(
   }
 
   return {
-    async decode(message) {
+    decode(message) {
       const mono = mixToMono(toSamples(wholeFrames(message)), channels);
       return { pcm: resampler ? resampler.push(mono) : mono, bad: 0 };
     },

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { environment, type LoadedConfig, loadConfig } from '../../config/load.ts';
-import { type Args, type CommandName, callControl, controlPath, type Result } from '../control.ts';
+import type { Args, CommandName, Result } from '../commands.ts';
+import { callControl, controlPath } from '../control.ts';
 
 /** The configuration as `--config` and `--data-dir` have it. Throws `ConfigError`. */
 export function settingsOf(command: Command): LoadedConfig {

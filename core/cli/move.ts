@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
 import { environment, type LoadedConfig, loadConfig } from '../../config/load.ts';
+import { controlPath, isServed } from '../control.ts';
+import { AppError } from '../errors.ts';
 import type { Moved, MoveProgress } from '../move.ts';
 import { carryOver, type DataFiles, planFiles } from './data-files.ts';
 import { print, settingsOf } from './house.ts';
@@ -36,8 +38,13 @@ interface Answer extends Moved {
   files: DataFiles;
 }
 
+async function refuseServed(dataDir: string): Promise<void> {
+  if (await isServed(controlPath(dataDir)))
+    throw new AppError('conflict', `A server runs on ${dataDir}; stop it first`);
+}
+
 async function moveHouse(source: LoadedConfig, target: LoadedConfig): Promise<Answer> {
-  const [{ openStorage, refuseServed }, { createLog }, { move }] = await Promise.all([
+  const [{ openStorage }, { createLog }, { move }] = await Promise.all([
     import('../app.ts'), // much to load
     import('../log.ts'),
     import('../move.ts'),

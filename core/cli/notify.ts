@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Result } from '../control.ts';
+import type { Result } from '../commands.ts';
 import { AppError } from '../errors.ts';
 import { perform, print, settingsOf } from './house.ts';
 import { readSecret } from './secret-input.ts';

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { styleText } from 'node:util';
 import { z } from 'zod';
-import { RECOGNITION, type Status } from '../control.ts';
+import { RECOGNITION, type Status } from '../commands.ts';
 import { WireSegment } from '../listen/protocol.ts';
 import { clockTime, createTranscript } from './transcript.ts';
 

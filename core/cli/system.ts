@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander';
-import { LOCKABLE } from '../control.ts';
+import { LOCKABLE } from '../commands.ts';
 import type { Lockable } from '../model.ts';
 import { perform, print, settingsOf } from './house.ts';
 

@@ -45,9 +45,10 @@ async function knowsItsOwn({ provider }: IdentitySubject): Promise<void> {
   if (!provider.issue) return;
   for (const user of [ANNA, THORR]) {
     const { token, expiresAt } = await provider.issue(user);
-    const { issuedAt, ...who } = await provider.verify(token);
+    const { issuedAt, expiresAt: end, ...who } = await provider.verify(token);
     assert.deepEqual(who, { issuer: provider.issuer, ...user });
     assert.ok(issuedAt < expiresAt, 'a token expires after it was issued');
+    assert.ok(Math.abs(end - expiresAt) <= 1000, 'verify tells when it expires');
   }
 }
 

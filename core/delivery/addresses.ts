@@ -48,21 +48,25 @@ export interface AllowList {
   /** Is this name of a host on it? Wherever it is then. */
   hasName(name: string, port: number): boolean;
   hasAddress(address: string, port: number): boolean;
+  /** False: no name that is not on it leads to an address that is. */
+  hasAddresses: boolean;
 }
 
 /** @param entries names, `name:port`, addresses, `address:port`, networks such as `10.0.0.0/8` */
 export function createAllowList(entries: readonly string[]): AllowList {
   const networks = blockListOf(entries.filter(entry => entry.includes('/')));
   const hosts = new Set(entries.filter(entry => !entry.includes('/')).map(normalEntry));
+  const alone = [...new Set([...hosts].map(host => host.split(' ')[0] ?? ''))];
   const has = (host: string, port: number) => hosts.has(host) || hosts.has(`${host} ${port}`);
   return {
-    names: [...new Set([...hosts].map(host => host.split(' ')[0] ?? ''))].filter(name => isIP(name) === 0),
+    names: alone.filter(host => isIP(host) === 0),
     hasName: (name, port) => isIP(name) === 0 && has(name, port),
     hasAddress(address, port) {
       const inner = withoutIPv6(address);
       const family = isIP(inner);
       return has(inner, port) || (family > 0 && networks.check(inner, family === 4 ? 'ipv4' : 'ipv6'));
     },
+    hasAddresses: alone.some(isIP) || entries.some(entry => entry.includes('/')),
   };
 }
 

@@ -197,7 +197,7 @@ function startLimit(signal: AbortSignal, limitMs: number): { signal: AbortSignal
   };
 }
 
-/** All that can be refused before a name is resolved: an address in it, for one. */
+/** All that can be refused before a name is resolved: an address in it; `http`, where none is allowed that it could lead to. */
 function checkedUrl(text: string, allowed: AllowList): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (!url || !['http:', 'https:'].includes(url.protocol)) {
@@ -214,6 +214,7 @@ function checkedUrl(text: string, allowed: AllowList): URL {
   if (allowed.hasName(host, portOf(url))) return url;
   if (isIP(host) !== 0) refuseAddress(url, host, allowed);
   if (/(^|\.)localhost$/.test(host)) for (const own of ['127.0.0.1', '::1']) refuseAddress(url, own, allowed);
+  if (url.protocol === 'http:' && isIP(host) === 0 && !allowed.hasAddresses) throw notByHttp(url);
   return url;
 }
 
@@ -224,8 +225,11 @@ function refuseAddress(url: URL, address: string, allowed: AllowList): void {
   if (!isPublic(address)) {
     throw new AppError('forbidden', `${url.host} is at no public address; ${WAY_OUT}`, { cause });
   }
-  if (url.protocol === 'https:') return;
-  throw new AppError('forbidden', `${url.host} must be asked by https, not http; ${WAY_OUT}`, { cause });
+  if (url.protocol === 'http:') throw notByHttp(url, cause);
+}
+
+function notByHttp({ host }: URL, cause?: Error): AppError {
+  return new AppError('forbidden', `${host} must be asked by https, not http; ${WAY_OUT}`, { cause });
 }
 
 function refuseHeaders(headers: Record<string, string>): void {

@@ -44,17 +44,21 @@ export interface Delivery {
 
 /** All that leaves the house by itself. Its jobs have places of their own: those that wait for others take no one's. */
 export function createDelivery(parts: Parts): Delivery {
-  const { storage, clock, metrics, limits = {} } = parts;
+  const { storage, clock, log, metrics, events, webhooks, answered, limits = {} } = parts;
   const { leaseMs = LEASE_MS, maxTargets = MAX_TARGETS } = limits;
   const targets = createTargets(parts);
   const fanOut = createFanOut(parts);
-  const live = createLive({ ...parts, targets });
-  const jobs = createJobs({ storage, clock, metrics, log: parts.log, leaseMs, maxRunning: maxTargets });
+  const live = createLive({ storage, clock, log, metrics, events, webhooks, answered, targets });
+  const jobs = createJobs({ storage, clock, metrics, log, leaseMs, maxRunning: maxTargets });
   jobs.handle(FAN_OUT_JOB, fanOut.handle);
-  jobs.handle(DELIVER_JOB, createDeliverer({ ...parts, targets }), async ({ kind, key, payload }) => {
-    // that this process ended again and again is not the fault of what waits: it is tried until its time is over
-    await storage.jobs.enqueue({ kind, key, payload, runAt: clock.now() + leaseMs });
-  });
+  jobs.handle(
+    DELIVER_JOB,
+    createDeliverer({ storage, clock, metrics, targets }),
+    async ({ kind, key, payload }) => {
+      // that this process ended again and again is not the fault of what waits: it is tried until its time is over
+      await storage.jobs.enqueue({ kind, key, payload, runAt: clock.now() + leaseMs });
+    },
+  );
   return {
     live,
     fanOut,

@@ -4,7 +4,7 @@ import type { TellOff } from './targets.ts';
 const KINDS = { hook: 'webhook', channel: 'address for notifications' } as const;
 
 /** Owners learn what was switched off by whatever still reaches them. */
-export function createTellOff(notifications: Pick<Notifications, 'tellIn'>): TellOff {
+export function createTellOff({ notifications }: { notifications: Pick<Notifications, 'tellIn'> }): TellOff {
   return async (tx, { kind, id, userId, appId, name }, reason) => {
     const what = KINDS[kind];
     await notifications.tellIn(tx, userId, {

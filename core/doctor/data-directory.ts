@@ -9,6 +9,7 @@ const TOO_LITTLE_BYTES = 1e8;
 const SYNCS = 20;
 const SLOW_MS = 50;
 const TOO_SLOW_MS = 500;
+const MAKE_ROOM = 'make room there, or set dataDir to a larger disk';
 
 const { good, note, doubt, bad } = findingsOf('Data directory');
 
@@ -63,9 +64,8 @@ async function space(directory: string): Promise<Finding> {
   const { bavail, bsize } = await statfs(directory);
   const bytes = bavail * bsize;
   const detail = `${sizeOf(bytes)} free at ${directory}`;
-  const cure = 'make room there, or set dataDir to a larger disk';
-  if (bytes < TOO_LITTLE_BYTES) return bad('space', detail, cure);
-  return bytes < LITTLE_BYTES ? doubt('space', detail, cure) : good('space', detail);
+  if (bytes < TOO_LITTLE_BYTES) return bad('space', detail, MAKE_ROOM);
+  return bytes < LITTLE_BYTES ? doubt('space', detail, MAKE_ROOM) : good('space', detail);
 }
 
 /** What storage and spool do all the time: write a little, and wait until the disk has it. */
@@ -113,7 +113,7 @@ function tell(ms: number): string {
 }
 
 function cureOf(code: string, dataDir: string): string {
-  if (code === 'ENOSPC' || code === 'EDQUOT') return 'make room there, or set dataDir to a larger disk';
+  if (code === 'ENOSPC' || code === 'EDQUOT') return MAKE_ROOM;
   if (code === 'EROFS') return 'mount that disk for writing, or set another dataDir';
   return `give it to the account that runs Earshot: sudo chown -R "$(id -un)" ${dataDir}`;
 }

@@ -1,5 +1,5 @@
 import type { LoadedConfig } from '../../config/load.ts';
-import type { Status } from '../control.ts';
+import type { Status } from '../commands.ts';
 import type { Clock } from '../model.ts';
 import { type Finding, findingsOf } from './finding.ts';
 

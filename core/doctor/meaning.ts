@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Embedder, LanguageModel } from '../plugin.ts';
 import type { Check } from './examination.ts';
 import { type Finding, findingsOf } from './finding.ts';
-import { messageOf, splitCure, withoutName, withPlugin } from './trial.ts';
+import { excuseOf, withPlugin } from './trial.ts';
 
 const { good, note, doubt } = findingsOf('Meaning');
 
@@ -10,6 +10,7 @@ const Answer = z.object({ legs: z.number() });
 const ORDER = 'You are asked for a number of legs. Give it.';
 /** Summaries wait for it, and so does who stores a memory. */
 const SLOW_MS = 5000;
+const LATE = 'look whether the server of the model works, and how much it has to do';
 const [ONE, LIKE, UNLIKE] = [
   'He repairs cars for a living',
   'His job is fixing automobiles',
@@ -21,7 +22,7 @@ export const languageModelCheck: Check = {
   group: 'Meaning',
   what: 'language model',
   limitMs: 90_000,
-  cure: 'look whether the server of the model works, and how much it has to do',
+  cure: LATE,
   async look(patient, signal) {
     const { llm } = patient.loaded.config;
     if (llm.length === 0)
@@ -29,7 +30,7 @@ export const languageModelCheck: Check = {
     const findings: Finding[] = [];
     for (const name of llm) {
       const trial = withPlugin(name, patient, host => ask(name, host.get('llm', name), signal));
-      findings.push(await trial.catch(error => excuse(name, error)));
+      findings.push(await trial.catch(error => doubt(name, ...excuseOf(name, error))));
     }
     return findings;
   },
@@ -48,11 +49,11 @@ export const embedderCheck: Check = {
   group: 'Meaning',
   what: 'embedder',
   limitMs: 30_000,
-  cure: 'look whether the server of the model works, and how much it has to do',
+  cure: LATE,
   async look(patient, signal) {
     const name = patient.loaded.config.embedder;
     const trial = withPlugin(name, patient, host => compare(name, host.get('embedder', name), signal));
-    return [await trial.catch(error => excuse(name, error))];
+    return [await trial.catch(error => doubt(name, ...excuseOf(name, error)))];
   },
 };
 
@@ -69,10 +70,4 @@ async function compare(name: string, embedder: Embedder, signal: AbortSignal): P
 
 function cosine(one: Float32Array | undefined, other: Float32Array | undefined): number {
   return one?.reduce((sum, number, at) => sum + number * (other?.[at] ?? 0), 0) ?? 0;
-}
-
-function excuse(name: string, error: unknown): Finding {
-  const told = withoutName(name, messageOf(error));
-  const [detail, cure] = splitCure(told, `try it: npx earshot plugin check ${name}`);
-  return doubt(name, detail, cure);
 }

@@ -6,7 +6,7 @@ import type { PluginHost } from '../plugin-host.ts';
 import { chosenPlugins } from './configuration.ts';
 import type { Check, Patient } from './examination.ts';
 import { type Finding, findingsOf } from './finding.ts';
-import { messageOf, splitCure, withoutName, withPlugin } from './trial.ts';
+import { excuseOf, messageOf, splitCure, withoutName, withPlugin } from './trial.ts';
 
 const { good, doubt, bad } = findingsOf('Speech');
 
@@ -34,7 +34,7 @@ export const recognitionCheck: Check = {
         findings.push(trial, ...tellServer(name, patient));
         isAnyReady = true;
       } catch (error) {
-        findings.push(excuse(name, error));
+        findings.push(doubt(name, ...excuseOf(name, error)));
       }
     }
     return isAnyReady
@@ -57,12 +57,6 @@ function tellServer(name: string, { server }: Patient): Finding[] {
   const told = withoutName(name, said.detail);
   const [detail, cure] = splitCure(told, 'start the server again: it may have been made ready since');
   return [doubt(name, `in the running server: ${detail}`, cure)];
-}
-
-function excuse(name: string, error: unknown): Finding {
-  const told = withoutName(name, messageOf(error));
-  const [detail, cure] = splitCure(told, `try it: npx earshot plugin check ${name}`);
-  return doubt(name, detail, cure);
 }
 
 async function recognise(name: string, provider: SttProvider, signal: AbortSignal): Promise<Finding> {

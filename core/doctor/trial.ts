@@ -73,3 +73,8 @@ export function splitCure(message: string, otherwise: string): [detail: string, 
 export function withoutName(name: string, message: string): string {
   return message.startsWith(`${name}: `) ? message.slice(name.length + 2) : message;
 }
+
+/** What a plugin that fails its trial says of it, and the way out. */
+export function excuseOf(name: string, error: unknown): [detail: string, cure: string] {
+  return splitCure(withoutName(name, messageOf(error)), `try it: npx earshot plugin check ${name}`);
+}

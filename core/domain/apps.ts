@@ -75,14 +75,14 @@ export function createApps({
   storage,
   clock,
   events,
-  types,
+  webhooks,
   checkUrl,
   fetchUser,
 }: {
   storage: Storage;
   clock: Clock;
   events: EventBus;
-  types: HookTypes;
+  webhooks: HookTypes;
   checkUrl: CheckUrl;
   fetchUser: FetchUser;
 }) {
@@ -97,7 +97,7 @@ export function createApps({
       if ((await tx.apps.list(userId)).length >= MAX_APPS_PER_USER)
         throw new AppError('conflict', `At most ${MAX_APPS_PER_USER} apps: delete one that is not used`);
       await tx.apps.insert(app);
-      return { app, signingSecret: await followAppIn(tx, types(), app, now) };
+      return { app, signingSecret: await followAppIn(tx, webhooks(), app, now) };
     });
   }
 
@@ -109,7 +109,7 @@ export function createApps({
       const app = { ...before, ...settled(before, changes), updatedAt: now };
       const { id: _id, userId: _owner, createdAt: _at, ...patch } = app;
       await tx.apps.update(userId, id, patch);
-      return { app, signingSecret: await followAppIn(tx, types(), app, now) };
+      return { app, signingSecret: await followAppIn(tx, webhooks(), app, now) };
     });
     events.emit('hooks.changed', { userId: null });
     return edited;
@@ -144,7 +144,7 @@ export function createApps({
 
   /** By their own names, each once. */
   function resolved(names: readonly string[]): string[] {
-    const known = types();
+    const known = webhooks();
     return [
       ...new Set(
         names.map(name => {
@@ -165,7 +165,7 @@ export function createApps({
   async function remove(userId: string, id: string): Promise<void> {
     await storage.transaction('delete app', async tx => {
       const app = await ownIn(tx, userId, id);
-      await followAppIn(tx, types(), { ...app, triggersOn: [] }, clock.now());
+      await followAppIn(tx, webhooks(), { ...app, triggersOn: [] }, clock.now());
       await tx.apps.remove(userId, id);
     });
     events.emit('hooks.changed', { userId: null });

@@ -3,6 +3,7 @@ import { AppError, toAppError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { ChannelAddress, Clock } from '../model.ts';
 import type { NotificationChannel, NotificationMessage, Storage, Stores } from '../plugin.ts';
+import { type CheckUrl, requireUrl } from './hooks.ts';
 import { isId, newId } from './ids.ts';
 import { withinLimit } from './time-limit.ts';
 
@@ -53,16 +54,18 @@ export function createChannelAddresses({
   storage,
   clock,
   log,
-  loaded,
+  checkUrl,
+  outlets,
 }: {
   storage: Storage;
   clock: Clock;
   log: Log;
+  checkUrl: CheckUrl;
   /** Those that work now. */
-  loaded(): LoadedChannel[];
+  outlets(): LoadedChannel[];
 }) {
   async function channels() {
-    return loaded().map(({ name, title, channel }) => ({
+    return outlets().map(({ name, title, channel }) => ({
       name,
       title,
       schema: jsonSchemaOf(channel),
@@ -71,18 +74,28 @@ export function createChannelAddresses({
   }
 
   function channelOf(name: string): LoadedChannel {
-    const found = loaded().find(each => each.name === name);
+    const found = outlets().find(each => each.name === name);
     if (found) return found;
-    const names = loaded().map(each => each.name);
+    const names = outlets().map(each => each.name);
     throw invalid(
       ['channel'],
       names.length > 0 ? `should be one of: ${names.join(', ')}` : 'cannot be chosen: no channel is loaded',
     );
   }
 
+  /** Parsed; `invalid_request` also where nothing may be sent there. */
+  function allowedAddress(channel: NotificationChannel, given: Record<string, unknown>) {
+    const parsed = parseAddress(channel, given);
+    for (const field of fieldsOf(channel, ({ format }) => format === 'uri'))
+      if (typeof parsed[field] === 'string') requireUrl(checkUrl, parsed[field], ['body', 'address', field]);
+    return parsed;
+  }
+
   function show({ address, userId: _, ...row }: ChannelAddress): ShownAddress {
-    const channel = loaded().find(each => each.name === row.channel)?.channel;
-    const secret = channel ? secretsOf(channel) : new Set(Object.keys(address)); // nobody knows which
+    const channel = outlets().find(each => each.name === row.channel)?.channel;
+    const secret = channel
+      ? fieldsOf(channel, schema => schema.secret === true)
+      : new Set(Object.keys(address)); // nobody knows which
     const visible = Object.entries(address).filter(([field]) => !secret.has(field));
     const secrets = Object.keys(address).filter(field => secret.has(field));
     return { ...row, address: Object.fromEntries(visible), secrets };
@@ -90,7 +103,7 @@ export function createChannelAddresses({
 
   /** The same address once more is the one that is there: a browser subscribes at each visit. */
   async function add(userId: string, { channel: name, label, address }: AddressDraft): Promise<ShownAddress> {
-    const parsed = parseAddress(channelOf(name).channel, address);
+    const parsed = allowedAddress(channelOf(name).channel, address);
     const now = clock.now();
     const added = await storage.transaction('add channel address', async tx => {
       const all = await tx.channelAddresses.list(userId);
@@ -114,7 +127,7 @@ export function createChannelAddresses({
       const before = await find(tx, userId, id);
       const merged =
         address &&
-        parseAddress(channelOf(before.channel).channel, withoutNull({ ...before.address, ...address }));
+        allowedAddress(channelOf(before.channel).channel, withoutNull({ ...before.address, ...address }));
       const patch = {
         ...(label === undefined ? {} : { label: labelOf(label) }),
         ...(merged ? { address: merged } : {}),
@@ -216,7 +229,7 @@ function invalid(way: string[], what: string): AppError {
   return new AppError('invalid_request', `${way.join('.')} ${what}`, { issues });
 }
 
-function jsonSchemaOf(channel: NotificationChannel): Record<string, unknown> {
+function jsonSchemaOf(channel: NotificationChannel) {
   const { $schema: _, ...schema } = z.toJSONSchema(channel.address(z), {
     io: 'input',
     unrepresentable: 'any',
@@ -224,12 +237,16 @@ function jsonSchemaOf(channel: NotificationChannel): Record<string, unknown> {
   return schema;
 }
 
-function secretsOf(channel: NotificationChannel): Set<string> {
-  const { properties } = z.toJSONSchema(channel.address(z), { io: 'input', unrepresentable: 'any' });
-  const marked = Object.entries(properties ?? {}).filter(
-    ([, schema]) => typeof schema === 'object' && 'secret' in schema && schema.secret === true,
+/** The names of those of its fields whose JSON schema fits. */
+function fieldsOf(
+  channel: NotificationChannel,
+  fits: (schema: z.core.JSONSchema.JSONSchema) => boolean,
+): Set<string> {
+  const { properties } = jsonSchemaOf(channel);
+  const found = Object.entries(properties ?? {}).filter(
+    ([, schema]) => typeof schema === 'object' && fits(schema),
   );
-  return new Set(marked.map(([field]) => field));
+  return new Set(found.map(([field]) => field));
 }
 
 function withoutNull(fields: Record<string, unknown>): Record<string, unknown> {

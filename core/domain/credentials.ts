@@ -21,6 +21,8 @@ export interface Principal {
   /** An ID token is its owner, who may do all. */
   scopes: ReadonlySet<Scope> | 'all';
   keyId?: string;
+  /** Epoch ms, of an ID token: the end of it. */
+  expiresAt?: number;
   /** That an app's secret is of. */
   app?: App;
 }
@@ -61,8 +63,9 @@ export function createCredentials({
   async function byIdToken(raw: string, kinds: Kinds): Promise<Principal> {
     try {
       const provider = identities.of(raw);
-      const user = await users.fromIdentity(await provider.verify(raw), provider.issue === undefined);
-      if (user) return { user, kind: 'token', scopes: 'all' };
+      const { expiresAt, ...verified } = await provider.verify(raw);
+      const user = await users.fromIdentity(verified, provider.issue === undefined);
+      if (user) return { user, kind: 'token', scopes: 'all', expiresAt };
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'unauthorized') throw error;
       throw refused(error.message, kinds, error);

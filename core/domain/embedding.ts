@@ -40,8 +40,6 @@ async function enqueue(stores: Pick<Stores, 'jobs'>, userId: string, now: number
   await stores.jobs.enqueue({ kind: EMBED_JOB, key: userId, runAt: now, payload: { userId } });
 }
 
-export type Embedding = ReturnType<typeof createEmbedding>;
-
 export function createEmbedding({
   storage,
   clock,

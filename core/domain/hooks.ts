@@ -32,20 +32,20 @@ export function createHooks({
   storage,
   clock,
   events,
-  types,
+  webhooks,
   checkUrl,
 }: {
   storage: Storage;
   clock: Clock;
   events: EventBus;
-  types: HookTypes;
+  webhooks: HookTypes;
   checkUrl: CheckUrl;
 }) {
   /** `not_found` names the types that there are. */
   function typeOf(name: string): ReturnType<HookTypes>[number] {
-    const found = typeNamed(types(), name);
+    const found = typeNamed(webhooks(), name);
     if (found) return found;
-    const known = types().map(({ type }) => type);
+    const known = webhooks().map(({ type }) => type);
     throw new AppError('not_found', `Webhook not found. There are: ${known.join(', ')}`);
   }
 
@@ -116,7 +116,7 @@ export function createHooks({
       const own = await groupIn(storage, userId, null);
       const enabled = new Set(own.filter(hook => hook.enabled).map(hook => hook.type));
       return Object.fromEntries(
-        types().flatMap(({ type, aliases = [] }) =>
+        webhooks().flatMap(({ type, aliases = [] }) =>
           [type, ...aliases].map(name => [name, enabled.has(type)] as const),
         ),
       );

@@ -1,5 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import { AppError } from '../errors.ts';
+import type { EventBus } from '../events.ts';
 import type { ApiKey, Clock, Scope, User } from '../model.ts';
 import type { Storage } from '../plugin.ts';
 import { grantsOf } from './grants.ts';
@@ -33,7 +34,7 @@ interface NewKey {
 export type Keys = ReturnType<typeof createKeys>;
 
 /** API keys: made, shown once, and found again by their hash. The only writer of keys and of what they are granted. */
-export function createKeys({ storage, clock }: { storage: Storage; clock: Clock }) {
+export function createKeys({ storage, clock, events }: { storage: Storage; clock: Clock; events: EventBus }) {
   /** Key id → its last use, where that is not stored yet: a request is no reason to write. */
   let uses = new Map<string, { userId: string; id: string; at: number }>();
 
@@ -67,6 +68,7 @@ export function createKeys({ storage, clock }: { storage: Storage; clock: Clock 
     const { key, ...secret } = newSecret();
     const record = (await storage.keys.replace(userId, id, secret)) && (await storage.keys.get(userId, id));
     if (!record) throw notFound();
+    events.emit('credential.revoked', { userId, keyId: id });
     return { record: withUse(record), key };
   }
 
@@ -78,6 +80,7 @@ export function createKeys({ storage, clock }: { storage: Storage; clock: Clock 
     });
     uses.delete(id);
     if (!removed) throw notFound();
+    events.emit('credential.revoked', { userId, keyId: id });
   }
 
   /**

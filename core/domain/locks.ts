@@ -10,12 +10,15 @@ const STORES = {
   'action-item': 'actionItems',
 } as const satisfies Record<Lockable, keyof Storage>;
 
-/** Locks or unlocks one thing, whoever's it is. Resolves to its owner's name; `not_found`. */
-export async function setLocked(
-  storage: Storage,
-  { kind, id, locked }: { kind: Lockable; id: string; locked: boolean },
-): Promise<string> {
-  for (const user of isId(id) ? await storage.users.list() : [])
-    if (await storage[STORES[kind]].update(user.id, id, { locked })) return user.name;
-  throw new AppError('not_found', `There is no ${kind} ${id}`);
+export type Locks = ReturnType<typeof createLocks>;
+
+export function createLocks({ storage }: { storage: Storage }) {
+  return {
+    /** Locks or unlocks one thing, whoever's it is. Resolves to its owner's name; `not_found`. */
+    async set({ kind, id, locked }: { kind: Lockable; id: string; locked: boolean }): Promise<string> {
+      for (const user of isId(id) ? await storage.users.list() : [])
+        if (await storage[STORES[kind]].update(user.id, id, { locked })) return user.name;
+      throw new AppError('not_found', `There is no ${kind} ${id}`);
+    },
+  };
 }

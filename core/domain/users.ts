@@ -1,4 +1,5 @@
 import { AppError, toAppError } from '../errors.ts';
+import type { EventBus } from '../events.ts';
 import type { Clock, User } from '../model.ts';
 import type { Storage, VerifiedIdentity } from '../plugin.ts';
 import type { Identities } from './identities.ts';
@@ -9,6 +10,9 @@ const MAX_NAMES_SHOWN = 10;
 /** Of people of the same name, from another identity provider. */
 const MAX_NAMESAKES = 1000;
 
+/** Whom a token speaks for, and since when. */
+type Vouched = Omit<VerifiedIdentity, 'expiresAt'>;
+
 export type Users = ReturnType<typeof createUsers>;
 
 /** The accounts of this server. The only writer of users. */
@@ -16,10 +20,12 @@ export function createUsers({
   storage,
   clock,
   identities,
+  events,
 }: {
   storage: Storage;
   clock: Clock;
   identities: Identities;
+  events: EventBus;
 }) {
   /** Makes a user whom this server's own identity provider vouches for. `conflict` when the name is taken. */
   async function add(name: string): Promise<User> {
@@ -74,7 +80,7 @@ export function createUsers({
    * Whom a verified ID token speaks for: null where that is nobody, or the token was issued before a sign-out.
    * @param mayJoin who is not known yet gets an account
    */
-  async function fromIdentity(verified: VerifiedIdentity, mayJoin: boolean): Promise<User | null> {
+  async function fromIdentity(verified: Vouched, mayJoin: boolean): Promise<User | null> {
     const { issuer, subject, issuedAt } = verified;
     const found = await storage.users.byIdentity(issuer, subject);
     const user = found ?? (mayJoin ? await join(verified) : null);
@@ -82,7 +88,7 @@ export function createUsers({
   }
 
   /** Names are unique here and not elsewhere: a second Anna is "Anna (2)". */
-  async function join({ issuer, subject, name }: VerifiedIdentity): Promise<User> {
+  async function join({ issuer, subject, name }: Vouched): Promise<User> {
     const wanted = nameFrom(name);
     for (let number = 1; number <= MAX_NAMESAKES; number += 1) {
       const tried = number === 1 ? wanted : `${wanted} (${number})`;
@@ -108,6 +114,7 @@ export function createUsers({
   async function signOut(name: string): Promise<User> {
     const user = await byName(name);
     await storage.users.update(user.id, { signedOutAt: clock.now() });
+    events.emit('credential.revoked', { userId: user.id, keyId: null });
     return user;
   }
 

@@ -98,8 +98,8 @@ interface ServerOptions {
   /** The live side. A socket is paused when handed over; `accept` resumes it once it listens. */
   listen: Pick<Listen, 'paths' | 'authorize' | 'accept'>;
   /** Absent: nothing is measured. */
-  metrics?: Metrics & { token: string | undefined };
-  config: Pick<Config, 'listen' | 'trustedProxies'> & Partial<Pick<Config, 'cors'>>;
+  metrics?: Metrics;
+  config: Pick<Config, 'listen' | 'trustedProxies'> & Partial<Pick<Config, 'cors' | 'metrics'>>;
   /** Is everything up? */
   health(): boolean;
 }
@@ -116,7 +116,8 @@ export function createServer(options: ServerOptions): HttpServer {
   const { log, clock, listen: live, config, metrics } = options;
   const failureOf = failuresInto(log);
   const addressOf = createClientAddress(config.trustedProxies);
-  const gate = createGate({ ...options, addressOf });
+  const { credentials, apps, rateLimits, notificationLimit } = options;
+  const gate = createGate({ credentials, apps, rateLimits, notificationLimit, addressOf });
   const upgrade = createUpgrade({ listen: live, clock, log, failureOf, gate, metrics });
   let closing = false;
 
@@ -139,7 +140,7 @@ export function createServer(options: ServerOptions): HttpServer {
     ...actionItemRoutes(options.actionItems),
     ...goalRoutes(options.goals),
     ...memoryRoutes(options.memories, options.search),
-    ...appRoutes(options.apps),
+    ...appRoutes(apps),
     ...hookRoutes(options.hooks),
     ...integrationRoutes(options),
     ...notificationRoutes(options.notifications),
@@ -154,7 +155,7 @@ export function createServer(options: ServerOptions): HttpServer {
     openApiRoute(() => openApiDocument(routes, operations, open)),
     docsRoute,
     mutePageRoute(options.notifications),
-    ...(metrics ? [metricsRoute(metrics, metrics.token)] : []),
+    ...(metrics ? [metricsRoute(metrics, config.metrics?.token)] : []),
   ];
   const router = new Router();
   addOpenOperations(router, operations, addressOf);

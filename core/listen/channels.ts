@@ -21,7 +21,8 @@ export interface Channels {
   samplesBelow(number: number): number;
   /** Stores text that came ready-made. `at`: when its speech began, epoch ms. */
   write(pieces: Piece[], at: number): Promise<void>;
-  storeSilence(): Promise<void>;
+  /** Where nothing but silence has come for a while. Undefined: it has not. */
+  storeSilence(): Promise<void> | undefined;
   /** The conversation ends behind every utterance so far, of all channels; its client asked for it. */
   finish(): void;
   /** The same, as there is nothing but silence. */
@@ -52,8 +53,7 @@ export function joinChannels({ all, thread, clock, send, signal, onBad }: Channe
   let untagged = 0;
 
   /** Messages of two channels begin with its number. */
-  async function take(message: AudioEntry) {
-    if (all.length === 1) return first.hearing.take(message);
+  async function takeOfOne(message: AudioEntry) {
     const number = message.bytes[0];
     if (!all.some(channel => channel.number === number)) {
       untagged += 1;
@@ -71,21 +71,21 @@ export function joinChannels({ all, thread, clock, send, signal, onBad }: Channe
     return known.length === 0 ? [clock.now()] : known.map(it => it.hearing.timeOf(sampleOf(it)));
   }
 
-  async function store() {
-    for (const { progress } of all) await progress.store();
+  async function store(channels: readonly Channel[]) {
+    for (const { progress } of channels) await progress.store();
   }
 
   function finish(asked: boolean) {
     const work = meeting(all.length, signal, async () => {
       const conversation_id = await thread.finish();
       if (asked) send({ type: 'conversation_finished', conversation_id });
-      if (all.length > 1) await store(); // played again for one, it must not end what the other has begun since
+      if (all.length > 1) await store(all); // played again for one, it must not end what the other has begun since
     });
     for (const { tasks } of all) tasks.finish(work);
   }
 
   return {
-    take,
+    take: all.length === 1 ? first.hearing.take : takeOfOne,
     async flush() {
       for (const { hearing } of all) await hearing.flush();
     },
@@ -96,8 +96,9 @@ export function joinChannels({ all, thread, clock, send, signal, onBad }: Channe
     reachedAt: () => Math.max(...times(({ hearing }) => hearing.progress().through)),
     samplesBelow: number => Math.max(...all.map(({ hearing }) => hearing.samplesBelow(number))),
     write: first.progress.write,
-    async storeSilence() {
-      for (const { progress } of all) await progress.storeSilence();
+    storeSilence() {
+      const silent = all.filter(({ progress }) => progress.isSilent);
+      return silent.length > 0 ? store(silent) : undefined;
     },
     finish: () => finish(true),
     silence() {

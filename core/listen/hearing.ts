@@ -10,6 +10,7 @@ import type { Connection } from './parameters.ts';
 import type { Silence } from './silence.ts';
 import { type AudioEntry, LEAD_IN_MESSAGES } from './spool.ts';
 import { createTimeline } from './timeline.ts';
+import { isLate } from './turn.ts';
 
 /** Speech that waits for its text. */
 export interface Pending {
@@ -25,8 +26,8 @@ export interface Pending {
 /** One channel's way from messages to speech: decode, place in time, gate. */
 export interface Hearing {
   /**
-   * One message of audio. Those whose text is stored already only help the decoder to find its feet. Waits while too
-   * much speech is held back for a slow recogniser.
+   * One message of audio. Those whose text is stored already only help the decoder to find its feet. Waits while a
+   * slow recogniser has enough to do.
    */
   take(message: AudioEntry): Promise<void>;
   /** A message of another channel: what it says of time holds here, too. */
@@ -149,13 +150,14 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
     audioCame = true;
     cameAt = at;
     const start = place(message, pcm.length);
-    await begin(connection.recordedAt ?? at - Math.round((start + pcm.length) / SAMPLES_PER_MS));
+    if (anchorAt === null)
+      await begin(connection.recordedAt ?? at - Math.round((start + pcm.length) / SAMPLES_PER_MS));
     options.onAudio?.({ number, at: connection.recordedAt === null ? at : timeOf(start) }, start, pcm);
     judging = true;
     if (connection.customStt) skipTo(timeline.position);
     else await listen(start, pcm);
     judging = false;
-    await room();
+    if (pending.length > 1) await room(at);
   }
 
   async function pass(message: AudioEntry) {
@@ -188,7 +190,8 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
     const known = gate.position - start;
     if (known >= pcm.length) return;
     const beganAt = metrics.now();
-    await unlessEnded(gate.push(pcm.subarray(known)));
+    const judged = gate.push(pcm.subarray(known));
+    if (judged) await unlessEnded(judged);
     total.gateMs += metrics.now() - beganAt;
     noteSpeech();
     noteSilence();
@@ -222,9 +225,13 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
     noteSilence();
   }
 
-  /** The first utterance may still be growing: only those behind it wait. */
-  async function room() {
-    while (!signal.aborted && pending.length > 1 && heldBytes() > options.maxQueuedBytes) {
+  /**
+   * The first utterance may still be growing: only those behind it wait. Who is late hears no further than into the
+   * next one: where its recogniser fails, it will all be heard again.
+   */
+  async function room(at: number) {
+    const isEnough = () => isLate(at, options.now()) || heldBytes() > options.maxQueuedBytes;
+    while (!signal.aborted && pending.length > 1 && isEnough()) {
       roomFreed = Promise.withResolvers<void>();
       await roomFreed.promise;
     }

@@ -35,7 +35,9 @@ export function createInbox(
   socket: WebSocket,
   { maxBytes, quietMs, metrics, onMessage }: InboxOptions,
 ): Inbox {
-  const queue = createQueue<Message | 'quiet'>();
+  const queue = createQueue<Message | 'quiet'>(taken => {
+    if (taken !== 'quiet') count(-taken.bytes.length - OVERHEAD_BYTES);
+  });
   let waitingBytes = 0;
 
   const isOpen = () => socket.readyState === socket.OPEN;
@@ -65,12 +67,7 @@ export function createInbox(
   return {
     end: queue.end,
     clear: queue.clear,
-    async *[Symbol.asyncIterator]() {
-      for await (const message of queue) {
-        if (message !== 'quiet') count(-message.bytes.length - OVERHEAD_BYTES);
-        yield message;
-      }
-    },
+    [Symbol.asyncIterator]: () => queue[Symbol.asyncIterator](),
   };
 }
 

@@ -4,7 +4,7 @@ import { type Input, inputOf } from './input.ts';
 import { type Connection, quietMs, Refusal } from './parameters.ts';
 import { CLOSE } from './protocol.ts';
 import type { Client } from './session.ts';
-import { type HeldStream, MAX_MESSAGES } from './spool.ts';
+import { type AudioEntry, type HeldStream, MAX_MESSAGES } from './spool.ts';
 import type { Suggestions } from './suggestions.ts';
 import type { Thread } from './thread.ts';
 import { createTurn } from './turn.ts';
@@ -44,12 +44,14 @@ export function createIntake(options: IntakeOptions): Intake {
   /** Belongs to the next message, and is forgotten with it where that is held already. */
   let gapMs = 0;
 
-  async function obey(input: Input) {
+  /** Undefined: it is done. A stream has fifty messages a second, and a server thousands: few of them wait for anything. */
+  function obey(input: Input): Promise<void> | undefined {
     switch (input.type) {
       case 'audio':
         return take(input.bytes);
       case 'quiet':
-        return held.pause();
+        held.pause();
+        return;
       case 'gap':
         gapMs = Math.min(gapMs + input.ms, MAX_GAP_MS);
         return;
@@ -57,9 +59,11 @@ export function createIntake(options: IntakeOptions): Intake {
         return finish();
       case 'suggested_transcript':
         if (connection.customStt) return suggestions.store(input);
-        return refuse('suggested_transcript needs custom_stt=enabled');
+        refuse('suggested_transcript needs custom_stt=enabled');
+        return;
       case 'invalid':
-        return refuse('This is no message of this interface');
+        refuse('This is no message of this interface');
+        return;
       case 'unknown':
         counts.ignored += 1;
         return;
@@ -68,7 +72,7 @@ export function createIntake(options: IntakeOptions): Intake {
     }
   }
 
-  async function take(bytes: Buffer) {
+  function take(bytes: Buffer): Promise<void> | undefined {
     on('audio');
     if (next >= MAX_MESSAGES)
       throw new Refusal(CLOSE.policy, `A stream has at most ${MAX_MESSAGES} messages; begin another`);
@@ -79,8 +83,12 @@ export function createIntake(options: IntakeOptions): Intake {
       counts.repeated += 1;
       return;
     }
-    if (!connection.customStt) return held.append(entry);
-    await channels.take(entry); // it is never transcribed: nothing to hold it for
+    return connection.customStt ? pass(entry) : held.append(entry);
+  }
+
+  /** It is never transcribed: nothing to hold it for. */
+  async function pass(entry: AudioEntry) {
+    await channels.take(entry);
     await channels.storeSilence();
   }
 
@@ -97,15 +105,17 @@ export function createIntake(options: IntakeOptions): Intake {
   return {
     async run() {
       // Who comes back may have nothing more to say: what was said before is not waiting for more.
-      const turn = createTurn(clock); // one packet of the network may bring thousands of messages
+      const turn = createTurn(); // one packet of the network may bring thousands of messages
       const quiet = setTimeout(() => held.pause(), quietMs(connection.stream));
       try {
         for await (const message of inbox) {
           turn.begin();
           const input = inputOf(message);
           if (input.type === 'audio') clearTimeout(quiet); // the inbox tells of later pauses
-          await obey(input);
-          await turn.end();
+          const obeying = obey(input);
+          if (obeying) await obeying;
+          const rest = turn.end();
+          if (rest) await rest;
         }
       } finally {
         clearTimeout(quiet);

@@ -1,4 +1,4 @@
-import type { Decoder } from '../audio/codecs.ts';
+import type { Decoded, Decoder } from '../audio/codecs.ts';
 import type { ListenMetrics, StreamCounts } from '../metrics.ts';
 import type { VadSession } from '../plugin.ts';
 import type { Pending } from './hearing.ts';
@@ -7,17 +7,20 @@ type Now = ListenMetrics['now'];
 
 /** The same decoder, counting what it is given and makes of it. */
 export function meteredDecoder(decoder: Decoder, total: StreamCounts, now: Now): Decoder {
+  function count(decoded: Decoded): Decoded {
+    total.samples += decoded.pcm.length;
+    total.badFrames += decoded.bad;
+    return decoded;
+  }
+
   return {
-    async decode(message) {
+    decode(message) {
       total.messages += 1;
       total.bytes += message.length;
       const startedAt = now();
-      const decoding = decoder.decode(message); // computes all of it, before it returns
+      const decoded = decoder.decode(message); // computes all of it, before it returns
       total.decodeMs += now() - startedAt;
-      const decoded = await decoding;
-      total.samples += decoded.pcm.length;
-      total.badFrames += decoded.bad;
-      return decoded;
+      return decoded instanceof Promise ? decoded.then(count) : count(decoded);
     },
     get carries() {
       return decoder.carries ?? false;
@@ -29,13 +32,15 @@ export function meteredDecoder(decoder: Decoder, total: StreamCounts, now: Now):
 /** The same detector, timed from the question to the answer. */
 export function meteredDetector(detector: VadSession, total: StreamCounts, now: Now): VadSession {
   return {
-    async probabilities(samples) {
+    probabilities(samples) {
       const askedAt = now();
-      try {
-        return await detector.probabilities(samples);
-      } finally {
+      const count = () => {
         total.detectorMs += now() - askedAt;
-      }
+      };
+      const found = detector.probabilities(samples);
+      if (found instanceof Promise) return found.finally(count);
+      count();
+      return found;
     },
     reset: () => detector.reset(),
     close: () => detector.close(),

@@ -9,11 +9,10 @@ export type EndingUtterance = Utterance & { ended: Promise<void>; readonly endSa
 /** To one utterance, those that are not final included. */
 const MAX_PIECES = 5000;
 
+const MAX_CHARS = 10_000;
+
 const Piece = z.object({
-  text: z
-    .string()
-    .max(10_000)
-    .refine(text => !text.includes('\0')),
+  text: z.string().refine(text => text.length <= MAX_CHARS && !text.includes('\0')), // its `max` counts all of 10 MB
   startSample: z.number().int(),
   endSample: z.number().int(),
   final: z.boolean(),

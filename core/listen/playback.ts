@@ -1,7 +1,7 @@
 import type { Clock } from '../model.ts';
 import type { Channels } from './channels.ts';
 import { type HeldStream, isAudio, LEAD_IN_MESSAGES } from './spool.ts';
-import { createTurn } from './turn.ts';
+import { createTurn, isLate } from './turn.ts';
 
 interface PlaybackOptions {
   held: HeldStream;
@@ -14,27 +14,26 @@ interface PlaybackOptions {
   signal: AbortSignal;
 }
 
-/** What is held can be heard far faster than it was said. Those who speak now go before who is so far behind. */
-const LATE_MS = 500;
-
 /**
  * Plays what is held, from where its text is not stored, to the channels. Resolves at the end of the stream: to
  * whether that is in the midst of speech, which is left open.
  */
 export async function playHeld(options: PlaybackOptions): Promise<boolean> {
   const { held, settled, channels, mayGoOn, clock, signal } = options;
-  const turn = createTurn(clock);
+  const turn = createTurn();
   for await (const entry of held.read(Math.max(0, settled - LEAD_IN_MESSAGES))) {
     if (signal.aborted) return false;
-    turn.begin();
+    turn.begin(entry !== 'pause' && isLate(entry.at, clock.now()));
     if (entry === 'pause') await channels.flush();
     else if (isAudio(entry)) await channels.take(entry);
     else if (entry.number >= settled) {
       await channels.flush();
       channels.finish();
     }
-    await channels.storeSilence();
-    await turn.end(entry !== 'pause' && clock.now() - entry.at > LATE_MS);
+    const storing = channels.storeSilence();
+    if (storing) await storing;
+    const rest = turn.end();
+    if (rest) await rest;
   }
   if (signal.aborted) return false;
   const isOpen = mayGoOn && channels.inSpeech();

@@ -11,8 +11,8 @@ export interface Progress {
   write(pieces: Piece[], at: number): Promise<void>;
   /** Stores what is done. */
   store(): Promise<void>;
-  /** Stores it where nothing but silence has come for a while, which no text will bring along. */
-  storeSilence(): Promise<void>;
+  /** Nothing but silence has come for a while, which no text will bring along. */
+  readonly isSilent: boolean;
 }
 
 interface ProgressOptions {
@@ -50,8 +50,8 @@ export function createProgress(options: ProgressOptions): Progress {
       stored(progress);
     },
     store,
-    async storeSilence() {
-      if (hearing.waiting === 0 && clock.now() - storedAt >= PROGRESS_MS) await store();
+    get isSilent() {
+      return hearing.waiting === 0 && clock.now() - storedAt >= PROGRESS_MS;
     },
   };
 }

@@ -9,7 +9,8 @@ export interface Queue<T> extends AsyncIterable<T> {
   readonly last: T | undefined;
 }
 
-export function createQueue<T>(): Queue<T> {
+/** @param onTaken is told of each item that is given */
+export function createQueue<T>(onTaken: (item: T) => void = () => {}): Queue<T> {
   const items: T[] = [];
   let ended = false;
   let wake = () => {};
@@ -34,8 +35,10 @@ export function createQueue<T>(): Queue<T> {
     async *[Symbol.asyncIterator]() {
       for (;;) {
         const item = items.shift();
-        if (item !== undefined) yield item;
-        else if (ended) return;
+        if (item !== undefined) {
+          onTaken(item);
+          yield item;
+        } else if (ended) return;
         else await new Promise<void>(resolve => (wake = resolve));
       }
     },

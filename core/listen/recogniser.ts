@@ -1,3 +1,4 @@
+import { SAMPLE_RATE } from '../audio/pcm.ts';
 import { AppError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../model.ts';
@@ -5,6 +6,7 @@ import type { SttProvider, SttSession, Transcript } from '../plugin.ts';
 import { cutBy } from './cut.ts';
 import { type EndingUtterance, pieceCheck } from './pieces.ts';
 import { chooseProviders, type NamedProvider } from './providers.ts';
+import { createTurn } from './turn.ts';
 
 /** One stream's way to text: a session with the first provider that answers, opened again when it is lost. */
 export interface Recogniser {
@@ -51,8 +53,9 @@ const RETRY_PAUSES_MS = [100, 500, 2000, 5000, 10_000];
 const MAX_PAUSE_MS = 10_000;
 const OPEN_MS = 20_000;
 const CLOSE_MS = 2000;
-/** An utterance that has ended must yield its next final piece, or its end, within this. */
+/** An utterance that has ended must yield its next final piece, or its end, within this and so many times its length. */
 const STALL_MS = 30_000;
+const STALL_LENGTHS = 3;
 /** A provider that failed is asked after the others for so long. */
 const REST_MS = 300_000;
 
@@ -185,6 +188,10 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
   async function* transcribe(utterance: EndingUtterance) {
     let from = utterance.startSample;
     let failures = 0;
+    let hasEnded = false;
+    void utterance.ended.then(() => {
+      hasEnded = true;
+    });
     for (;;) {
       try {
         const { name, session } = await ready();
@@ -199,6 +206,7 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
         const error = engineError(thrown);
         if (current) rest(current.name);
         await drop();
+        if (hasEnded && from >= utterance.endSample) return; // it has said all that there is
         const pause = RETRY_PAUSES_MS[failures];
         failures += 1;
         log.warn({ provider, err: error, attempt: failures }, 'recogniser failed');
@@ -258,6 +266,7 @@ function deadlineOf(clock: Clock, signal: AbortSignal) {
         () => {}, // called off
       );
     },
+    hold: () => off.abort(),
     release() {
       off.abort();
       cut.release();
@@ -276,7 +285,9 @@ async function* finals(
   const deadline = deadlineOf(clock, signal);
   let state: 'growing' | 'ended' | 'over' = 'growing';
   const arm = () => {
-    if (state === 'ended') deadline.set(STALL_MS, 'The recogniser gave no answer in time');
+    if (state !== 'ended') return;
+    const lengthMs = ((utterance.endSample - utterance.startSample) * 1000) / SAMPLE_RATE;
+    deadline.set(STALL_MS + STALL_LENGTHS * lengthMs, 'The recogniser gave no answer in time');
   };
   void utterance.ended.then(() => {
     if (state === 'growing') state = 'ended';
@@ -284,15 +295,20 @@ async function* finals(
   });
   const check = pieceCheck(utterance);
   const pieces = session.transcribe(utterance, deadline.signal)[Symbol.asyncIterator]();
+  const turn = createTurn(); // one that never waits for anything would not let anybody else go on
   try {
     for (;;) {
       const step = await Promise.race([pieces.next(), deadline.happened]);
+      deadline.signal.throwIfAborted(); // one that ends because it was told to has not answered
       if (step.done) return;
+      turn.begin();
       const piece = step.value;
       check(piece);
+      await turn.end();
       if (!piece.final) continue;
-      arm();
+      deadline.hold(); // what we do with it is not the recogniser's time
       if (piece.text.trim()) yield piece;
+      arm();
     }
   } finally {
     state = 'over';

@@ -21,6 +21,7 @@ import { createSilence, type Silence } from './silence.ts';
 import type { HeldStream, Spool } from './spool.ts';
 import { createSuggestions } from './suggestions.ts';
 import { createThread, type Send, type Thread } from './thread.ts';
+import { nextInLine } from './turn.ts';
 
 export interface SessionDeps {
   conversations: Conversations;
@@ -80,6 +81,7 @@ export async function runSession(
   const ending = cutBy(halt);
   const { signal } = ending;
   const opened = await greet(connection, client.send, deps);
+  await nextInLine(); // many were told by one commit
   const { held, streams } = opened;
   const letGo = () => {
     held.close();
@@ -220,7 +222,9 @@ function keepAlive({ timeoutMs }: Connection, { channels, silence, thread }: Liv
     () => {
       const audioCame = channels.haveListened();
       if (channels.hasSpeech() || (audioCame && !silence.isOver))
-        thread.touch().catch(error => log.warn({ err: error }, 'could not keep it alive'));
+        nextInLine()
+          .then(thread.touch)
+          .catch(error => log.warn({ err: error }, 'could not keep it alive'));
     },
     Math.min(timeoutMs / 4, TOUCH_MS),
   );

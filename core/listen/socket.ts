@@ -3,6 +3,7 @@ import type { WebSocket } from 'ws';
 import type { Conversations } from '../domain/conversations.ts';
 import { type Credentials, type Principal, requireScope } from '../domain/credentials.ts';
 import { AppError } from '../errors.ts';
+import type { EventBus } from '../events.ts';
 import type { Log } from '../log.ts';
 import type { ListenMetrics } from '../metrics.ts';
 import type { Clock } from '../model.ts';
@@ -14,6 +15,7 @@ import { CLOSE } from './protocol.ts';
 import { type Client, NOBODY, runSession, type SessionDeps } from './session.ts';
 import type { Spool, StreamName } from './spool.ts';
 import type { Send } from './thread.ts';
+import { nextInLine } from './turn.ts';
 
 export interface ListenLimits {
   idleMs: number;
@@ -40,6 +42,7 @@ export interface Listen {
 
 interface ListenOptions {
   credentials: Credentials;
+  events: EventBus;
   limits: ListenLimits;
   metrics: ListenMetrics;
   clock: Clock;
@@ -47,12 +50,16 @@ interface ListenOptions {
   conversations: Conversations;
   spool: Spool;
   /** Everything else that a session needs, asked for each one: a plugin may have been started again. */
-  sessionDeps(log: Log): Omit<SessionDeps, 'spool' | 'claim' | 'conversations' | 'clock' | 'log'>;
+  sessionDeps(log: Log): Omit<SessionDeps, 'spool' | 'claim' | 'conversations' | 'events' | 'clock' | 'log'>;
 }
 
 /** Browsers cannot send the header: they connect here, and their first message is the credential. */
 const WEB_PATH = '/v4/web/listen';
 const STOPPING = 'server is stopping';
+const REVOKED = 'this credential was revoked';
+const EXPIRED = 'the ID token has expired: connect with a new one';
+/** A clock may be set while it is waited for. */
+const LOOK_AT_CLOCK_MS = 60_000;
 const AUTH_WAIT_MS = 5000;
 /** Unanswered pings after which the peer counts as gone. */
 const MISSED_PONGS = 2;
@@ -63,8 +70,17 @@ const TOUCH_MS = 5000;
 /** A peer that does not answer our close frame is cut off after this. */
 const CLOSE_WAIT_MS = 2000;
 
+/** Who is at the other end. */
+interface Caller {
+  principal: Principal;
+  /** Looks at the credential once more. */
+  check(): Promise<unknown>;
+}
+
 interface Live {
   userId: string;
+  /** Null: connected with an ID token. */
+  keyId: string | null;
   streamKey: string | null;
   /** Its socket is closed, or about to be; what came is being stored. */
   isLeaving: boolean;
@@ -75,7 +91,7 @@ interface Live {
 }
 
 export function createListen(options: ListenOptions): Listen {
-  const { credentials, conversations, spool, limits, clock, log } = options;
+  const { credentials, conversations, events, spool, limits, clock, log } = options;
   const live = new Set<Live>();
   let connections = 0;
   const lives = new WeakMap<IncomingMessage, { life: Lifecycle; log: Log }>();
@@ -95,8 +111,13 @@ export function createListen(options: ListenOptions): Listen {
     log,
   });
 
+  events.on('credential.revoked', ({ userId, keyId }) => {
+    for (const entry of live)
+      if (entry.userId === userId && entry.keyId === keyId) entry.letGo(CLOSE.policy, REVOKED);
+  });
+
   function depsOf(log: Log, claim: SessionDeps['claim']): SessionDeps {
-    return { ...options.sessionDeps(log), conversations, spool, clock, log, claim };
+    return { ...options.sessionDeps(log), conversations, events, spool, clock, log, claim };
   }
 
   /** A stream without its client. What nobody can work through, or is never transcribed, is let go. */
@@ -181,11 +202,15 @@ export function createListen(options: ListenOptions): Listen {
     );
     const stopWatching = watchPulse(socket, () => clock.now() - lastInboundAt);
     const client: Client = { inbox, send: sender(socket), on: life.on };
-    socket.resume();
     try {
-      const who = principal ?? (await webLogin(request, client));
+      await nextInLine(); // many may come at once
+      socket.resume();
+      if (stopping) throw new Refusal(CLOSE.restarting, STOPPING);
+      const caller = principal
+        ? { principal, check: () => credentials.authenticate(request.headers.authorization) }
+        : await webLogin(request, client);
       life.on('authenticated');
-      await converse(socket, request, who, client, socketLog);
+      await converse(socket, request, caller, client, socketLog);
       closeSocket(socket, CLOSE.normal, '');
     } catch (error) {
       if (error instanceof Refusal && error.closeCode === CLOSE.unsupportedAudio)
@@ -200,7 +225,7 @@ export function createListen(options: ListenOptions): Listen {
   async function converse(
     socket: WebSocket,
     request: IncomingMessage,
-    { user, keyId }: Principal,
+    { principal: { user, keyId, expiresAt }, check }: Caller,
     client: Client,
     socketLog: Log,
   ) {
@@ -213,6 +238,7 @@ export function createListen(options: ListenOptions): Listen {
     const { promise: done, resolve } = Promise.withResolvers<void>();
     const entry: Live = {
       userId: user.id,
+      keyId: keyId ?? null,
       streamKey,
       isLeaving: socket.readyState !== socket.OPEN,
       halt,
@@ -228,10 +254,18 @@ export function createListen(options: ListenOptions): Listen {
     socket.once('close', () => {
       entry.isLeaving = true;
     });
+    const ended = new AbortController();
+    if (expiresAt !== undefined)
+      waitUntil(expiresAt, ended.signal).then(
+        () => entry.letGo(CLOSE.policy, EXPIRED),
+        () => {},
+      );
     try {
+      await check().catch(whyRevoked); // it may have been, before it was among those that are told
       await Promise.all(replaced.map(takeOver));
       await runSession(connection, client, depsOf(socketLog, backlog.claim), halt.signal);
     } finally {
+      ended.abort();
       live.delete(entry);
       resolve();
     }
@@ -246,13 +280,18 @@ export function createListen(options: ListenOptions): Listen {
     await endWithin(older, TAKE_OVER_MS);
   }
 
+  async function waitUntil(at: number, signal: AbortSignal) {
+    for (let leftMs = at - clock.now(); leftMs > 0; leftMs = at - clock.now())
+      await clock.sleep(Math.min(leftMs, LOOK_AT_CLOCK_MS), signal);
+  }
+
   async function endWithin(entry: Live, deadlineMs: number) {
     const timer = setTimeout(() => entry.halt.abort(), deadlineMs);
     await entry.done;
     clearTimeout(timer);
   }
 
-  async function webLogin(request: IncomingMessage, { inbox, send }: Client) {
+  async function webLogin(request: IncomingMessage, { inbox, send }: Client): Promise<Caller> {
     const token = await firstToken(inbox);
     if (stopping) throw new Refusal(CLOSE.restarting, STOPPING);
     try {
@@ -260,7 +299,7 @@ export function createListen(options: ListenOptions): Listen {
         throw new AppError('unauthorized', 'The first message must be {"type":"auth","token":…}');
       const principal = permitted(await credentials.token(token), request);
       send({ type: 'auth_response', success: true });
-      return principal;
+      return { principal, check: () => credentials.token(token) };
     } catch (error) {
       send({ type: 'auth_response', success: false });
       if (!(error instanceof AppError) || error.retryable) throw error; // no fault of the credential
@@ -349,6 +388,12 @@ function refuse(socket: WebSocket, error: unknown, send: Send, log: Log) {
   }
   log.error({ err: error }, 'connection failed');
   closeSocket(socket, CLOSE.failed, 'internal error');
+}
+
+/** What to tell whose credential was right before; what is no fault of it is told as ever. */
+function whyRevoked(error: unknown): never {
+  const isWrong = error instanceof AppError && error.code === 'unauthorized';
+  throw isWrong ? new Refusal(CLOSE.policy, REVOKED) : error;
 }
 
 /** A close reason holds at most 123 bytes. */

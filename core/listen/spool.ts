@@ -67,8 +67,8 @@ export interface HeldStream {
   readonly durable: number;
   /** Why the disk takes no more of it; messages from `durable` on must then be sent again. */
   readonly broken: AppError | null;
-  /** Takes an entry in; waits while the disk is far behind. Throws `storage_full` where there is no room for it. */
-  append(entry: Entry): Promise<void>;
+  /** Takes an entry in. What it answers is waited for: the disk is far behind. Throws `storage_full` where there is no room for it. */
+  append(entry: Entry): Promise<void> | undefined;
   /** Audio paused: a reader that is at the end is told so. Nothing is written. */
   pause(): void;
   /** From message `from`, or somewhat before it, to the end, as it comes. Numbers have holes where the disk lost something. */
@@ -155,7 +155,7 @@ export async function openSpool({ disk, clock, log, limits, metrics }: SpoolOpti
       );
   }
 
-  async function append(held: Held, entry: Entry) {
+  function append(held: Held, entry: Entry) {
     const size = sizeOf(entry);
     checkRoom(held, size);
     count(held.userId, size);
@@ -163,6 +163,10 @@ export async function openSpool({ disk, clock, log, limits, metrics }: SpoolOpti
     dirty.add(held);
     held.push(entry);
     flushing ??= flush();
+    return counts.pendingBytes > MAX_PENDING_BYTES ? room(held) : undefined;
+  }
+
+  async function room(held: Held) {
     while (counts.pendingBytes > MAX_PENDING_BYTES && hasMoreThanItsShare(held)) await roomFreed.promise;
   }
 

@@ -60,10 +60,11 @@ export default {
             const why = cause instanceof errors.JWTExpired ? 'The ID token has expired' : 'Invalid ID token';
             throw error('unauthorized', why, { cause });
           });
-          const { sub, name, iat } = payload;
-          if (!sub || typeof name !== 'string' || iat === undefined)
+          const { sub, name, iat, exp } = payload;
+          if (!sub || typeof name !== 'string' || iat === undefined || exp === undefined)
             throw error('unauthorized', 'Invalid ID token');
-          return { issuer: ISSUER, subject: sub, name, issuedAt: Math.round(iat * 1000) };
+          const issuedAt = Math.round(iat * 1000);
+          return { issuer: ISSUER, subject: sub, name, issuedAt, expiresAt: exp * 1000 };
         },
 
         passwords: createPasswords({ state, error }),

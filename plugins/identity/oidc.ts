@@ -76,10 +76,11 @@ export default {
               ? error('unauthorized', reasonOf(cause), { cause })
               : cause;
           });
-          const { sub = '', iat = 0 } = claims;
+          const { sub = '', iat = 0, exp = 0 } = claims;
           if (sub === '' || sub.length > MAX_SUBJECT_CHARS) throw error('unauthorized', 'Invalid ID token');
           if (!isAllowed(claims, options.allow)) throw refusal(claims, context);
-          return { issuer, subject: sub, name: nameOf(claims), issuedAt: iat * 1000 };
+          const expiresAt = (exp + clockToleranceS) * 1000;
+          return { issuer, subject: sub, name: nameOf(claims), issuedAt: iat * 1000, expiresAt };
         },
       },
     };

@@ -62,7 +62,7 @@ async function loadModel({ options, error }: PluginContext<Options>): Promise<We
 function openSession(network: Network): VadSession {
   const state = freshState();
   return {
-    async probabilities(samples) {
+    probabilities(samples) {
       const found = new Float32Array(samples.length / WINDOW);
       for (let i = 0; i < found.length; i++)
         found[i] = network.hear(samples.subarray(i * WINDOW, (i + 1) * WINDOW), state);

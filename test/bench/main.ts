@@ -31,7 +31,7 @@ const BENCHMARKS: Benchmark[] = [
 
 const HELP = `Measures Earshot beside a floor or a peer, in one run, and says on what machine.
 
-  npm run bench                         all of it, some 25 minutes
+  npm run bench                         all of it, on a machine that does nothing else meanwhile
   npm run bench -- streams:40 lists     some of it
   npm run bench -- soak --minutes 30    what takes long, and is not part of all
   npm run bench -- --quick              does it still work? its figures mean little

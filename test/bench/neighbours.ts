@@ -92,7 +92,12 @@ async function misbehave(bench: Bench, { url, key }: Subject): Promise<End> {
 
 async function attack(bench: Bench, { url, key }: Subject): Promise<End> {
   const child = startProgram(bench, 'load', new URL('./neighbours/hostile-main.ts', import.meta.url));
-  child.send({ url, key, clients: HOSTILE, everyMs: ATTACK_EVERY_MS } satisfies HostilePlan);
+  child.send({
+    url,
+    key,
+    clients: bench.quick ? 5 : HOSTILE,
+    everyMs: ATTACK_EVERY_MS,
+  } satisfies HostilePlan);
   return () => endProcess(child);
 }
 

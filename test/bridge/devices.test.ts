@@ -125,6 +125,11 @@ async function setUp(t: ExecutionContext) {
   return { spool, controller, recordings, events, warnings, pendant, start, event, streaming, holds };
 }
 
+/** HCI command. */
+const DISCONNECT = 0x0406;
+
+const states = (events: readonly DeviceEvent[]) => events.map(({ state }) => state);
+
 const messages = (recording: Recording) => recording.read(0, 100_000) ?? [];
 
 test.serial('a pendant in reach is found, and every frame of its recording is stored', async t => {
@@ -255,24 +260,25 @@ test.serial('failed connections are tried again, after growing waits', async t =
 test.serial(
   'a subscription that does not work costs the connection, never a silent one that is kept',
   async t => {
-    const { pendant, start, event, streaming } = await setUp(t);
+    const { pendant, start, event, events, streaming } = await setUp(t);
     const omiPendant = pendant();
     omiPendant.faults.silent.add(plain(AUDIO_DATA));
     start({ radio: { attMs: 200 } });
     t.regex((await event(({ state }) => state === 'disconnected')).reason ?? '', /connection was dropped/);
     omiPendant.faults.silent.clear();
     await streaming();
-    t.pass();
+    t.deepEqual([...new Set(states(events))], ['disconnected', 'streaming']);
   },
 );
 
 test.serial('a pendant that streams nothing is connected anew', async t => {
-  const { pendant, start, event } = await setUp(t);
+  const { pendant, start, event, events, recordings } = await setUp(t);
   pendant({ frames: null });
   start({ limits: { silentMs: 40 } });
   t.regex((await event(({ state }) => state === 'disconnected')).reason ?? '', /sent nothing for/);
   await event(({ state }) => state === 'streaming', 2);
-  t.pass();
+  t.deepEqual(states(events), ['streaming', 'disconnected', 'streaming']);
+  t.is(recordings.length, 0);
 });
 
 test.serial('a loss that the adapter does not report is noticed by the silence', async t => {
@@ -296,7 +302,7 @@ test.serial('a codec that the driver does not know is refused by its number', as
 });
 
 test.serial('a device that only advertises the service is told from a pendant, and let go', async t => {
-  const { controller, pendant, start, event } = await setUp(t);
+  const { controller, pendant, start, event, recordings } = await setUp(t);
   pendant();
   const strict: Driver = {
     ...omi,
@@ -307,8 +313,9 @@ test.serial('a device that only advertises the service is told from a pendant, a
   };
   start({ drivers: [strict] });
   t.regex((await event(({ state }) => state === 'unfit')).reason ?? '', /no characteristic 19b10009/);
+  t.true(controller.commands.some(({ opcode }) => opcode === DISCONNECT));
   await controller.scanning();
-  t.pass();
+  t.is(recordings.length, 0);
 });
 
 test.serial('a driver that throws costs its own wearable, not the others', async t => {
@@ -369,7 +376,7 @@ test.serial('a connection too narrow for audio is told with the reason', async t
 test.serial(
   'while everything streams, the scan rests, and a new pendant is found at the next look',
   async t => {
-    const { controller, pendant, start, event, streaming } = await setUp(t);
+    const { controller, pendant, start, event, events, streaming } = await setUp(t);
     pendant();
     start({ limits: { lookMs: 20, restMs: 50 } });
     await streaming();
@@ -380,7 +387,7 @@ test.serial(
     await rested.promise;
     pendant({ name: 'Second', address: 'c0:ff:ee:00:00:02' });
     await event(({ name, state }) => name === 'Second' && state === 'streaming');
-    t.pass();
+    t.deepEqual(states(events), ['streaming', 'streaming'], 'the first one goes on');
   },
 );
 
@@ -399,12 +406,13 @@ test.serial('audio goes on after the adapter was off', async t => {
 });
 
 test.serial('a reading that never comes does not keep the bridge from stopping', async t => {
-  const { pendant, start, controller } = await setUp(t);
+  const { pendant, start, controller, events, recordings } = await setUp(t);
   pendant().faults.silent.add(plain(AUDIO_CODEC));
   const connected = Promise.withResolvers<void>();
   controller.watch(({ opcode }) => opcode === 0x200d && connected.resolve());
   const devices = start({ radio: { attMs: 60_000 } });
   await connected.promise;
   await devices.stop();
-  t.pass();
+  t.false(controller.isScanning() || controller.isConnecting());
+  t.deepEqual([events, recordings], [[], []]);
 });

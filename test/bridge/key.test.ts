@@ -5,7 +5,8 @@ import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import { createClock } from '../../bridge/clock.ts';
 import { fixedKey, keyFromCore } from '../../bridge/key.ts';
-import { type Commands, controlPath, serveControl } from '../../core/control.ts';
+import type { Commands } from '../../core/commands.ts';
+import { controlPath, serveControl } from '../../core/control.ts';
 import { AppError } from '../../core/errors.ts';
 
 const clock = createClock(Date.now);

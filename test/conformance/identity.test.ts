@@ -9,6 +9,7 @@ const CAUGHT = {
   'lets anyone in': 'refuses what is no token, with unauthorized',
   'refuses in words of its own': 'refuses what is no token, with unauthorized',
   'forgets the name': 'knows the tokens that it issued, each for its user',
+  'forgets when a token ends': 'knows the tokens that it issued, each for its user',
   'skips signatures': 'refuses a token that was changed, with unauthorized',
   'skips the time': 'refuses a token that has expired, with unauthorized',
   'trusts every key': 'refuses a token of another issuer, with unauthorized',
@@ -66,10 +67,13 @@ function open({ keys, passwords }: Data, aheadMs: number, fault?: Fault): Identi
       return { token, expiresAt };
     },
     async verify(token) {
-      if (fault === 'lets anyone in') return { issuer: ISSUER, subject: 'u1', name: 'Anna', issuedAt: now };
+      const expiresAt = now + HOUR_MS;
+      if (fault === 'lets anyone in')
+        return { issuer: ISSUER, subject: 'u1', name: 'Anna', issuedAt: now, expiresAt };
       try {
-        const { sub = '', name, iat = 0 } = await claimsOf(token);
-        return { issuer: ISSUER, subject: sub, name: String(name), issuedAt: iat * 1000 };
+        const { sub = '', name, iat = 0, exp = 0 } = await claimsOf(token);
+        const end = fault === 'forgets when a token ends' ? Number.NaN : exp * 1000;
+        return { issuer: ISSUER, subject: sub, name: String(name), issuedAt: iat * 1000, expiresAt: end };
       } catch (cause) {
         const code = fault === 'refuses in words of its own' ? 'nope' : 'unauthorized';
         throw Object.assign(new Error('no', { cause }), { code });

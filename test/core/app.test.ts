@@ -18,7 +18,7 @@ async function open(t: ExecutionContext, baseUrl: string): Promise<House> {
 }
 
 async function languageModel({ app }: House) {
-  return (await app.status()).ready.find(({ part }) => part === 'language model');
+  return (await app.commands.status({})).ready.find(({ part }) => part === 'language model');
 }
 
 /** Of a memory that is stored without one. */
@@ -62,7 +62,9 @@ test('a house without a language model says what decides instead', async t => {
     ok: false,
     detail: 'titles and overviews are made by plain rules',
   });
-  const ready = (await house.app.status()).ready.filter(({ part }) => part === 'search by meaning');
+  const ready = (await house.app.commands.status({})).ready.filter(
+    ({ part }) => part === 'search by meaning',
+  );
   t.deepEqual(
     ready.map(({ name, ok }) => [name, ok]),
     [

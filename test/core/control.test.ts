@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
-import { type Commands, callControl, controlPath, createCommands, serveControl } from '../../core/control.ts';
+import { type Commands, createCommands } from '../../core/commands.ts';
+import { callControl, controlPath, serveControl } from '../../core/control.ts';
 import { AppError } from '../../core/errors.ts';
 import { createLog } from '../../core/log.ts';
 
@@ -47,16 +48,10 @@ function commandsOver(names: string[]): Commands {
       signOut: async name => user(name),
       setMemoryAccess: async name => user(name),
     },
-    setLocked: async () => 'ada',
+    locks: { set: async () => 'ada' },
     channelAddresses: {
       channels: async () => [],
-      add: async (_, { channel, label = channel }) => ({
-        id: 'a1',
-        channel,
-        label,
-        enabled: true,
-        offReason: null,
-      }),
+      add: unused,
       list: async () => [],
       remove: async () => {},
       test: async () => null,
@@ -66,8 +61,17 @@ function commandsOver(names: string[]): Commands {
       rotateKeys: async () => {},
     },
     keys: {
-      create: async (userId, { name, scopes }) => ({
-        record: { id: 'k1', userId, name, hash: '', hint: '', scopes, createdAt: 0, lastUsedAt: null },
+      create: async (userId, { name, scopes = [] }) => ({
+        record: {
+          id: 'k1',
+          userId,
+          name,
+          hash: '',
+          hint: '',
+          scopes: [...scopes],
+          createdAt: 0,
+          lastUsedAt: null,
+        },
         key: 'raw',
       }),
       list: async () => [],

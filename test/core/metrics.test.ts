@@ -145,7 +145,7 @@ function checkHistogram(t: ExecutionContext, name: string, samples: Map<string, 
 test('a stream that is played moves everything that it should', async t => {
   const { house, client } = await listening(t);
   const codec = { codec: 'pcm16' };
-  t.is(await value(house, 'earshot_streams_open', codec), 1);
+  await until(async () => (await value(house, 'earshot_streams_open', codec)) === 1);
   t.is(await value(house, 'earshot_stream_messages_total', codec), 0);
   const beforeMs = performance.now();
   for (let at = 0; at < TALK.length; at += 1600) send(client, TALK.subarray(at, at + 1600));

@@ -10,15 +10,16 @@ import { manualClock } from '../helpers/manual-clock.ts';
 
 const MINUTE_MS = 60_000;
 
-test('What was noted is written each minute and at the end, and what fails is tried again beside the rest', async t => {
+test('What was noted is written each minute and at the end, what is old goes at the start, and what fails is tried again beside the rest', async t => {
   const clock = manualClock();
   const logged: { msg: string; task?: string }[] = [];
   const log = pino({ level: 'warn' }, { write: (line: string) => logged.push(JSON.parse(line)) });
   const runs = { broken: 0, good: 0 };
+  const cleared: string[] = [];
   const upkeep = startUpkeep({
     clock,
     log,
-    tasks: {
+    eachMinute: {
       broken: async () => {
         runs.broken += 1;
         throw new Error('away');
@@ -26,6 +27,13 @@ test('What was noted is written each minute and at the end, and what fails is tr
       good: async () => {
         runs.good += 1;
       },
+    },
+    eachNight: {
+      async stuck() {
+        cleared.push('stuck');
+        throw new Error('no disk');
+      },
+      old: async () => void cleared.push('old'),
     },
   });
   for (const minute of [1, 2, 3]) {
@@ -36,7 +44,9 @@ test('What was noted is written each minute and at the end, and what fails is tr
   }
   await upkeep.close();
   t.deepEqual(runs, { broken: 4, good: 4 });
-  t.is(logged.filter(({ task }) => task === 'broken').length, 4);
+  t.deepEqual(cleared, ['stuck', 'old']);
+  const failures = logged.map(({ task }) => task).sort();
+  t.deepEqual(failures, ['broken', 'broken', 'broken', 'broken', 'stuck']);
 });
 
 test('A restart forgets neither how much a key has asked, nor when', async t => {

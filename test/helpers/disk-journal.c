@@ -6,8 +6,9 @@
  *   c  a file was made          w  data at an offset        t  cut, or extended, to an offset
  *   s  a file was synced        u  removed                  r  renamed to the data
  *   m  a directory was made     d  the names in a directory were synced; without a name: in the outermost
+ *   b  a sync begins: it counts for what was written down before
  *
- * A sync counts for all that was written down before it: right as long as one thread writes a file and syncs it.
+ * At the offset of a sync stands the thread: each has one under way at a time.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -142,11 +143,13 @@ TRUNCATE(ftruncate64)
 
 static void note_sync(int fd) {
   struct stat found;
-  note_file(fstat(fd, &found) == 0 && S_ISDIR(found.st_mode) ? 'd' : 's', fd, 0, NULL, 0);
+  char kind = fstat(fd, &found) == 0 && S_ISDIR(found.st_mode) ? 'd' : 's';
+  note_file(kind, fd, syscall(SYS_gettid), NULL, 0);
 }
 
 #define SYNC(function)                                  \
   int function(int fd) {                                \
+    note_file('b', fd, syscall(SYS_gettid), NULL, 0);   \
     int result = REAL(int (*)(int), #function)(fd);     \
     if (result == 0) note_sync(fd);                     \
     return result;                                      \

@@ -4,9 +4,19 @@ import { dirname, join } from 'node:path';
 import type { Dice } from '../torture/dice.ts';
 
 export interface Step {
-  kind: 'create' | 'write' | 'truncate' | 'sync' | 'remove' | 'rename' | 'make directory' | 'sync names';
+  kind:
+    | 'create'
+    | 'write'
+    | 'truncate'
+    | 'begin sync'
+    | 'sync'
+    | 'remove'
+    | 'rename'
+    | 'make directory'
+    | 'sync names';
   /** Path of a file or directory within the one that was watched; empty: that one. */
   name: string;
+  /** Of a sync: the thread that waits for it. */
   offset: number;
   data: Buffer;
   /** Length of the journal up to its end, bytes. */
@@ -22,6 +32,7 @@ const KINDS: Readonly<Record<string, Step['kind']>> = {
   r: 'rename',
   m: 'make directory',
   d: 'sync names',
+  b: 'begin sync',
 };
 const HEAD_BYTES = 21;
 
@@ -62,12 +73,17 @@ interface Renaming {
 const isDirectory = ({ kind }: Step) => kind === 'make directory';
 const parentOf = (path: string) => (dirname(path) === '.' ? '' : dirname(path));
 
-/** What a disk promises is what was synced: a file's content by its own sync, its name by one of the directory. */
+/**
+ * What a disk promises is what was synced: a file's content by its own sync, its name by one of the directory, and
+ * either only as it was when that sync began.
+ */
 export function createVolatileDisk() {
   const now: Names = new Map();
   const safe: Names = new Map();
   const directories = new Set<string>();
   let unsynced: Renaming[] = [];
+  /** By thread: what the sync that it waits for may count for. */
+  const syncing = new Map<number, ReadonlySet<Step | Renaming>>();
 
   function rename(path: string, run: Renaming['run']) {
     run(now);
@@ -75,8 +91,10 @@ export function createVolatileDisk() {
   }
 
   function take(step: Step) {
-    const { kind, name } = step;
-    if (kind === 'sync names') return syncNames(name);
+    const { kind, name, offset } = step;
+    if (kind === 'begin sync')
+      return syncing.set(offset, new Set([...unsynced, ...(now.get(name)?.unsynced ?? [])]));
+    if (kind === 'sync names') return syncNames(name, offset);
     if (isDirectory(step)) directories.add(name);
     if (kind === 'create' || isDirectory(step)) {
       const made: File = { safe: Buffer.alloc(0), unsynced: [] };
@@ -88,13 +106,15 @@ export function createVolatileDisk() {
     if (kind === 'rename')
       return rename(name, names => names.delete(name) && names.set(String(step.data), file));
     if (kind !== 'sync') return file.unsynced.push(step);
-    file.safe = applied(file.safe, file.unsynced);
-    file.unsynced = [];
+    const isSynced = (each: Step) => syncing.get(offset)?.has(each);
+    file.safe = applied(file.safe, file.unsynced.filter(isSynced));
+    file.unsynced = file.unsynced.filter(each => !isSynced(each));
   }
 
-  function syncNames(directory: string) {
-    for (const { parent, run } of unsynced) if (parent === directory) run(safe);
-    unsynced = unsynced.filter(({ parent }) => parent !== directory);
+  function syncNames(directory: string, thread: number) {
+    const isSynced = (each: Renaming) => each.parent === directory && syncing.get(thread)?.has(each);
+    for (const each of unsynced) if (isSynced(each)) each.run(safe);
+    unsynced = unsynced.filter(each => !isSynced(each));
   }
 
   /**

@@ -54,13 +54,13 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
   /** Who vouches for people; a test may add and take away. */
   const providers: ChosenProviders = { working: [local], missing: [] };
   const identities = createIdentities(() => providers);
-  const users = createUsers({ storage, clock, identities });
-  const signIn = createSignIn({ users, storage, clock, identities });
-  const keys = createKeys({ storage, clock });
   const events = createEvents();
+  const users = createUsers({ storage, clock, identities, events });
+  const signIn = createSignIn({ users, storage, clock, identities });
+  const keys = createKeys({ storage, clock, events });
   const outbound = createOutbound({ allowHosts: ['127.0.0.1'], clock });
   t.teardown(outbound.close);
-  const outside = { types: () => HOOK_TYPES, checkUrl: outbound.check, fetchUser: outbound.fetchUser };
+  const outside = { webhooks: () => HOOK_TYPES, checkUrl: outbound.check, fetchUser: outbound.fetchUser };
   const hooks = createHooks({ storage, clock, events, ...outside });
   const apps = createApps({ storage, clock, events, ...outside });
   const credentials = createCredentials({ users, keys, apps, identities });
@@ -119,7 +119,7 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
       defaults: { timeZone: 'UTC', perAppPerHour: 20, daySummaryAt: 22 * 60 },
       publicUrl: 'https://earshot.example',
     }),
-    channelAddresses: createChannelAddresses({ storage, clock, log, loaded: () => channels }),
+    channelAddresses: createChannelAddresses({ storage, clock, log, ...outside, outlets: () => channels }),
     /** Outlets for notifications; a test may add some. */
     channels,
     /** Language models; a test may add some. */
@@ -248,12 +248,14 @@ function recorded(events: EventBus): Told {
     'conversation.processed': [],
     'conversation.dropped': [],
     'hooks.changed': [],
+    'credential.revoked': [],
   };
   events.on('segments', event => told.segments.push(event));
   events.on('conversation.processing', event => told['conversation.processing'].push(event));
   events.on('conversation.processed', event => told['conversation.processed'].push(event));
   events.on('conversation.dropped', event => told['conversation.dropped'].push(event));
   events.on('hooks.changed', event => told['hooks.changed'].push(event));
+  events.on('credential.revoked', event => told['credential.revoked'].push(event));
   return told;
 }
 

@@ -162,24 +162,19 @@ export class Held {
   async *read(from: number): AsyncGenerator<Entry | 'pause'> {
     this.readSeq = this.written.find(({ endNumber }) => endNumber >= from)?.firstSeq ?? this.tailSeq;
     let next = 0;
-    for await (const entry of this.follow()) {
-      if (entry !== 'pause' && isAudio(entry)) {
-        if (entry.number < next) continue; // sent again after the disk had refused it, though it was there
-        next = entry.number + 1;
-      }
-      yield entry;
-    }
-  }
-
-  /** Every entry from `readSeq` on. */
-  private async *follow(): AsyncGenerator<Entry | 'pause'> {
+    const isNew = (entry: Entry) => {
+      if (!isAudio(entry)) return true;
+      if (entry.number < next) return false; // sent again after the disk had refused it, though it was there
+      next = entry.number + 1;
+      return true;
+    };
     for (;;) {
-      if (this.readSeq < this.tailSeq) yield* this.fromDisk();
+      if (this.readSeq < this.tailSeq) yield* this.fromDisk(isNew);
       const entry = this.tail[this.readSeq - this.tailSeq];
       if (entry) {
         this.readSeq += 1;
         this.trim();
-        yield entry;
+        if (isNew(entry)) yield entry;
       } else if (this.readSeq >= this.tailSeq) {
         if (this.paused) {
           this.paused = false;
@@ -190,7 +185,7 @@ export class Held {
     }
   }
 
-  private async *fromDisk(): AsyncGenerator<Entry> {
+  private async *fromDisk(isNew: (entry: Entry) => boolean): AsyncGenerator<Entry> {
     const written = this.written.find(({ endSeq }) => endSeq > this.readSeq);
     if (!written || written.firstSeq >= this.tailSeq) {
       this.readSeq = this.tailSeq;
@@ -200,7 +195,7 @@ export class Held {
     const skip = Math.max(0, this.readSeq - written.firstSeq);
     for (const entry of chunk?.entries.slice(skip) ?? []) {
       this.readSeq += 1;
-      yield entry;
+      if (isNew(entry)) yield entry;
     }
     this.readSeq = Math.max(this.readSeq, written.endSeq);
   }

@@ -82,7 +82,13 @@ export function createAccess(
       case 'refused':
         return error('config_error', `The ${place} refuses Earshot: ${explain(cause)}`, { cause });
       case 'full':
-        return error('unavailable', `No space left for the ${place}`, { cause });
+        return error('storage_full', `No space left for the ${place}`, { cause });
+      case 'unsynced':
+        return error(
+          'unavailable',
+          `The ${place} takes no more writes, as ${explain(cause)}. Restart Earshot; if it happens again, check the disk`,
+          { cause },
+        );
       case 'damaged':
         return error(
           'config_error',
@@ -105,7 +111,7 @@ export function createAccess(
     },
     async write(verb, query, conflict) {
       refuseInside(verb);
-      return await attempt(verb, () => query(dialect.writer), conflict);
+      return await attempt(verb, () => dialect.write(query), conflict);
     },
     async atomic(verb, query, conflict) {
       refuseInside(verb);

@@ -1,7 +1,7 @@
 import type { ActionItemFilter, ActionItemStore } from '../../../core/plugin.ts';
 import type { Access } from './access.ts';
 import { ActionItems } from './models.ts';
-import { type Clause, first, given, insert, select } from './statements.ts';
+import { type Clause, first, given, insert, keyOf, select } from './statements.ts';
 
 /** As the index has it, or the rows would be sorted. */
 const ORDER = 'completed, (due_at is null), due_at, created_at desc, id';
@@ -16,13 +16,7 @@ export function actionItemStore({ read, write, atomic }: Access): ActionItemStor
         'This action item exists already',
       );
     },
-    get: (userId, id) =>
-      read('actionItems.get', db =>
-        first(db, ActionItems, [
-          ['user_id = ?', userId],
-          ['id = ?', id],
-        ]),
-      ),
+    get: (userId, id) => read('actionItems.get', db => first(db, ActionItems, keyOf(userId, id))),
     list: (userId, filter) =>
       read('actionItems.list', db =>
         select(

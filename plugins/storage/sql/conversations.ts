@@ -1,39 +1,19 @@
-import type { ConversationStatus, Segment } from '../../../core/model.ts';
-import type {
-  ConversationFilter,
-  ConversationPatch,
-  ConversationStore,
-  SegmentStore,
-} from '../../../core/plugin.ts';
+import type { Segment } from '../../../core/model.ts';
+import type { ConversationFilter, ConversationStore, SegmentStore } from '../../../core/plugin.ts';
 import type { Access } from './access.ts';
-import { Conversations, one, Segments } from './models.ts';
-import { type Clause, first, given, oneOf, select } from './statements.ts';
+import { Conversations, Segments } from './models.ts';
+import { type Clause, first, given, insert, keyOf, oneOf, select, update, upsert } from './statements.ts';
 
 export function conversationStore({ read, write }: Access): ConversationStore {
-  function update(userId: string, id: string, patch: ConversationPatch, ifStatus?: ConversationStatus) {
-    return write('conversations.update', async db => {
-      const query = Conversations.query(db).where({ user_id: userId, id });
-      if (ifStatus !== undefined) query.where('status', ifStatus);
-      if (Object.keys(patch).length === 0) return (await query.resultSize()) > 0;
-      return (await query.patch(patch)) > 0;
-    });
-  }
-
   return {
     async insert(conversation) {
       await write(
         'conversations.insert',
-        db => Conversations.query(db).insert(conversation),
+        db => insert(db, Conversations, [conversation]),
         `The conversation ${conversation.id} exists already`,
       );
     },
-    get: (userId, id) =>
-      read('conversations.get', db =>
-        first(db, Conversations, [
-          ['user_id = ?', userId],
-          ['id = ?', id],
-        ]),
-      ),
+    get: (userId, id) => read('conversations.get', db => first(db, Conversations, keyOf(userId, id))),
     list: (userId, filter) =>
       read('conversations.list', db =>
         select(
@@ -44,16 +24,25 @@ export function conversationStore({ read, write }: Access): ConversationStore {
         ),
       ),
     findOpen: (userId, source, deviceId) =>
-      read('conversations.findOpen', db => {
-        const query = Conversations.query(db)
-          .where({ user_id: userId, source, device_id: deviceId, status: 'in_progress' })
-          .orderBy([
-            { column: 'created_at', order: 'desc' },
-            { column: 'id', order: 'desc' },
-          ]);
-        return one(query.limit(1));
+      read('conversations.findOpen', db =>
+        first(
+          db,
+          Conversations,
+          [
+            ['user_id = ?', userId],
+            ['source = ?', source],
+            deviceId === null ? ['device_id is null'] : ['device_id = ?', deviceId],
+            ['status = ?', 'in_progress'],
+          ],
+          ['order by created_at desc, id desc limit 1'],
+        ),
+      ),
+    update: (userId, id, patch, ifStatus) =>
+      write('conversations.update', async db => {
+        const where = [...keyOf(userId, id), given('status = ?', ifStatus)];
+        if (Object.keys(patch).length === 0) return (await select(db, Conversations, where)).length > 0;
+        return (await update(db, Conversations, patch, where)) > 0;
       }),
-    update,
     remove: (userId, id) =>
       write('conversations.remove', async db => {
         return (await Conversations.query(db).delete().where({ user_id: userId, id })) > 0;
@@ -90,6 +79,9 @@ export function segmentStore({ read, write, atomic }: Access): SegmentStore {
   return {
     async upsert(segments) {
       if (segments.length === 0) return;
+      const [only] = segments;
+      if (only && segments.length === 1)
+        return write('segments.upsert', db => upsert(db, Segments, only, ['user_id', 'id']));
       const rows = segmentRows(segments);
       await atomic('segments.upsert', async db => {
         for (let first = 0; first < rows.length; first += ROWS_A_STATEMENT) {
@@ -108,15 +100,17 @@ export function segmentStore({ read, write, atomic }: Access): SegmentStore {
         ),
       ),
     last: (userId, conversationId) =>
-      read('segments.last', db => {
-        const query = Segments.query(db)
-          .where({ user_id: userId, conversation_id: conversationId })
-          .orderBy([
-            { column: 'end', order: 'desc' },
-            { column: 'id', order: 'desc' },
-          ]);
-        return one(query.limit(1));
-      }),
+      read('segments.last', db =>
+        first(
+          db,
+          Segments,
+          [
+            ['user_id = ?', userId],
+            ['conversation_id = ?', conversationId],
+          ],
+          ['order by "end" desc, id desc limit 1'],
+        ),
+      ),
     count: (userId, conversationId) =>
       read('segments.count', db =>
         Segments.query(db).where({ user_id: userId, conversation_id: conversationId }).resultSize(),

@@ -10,6 +10,7 @@ export type Fault =
   | 'refused'
   | 'damaged'
   | 'full'
+  | 'unsynced'
   | 'no_schema'
   | 'other'
   | null;
@@ -46,11 +47,16 @@ export interface TableDialect {
 export interface Dialect {
   /** For messages: where the data is. */
   place: string;
-  /** Writes that are one statement. */
+  /** To be written on by `write`, or it may not be on the disk yet. */
   writer: Knex;
   /** Reads outside a transaction, so that they never wait for one. */
   reader: Knex;
-  /** Several statements, by what it is given, which hold or fall together. One runs after the other. */
+  /** One statement, by what it is given: the writer. It is on the disk when this resolves. */
+  write<T>(work: (db: Knex) => PromiseLike<T>): Promise<T>;
+  /**
+   * Several statements, by what it is given, which hold or fall together, and are on the disk when this resolves. One
+   * runs after the other.
+   */
   transaction<T>(work: (db: Knex) => Promise<T>): Promise<T>;
   /** Whether a query can lock rows, and pass over those that others have locked. */
   locksRows: boolean;

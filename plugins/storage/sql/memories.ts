@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import type { MemoryStore } from '../../../core/plugin.ts';
 import type { Access } from './access.ts';
 import { all, Memories } from './models.ts';
-import { first, insert, oneOf, select } from './statements.ts';
+import { first, insert, keyOf, oneOf, select } from './statements.ts';
 import { isPostgres, matchWords } from './word-index.ts';
 
 export function memoryStore({ read, write, atomic }: Access): MemoryStore {
@@ -15,13 +15,7 @@ export function memoryStore({ read, write, atomic }: Access): MemoryStore {
         'A memory of this id exists already',
       );
     },
-    get: (userId, id) =>
-      read('memories.get', db =>
-        first(db, Memories, [
-          ['user_id = ?', userId],
-          ['id = ?', id],
-        ]),
-      ),
+    get: (userId, id) => read('memories.get', db => first(db, Memories, keyOf(userId, id))),
     some: async (userId, ids) =>
       ids.length === 0
         ? []

@@ -72,6 +72,7 @@ export function openPostgres(options: PostgresOptions, { log }: PostgresContext)
     place: `database ${place.database} on ${place.host}:${place.port}`,
     writer,
     reader,
+    write: async work => await work(writer),
     transaction: work => writer.transaction(work),
     locksRows: true,
     fault,

@@ -1,11 +1,9 @@
 /** Transactions of one connection, in the order in which they are asked for. Those that wait share one commit. */
 import { setImmediate as turn } from 'node:timers/promises';
 
-/** A commit waits for the disk, which costs more than what most transactions do; these bound how long others wait. */
+/** A commit writes each page that was changed, which costs more than the change; this bounds how long others wait. */
 const MAX_TOGETHER = 32;
-const MAX_TOGETHER_MS = 10;
-/** As long as others wait for a connection. */
-const WAIT_MS = 30_000;
+const LIMITS = { togetherMs: 2, waitMs: 30_000 }; // as long as others wait for a connection
 
 interface Waiting {
   /** Resolves to what to tell once it is committed; rejects where it is to be undone. */
@@ -27,7 +25,8 @@ interface Parts<Connection> {
  * Nobody is told of a transaction before it is committed, together with those that came meanwhile: when that fails, all
  * of them have failed. One whose work throws is undone alone.
  */
-export function createCommits<Connection>(parts: Parts<Connection>, waitMs: number = WAIT_MS) {
+export function createCommits<Connection>(parts: Parts<Connection>, limits: Partial<typeof LIMITS> = {}) {
+  const { togetherMs, waitMs } = { ...LIMITS, ...limits };
   const { acquire, release, run, isOpen, tooLate } = parts;
   const queue: Waiting[] = [];
   let isRunning = false;
@@ -51,7 +50,7 @@ export function createCommits<Connection>(parts: Parts<Connection>, waitMs: numb
       return queue.shift()?.refuse(error);
     }
     const beganAt = performance.now();
-    const isFull = () => told.length >= MAX_TOGETHER || performance.now() - beganAt > MAX_TOGETHER_MS;
+    const isFull = () => told.length >= MAX_TOGETHER || performance.now() - beganAt > togetherMs;
     try {
       for (let next = queue.shift(); next; next = isFull() ? undefined : await come()) {
         const isFirst = told.length === 0; // then it needs no savepoint: all of it is undone

@@ -8,9 +8,11 @@ import type { PluginContext } from '../../../core/plugin.ts';
 import type { Dialect, Fault } from './dialect.ts';
 import type { Value } from './models.ts';
 import { backUp } from './sqlite-backup.ts';
+import { createCheckpoints } from './sqlite-checkpoints.ts';
 import { createCommits } from './sqlite-commits.ts';
-import { createSearch } from './sqlite-search.ts';
+import { createSyncs, UNSYNCED } from './sqlite-syncs.ts';
 import { sqliteTables } from './sqlite-tables.ts';
+import { createThread } from './sqlite-thread.ts';
 import type { Result, Runner } from './statements.ts';
 import { type Ask, matchSqlite, type Searcher } from './word-index.ts';
 
@@ -45,6 +47,7 @@ interface BetterSqliteClient extends Knex.Client {
 }
 interface PatientClient extends BetterSqliteClient, Runner {
   acquireConnection(): Promise<Connection>;
+  releaseConnection(connection: Connection): Promise<void>;
   executeOn(connection: Connection, sql: string, values?: readonly Value[]): Promise<Result>;
 }
 type BetterSqliteClientClass = Pick<typeof Knex.Client, keyof typeof Knex.Client> &
@@ -72,8 +75,8 @@ export function openSqlite(file: string, context: SqliteContext, busyMs: number 
   const reader = connect(patientClient(busyMs, reading.get), file, context, { max: 0 });
   const readClient = reader.client as PatientClient & Partial<Searcher>;
   const ask: Ask = async (sql, values) => (await readClient.execute(sql, values)).rows;
-  const { search, close: closeSearch } = createSearch(file, context, (...args) => matchSqlite(ask, ...args));
-  readClient.search = search;
+  const thread = createThread(file, context, (...args) => matchSqlite(ask, ...args));
+  readClient.search = thread.search;
   let held: Connection | null = null;
   const inside = connect(
     patientClient(busyMs, () => held ?? refuseUnheld()),
@@ -82,14 +85,19 @@ export function openSqlite(file: string, context: SqliteContext, busyMs: number 
     { max: 0 },
   );
   const { acquireConnection, releaseConnection, executeOn } = writer.client as PatientClient;
+  const syncs = createSyncs(`${file}-wal`, context);
+  const acquire = acquireConnection.bind(writer.client);
+  const release = (connection: Connection) => void releaseConnection.call(writer.client, connection);
+  const checkpoints = createCheckpoints({ copyLog: thread.copyLog, acquire, release }, context);
   const commits = createCommits<Connection>({
     async acquire() {
-      held = await acquireConnection.call(writer.client);
+      held = await acquire();
       return held;
     },
     release(connection) {
       held = null;
-      releaseConnection.call(writer.client, connection);
+      void checkpoints.look(connection);
+      release(connection);
     },
     run: executeOn.bind(writer.client),
     isOpen: ({ inTransaction }) => inTransaction,
@@ -104,7 +112,8 @@ export function openSqlite(file: string, context: SqliteContext, busyMs: number 
     place: `database ${file}`,
     writer,
     reader,
-    transaction: work => commits(() => work(inside)),
+    write: work => syncs.lasting(() => work(writer)),
+    transaction: work => syncs.lasting(() => commits(() => work(inside))),
     locksRows: false, // nobody else writes meanwhile
     fault,
     explain: reasonOf,
@@ -115,14 +124,17 @@ export function openSqlite(file: string, context: SqliteContext, busyMs: number 
     },
     tables: sqliteTables,
     async close() {
-      await closeSearch();
+      checkpoints.close();
+      await thread.close();
       reading.close();
       await writer.destroy();
+      await syncs.close();
     },
   };
 }
 
-const WRITING = ['journal_mode = wal', 'synchronous = full', 'foreign_keys = on'];
+/** SQLite syncs no commit, and copies no log, by itself: it would hold up the thread meanwhile. */
+const WRITING = ['journal_mode = wal', 'synchronous = normal', 'wal_autocheckpoint = 0', 'foreign_keys = on'];
 const READING = ['query_only = on'];
 
 function setUp(connection: Connection, pragmas: readonly string[]): Connection {
@@ -318,6 +330,8 @@ const FAULTS: readonly (readonly [prefix: string, fault: Fault])[] = [
   ['SQLITE_NOTADB', 'damaged'],
   ['SQLITE_CORRUPT', 'damaged'],
   ['SQLITE_FULL', 'full'],
+  ['SQLITE_', 'other'],
+  [UNSYNCED, 'unsynced'],
 ];
 
 function fault(thrown: unknown): Fault {
@@ -326,6 +340,5 @@ function fault(thrown: unknown): Fault {
   if (!('code' in thrown) || typeof thrown.code !== 'string') return null;
   const { code, message } = thrown;
   if (code === 'SQLITE_ERROR' && message.includes('no such table')) return 'no_schema';
-  if (!code.startsWith('SQLITE_')) return null;
-  return FAULTS.find(([prefix]) => code.startsWith(prefix))?.[1] ?? 'other';
+  return FAULTS.find(([prefix]) => code.startsWith(prefix))?.[1] ?? null;
 }

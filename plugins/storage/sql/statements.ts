@@ -40,8 +40,9 @@ export async function first<Row extends object>(
   db: Knex,
   table: TableOf<Row>,
   where: readonly Clause[],
+  rest?: Clause,
 ): Promise<Row | null> {
-  const [row] = await select(db, table, where);
+  const [row] = await select(db, table, where, rest);
   return row ?? null;
 }
 
@@ -98,6 +99,42 @@ function insertion<Row>(
   return [
     `insert into ${tableName} (${names.map(name => `"${name}"`)}) values (${places}) ${conflict}`,
     Object.values(given),
+  ];
+}
+
+/** Writes a row, over the one that has its key. */
+export async function upsert<Row extends object>(
+  db: Knex,
+  table: TableOf<Row>,
+  row: Row,
+  key: readonly string[],
+): Promise<void> {
+  const mapping = mappingOf<Row>(table);
+  const others = Object.keys(mapping.columns(row)).filter(name => !key.includes(name));
+  const over = others.map(name => `"${name}" = excluded."${name}"`);
+  await run(db, ...insertion(mapping, row, `on conflict (${key}) do update set ${over}`));
+}
+
+/** Resolves to how many rows it changed. */
+export async function update<Row extends object>(
+  db: Knex,
+  table: TableOf<Row>,
+  patch: Partial<Row>,
+  where: readonly (Clause | undefined)[],
+): Promise<number> {
+  const { tableName, columns } = mappingOf<Row>(table);
+  const changed = columns(patch);
+  const names = Object.keys(changed).map(name => `"${name}" = ?`);
+  const all = joined(where);
+  const sql = `update ${tableName} set ${names} where ${all.sql}`;
+  return (await run(db, sql, [...Object.values(changed), ...all.values])).changes;
+}
+
+/** One row of a user's. */
+export function keyOf(userId: string, id: string): Clause[] {
+  return [
+    ['user_id = ?', userId],
+    ['id = ?', id],
   ];
 }
 

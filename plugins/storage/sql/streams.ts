@@ -1,37 +1,42 @@
 import type { StreamStore } from '../../../core/plugin.ts';
 import type { Access } from './access.ts';
-import { one, Streams } from './models.ts';
+import { Streams } from './models.ts';
+import { first, insert, keyOf, update } from './statements.ts';
 
 export function streamStore({ read, write }: Access): StreamStore {
   return {
     async insert(stream) {
       await write(
         'streams.insert',
-        db => Streams.query(db).insert(stream),
+        db => insert(db, Streams, [stream]),
         `Channel ${stream.channel} of the stream ${stream.clientStream ?? stream.id} exists already`,
       );
     },
     byClientStream: (userId, clientStream, channel) =>
-      read('streams.byClientStream', db => {
-        const query = Streams.query(db).where({ user_id: userId, client_stream: clientStream, channel });
-        return one(query);
-      }),
-    get: (userId, id) => read('streams.get', db => one(Streams.query(db).where({ user_id: userId, id }))),
+      read('streams.byClientStream', db =>
+        first(db, Streams, [
+          ['user_id = ?', userId],
+          ['client_stream = ?', clientStream],
+          ['channel = ?', channel],
+        ]),
+      ),
+    get: (userId, id) => read('streams.get', db => first(db, Streams, keyOf(userId, id))),
     advance: (userId, id, progress) =>
       write('streams.advance', async db => {
         const { through, received, receivedSample } = progress;
-        const query = Streams.query(db).where({ user_id: userId, id }).where('through', '<=', through);
-        return (await query.patch({ through, received, receivedSample })) > 0;
+        const patch = { through, received, receivedSample };
+        return (await update(db, Streams, patch, [...keyOf(userId, id), ['through <= ?', through]])) > 0;
       }),
     async update(userId, id, patch) {
       if (Object.keys(patch).length === 0) return;
-      await write('streams.update', db => Streams.query(db).where({ user_id: userId, id }).patch(patch));
+      await write('streams.update', db => update(db, Streams, patch, keyOf(userId, id)));
     },
     async moveAll(userId, fromConversation, toConversation) {
       await write('streams.moveAll', db =>
-        Streams.query(db)
-          .where({ user_id: userId, conversation_id: fromConversation })
-          .patch({ conversationId: toConversation }),
+        update(db, Streams, { conversationId: toConversation }, [
+          ['user_id = ?', userId],
+          ['conversation_id = ?', fromConversation],
+        ]),
       );
     },
   };

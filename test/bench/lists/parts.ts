@@ -35,15 +35,16 @@ export async function partsOf(plan: PartsPlan): Promise<Record<string, number>[]
   const { storage, userId, key, id, limits, times } = plan;
   const { clock } = storageContext();
   const identities = createIdentities(() => ({ working: [], missing: [] })); // an API key needs none
-  const users = createUsers({ storage, clock, identities });
+  const events = createEvents();
+  const users = createUsers({ storage, clock, identities, events });
   const credentials = createCredentials({
     users,
-    keys: createKeys({ storage, clock }),
+    keys: createKeys({ storage, clock, events }),
     apps: { verify: async () => null },
     identities,
   });
   const jobs = { poke() {} };
-  const conversations = createConversations({ storage, clock, events: createEvents(), jobs });
+  const conversations = createConversations({ storage, clock, events, jobs });
   const actionItems = createActionItems({ storage, clock, jobs });
   const routes = [...conversationRoutes(conversations), ...actionItemRoutes(actionItems)];
   const rateLimits = createRateLimits({ storage, clock, limits });

@@ -118,7 +118,7 @@ async function abuse(decoder: Decoder, subject: Subject, count: number): Promise
   for (let n = 1; n <= count; n++) {
     const { mutation, message } = next();
     const where = `seed ${SEED}, message ${n} (${mutation}, ${message.length} bytes)`;
-    const decoded = await decoder.decode(message).catch(cause => {
+    const decoded = await (async () => decoder.decode(message))().catch(cause => {
       throw new Error(`${where}: it throws ${cause}`, { cause });
     });
     const fault = faultOf(subject, message, decoded);

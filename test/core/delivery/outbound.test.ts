@@ -441,6 +441,25 @@ test('an address is checked before it is asked for', t => {
   });
 });
 
+const BY_HTTP = {
+  code: 'forbidden',
+  message: 'hook.example must be asked by https, not http; its operator can allow it by delivery.allowHosts',
+};
+for (const allowHosts of [[], ['nas.example'], ['hook.example:8123']])
+  test(`http to a name is refused before it is asked for, with ${allowHosts} allowed`, async t => {
+    const resolve = async () => t.fail();
+    const outbound = open(t, { allowHosts, resolve: resolve as () => Promise<never> });
+    t.throws(() => outbound.check('http://hook.example/'), BY_HTTP);
+    t.notThrows(() => outbound.check('https://hook.example/'));
+    t.like(errorOf(await post(outbound, 'http://hook.example/')), BY_HTTP);
+  });
+for (const allowed of ['10.0.0.0/8', '10.0.0.7', '10.0.0.7:80', 'fd00::5'])
+  test(`http to a name that may lead to ${allowed} is refused once it leads elsewhere`, async t => {
+    const outbound = open(t, { allowHosts: [allowed], resolve: async () => ['93.184.215.14'] });
+    t.notThrows(() => outbound.check('http://hook.example/'));
+    t.like(errorOf(await post(outbound, 'http://hook.example/')), BY_HTTP);
+  });
+
 // ── TLS ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 const FIXTURES = new URL('../../fixtures/tls/', import.meta.url);

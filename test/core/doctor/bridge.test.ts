@@ -29,7 +29,7 @@ test('where no bridge has run there is nothing to look at', async t => {
 test('core answers, and knows the key, though it may only listen', async t => {
   const house = await openHouse(t);
   const { key } = await house.app.commands.key({ user: 'owner', scopes: ['listen'] });
-  const server = await house.app.status();
+  const server = await house.app.commands.status({});
   const found = await look(
     t,
     bridgeCheck,

@@ -52,7 +52,7 @@ test('an address of another machine is bad', async t => {
 
 test('the server that runs is asked how it is', async t => {
   const house = await buildHouse();
-  const server = await house.app.status();
+  const server = await house.app.commands.status({});
   const well = await look(t, portCheck, await patientOf(t, {}, { server }));
   t.is(well.server?.level, 'good');
   await house.stop();

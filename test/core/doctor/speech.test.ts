@@ -50,7 +50,7 @@ test('one that hears something else is doubtful, and so is one that the running 
   t.regex(found.counting?.detail ?? '', /^0 of 9 words right, .*; it heard: 27 tenths$/);
 
   const house = await openHouse(t, { stt: ['pocketsphinx'], plugins: { pocketsphinx: { hmm: '/nowhere' } } });
-  const server = await house.app.status();
+  const server = await house.app.commands.status({});
   const beside = await look(t, recognitionCheck, await patientOf(t, { stt: ['pocketsphinx'] }, { server }));
   t.like(beside.pocketsphinx, { level: 'doubt', detail: 'in the running server: /nowhere is missing' });
 });

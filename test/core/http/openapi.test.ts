@@ -72,8 +72,11 @@ async function start(t: ExecutionContext) {
     jobs: async () => [],
     spool: () => null,
   });
-  const served = await serve({ metrics: { ...metrics, token: undefined }, health: () => true });
-  const guarded = await serve({ metrics: { ...metrics, token: 'nobody-guesses-this-token' } });
+  const served = await serve({ metrics, health: () => true });
+  const guarded = await serve({
+    metrics,
+    config: { ...surroundings.config, metrics: { token: 'nobody-guesses-this-token' } },
+  });
   const document = await documentOf(served);
   await rest.users.add('owner');
   await rest.signIn.setPassword('owner', 'correct horse battery');

@@ -148,3 +148,19 @@ test('an utterance at which every recogniser fails is put aside as a file, and i
   const behind = (SAID.length + loud.length + 4 * 16_000) / 16_000;
   t.true(Math.abs((starts[1] ?? 0) - (starts[0] ?? 0) - behind) < 0.1, 'what follows lies where it was said');
 });
+
+test('of what a recogniser does not get through no more is heard than it is asked for', async t => {
+  const { house, connect } = await openHell(t);
+  const sound = joined(...Array.from({ length: 10 }, () => SAID));
+  const heard = async () => {
+    const metrics = await (await fetch(`${house.url}/metrics`)).text();
+    return Number(/^earshot_stream_audio_seconds_total\{codec="pcm16"\} (\S+)$/m.exec(metrics)?.[1]);
+  };
+  const first = await connect('xx-throws', { stream: 'walk' });
+  for (let at = 0; at < sound.length; at += 1600) say(first, sound.subarray(at, at + 1600));
+  t.is((await first.closed).code, 1011);
+  const before = await heard();
+  t.is((await (await connect('xx-throws', { stream: 'walk' })).closed).code, 1011);
+  const again = (await heard()) - before;
+  t.true(again > 0 && again < (2.5 * SAID.length) / 16_000, `${again} s of ${sound.length / 16_000}`);
+});

@@ -18,6 +18,8 @@ const test = anyTest as TestFn<{ house: House; neighbour: ListenClient; said: { 
 
 const QUERY = 'codec=pcm16&sample_rate=16000&conversation_timeout=600';
 const SAID = samplesToBytes(joined(speech('budget'), silence(4)));
+/** What the recogniser makes of it. */
+const WORDS = /^\d+ tenths$/;
 const KiB = 1024;
 
 test.before(async t => {
@@ -48,6 +50,18 @@ test.after.always('the neighbour gets every word, and nobody else is left', asyn
 async function openStreams(house: House): Promise<number> {
   const metrics = await (await fetch(`${house.url}/metrics`)).text();
   return Number(/^earshot_streams_open\{codec="pcm16"\} (\d+)$/m.exec(metrics)?.[1]);
+}
+
+/** Of the conversation that it spoke in, once there is some. */
+async function storedText(house: House, raw: RawSocket): Promise<string> {
+  const id = /"conversation_id":"([^"]+)"/.exec(raw.received())?.[1];
+  let texts: string[] = [];
+  await until(async () => {
+    const { body } = await house.get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
+    texts = (body as { transcript_segments: { text: string }[] }).transcript_segments.map(({ text }) => text);
+    return texts.length > 0;
+  });
+  return texts.join('; ');
 }
 
 async function until(isSo: () => Promise<boolean> | boolean): Promise<void> {
@@ -142,16 +156,12 @@ test('what was said before an attack is stored', async t => {
   const { house } = t.context;
   const query = `${QUERY}&client_device_id=attacker`;
   const raw = await openRawListen(house.url, house.key, query);
+  await until(() => raw.received().includes('conversation_session'));
   raw.socket.write(encodeFrame({ opcode: binary, payload: SAID }));
   raw.socket.write(encodeFrame({ opcode: 3 }));
   await raw.ended;
   raw.socket.destroy();
-  const id = /"conversation_id":"([^"]+)"/.exec(raw.received())?.[1];
-  await until(async () => {
-    const { body } = await house.get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
-    return (body as { transcript_segments: unknown[] }).transcript_segments.length === 1;
-  });
-  t.pass();
+  t.regex(await storedText(house, raw), WORDS);
 });
 
 test('an honest client may send a message in as many pieces as it likes', async t => {
@@ -172,16 +182,12 @@ test('an honest client may send a message in as many pieces as it likes', async 
 test('a client that ends its side has its last words stored', async t => {
   const { house } = t.context;
   const raw = await openRawListen(house.url, house.key, `${QUERY}&client_device_id=half`);
+  await until(() => raw.received().includes('conversation_session'));
   raw.socket.write(encodeFrame({ opcode: binary, payload: SAID }));
   raw.socket.end();
   await raw.ended;
-  const id = /"conversation_id":"([^"]+)"/.exec(raw.received())?.[1];
-  await until(async () => {
-    const { body } = await house.get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
-    return (body as { transcript_segments: unknown[] }).transcript_segments.length === 1;
-  });
+  t.regex(await storedText(house, raw), WORDS);
   raw.socket.destroy();
-  t.pass();
 });
 
 const HANDSHAKES: { title: string; headers: Record<string, string>; status: number }[] = [

@@ -1,8 +1,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import test, { type ExecutionContext } from 'ava';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
+import { callControl, controlPath } from '../../../core/control.ts';
 import { type CoreProcess, coreProcess } from '../../helpers/core-process.ts';
 import { countingStt } from '../../helpers/house.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
@@ -20,6 +22,7 @@ const FLOOD_S = (FLOOD_MESSAGES * MESSAGE_BYTES) / 2 / FLOOD_RATE;
 const SAID = samplesToBytes(joined(speech('budget'), silence(2)));
 const PENDANTS = 5;
 const SLOW_MS = 100;
+const LOG = 'earshot.db-wal';
 const PENDING = 'earshot_spool_bytes{state="pending"}';
 
 const preload = compilePreload('slow-disk');
@@ -33,8 +36,12 @@ if (preload instanceof Error) {
   testsWith(preload);
 }
 
-/** @param of what the paths have in common that are slow */
-async function coreOnSlowDisk(t: ExecutionContext, preload: Preload, { of, ms }: { of: string; ms: number }) {
+/** @param of what the paths have in common that are slow; or that fail */
+async function coreOnSlowDisk(
+  t: ExecutionContext,
+  preload: Preload,
+  { of, ms }: { of: string; ms: number | 'fails' },
+) {
   const directory = await mkdtemp(join(tmpdir(), 'earshot-slow-'));
   t.teardown(() => rm(directory, { recursive: true }));
   const file = join(directory, 'now');
@@ -60,6 +67,10 @@ async function connect(
 
 const acked = (client: ListenClient) =>
   Math.max(0, ...client.events.map(event => (event.type === 'ack' ? event.messages : 0)));
+
+function makeKey({ dataDir }: CoreProcess) {
+  return callControl(controlPath(dataDir), 'key', { user: 'owner', scopes: ['listen'] });
+}
 
 async function until(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo())) await new Promise(resolve => setTimeout(resolve, 20));
@@ -97,6 +108,55 @@ function testsWith(preload: Preload): void {
     const [said, ...others] = flood.segments();
     t.deepEqual(others, []);
     t.true(Math.abs((said?.start ?? 0) - FLOOD_S) < 1, `begins at ${said?.start} s, not ${FLOOD_S} s`);
+  });
+
+  test('while the disk takes no commit nobody is told of one, and all others are heard and answered', async t => {
+    t.timeout(180_000);
+    const { core, slowDown, speedUp } = await coreOnSlowDisk(t, preload, { of: LOG, ms: 2 ** 30 });
+    const pendant = await connect(core, 'pendant');
+    const database = new DatabaseSync(join(core.dataDir, 'earshot.db'), { readOnly: true });
+    t.teardown(() => database.close());
+    const committed = database.prepare('select count(*) as keys from keys');
+    await slowDown();
+    let isTold = false;
+    const made = makeKey(core).finally(() => {
+      isTold = true;
+    });
+    await until(async () => committed.get()?.keys === 2);
+    pendant.socket.send(SAID);
+    await pendant.until('ack', ({ messages }) => messages === 1);
+    t.deepEqual(await core.get('/v1/dev/user/conversations'), []);
+    t.is((await fetch(new URL('/healthz', core.url))).status, 200);
+    t.false(isTold);
+    t.deepEqual(pendant.segments(), []);
+    await speedUp();
+    await made;
+    await pendant.until('segments');
+  });
+
+  test('after a commit that the disk failed to take there is none until a restart, and nothing is lost', async t => {
+    t.timeout(180_000);
+    const { core, slowDown, speedUp } = await coreOnSlowDisk(t, preload, { of: LOG, ms: 'fails' });
+    const pendant = await connect(core, 'pendant');
+    await slowDown();
+    const refusal = {
+      code: 'unavailable',
+      message: /earshot.db takes no more writes.*EIO.*Restart Earshot.*check the disk/,
+    };
+    await t.throwsAsync(makeKey(core), refusal);
+    await speedUp();
+    await t.throwsAsync(makeKey(core), refusal);
+    t.deepEqual(await core.get('/v1/dev/user/conversations'), []);
+    pendant.socket.send(SAID);
+    t.is((await pendant.closed).code, 1013);
+
+    await core.stop();
+    await core.start();
+    await makeKey(core);
+    const again = await connect(core, 'pendant');
+    const { received } = await again.until('conversation_session');
+    if (received === 0) again.socket.send(SAID);
+    await again.until('segments');
   });
 
   test(`on a disk that takes ${SLOW_MS} ms for each sync all is heard and stored, and /metrics tells why it takes long`, async t => {

@@ -21,7 +21,7 @@ async function heldIn(house: House, queue: 'answers' | 'messages'): Promise<numb
 async function askWithoutReading(house: House, client: ListenClient): Promise<number> {
   client.socket.pause();
   let most = 0;
-  while (most <= MAX_UNSENT_BYTES) {
+  while (most <= MAX_UNSENT_BYTES && client.socket.readyState === client.socket.OPEN) {
     const isAnswered = (await heldIn(house, 'messages')) === 0;
     for (let i = 0; isAnswered && i < BATCH; i++) client.socket.send(ASKED);
     most = Math.max(most, await heldIn(house, 'answers'));

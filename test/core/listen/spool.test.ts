@@ -5,7 +5,13 @@ import { setImmediate as turn } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import { type Disk, openDisk } from '../../../core/listen/spool/disk.ts';
-import { type Entry, openSpool, type Spool, type SpoolLimits } from '../../../core/listen/spool.ts';
+import {
+  type Entry,
+  type HeldStream,
+  openSpool,
+  type Spool,
+  type SpoolLimits,
+} from '../../../core/listen/spool.ts';
 import { manualClock } from '../../helpers/manual-clock.ts';
 
 const MiB = 1024 * 1024;
@@ -67,7 +73,7 @@ function audio(number: number, { gapMs = 0, length = 40 } = {}): Entry {
   return { kind: 'audio', number, gapMs, at: 1000 + number, bytes: Buffer.alloc(length, number) };
 }
 
-async function send(stream: { append(entry: Entry): Promise<void> }, from: number, to: number, length = 40) {
+async function send(stream: Pick<HeldStream, 'append'>, from: number, to: number, length = 40) {
   for (let number = from; number < to; number++) await stream.append(audio(number, { length }));
 }
 

@@ -11,6 +11,7 @@ import { AppError, type ErrorCode } from '../../../core/errors.ts';
 import { discover, openKeys } from '../../../plugins/identity/oidc/provider.ts';
 import { temporaryDirectory } from '../../helpers/domain.ts';
 import { openHouse } from '../../helpers/house.ts';
+import { connectListen } from '../../helpers/listen-client.ts';
 import { manualClock } from '../../helpers/manual-clock.ts';
 import { type OidcProvider, oidcProvider, signingKey } from '../../helpers/oidc-provider.ts';
 
@@ -27,6 +28,7 @@ async function start(
     t,
     {
       stt: [],
+      listen: { idleMs: 24 * 3600_000 },
       identity: ['local', 'oidc'],
       plugins: { oidc: { issuer: oidc.issuer, audience: ['earshot'], allow: ['anyone'], ...options } },
     },
@@ -70,7 +72,7 @@ test('Who signs in at the provider has an account from then on, and others there
 });
 
 test('Only tokens of this provider for this app are taken, and only as long as they last', async t => {
-  const { oidc, use, names, clock } = await start(t);
+  const { oidc, use, names, clock, url } = await start(t);
   const stranger = await oidcProvider(t);
   const good = await oidc.idToken('anna');
   const [key] = oidc.keys;
@@ -134,7 +136,15 @@ test('Only tokens of this provider for this app are taken, and only as long as t
     200,
     'clocks may differ a little',
   );
-  clock.advance(Number(decodeJwt(good).exp) * 1000 + 31_000 - clock.now());
+
+  const live = await connectListen(url, good, { custom_stt: 'enabled' });
+  await live.until('service_status', event => event.status === 'ready');
+  clock.advance(Number(decodeJwt(good).exp) * 1000 + 29_000 - clock.now());
+  live.socket.ping();
+  await once(live.socket, 'pong');
+  t.is(live.socket.readyState, live.socket.OPEN);
+  clock.advance(1000);
+  t.is((await live.closed).code, 1008);
   t.regex((await use(good)).detail, /has expired/);
 });
 
@@ -211,7 +221,8 @@ test('A server that starts before its provider serves its own accounts, and the 
   t.is(early.status, 503);
   t.regex(early.detail, /provider oidc does not work now: try again later/);
   t.is((await use('x.y.z')).status, 401);
-  const readiness = async () => (await app.status()).ready.filter(({ part }) => part === 'signing in');
+  const readiness = async () =>
+    (await app.commands.status({})).ready.filter(({ part }) => part === 'signing in');
   const [local, away] = await readiness();
   t.like(local, { name: 'local', ok: true });
   t.like(away, { name: 'oidc', ok: false });

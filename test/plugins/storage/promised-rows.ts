@@ -2,6 +2,8 @@
 import { conversation, job, segment, stream, user } from '../../../core/conformance/storage-rows.ts';
 import type { Storage } from '../../../core/plugin.ts';
 
+/** Transactions that are begun before the first of them is told of. */
+export const AT_ONCE = 4;
 const OWNER = user('owner');
 const TALK = conversation('talk', OWNER.id);
 const STREAM = stream('stream', TALK);

@@ -1,25 +1,30 @@
 /**
- * A process whose disk is watched: it sets a new database up, stores transaction after transaction, and writes down
- * each as promised once it is committed.
- * Usage: node promising-writer.ts <database file> <file of promises> <transactions> <full | normal | off>
+ * A process whose disk is watched: it sets a new database up, stores transaction after transaction, a few before the
+ * first of them is told of, and writes down each as promised once it is.
+ * Usage: node promising-writer.ts <database file> <file of promises> <transactions>
  */
 
 import { openSync, writeSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { openSqlite } from '../../../plugins/storage/sql/sqlite.ts';
 import { createStorage } from '../../../plugins/storage/sql/storage.ts';
 import { storageContext } from '../../helpers/storage.ts';
-import { begin, storeNext } from './promised-rows.ts';
+import { AT_ONCE, begin, storeNext } from './promised-rows.ts';
 
-const [database = '', promises = '', transactions, synchronous] = process.argv.slice(2);
+const [database = '', promises = '', transactions] = process.argv.slice(2);
 const context = storageContext();
 const dialect = openSqlite(database, context);
 const storage = await createStorage(dialect, context);
-if (synchronous !== 'full') await dialect.writer.raw(`pragma synchronous = ${synchronous}`);
 await storage.migrate();
 const told = openSync(promises, 'a');
+const tell = (number: number) => writeSync(told, `${number}\n`);
 await begin(storage);
-for (let number = 0; number <= Number(transactions); number++) {
-  if (number > 0) await storeNext(storage, number);
-  writeSync(told, `${number}\n`);
+tell(0);
+const storing: Promise<unknown>[] = [];
+for (let number = 1; number <= Number(transactions); number++) {
+  storing.push(storeNext(storage, number).then(() => tell(number)));
+  if (storing.length === AT_ONCE) await storing.shift();
+  await sleep(1); // or it would share the commit of the one before
 }
+await Promise.all(storing);
 await dialect.close();

@@ -27,7 +27,7 @@ function commits({
       isOpen: ({ isOpen }) => isOpen,
       tooLate: () => LATE,
     },
-    waitMs,
+    { togetherMs: Number.POSITIVE_INFINITY, ...(waitMs !== undefined && { waitMs }) },
   );
   return { ran, connection, transaction };
 }

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { setLocked } from '../../../../core/domain/locks.ts';
+import { createLocks } from '../../../../core/domain/locks.ts';
 import type { Memory } from '../../../../core/model.ts';
 import { openDatabases } from '../../../helpers/databases.ts';
 import { openWords } from '../../../helpers/meaning.ts';
@@ -334,7 +334,7 @@ for (const { name, open } of await openDatabases(test)) {
   on('a locked memory is not listed and not found, and writing to it is a 423', async (t, rest) => {
     const { create, send, ids, storage, user } = rest;
     const { id } = await create();
-    const lock = (locked: boolean) => setLocked(storage, { kind: 'memory', id, locked });
+    const lock = (locked: boolean) => createLocks({ storage }).set({ kind: 'memory', id, locked });
     t.is(await lock(true), user.name);
     t.deepEqual(await ids(), []);
     t.deepEqual(await ids('categories=other'), []);

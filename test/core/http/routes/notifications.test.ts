@@ -1,6 +1,9 @@
 import test, { type ExecutionContext } from 'ava';
 import { AppError } from '../../../../core/errors.ts';
 import acme from '../../../fixtures/plugins/acme-channel.ts';
+import { accountOf } from '../../../helpers/accounts.ts';
+import { openHouse } from '../../../helpers/house.ts';
+import type { Json } from '../../../helpers/openapi.ts';
 import { openRest } from '../../../helpers/rest.ts';
 
 async function start(t: ExecutionContext) {
@@ -99,6 +102,65 @@ test('A channel says what an address of it is; an address that is not so is refu
   t.deepEqual((await send('POST', `${path}/${body.id}/test`)).body, { sent: true, error: null });
   t.is((await send('DELETE', `${path}/${body.id}`)).status, 200);
   t.is((await send('DELETE', `${path}/${body.id}`)).status, 404);
+});
+
+/** Where each takes an address, and a body with it. */
+const TAKERS: [path: string, bodyWith: (url: string) => object, loc: string][] = [
+  ['/v1/users/developer/webhook/memory_created', url => ({ url }), 'url'],
+  [
+    '/v1/apps',
+    url => ({ name: 'Tea', external_integration: { webhook_url: url } }),
+    'external_integration.webhook_url',
+  ],
+  ...['ntfy', 'gotify', 'apprise'].map((channel): (typeof TAKERS)[0] => [
+    '/v1/notifications/addresses',
+    server => ({ channel, address: { server, topic: 'a', token: 'a', key: 'a' } }),
+    'address.server',
+  ]),
+  ['/v1/notifications/addresses', url => ({ channel: 'webhook', address: { url } }), 'address.url'],
+  [
+    '/v1/notifications/addresses',
+    endpoint => ({
+      channel: 'web-push',
+      address: { endpoint, keys: { p256dh: 'a'.repeat(87), auth: 'a'.repeat(22) } },
+    }),
+    'address.endpoint',
+  ],
+];
+
+test('Where nothing may be sent to is refused when it is set, with the way out', async t => {
+  const house = await openHouse(t, { stt: [], delivery: { allowHosts: ['nas.local'] } });
+  const { token } = await accountOf(house, 'owner');
+  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+  const send = async (method: string, path: string, body: object) => {
+    const response = await fetch(house.url + path, { method, headers, body: JSON.stringify(body) });
+    return { status: response.status, json: (await response.json()) as Json };
+  };
+  for (const [path, bodyWith, loc] of TAKERS) {
+    for (const [url, why] of [
+      ['http://tea.example/', 'tea.example must be asked by https, not http'],
+      ['http://93.184.215.14/', '93.184.215.14 must be asked by https, not http'],
+      ['https://192.168.1.10/', '192.168.1.10 is at no public address'],
+    ] as const) {
+      const { status, json } = await send('POST', path, bodyWith(url));
+      t.is(status, 422, `${path} ${url}`);
+      t.deepEqual(json.detail, [
+        {
+          loc: ['body', ...loc.split('.')],
+          msg: `${why}; its operator can allow it by delivery.allowHosts`,
+          type: 'url_forbidden',
+        },
+      ]);
+    }
+    const { status, json } = await send('POST', path, bodyWith('http://nas.local/'));
+    t.is(status, 200, `${path}: one that is allowed`);
+    if (!path.endsWith('/addresses')) continue;
+    const moved = await send('PATCH', `${path}/${json.id}`, {
+      address: { [loc.slice(8)]: 'http://tea.example/' },
+    });
+    t.is(moved.status, 422);
+    t.is((await send('PATCH', `${path}/${json.id}`, { label: 'x' })).status, 200);
+  }
 });
 
 test('The link of a message shows a page that mutes by its button alone, and needs nobody to sign in', async t => {

@@ -134,7 +134,7 @@ test('the process ends when the one that started it is killed', async t => {
   parent.kill('SIGKILL');
   // Nobody tells us of a grandchild's end.
   while (isRunning(pid)) await sleep(10);
-  t.pass();
+  t.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
 });
 
 function isRunning(pid: number): boolean {

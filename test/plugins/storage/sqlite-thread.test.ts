@@ -1,13 +1,14 @@
 import test, { type ExecutionContext } from 'ava';
 import { memory, user } from '../../../core/conformance/storage-rows.ts';
-import { createSearch } from '../../../plugins/storage/sql/sqlite-search.ts';
+import { openSqlite } from '../../../plugins/storage/sql/sqlite.ts';
+import { createThread } from '../../../plugins/storage/sql/sqlite-thread.ts';
 import { storageContext, temporaryStorage } from '../../helpers/storage.ts';
 
-const MOODY = new URL('moody-search-main.ts', import.meta.url);
+const MOODY = new URL('moody-thread-main.ts', import.meta.url);
 
-function moody(t: ExecutionContext, limits: NonNullable<Parameters<typeof createSearch>[4]> = {}) {
+function moody(t: ExecutionContext, limits: NonNullable<Parameters<typeof createThread>[4]> = {}) {
   const context = storageContext();
-  const { search, close } = createSearch('/nowhere', context, async () => ['found here'], MOODY, limits);
+  const { search, close } = createThread('/nowhere', context, async () => ['found here'], MOODY, limits);
   t.teardown(close);
   return (text: string) => search('memories', { userId: 'anna', text, limit: 1 });
 }
@@ -16,7 +17,7 @@ test('what is stored is found in a thread of its own, as soon as it is committed
   const { storage, file, close } = await temporaryStorage();
   t.teardown(close);
   await storage.users.insert(user('anna'));
-  const { search, close: closeSearch } = createSearch(file, storageContext(), async () => {
+  const { search, close: closeSearch } = createThread(file, storageContext(), async () => {
     throw new Error('it was searched here');
   });
   const find = (text: string) => search('memories', { userId: 'anna', text, limit: 10 });
@@ -26,6 +27,22 @@ test('what is stored is found in a thread of its own, as soon as it is committed
   await storage.memories.remove('anna', 'm1');
   t.deepEqual(await find('tea'), []);
   await closeSearch();
+});
+
+test('the log is copied into the database in it, and begins anew', async t => {
+  const { storage, file, close } = await temporaryStorage();
+  t.teardown(close);
+  const { copyLog, close: closeThread } = createThread(file, storageContext(), async () => []);
+  const dialect = openSqlite(file, storageContext());
+  t.teardown(() => dialect.close());
+  const log = async () => (await dialect.reader.raw('pragma wal_checkpoint(noop)'))[0];
+  await storage.users.insert(user('anna'));
+  t.true((await log()).log > 1);
+  t.true(await copyLog());
+  t.like(await log(), { log: 1, checkpointed: 0 });
+  t.is((await storage.users.list()).length, 1);
+  await closeThread();
+  t.false(await copyLog());
 });
 
 test('what the thread cannot answer is searched for here', async t => {
@@ -65,7 +82,7 @@ test('only so many searches wait', async t => {
 
 test('a search whose file cannot be opened is one here, which tells why', async t => {
   const cause = new Error('there is no such file');
-  const { search, close } = createSearch('/nowhere/earshot.db', storageContext(), async () => {
+  const { search, close } = createThread('/nowhere/earshot.db', storageContext(), async () => {
     throw cause;
   });
   t.teardown(close);
