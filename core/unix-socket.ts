@@ -55,8 +55,9 @@ function listen(server: Server, path: string): Promise<void> {
     server.off('error', reject);
     resolve();
   });
-  // listen() binds at once, so with the umask nobody ever sees the socket with a wider mode. A worker thread has none.
-  const before = isMainThread ? process.umask(0o177) : null;
+  // listen() binds at once: with the umask nobody else can ever open it. It is all threads', of which a directory made
+  // meanwhile stays one. A worker thread has none.
+  const before = isMainThread ? process.umask(0o077) : null;
   try {
     server.listen(addressOf(path));
     if (server.listening) chmodSync(path, 0o600);

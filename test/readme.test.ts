@@ -1,9 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,6 +13,7 @@ import { createOutbound } from '../core/delivery/outbound.ts';
 import { signatureHeaders } from '../core/delivery/signature.ts';
 import { accountOf } from './helpers/accounts.ts';
 import { earshot } from './helpers/cli.ts';
+import { freePort } from './helpers/free-port.ts';
 import { countingStt, openHouse } from './helpers/house.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -120,16 +119,6 @@ test("the README's receiver of webhooks knows ours, and no other", async t => {
   t.is(await send('Good morning', secret), '200 {}');
   t.is(await send('The plants look sad', `whsec_${randomBytes(32).toString('base64')}`), '401 ');
 });
-
-/** One that nobody has at the moment. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 test("the README's examples run as they stand", async t => {
   const house = await openHouse(t, countingStt());

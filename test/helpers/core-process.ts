@@ -2,13 +2,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { stringify } from 'yaml';
 import { callControl, controlPath } from '../../core/control.ts';
 import packageJson from '../../package.json' with { type: 'json' };
+import { freePort } from './free-port.ts';
 
 /** Arguments of Node to start core as `npm start` does. */
 export const SERVE = packageJson.scripts.start
@@ -106,14 +106,4 @@ export async function coreProcess(
       return Number(found?.slice(line.length));
     },
   };
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }

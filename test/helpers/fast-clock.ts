@@ -1,21 +1,31 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { ExecutionContext } from 'ava';
 import type { Clock } from '../../core/model.ts';
+import { manualClock } from './manual-clock.ts';
 
 export interface FastClock extends Clock {
-  /** From now on an hour passes in the `factor`th of one; who sleeps already does so to the end. */
+  /** From now on an hour passes in the `factor`th of one. */
   hasten(factor: number): void;
 }
 
-/** Real time, until it is hastened. */
-export function fastClock(): FastClock {
+const TICK_MS = 1;
+/** Between two ticks no more passes than this: on a machine that is busy, time waits for those who work. */
+const MOST_MS = 5;
+
+/** Time that passes as it does, until it is hastened. */
+export function fastClock(t: ExecutionContext): FastClock {
+  const clock = manualClock(Date.now());
   let factor = 1;
-  let since = { real: performance.now(), told: Date.now() };
-  const now = () => since.told + (performance.now() - since.real) * factor;
+  let seenAt = performance.now();
+  const timer = setInterval(() => {
+    const at = performance.now();
+    clock.advance(Math.min(at - seenAt, MOST_MS) * factor);
+    seenAt = at;
+  }, TICK_MS);
+  t.teardown(() => clearInterval(timer));
   return {
-    now: () => Math.floor(now()),
-    sleep: (ms, signal) => sleep(Math.max(0, ms) / factor, undefined, signal ? { signal } : {}),
+    now: () => Math.floor(clock.now()),
+    sleep: clock.sleep,
     hasten(times) {
-      since = { real: performance.now(), told: now() };
       factor = times;
     },
   };

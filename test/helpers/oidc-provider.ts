@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
-import { freePort } from './core-process.ts';
+import { freePort } from './free-port.ts';
 
 const REDIRECT = 'http://127.0.0.1/callback';
 /** What its ID tokens last. */
@@ -48,7 +48,8 @@ export async function oidcProvider(t: ExecutionContext, firstKeys?: JWK[]): Prom
         stdio: 'ignore',
         execArgv: [],
       });
-      await once(child, 'message');
+      const failed = once(child, 'exit').then(() => Promise.reject(new Error(`no provider on port ${port}`)));
+      await Promise.race([once(child, 'message'), failed]);
     },
     stop,
     idToken: (subject, client = 'earshot') => signIn(issuer, subject, client),

@@ -1,10 +1,9 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openPostgres, type PostgresOptions } from '../../plugins/storage/sql/postgres.ts';
 import { createStorage } from '../../plugins/storage/sql/storage.ts';
+import { freePort } from './free-port.ts';
 import { type OpenStorage, storageContext } from './storage.ts';
 
 export const PASSWORD = 'correct horse: battery';
@@ -94,12 +93,4 @@ export async function openPostgresStorage(url: string): Promise<OpenStorage> {
     await dialect.close();
     throw error;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise(resolve => server.close(resolve));
-  return port;
 }

@@ -74,7 +74,7 @@ for (const [what, breakOff] of Object.entries(BREAKS)) {
   test(`speech in the midst of which a connection ${what} is one utterance once its client comes back`, async t => {
     const dataDir = await mkdtemp(join(tmpdir(), 'earshot-'));
     t.teardown(() => rm(dataDir, { recursive: true }));
-    const clock = fastClock();
+    const clock = fastClock(t);
     clock.hasten(1 / 4); // it is waited for, however slow this machine is
     const open = () => openHouse(t, { ...countingStt(), dataDir }, { clock });
     const house = await open();
@@ -99,7 +99,7 @@ for (const [what, breakOff] of Object.entries(BREAKS)) {
 const CUTS_MS = [0, 20, 40, 60, 80, 100, 120, 400, 680, 700, 720, 740, 760, 780, 800];
 
 test('speech whose client comes back too late is in two pieces, and wherever the cut is nothing of it is lost', async t => {
-  const clock = fastClock();
+  const clock = fastClock(t);
   const house = await openHouse(t, TONES_CONFIG, { clock });
   clock.hasten(20);
   const talks = await Promise.all(

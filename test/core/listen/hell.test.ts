@@ -33,7 +33,7 @@ async function openHell(t: ExecutionContext) {
   const { plugins } = countingStt();
   const lines: string[] = [];
   const log = createLog({ level: 'warn', format: 'json' }, { write: line => void lines.push(line) });
-  const clock = fastClock();
+  const clock = fastClock(t);
   const house = await openHouse(
     t,
     {

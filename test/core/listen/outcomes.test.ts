@@ -131,7 +131,7 @@ test('where another recogniser is there, it takes the place of one that is lost 
 });
 
 test('one that is lost and does not come back ends the connection, though nobody speaks', async t => {
-  const clock = fastClock();
+  const clock = fastClock(t);
   const { house, become } = await moodyHouse(t, { clock });
   const call = { ...PCM, channels: 2, source: 'phone_call' };
   const client = await connectListen(house.url, house.key, call);

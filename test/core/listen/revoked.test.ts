@@ -28,7 +28,7 @@ async function connect(
   device: string,
 ): Promise<ListenClient> {
   const isWeb = path === '/v4/web/listen';
-  const query = { ...PCM, client_device_id: device };
+  const query = { ...PCM, client_device_id: device, stream: device }; // who comes back waits for the one before
   const client = await connectListen(house.url, isWeb ? null : credential, query, path);
   if (isWeb) client.socket.send(JSON.stringify({ type: 'auth', token: credential }));
   return client;
@@ -96,7 +96,7 @@ for (const { what, ends, end } of ENDS) {
     const revoked = await Promise.all(PATHS.map(path => connect(house, ending, path, path)));
     const bystanders = await Promise.all(
       staying.flatMap((credential, n) =>
-        PATHS.map(path => connect(house, credential, path, `bystander ${n} ${path}`)),
+        PATHS.map(path => connect(house, credential, path, `${what}, bystander ${n} ${path}`)),
       ),
     );
     await Promise.all([...revoked, ...bystanders].map(ready));

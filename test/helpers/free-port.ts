@@ -1,0 +1,23 @@
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+
+/** Below those that systems give to whoever asks for any: nobody else happens to get one of them meanwhile. */
+const LOWEST = 20_000;
+const HIGHEST = 32_000;
+
+/** A port of 127.0.0.1 that nobody has at the moment. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(LOWEST, HIGHEST);
+    const server = createServer().listen(port, '127.0.0.1');
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
+}
