@@ -20,6 +20,21 @@ export function cutBy(signal: AbortSignal) {
   };
 }
 
+/**
+ * Waits for one work after the other: rejects with `signal`'s reason once that is aborted. A race for each would leave
+ * what it waited for on the signal's side for as long as that lives.
+ */
+export function waitUntil(signal: AbortSignal): <T>(work: Promise<T>) => Promise<T> {
+  let giveUp = () => {};
+  signal.addEventListener('abort', () => giveUp(), { once: true });
+  return work =>
+    new Promise((resolve, reject) => {
+      giveUp = () => reject(signal.reason);
+      if (signal.aborted) giveUp();
+      work.then(resolve, reject);
+    });
+}
+
 /** What `work` comes to, or a rejection as soon as `signal` is aborted: work that hangs holds nobody up. */
 export async function unlessCut<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   const cut = cutBy(signal);

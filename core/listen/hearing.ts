@@ -5,6 +5,7 @@ import type { GrowingUtterance } from '../audio/utterance.ts';
 import type { ListenMetrics } from '../metrics.ts';
 import type { StreamProgress } from '../model.ts';
 import type { VadProvider } from '../plugin.ts';
+import { waitUntil } from './cut.ts';
 import { meteredDecoder, meteredDetector } from './meters.ts';
 import type { Connection } from './parameters.ts';
 import type { Silence } from './silence.ts';
@@ -107,12 +108,9 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
   let arrivedAt = metrics.now();
   let spokenAt = arrivedAt;
   let heardSample = stored.through;
-  /** Ends the wait for the detector. One listener does for all messages: one for each took a tenth of the time. */
-  let giveUp = () => {};
-  signal.addEventListener('abort', () => {
-    roomFreed.resolve();
-    giveUp();
-  });
+  /** A detector that hangs does not hold up the end of its connection. */
+  const unlessEnded = waitUntil(signal);
+  signal.addEventListener('abort', () => roomFreed.resolve());
 
   const gate = createGate({
     detector,
@@ -201,15 +199,6 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
     if (gate.lastSpeech === heardSample) return;
     heardSample = gate.lastSpeech;
     spokenAt = arrivedAt;
-  }
-
-  /** A detector that hangs does not hold up the end of its connection. */
-  function unlessEnded(judged: Promise<void>) {
-    return new Promise<void>((resolve, reject) => {
-      giveUp = () => reject(signal.reason);
-      if (signal.aborted) giveUp();
-      judged.then(resolve, reject);
-    });
   }
 
   function noteSilence() {

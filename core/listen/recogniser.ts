@@ -3,7 +3,7 @@ import { AppError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../model.ts';
 import type { SttProvider, SttSession, Transcript } from '../plugin.ts';
-import { cutBy } from './cut.ts';
+import { cutBy, waitUntil } from './cut.ts';
 import { type EndingUtterance, pieceCheck } from './pieces.ts';
 import { chooseProviders, type NamedProvider } from './providers.ts';
 import { createTurn } from './turn.ts';
@@ -295,10 +295,11 @@ async function* finals(
   });
   const check = pieceCheck(utterance);
   const pieces = session.transcribe(utterance, deadline.signal)[Symbol.asyncIterator]();
+  const inTime = waitUntil(deadline.signal);
   const turn = createTurn(); // one that never waits for anything would not let anybody else go on
   try {
     for (;;) {
-      const step = await Promise.race([pieces.next(), deadline.happened]);
+      const step = await inTime(pieces.next());
       deadline.signal.throwIfAborted(); // one that ends because it was told to has not answered
       if (step.done) return;
       turn.begin();

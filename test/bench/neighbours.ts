@@ -28,6 +28,8 @@ const ATTACK_EVERY_MS = 1000;
 const ROUNDS = 5;
 /** Of the 99th percentile, to the same sessions alone. */
 const GOAL = 1.5;
+/** The load alone of those from hell. */
+const MORE = 'beside as many that behave';
 
 export const NEIGHBOURS: Benchmark[] = [
   {
@@ -41,6 +43,7 @@ type End = () => Promise<void>;
 
 async function run(bench: Bench): Promise<Table> {
   const alone = await startCore(bench);
+  const more = await startCore(bench);
   const hell = await startCore(bench, { config: HELL_CONFIG });
   const attacked = await startCore(bench);
   const beside = (subject: Subject, disturb: () => Promise<End>) => async (round: number) => {
@@ -51,39 +54,42 @@ async function run(bench: Bench): Promise<Table> {
   };
   const results = await interleave(bench.quick ? 1 : ROUNDS, {
     alone: round => measure(bench, alone, round),
-    'beside recognisers from hell': beside(hell, () => misbehave(bench, hell)),
+    [MORE]: beside(more, () => addStreams(bench, more, 'en')),
+    'beside recognisers from hell': beside(hell, () => addStreams(bench, hell, 'xx')),
     'beside hostile clients': beside(attacked, () => attack(bench, attacked)),
   });
-  const quiet = results.alone ?? [];
+  const times = (all: Heard[], name: string) =>
+    spread(all.map((heard, at) => waitOf(heard, 99) / waitOf(results[name]?.[at], 99)));
   const rows = Object.entries(results).map(([name, all]): Cell[] => [
     name,
     spread(all.map(heard => waitOf(heard, 50))),
     spread(all.map(heard => waitOf(heard, 99))),
-    spread(all.map((heard, at) => waitOf(heard, 99) / waitOf(quiet[at], 99))),
+    times(all, 'alone'),
+    times(all, MORE),
     all.reduce((sum, { latencies }) => sum + latencies.length, 0),
     all.reduce((sum, { missing }) => sum + missing, 0),
   ]);
   return {
     title: `${GOOD} sessions that speak all the time, beside others, on one core`,
-    columns: ['sessions', 'p50 ms', 'p99 ms', 'p99 to alone', 'utterances', 'no text'],
+    columns: ['sessions', 'p50 ms', 'p99 ms', 'p99 to alone', 'p99 to as many', 'utterances', 'no text'],
     rows,
     notes: [
-      `From hell: ${VICES.length} sessions, each with another vice of a recogniser, that connect again when they are closed. Hostile: ${HOSTILE} clients, each of which breaks the protocol once in ${ATTACK_EVERY_MS / 1000} s. Latency as in streams. Goal: p99 at most ${GOAL} times that of the same sessions alone.`,
+      `From hell: ${VICES.length} sessions, each with another vice of a recogniser, that connect again when they are closed. Hostile: ${HOSTILE} clients, each of which breaks the protocol once in ${ATTACK_EVERY_MS / 1000} s. Latency as in streams; of 400 utterances in a round the 99th percentile is the fourth worst. As many that behave are the load of those from hell without their vices. Goal: p99 at most ${GOAL} times that of the same sessions alone.`,
     ],
   };
 }
 
 function measure(bench: Bench, { url, key }: Subject, round: number): Promise<Heard> {
   bench.say(`round ${round + 1}`);
-  const times = bench.quick ? { warmMs: 500, measureMs: 8000 } : { warmMs: 3000, measureMs: 24_000 };
+  const times = bench.quick ? { warmMs: 500, measureMs: 8000 } : { warmMs: 3000, measureMs: 60_000 };
   const streams = bench.quick ? 5 : GOOD;
   const plan = { url, key, streams, share: 1, seed: round + 1, ...times };
   return sendStreams(bench, plan, { begin() {}, end() {} });
 }
 
-/** Sessions that get no text. Resolves when they have begun. */
-async function misbehave(bench: Bench, { url, key }: Subject): Promise<End> {
-  const languages = VICES.slice(0, bench.quick ? 5 : VICES.length).map(vice => `xx-${vice}`);
+/** Sessions of this language, each with another vice where hell hears it. Resolves when they have begun. */
+async function addStreams(bench: Bench, { url, key }: Subject, language: string): Promise<End> {
+  const languages = VICES.slice(0, bench.quick ? 5 : VICES.length).map(vice => `${language}-${vice}`);
   const times = { warmMs: bench.quick ? 500 : 3000, measureMs: 1e9 };
   const plan = { url, key, streams: languages.length, languages, share: 1, seed: 100, reconnects: true };
   const { end } = await startStreams(bench, { ...plan, ...times });

@@ -1,7 +1,7 @@
 /** Live streams for a long time, and a recording of hours at once: does anything grow? */
 import { readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../helpers/core-process.ts';
+import { freePort } from '../helpers/free-port.ts';
 import type { Bench, Benchmark, Cell, Spread, Table } from './benchmark.ts';
 import { memoryOf, nextMessage, startProgram } from './processes.ts';
 import { openCollector } from './soak/collector.ts';

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stringify } from 'yaml';
-import { freePort, SERVE } from '../helpers/core-process.ts';
+import { SERVE } from '../helpers/core-process.ts';
+import { freePort } from '../helpers/free-port.ts';
 import { type Bench, type Benchmark, type Cell, interleave, spread, type Table } from './benchmark.ts';
 import { cpuOf, endProcess, launcherOf, memoryOf } from './processes.ts';
 
