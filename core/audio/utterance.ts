@@ -10,6 +10,8 @@ export interface GrowingUtterance extends Utterance {
   end(): void;
   /** Position after the last sample so far. */
   readonly endSample: number;
+  /** It may grow yet. */
+  readonly isOpen: boolean;
   /** Resolves when `end` is called. */
   readonly ended: Promise<void>;
   /** Frees the audio before this position; reading it then throws. */
@@ -94,6 +96,9 @@ export function createUtterance(options: { startSample: number; channel: number 
       wakeReaders();
     },
     release: audio.release,
+    get isOpen() {
+      return open;
+    },
     get endSample() {
       return audio.end;
     },

@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import type { GrowingUtterance } from '../audio/utterance.ts';
 import { SPEAKER } from '../domain/segments.ts';
 import { AppError } from '../errors.ts';
 import type { Transcript, Utterance } from '../plugin.ts';
 
 /** An utterance of which we are told when it has ended, and how far it has grown. */
-export type EndingUtterance = Utterance & { ended: Promise<void>; readonly endSample: number };
+export type EndingUtterance = Utterance & Pick<GrowingUtterance, 'isOpen' | 'ended' | 'endSample'>;
 
 /** To one utterance, those that are not final included. */
 const MAX_PIECES = 5000;

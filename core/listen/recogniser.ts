@@ -188,10 +188,6 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
   async function* transcribe(utterance: EndingUtterance) {
     let from = utterance.startSample;
     let failures = 0;
-    let hasEnded = false;
-    void utterance.ended.then(() => {
-      hasEnded = true;
-    });
     for (;;) {
       try {
         const { name, session } = await ready();
@@ -206,7 +202,7 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
         const error = engineError(thrown);
         if (current) rest(current.name);
         await drop();
-        if (hasEnded && from >= utterance.endSample) return; // it has said all that there is
+        if (!utterance.isOpen && from >= utterance.endSample) return; // it has said all that there is
         const pause = RETRY_PAUSES_MS[failures];
         failures += 1;
         log.warn({ provider, err: error, attempt: failures }, 'recogniser failed');
@@ -283,16 +279,13 @@ async function* finals(
 ): AsyncGenerator<Transcript> {
   signal.throwIfAborted();
   const deadline = deadlineOf(clock, signal);
-  let state: 'growing' | 'ended' | 'over' = 'growing';
+  let isOver = false;
   const arm = () => {
-    if (state !== 'ended') return;
+    if (isOver || utterance.isOpen) return;
     const lengthMs = ((utterance.endSample - utterance.startSample) * 1000) / SAMPLE_RATE;
     deadline.set(STALL_MS + STALL_LENGTHS * lengthMs, 'The recogniser gave no answer in time');
   };
-  void utterance.ended.then(() => {
-    if (state === 'growing') state = 'ended';
-    arm();
-  });
+  void utterance.ended.then(arm);
   const check = pieceCheck(utterance);
   const pieces = session.transcribe(utterance, deadline.signal)[Symbol.asyncIterator]();
   const inTime = waitUntil(deadline.signal);
@@ -312,7 +305,7 @@ async function* finals(
       arm();
     }
   } finally {
-    state = 'over';
+    isOver = true;
     deadline.release();
     // Not awaited: an engine that hangs would hang us too.
     (async () => pieces.return?.())().catch(() => {});
@@ -323,6 +316,9 @@ async function* finals(
 function viewFrom(utterance: EndingUtterance, from: number): EndingUtterance {
   return {
     ended: utterance.ended,
+    get isOpen() {
+      return utterance.isOpen;
+    },
     get endSample() {
       return utterance.endSample;
     },

@@ -8,7 +8,9 @@ import type { Log } from '../log.ts';
 import type { ListenMetrics } from '../metrics.ts';
 import type { Clock } from '../model.ts';
 import { type Claim, createBacklog } from './backlog.ts';
-import { createInbox, type Inbox } from './inbox.ts';
+import { closeSocket, refuse } from './closing.ts';
+import { firstToken } from './first-token.ts';
+import { createInbox } from './inbox.ts';
 import { createLifecycle, type Lifecycle } from './lifecycle.ts';
 import { connectionOf, parseConnection, queryOf, quietMs, Refusal } from './parameters.ts';
 import { CLOSE } from './protocol.ts';
@@ -60,15 +62,12 @@ const REVOKED = 'this credential was revoked';
 const EXPIRED = 'the ID token has expired: connect with a new one';
 /** A clock may be set while it is waited for. */
 const LOOK_AT_CLOCK_MS = 60_000;
-const AUTH_WAIT_MS = 5000;
 /** Unanswered pings after which the peer counts as gone. */
 const MISSED_PONGS = 2;
 /** What an older connection of the same stream has to store what it heard. */
 const TAKE_OVER_MS = 5000;
 /** How often a conversation is kept open that waits for its text, at least. */
 const TOUCH_MS = 5000;
-/** A peer that does not answer our close frame is cut off after this. */
-const CLOSE_WAIT_MS = 2000;
 
 /** Who is at the other end. */
 interface Caller {
@@ -95,8 +94,7 @@ export function createListen(options: ListenOptions): Listen {
   const live = new Set<Live>();
   let connections = 0;
   const lives = new WeakMap<IncomingMessage, { life: Lifecycle; log: Log }>();
-  const logins = new Set<Inbox>();
-  let stopping = false;
+  const stopping = new AbortController();
   const backlog = createBacklog({
     left: spool.left,
     work,
@@ -151,7 +149,7 @@ export function createListen(options: ListenOptions): Listen {
 
   async function authorize(request: IncomingMessage) {
     begin(request);
-    if (stopping) throw new AppError('unavailable', STOPPING);
+    if (stopping.signal.aborted) throw new AppError('unavailable', STOPPING);
     if (isFull([...live], limits.maxConnections))
       throw new AppError('unavailable', 'Too many live connections on this server (listen.maxConnections)');
     if (new URL(request.url ?? '/', 'http://localhost').pathname === WEB_PATH) return null;
@@ -205,7 +203,7 @@ export function createListen(options: ListenOptions): Listen {
     try {
       await nextInLine(); // many may come at once
       socket.resume();
-      if (stopping) throw new Refusal(CLOSE.restarting, STOPPING);
+      if (stopping.signal.aborted) throw new Refusal(CLOSE.restarting, STOPPING);
       const caller = principal
         ? { principal, check: () => credentials.authenticate(request.headers.authorization) }
         : await webLogin(request, client);
@@ -230,7 +228,7 @@ export function createListen(options: ListenOptions): Listen {
     socketLog: Log,
   ) {
     await spool.checkDisk();
-    if (stopping) throw new Refusal(CLOSE.restarting, STOPPING);
+    if (stopping.signal.aborted) throw new Refusal(CLOSE.restarting, STOPPING);
     const connection = parseConnection(request, user.id, keyId ?? 'token', clock.now());
     checkRoom(user.id, connection.stream);
     const streamKey = streamKeyOf(user.id, connection.stream);
@@ -292,8 +290,8 @@ export function createListen(options: ListenOptions): Listen {
   }
 
   async function webLogin(request: IncomingMessage, { inbox, send }: Client): Promise<Caller> {
-    const token = await firstToken(inbox);
-    if (stopping) throw new Refusal(CLOSE.restarting, STOPPING);
+    const token = await firstToken(inbox, stopping.signal);
+    if (stopping.signal.aborted) throw new Refusal(CLOSE.restarting, STOPPING);
     try {
       if (token === null)
         throw new AppError('unauthorized', 'The first message must be {"type":"auth","token":…}');
@@ -304,19 +302,6 @@ export function createListen(options: ListenOptions): Listen {
       send({ type: 'auth_response', success: false });
       if (!(error instanceof AppError) || error.retryable) throw error; // no fault of the credential
       throw new Refusal(CLOSE.policy, error.message);
-    }
-  }
-
-  /** Null: the first message is none, or did not come in time. */
-  async function firstToken(inbox: Inbox): Promise<string | null> {
-    const timer = setTimeout(inbox.clear, AUTH_WAIT_MS);
-    logins.add(inbox);
-    try {
-      const first = await inbox[Symbol.asyncIterator]().next();
-      return first.done || first.value === 'quiet' ? null : tokenOf(first.value.bytes);
-    } finally {
-      clearTimeout(timer);
-      logins.delete(inbox);
     }
   }
 
@@ -353,8 +338,7 @@ export function createListen(options: ListenOptions): Listen {
     authorize,
     accept,
     async stop(deadlineMs) {
-      stopping = true;
-      for (const inbox of logins) inbox.clear();
+      stopping.abort();
       const halted = backlog.stop();
       const all = [...live];
       for (const entry of all) entry.letGo(CLOSE.restarting, STOPPING);
@@ -374,49 +358,8 @@ function streamKeyOf(userId: string, stream: string | null | undefined): string 
   return stream == null ? null : `${userId} ${stream}`;
 }
 
-function refuse(socket: WebSocket, error: unknown, send: Send, log: Log) {
-  if (error instanceof AppError && error.code === 'storage_full')
-    send({ type: 'error', code: error.code, message: error.message });
-  if (error instanceof Refusal) return closeSocket(socket, error.closeCode, error.message);
-  if (error instanceof AppError && error.code === 'unsupported_media') {
-    log.warn({ err: error }, 'a codec is not installed');
-    return closeSocket(socket, CLOSE.unsupportedAudio, error.message);
-  }
-  if (error instanceof AppError && error.expose && error.retryable) {
-    log.warn({ err: error }, 'connection cannot be served now');
-    return closeSocket(socket, CLOSE.tryLater, error.message);
-  }
-  log.error({ err: error }, 'connection failed');
-  closeSocket(socket, CLOSE.failed, 'internal error');
-}
-
 /** What to tell whose credential was right before; what is no fault of it is told as ever. */
 function whyRevoked(error: unknown): never {
   const isWrong = error instanceof AppError && error.code === 'unauthorized';
   throw isWrong ? new Refusal(CLOSE.policy, REVOKED) : error;
-}
-
-/** A close reason holds at most 123 bytes. */
-function closeSocket(socket: WebSocket, code: number, reason: string) {
-  if (socket.readyState === socket.CLOSED) return;
-  socket.resume();
-  socket.close(
-    code,
-    Buffer.from(reason)
-      .subarray(0, 120)
-      .toString('utf8')
-      .replace(/\uFFFD$/, ''),
-  );
-  setTimeout(() => socket.terminate(), CLOSE_WAIT_MS).unref();
-}
-
-function tokenOf(bytes: Buffer): string | null {
-  try {
-    const message: unknown = JSON.parse(bytes.toString('utf8'));
-    const isAuth =
-      typeof message === 'object' && message !== null && 'type' in message && message.type === 'auth';
-    return isAuth && 'token' in message && typeof message.token === 'string' ? message.token : null;
-  } catch {
-    return null;
-  }
 }
