@@ -16,7 +16,7 @@ export interface Thread {
   write(pieces: Piece[], stream: { id: string; progress: StreamProgress }, at: number): Promise<void>;
   /** Ends the open conversation now. Resolves to its id; null where there is none, or nothing in it. */
   finish(): Promise<string | null>;
-  /** Speech is being heard: the open conversation is alive. */
+  /** Speech is being heard: the open conversation is alive. What was stored since the last time told so already. */
   touch(): Promise<void>;
   close(): void;
 }
@@ -44,6 +44,8 @@ export function createThread(options: ThreadOptions): Thread {
   const awaited = new Set([options.first.id]);
 
   let opening: Promise<Conversation> | null = null;
+  /** A segment was stored since it was touched. */
+  let hasStored = false;
 
   async function ensure(at: number) {
     if (current) return current;
@@ -80,6 +82,7 @@ export function createThread(options: ThreadOptions): Thread {
         late: connection.streamId !== undefined,
       });
       if (segments.length === 0) return;
+      hasStored = true;
       send(segments.map(toWire));
       options.metrics.segments(segments.length);
     } catch (error) {
@@ -122,7 +125,8 @@ export function createThread(options: ThreadOptions): Thread {
       return ended && awaited.has(id) ? id : null;
     },
     async touch() {
-      if (current) await conversations.touch(userId, current.id);
+      if (current && !hasStored) await conversations.touch(userId, current.id);
+      hasStored = false;
     },
     close() {
       events.off('conversation.processing', onProcessing);
