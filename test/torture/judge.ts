@@ -87,7 +87,8 @@ function judgeOne(stored: Stored, spoken: Spoken, verdict: Verdict) {
   const errors = [...times].map(([number, at]) => at - (places[number] ?? 0));
   const zero = startedAt ?? errors.toSorted((a, b) => a - b)[Math.floor(errors.length / 2)] ?? 0;
   for (const error of errors) verdict.worstErrorMs = Math.max(verdict.worstErrorMs, Math.abs(error - zero));
-  const isPartOf = (at: number) => (place: number) => at >= place - OVERLAP_MS && at < place + CODE_MS;
+  const isPartOf = (at: number) => (place: number) =>
+    at >= place - OVERLAP_MS && at < place + CODE_MS + CODEC_MS;
   const unexplained = debris.filter(at => !unconfirmed.some(isPartOf(at - zero)));
   verdict.debris.push(...unexplained.map(at => `${source} at ${at}`));
 }
@@ -95,6 +96,8 @@ function judgeOne(stored: Stored, spoken: Spoken, verdict: Verdict) {
 /** Two tones further apart than this are of two numbers; those that overlap by so much are one and the same twice. */
 const APART_MS = 150;
 const OVERLAP_MS = 40;
+/** Opus is late by this, rounded up to a frame: a recording that begins where a number has ended still has its last sound. */
+const CODEC_MS = FRAME_MS;
 
 /** A number may be stored in pieces, where its stream was cut in two in the midst of it. */
 function numbersOf(stored: Stored, source: string, device: number): { found: Found[]; debris: number[] } {
