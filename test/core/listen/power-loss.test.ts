@@ -168,10 +168,10 @@ function testsWith(preload: Preload): void {
     for await (const { house, promisedTo } of powerLosses(t, { ...watched, steps }))
       for (const stream of STREAMS) {
         const { client, received } = await comeBack(house, stream, promisedTo(stream));
-        missing += promisedTo(stream) - received;
+        missing += Math.max(0, promisedTo(stream) - received); // what came just before may be there, though nobody was told
         client.socket.terminate();
       }
-    t.true(missing > 0, `${missing} messages are missing`);
+    t.true(missing > 0);
   });
 }
 
