@@ -24,7 +24,7 @@ export function cutBy(signal: AbortSignal) {
  * Waits for one work after the other: rejects with `signal`'s reason once that is aborted. A race for each would leave
  * what it waited for on the signal's side for as long as that lives.
  */
-export function waitUntil(signal: AbortSignal): <T>(work: Promise<T>) => Promise<T> {
+export function untilCut(signal: AbortSignal): <T>(work: Promise<T>) => Promise<T> {
   let giveUp = () => {};
   signal.addEventListener('abort', () => giveUp(), { once: true });
   return work =>

@@ -5,7 +5,7 @@ import type { GrowingUtterance } from '../audio/utterance.ts';
 import type { ListenMetrics } from '../metrics.ts';
 import type { StreamProgress } from '../model.ts';
 import type { VadProvider } from '../plugin.ts';
-import { waitUntil } from './cut.ts';
+import { untilCut } from './cut.ts';
 import { meteredDecoder, meteredDetector } from './meters.ts';
 import type { Connection } from './parameters.ts';
 import type { Silence } from './silence.ts';
@@ -109,7 +109,7 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
   let spokenAt = arrivedAt;
   let heardSample = stored.through;
   /** A detector that hangs does not hold up the end of its connection. */
-  const unlessEnded = waitUntil(signal);
+  const unlessEnded = untilCut(signal);
   signal.addEventListener('abort', () => roomFreed.resolve());
 
   const gate = createGate({

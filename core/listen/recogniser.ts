@@ -3,7 +3,7 @@ import { AppError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../model.ts';
 import type { SttProvider, SttSession, Transcript } from '../plugin.ts';
-import { cutBy, waitUntil } from './cut.ts';
+import { cutBy, untilCut } from './cut.ts';
 import { type EndingUtterance, pieceCheck } from './pieces.ts';
 import { chooseProviders, type NamedProvider } from './providers.ts';
 import { createTurn } from './turn.ts';
@@ -288,7 +288,7 @@ async function* finals(
   void utterance.ended.then(arm);
   const check = pieceCheck(utterance);
   const pieces = session.transcribe(utterance, deadline.signal)[Symbol.asyncIterator]();
-  const inTime = waitUntil(deadline.signal);
+  const inTime = untilCut(deadline.signal);
   const turn = createTurn(); // one that never waits for anything would not let anybody else go on
   try {
     for (;;) {
