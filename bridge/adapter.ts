@@ -1,4 +1,6 @@
+import { forgetServices, forgetStrangers, joinServices } from './device-memory.ts';
 import { guard } from './guard.ts';
+import { guardInput, type InputEvents } from './hci-guard.ts';
 import type { ConnectParameters, Noble, Peripheral } from './noble.ts';
 
 /** One loaded Bluetooth library with its adapter open. */
@@ -9,29 +11,59 @@ export interface Adapter {
   connect(peripheral: Peripheral): Promise<void>;
   /** Takes a connection attempt back; a link that comes about all the same is closed at once. */
   cancel(peripheral: Peripheral): void;
-  /** Lets go of everything that would keep the process alive. */
+  /** Closes connections that were asked for here once, and that nobody uses. */
+  closeStrays(inUse: ReadonlySet<string>): void;
+  /** Can it send packets of more than 27 bytes? Bluetooth 4.2 brought that. Null: not known. */
+  readonly hasDataLength: boolean | null;
+  /** Closes its connections, and lets go of everything that would keep the process alive. */
   dispose(): void;
 }
 
-export interface AdapterEvents {
+export interface AdapterEvents
+  extends Pick<InputEvents, 'onFault' | 'onBroken' | 'onBrokenLink' | 'onRefusal'> {
   /** The library's own word: `poweredOn` and so on. Also called for the state found at the start. */
   onState(state: string): void;
   onSighting(peripheral: Peripheral): void;
   /** Scanning ended without our doing. */
   onScanStop(): void;
+  /** Ids of devices that must not be forgotten. */
+  needed(): ReadonlySet<string>;
 }
+
+/** The adapter answered that it does not scan. */
+export class ScanRefusedError extends Error {}
 
 /** 15 to 30 ms, no skipped events, link lost after 4 s. The libraries' own default is 0.42 s. */
 const CONNECT: ConnectParameters = { minInterval: 12, maxInterval: 24, latency: 0, timeout: 400 };
-const NEVER = new Promise<string>(() => {});
 /** Before scanning that ended by itself is begun again. */
 const SCAN_PAUSE_MS = 1000;
 
+/** Advertisements between two looks at how many devices the library knows. */
+const FORGET_EVERY = 256;
+const MAX_ATTEMPTED = 256;
+const COMMAND_DISALLOWED = 0x0c;
+/** HCI version of Bluetooth 4.2. */
+const FIRST_WITH_DATA_LENGTH = 8;
+
+function refused(status: number): ScanRefusedError {
+  const why = status === COMMAND_DISALLOWED ? 'another program may be scanning' : 'HCI status';
+  return new ScanRefusedError(
+    `the adapter refuses to scan (${why}, 0x${status.toString(16).padStart(2, '0')})`,
+  );
+}
+
 /** Opens the adapter through a library. Throws what the library throws: no adapter, no permission, no Bluetooth. */
-export function openAdapter(noble: Noble, { onState, onSighting, onScanStop }: AdapterEvents): Adapter {
+export function openAdapter(noble: Noble, events: AdapterEvents): Adapter {
+  const { onState, onSighting, onScanStop } = events;
   const before = processListeners();
   let scanning = false;
   let disposed = false;
+  let scanAnswered: (status: number) => void = ignore;
+  let connecting: Peripheral | null = null;
+  let hasDataLength: boolean | null = null;
+  let advertisements = 0;
+  /** Connections of other programs are none of ours, though the library may see them. */
+  const attempted = new Set<string>();
   /** Who waits for a link that comes about after its attempt was taken back. */
   const strays = new WeakMap<Peripheral, (error: unknown) => void>();
   let last: Promise<void> = Promise.resolve();
@@ -46,9 +78,26 @@ export function openAdapter(noble: Noble, { onState, onSighting, onScanStop }: A
   // The library ends the process on SIGINT when it was the last to listen; that is for the main file to decide.
   removeListeners({ SIGINT: added.SIGINT, exit: [] });
 
+  const isGuarded = guardInput(noble, {
+    ...events,
+    connecting: () => connecting,
+    onAdvertisement() {
+      advertisements += 1;
+      if (advertisements % FORGET_EVERY === 0) forgetStrangers(noble, events.needed);
+    },
+    onScanAnswer: status => scanAnswered(status),
+    onVersion(version) {
+      if (version.hasDataLength !== undefined) hasDataLength = version.hasDataLength;
+      else if ((version.hci ?? FIRST_WITH_DATA_LENGTH) < FIRST_WITH_DATA_LENGTH) hasDataLength = false;
+    },
+  });
+  joinServices(noble);
+  forgetServices(noble);
+
   noble.on('stateChange', onState);
   noble.on('discover', onSighting);
-  noble.on('warning', ignore); // else they are printed
+  noble.removeAllListeners('warning'); // they are printed
+  noble.on('warning', ignore);
   noble.on('scanStop', () => {
     if (!scanning || disposed) return;
     scanning = false;
@@ -58,17 +107,27 @@ export function openAdapter(noble: Noble, { onState, onSighting, onScanStop }: A
 
   async function start(limitMs: number): Promise<void> {
     const started = new Promise<void>((resolve, reject) => {
+      scanAnswered = status => (status === 0 ? resolve() : reject(refused(status)));
       // With duplicates: the library hides known devices otherwise, and a lost one would never be seen again.
-      noble.startScanning([], true, error => (error ? reject(error) : resolve()));
+      noble.startScanning([], true, error => {
+        if (error) reject(error);
+        else if (!isGuarded) resolve(); // else the adapter's own answer counts: the library does not look at that
+      });
     });
-    await guard('starting to scan', started, { limitMs, lost: NEVER });
-    scanning = true;
+    try {
+      await guard('starting to scan', started, { limitMs });
+      scanning = true;
+    } catch (error) {
+      // Else it takes itself for scanning, and does nothing when it is asked again.
+      Object.assign(noble._bindings ?? {}, { _isScanning: false, _isScanningStarted: false });
+      throw error;
+    }
   }
 
   async function stop(limitMs: number): Promise<void> {
     scanning = false;
     const stopped = new Promise<void>(resolve => noble.stopScanning(resolve));
-    await guard('ending the scan', stopped, { limitMs, lost: NEVER });
+    await guard('ending the scan', stopped, { limitMs });
   }
 
   return {
@@ -80,14 +139,22 @@ export function openAdapter(noble: Noble, { onState, onSighting, onScanStop }: A
       last = next.catch(ignore);
       return next;
     },
-    connect(peripheral) {
+    async connect(peripheral) {
       const unwanted = strays.get(peripheral);
       if (unwanted) peripheral.removeListener('connect', unwanted);
-      return new Promise((resolve, reject) => {
-        peripheral.connect(CONNECT, error => (error ? reject(asError(error)) : resolve()));
-      });
+      connecting = peripheral;
+      attempted.add(peripheral.id);
+      if (attempted.size > MAX_ATTEMPTED) attempted.delete(attempted.values().next().value ?? '');
+      try {
+        await new Promise<void>((resolve, reject) => {
+          peripheral.connect(CONNECT, error => (error ? reject(asError(error)) : resolve()));
+        });
+      } finally {
+        connecting = null;
+      }
     },
     cancel(peripheral) {
+      connecting = null;
       if (peripheral.state !== 'connecting') return;
       peripheral.cancelConnect();
       const unwanted = (error: unknown) => {
@@ -96,19 +163,40 @@ export function openAdapter(noble: Noble, { onState, onSighting, onScanStop }: A
       strays.set(peripheral, unwanted);
       peripheral.once('connect', unwanted);
     },
+    closeStrays(inUse) {
+      const { _aclStreams = {}, _handles = {}, _hci } = noble._bindings ?? {};
+      for (const handle of Object.keys(_aclStreams)) {
+        const id = String(_handles[handle]);
+        if (attempted.has(id) && !inUse.has(id)) _hci?.disconnect(Number(handle));
+      }
+    },
+    get hasDataLength() {
+      return hasDataLength;
+    },
     dispose() {
       disposed = true;
       noble.removeAllListeners();
-      const bindings = noble._bindings;
-      const hci = bindings?._hci;
-      if (noble.stop) noble.stop();
-      else if (hci) {
-        hci.pollIsDevUp = ignore; // its timer sets itself again for ever; this is the only way to end it
-        hci._socket?.stop?.();
+      noble.on('warning', ignore);
+      try {
+        release(noble);
+      } catch {
+        // An adapter that is gone takes no commands.
       }
       removeListeners(added);
     },
   };
+}
+
+function release(noble: Noble): void {
+  const bindings = noble._bindings;
+  const hci = bindings?._hci;
+  // A connected device does not advertise: one that was left connected would never be seen again.
+  for (const handle of Object.keys(bindings?._aclStreams ?? {})) hci?.disconnect(Number(handle));
+  if (noble.stop) noble.stop();
+  else if (hci) {
+    hci.pollIsDevUp = ignore; // its timer sets itself again for ever; this is the only way to end it
+    hci._socket?.stop?.();
+  }
 }
 
 type Listener = (...args: unknown[]) => void;

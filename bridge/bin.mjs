@@ -1,8 +1,11 @@
 #!/usr/bin/env node
 // The `earshot-bridge` command. Plain JavaScript, so that a Node that is too old can still say so.
 import { existsSync } from 'node:fs';
+import { watchNpm } from '../config/parent.mjs';
 
 const OLDEST = [22, 18];
+
+watchNpm(() => process.kill(process.pid, 'SIGTERM'));
 
 try {
   const command = ['command.ts', 'command.js']

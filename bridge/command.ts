@@ -1,24 +1,29 @@
 import { createRequire } from 'node:module';
 import { parseArgs } from 'node:util';
+import { asCalled } from '../config/called-as.ts';
 import { environment, loadConfig } from '../config/load.ts';
 import { runBridge } from './main.ts';
 
 const HELP = `Usage: earshot-bridge [options]
+       earshot-bridge doctor [--json]
 
 Carries what wearables hear over Bluetooth to an Earshot server, until Ctrl-C.
 
   --core <url>       where the server is, as ws://192.168.1.5:8420
   --key-file <file>  holds the API key that the server has made:
-                     npx earshot key owner --scopes listen --name kitchen
+                     earshot key owner --scopes listen --name kitchen
   --data-dir <dir>   where sound waits until the server has it on its disk
                      (default: ./data)
   --config <file>    configuration file (default: earshot.yaml, where there is one)
-  --simulate [file]  no Bluetooth: a simulated pendant plays this WAV file, or a
-                     recording that comes along
+  --simulate [file]  no Bluetooth: a simulated pendant plays this recording, or one
+                     that comes along; WAV, or what ffmpeg reads
   --loop             it plays the file again and again
   --json             one JSON object per event
   --version          the version of the bridge
   --help             this
+
+doctor examines the Bluetooth adapter, the permission to use it and the library, and
+says what to do.
 
 The file and the environment may say it all as well: bridge.core, bridge.keyFile and
 dataDir; EARSHOT_BRIDGE__CORE, EARSHOT_BRIDGE__KEY_FILE and EARSHOT_DATA_DIR.
@@ -42,12 +47,19 @@ const OPTIONS = {
  */
 export async function run(argv: string[]): Promise<void> {
   const { values, positionals } = parseArgs({ args: argv, options: OPTIONS, allowPositionals: true });
+  if (positionals[0] === 'doctor' && !values.simulate) return runDoctor(values.json === true);
   const [file, ...more] = positionals; // what --simulate plays
   if (more.length > 0 || (file && !values.simulate))
     throw new Error(`unexpected: ${positionals.join(' ')}; --help lists the options`);
   if (values.help) process.stdout.write(HELP);
   else if (values.version) process.stdout.write(`${versionOf()}\n`);
   else await runBridge(load(values), { ...values, simulate: values.simulate && (file ?? true) });
+}
+
+async function runDoctor(json: boolean): Promise<void> {
+  const { examineBluetooth, renderDiagnoses } = await import('./doctor.ts');
+  const findings = await examineBluetooth();
+  process.stdout.write(json ? `${JSON.stringify({ findings })}\n` : asCalled(renderDiagnoses(findings)));
 }
 
 function load(values: { [name in keyof typeof OPTIONS]?: string | boolean }) {

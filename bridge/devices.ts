@@ -2,11 +2,12 @@ import type { Logger } from 'pino';
 import { type Backoff, createBackoff } from './backoff.ts';
 import type { Clock } from './clock.ts';
 import type { Driver } from './driver.ts';
-import type { DeviceCounts, OnEvent } from './events.ts';
-import type { Advertisement, Radio } from './radio.ts';
+import type { DeviceCounts, DeviceEvent, OnEvent } from './events.ts';
+import type { Radio } from './radio.ts';
 import type { Recording, RecordingInfo } from './recording.ts';
+import type { Advertisement } from './scanner.ts';
 import { plainUuid } from './uuid.ts';
-import { listen, Unfit, type Wearable } from './wearable.ts';
+import { listen, Unfit, type Wearable, type WearableStatus } from './wearable.ts';
 
 export interface DevicesOptions {
   radio: Radio;
@@ -27,8 +28,10 @@ export interface DeviceLimits {
   maxRetryMs: number;
   /** A device that will not do (unknown codec, no audio) is looked at again after this. */
   unfitMs: number;
-  /** A subscribed device that sends nothing for so long is connected anew. */
+  /** A subscribed device that sends nothing for so long is told as quiet. */
   silentMs: number;
+  /** A subscribed device that sends nothing for so long is asked whether it is still there. */
+  probeMs: number;
   /** Scanning costs air time: while all known wearables stream, so long between two looks around. */
   restMs: number;
   /** How long such a look takes. */
@@ -40,9 +43,13 @@ const LIMITS: DeviceLimits = {
   maxRetryMs: 60_000,
   unfitMs: 600_000,
   silentMs: 30_000,
+  probeMs: 10_000,
   restMs: 30_000,
   lookMs: 10_000,
 };
+
+/** Anybody can advertise as a wearable, from one address after the other. */
+const MAX_KNOWN = 256;
 
 export interface Devices {
   counts(): DeviceCounts[];
@@ -58,8 +65,15 @@ interface Known extends Wearable {
   notBeforeMs: number;
   /** The connection that is being made or used. */
   busy: Promise<void> | null;
+  /** Connected and subscribed. */
   streaming: boolean;
+  /** And sends nothing. */
+  quiet: boolean;
   connections: number;
+  /** Time between its connections, up to `lostAtMs`. */
+  notConnectedMs: number;
+  /** When its last connection ended; null: it is connected, or never was. */
+  lostAtMs: number | null;
 }
 
 /** Finds wearables, keeps a connection to each, and hands on their audio. */
@@ -98,6 +112,8 @@ export function startDevices(options: DevicesOptions): Devices {
     if (!device || device.busy || clock.now() < device.notBeforeMs) return;
     device.busy = serve(device).finally(() => {
       device.busy = null;
+      device.quiet = false;
+      if (device.streaming) device.lostAtMs = clock.now();
       device.streaming = false;
       lostOne.abort();
       lostOne = new AbortController();
@@ -113,22 +129,36 @@ export function startDevices(options: DevicesOptions): Devices {
       if (!leftAlone.has(id))
         log.info({ name, address }, 'wearable left alone: bridge.devices does not name it');
       leftAlone.add(id);
+      if (leftAlone.size > MAX_KNOWN) leftAlone.delete(leftAlone.values().next().value ?? '');
       return null;
     }
+    forgetOne();
     const device: Known = {
       id,
       address,
       name,
       driver,
       counts: { packets: 0, frames: 0, lost: 0, duplicates: 0, malformed: 0, resets: 0 },
+      keepsBatterySecret: false,
       backoff: createBackoff({ firstMs: limits.firstRetryMs, maxMs: limits.maxRetryMs }),
       notBeforeMs: 0,
       busy: null,
       streaming: false,
+      quiet: false,
       connections: 0,
+      notConnectedMs: 0,
+      lostAtMs: null,
     };
     known.set(id, device);
     return device;
+  }
+
+  /** Makes room for another device: the first that never streamed goes, or else the first that is not connected. */
+  function forgetOne(): void {
+    if (known.size < MAX_KNOWN) return;
+    const idle = [...known.values()].filter(({ busy }) => !busy);
+    const gone = idle.find(({ connections }) => connections === 0) ?? idle[0];
+    if (gone) known.delete(gone.id);
   }
 
   /** One connection, from the attempt to its end. Never rejects. */
@@ -142,9 +172,10 @@ export function startDevices(options: DevicesOptions): Devices {
         clock,
         log,
         silentMs: limits.silentMs,
-        onStreaming: status => streaming(device, status),
+        probeMs: limits.probeMs,
+        onStatus: status => changed(device, status),
       }).finally(link.disconnect);
-      if (ended.heard) device.backoff.reset();
+      if (ended.worked) device.backoff.reset();
       else device.notBeforeMs = clock.now() + device.backoff.next();
       log.info({ device: device.name, reason: ended.reason }, 'wearable disconnected');
       tell(device, 'disconnected', { reason: ended.reason });
@@ -153,13 +184,26 @@ export function startDevices(options: DevicesOptions): Devices {
     }
   }
 
-  function streaming(device: Known, status: { codec: string; battery: number | null }): void {
-    if (!device.streaming) {
-      log.info({ device: device.name, ...status }, 'wearable streams');
-      device.connections += 1;
-    }
+  function changed(device: Known, status: WearableStatus): void {
+    const { state, reason, codec, battery } = status;
+    const isNew = !device.streaming;
+    const wasQuiet = device.quiet;
     device.streaming = true;
-    tell(device, 'streaming', status);
+    device.quiet = state === 'quiet';
+    const awayMs = isNew ? connectedAgain(device) : null;
+    if (isNew) log.info({ device: device.name, codec, battery, awayMs }, 'wearable streams');
+    else if (device.quiet && !wasQuiet) log.info({ device: device.name }, `wearable is quiet: ${reason}`);
+    else if (wasQuiet && !device.quiet) log.info({ device: device.name }, 'wearable streams again');
+    tell(device, state, { codec, battery, reason, awayMs });
+  }
+
+  /** How long it was not connected; null: this is its first connection. */
+  function connectedAgain(device: Known): number | null {
+    device.connections += 1;
+    const awayMs = device.lostAtMs === null ? null : Math.max(0, clock.now() - device.lostAtMs);
+    device.notConnectedMs += awayMs ?? 0;
+    device.lostAtMs = null;
+    return awayMs;
   }
 
   function failed(device: Known, error: unknown): void {
@@ -174,19 +218,26 @@ export function startDevices(options: DevicesOptions): Devices {
 
   function tell(
     { name, address }: Known,
-    state: 'streaming' | 'disconnected' | 'unfit',
-    more: { codec?: string; battery?: number | null; reason?: string },
+    state: DeviceEvent['state'],
+    more: Partial<Pick<DeviceEvent, 'codec' | 'battery' | 'reason' | 'awayMs'>>,
   ): void {
-    onEvent({ event: 'device', name, address, state, codec: null, battery: null, reason: null, ...more });
+    const nothing = { codec: null, battery: null, reason: null, awayMs: null };
+    onEvent({ event: 'device', name, address, state, ...nothing, ...more });
   }
 
   const running = run();
   return {
     counts: () =>
-      [...known.values()].map(({ name, streaming, connections, counts }) => ({
-        ...{ name, streaming, connections },
-        ...counts,
-      })),
+      [...known.values()].map(
+        ({ name, streaming, quiet, connections, notConnectedMs, lostAtMs, counts }) => ({
+          name,
+          streaming,
+          quiet,
+          connections,
+          notConnectedMs: notConnectedMs + (lostAtMs === null ? 0 : Math.max(0, clock.now() - lostAtMs)),
+          ...counts,
+        }),
+      ),
     async stop() {
       stopping.abort();
       await running;

@@ -47,14 +47,17 @@ export interface PacketDecoder {
 }
 
 export interface Decoded {
-  /** Complete frames, in order. A frame is preceded by the loss before it. */
+  /**
+   * Complete frames, in order; of PCM, also parts of frames. `lostBefore`: frames missing just before it, of `frameMs`
+   * each; a fraction where a part of one is.
+   */
   frames: { bytes: Uint8Array; lostBefore: number }[];
 }
 
 export interface PacketCounts {
   packets: number;
   frames: number;
-  /** Frames known to be missing. */
+  /** Frames known to be missing: the sum of all `lostBefore`. */
   lost: number;
   duplicates: number;
   malformed: number;

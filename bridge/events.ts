@@ -1,32 +1,44 @@
 import type { ServerEvent, WireSegment } from '../core/listen/protocol.ts';
+import type { RadioCounts, ToldFault } from './radio-faults.ts';
 
 /** What the bridge tells: one JSON object a line with `--json`. */
 export type BridgeEvent =
   | { event: 'radio'; state: string; hint: string }
-  | {
-      event: 'device';
-      name: string;
-      address: string;
-      state: 'streaming' | 'disconnected' | 'unfit';
-      codec: string | null;
-      /** Percent; null where the device does not tell. */
-      battery: number | null;
-      /** Why it is in this state, where that needs a word. */
-      reason: string | null;
-    }
+  | DeviceEvent
+  /** A packet that breaks the format of Bluetooth came in and was ignored; at most one a minute of each kind. */
+  | ({ event: 'malformed' } & ToldFault)
   | { event: 'connected'; device: string; stream: string; received: number }
   | { event: 'disconnected'; device: string; code: number; reason: string; retryInMs: number }
   /** From core: transcript segments, and its other messages, whose `type` is then the event's name. */
   | { event: 'segments'; device: string; segments: WireSegment[] }
   | FromCore<ServerEvent>
-  | {
-      event: 'counts';
-      /** `oldestMs`: age of the oldest audio that core has not confirmed; null: it has all. */
-      spool: { bytes: number; oldestMs: number | null; dropped: number; droppedMs: number; damaged: number };
-      /** Connections to core that were made, and those that failed: refused, or broken before their end. */
-      core: { connections: number; failures: number };
-      devices: DeviceCounts[];
-    };
+  /** At most once a minute, when something has changed; and at the end. */
+  | ({ event: 'counts' } & Counts);
+
+export interface Counts {
+  /** `oldestMs`: age of the oldest audio that core has not confirmed; null: it has all. */
+  spool: { bytes: number; oldestMs: number | null; dropped: number; droppedMs: number; damaged: number };
+  /** Connections to core that were made, and those that failed: refused, or broken before their end. */
+  core: { connections: number; failures: number };
+  /** Malformed packets by kind, and how often the Bluetooth library had to be started again. */
+  radio: RadioCounts;
+  devices: DeviceCounts[];
+}
+
+export interface DeviceEvent {
+  event: 'device';
+  name: string;
+  address: string;
+  /** `quiet`: connected, and it sends nothing. */
+  state: 'streaming' | 'quiet' | 'disconnected' | 'unfit';
+  codec: string | null;
+  /** Percent; null where the device does not tell. */
+  battery: number | null;
+  /** Why it is in this state, where that needs a word. */
+  reason: string | null;
+  /** Where it is connected again: how long it was not. */
+  awayMs: number | null;
+}
 
 type FromCore<Message extends { type: string }> = Message extends { type: infer Type }
   ? { event: Type; device: string } & Omit<Message, 'type'>
@@ -35,12 +47,17 @@ type FromCore<Message extends { type: string }> = Message extends { type: infer 
 /** Packets of one wearable since it was first seen. */
 export interface DeviceCounts {
   name: string;
-  /** Now. */
+  /** Now: connected, and listened to. */
   streaming: boolean;
-  /** Times that it began to stream. */
+  /** And it sends nothing. */
+  quiet: boolean;
+  /** Times that it was connected. */
   connections: number;
+  /** Time between connections, up to now: nothing of that is a lost packet. */
+  notConnectedMs: number;
   packets: number;
   frames: number;
+  /** Frames missing within connections. */
   lost: number;
   duplicates: number;
   malformed: number;

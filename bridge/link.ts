@@ -1,23 +1,54 @@
-import { guard, TimeLimitError } from './guard.ts';
+import { guard, LinkLostError, TimeLimitError } from './guard.ts';
+import type { Refusal } from './hci-guard.ts';
 import type { Characteristic, Peripheral, Service } from './noble.ts';
+import { isPairingWanted, pairingHint } from './pairing.ts';
+import { advertisedName } from './scanner.ts';
 import { plainUuid } from './uuid.ts';
 
-/** A connection to one device. After any failure of a call that the device did not answer, it is closed. */
+/**
+ * A connection to one device. After any call that the device did not answer it is closed, unless the call was
+ * `optional`: for what a device may as well not have.
+ */
 export interface Link {
   readonly id: string;
   readonly name: string;
   /** Agreed ATT MTU; a notification holds three bytes less. */
   readonly mtu: number;
   /** Does the device have it? Rejects when the device does not answer. */
-  has(service: string, characteristic: string): Promise<boolean>;
+  has(service: string, characteristic: string, options?: CallOptions): Promise<boolean>;
   /** Rejects also for an empty value: that is how the libraries report a refusal. */
-  read(service: string, characteristic: string): Promise<Buffer>;
+  read(service: string, characteristic: string, options?: CallOptions): Promise<Buffer>;
   /** Notifications until the link closes. */
-  subscribe(service: string, characteristic: string, onData: (data: Buffer) => void): Promise<void>;
+  subscribe(
+    service: string,
+    characteristic: string,
+    onData: (data: Buffer) => void,
+    options?: CallOptions,
+  ): Promise<void>;
+  /** Finds out whether the device is still there, by reading this; closes the link when it is not. */
+  probe(service: string, characteristic: string): Promise<void>;
+  /** Can the adapter send long packets? See `Adapter`. */
+  readonly hasDataLength: boolean | null;
   /** Resolves with the reason, in words, when the link is gone. */
   readonly closed: Promise<string>;
   /** Resolves when the link is gone. */
   disconnect(): Promise<void>;
+}
+
+export interface CallOptions {
+  /** A failure does not cost the link. */
+  optional?: boolean;
+}
+
+/** The link, and what the radio tells it. */
+export interface LinkControl {
+  link: Link;
+  /** The adapter is gone, and the link with it. */
+  lose(reason: string): void;
+  /** It is of no use any more, and is closed. */
+  fail(reason: string): void;
+  /** The device refused a request or pairing; the libraries do not tell. */
+  refused(refusal: Refusal): void;
 }
 
 export interface LinkLimits {
@@ -30,23 +61,35 @@ export interface LinkLimits {
 /** What both libraries ask for and what @abandonware/noble cannot change. */
 const REQUESTED_MTU = 256;
 const SMALLEST_MTU = 23;
+/** A discovery is several exchanges, of which each may take its time. */
+const DISCOVERY_EXCHANGES = 6;
 
-/** Puts guards around a connected peripheral. `lose`: the adapter is gone, and the link with it. */
+/** Puts guards around a connected peripheral. */
 export function createLink(
   peripheral: Peripheral,
   limits: LinkLimits,
-): { link: Link; lose(reason: string): void } {
+  adapter: { readonly hasDataLength: boolean | null },
+): LinkControl {
   const closing = Promise.withResolvers<string>();
   const closed = closing.promise;
   const found = new Map<string, Promise<Map<string, Characteristic>>>();
   const listeners: (() => void)[] = [];
   let services: Promise<Map<string, Service>> | null = null;
+  /** The request under way was refused, and the library will not say so. `stalls`: nor take another request. */
+  let refuse: (refusal: { reason: string; stalls: boolean }) => void = () => {};
+  /** How to end each call that waits for an answer. */
+  const underWay = new Set<(reason: string) => void>();
+  let isSubscribing = false;
+  let wantsPairing = false;
+  /** An optional request was never answered, and all later ones would wait behind it. */
+  let isStalled = false;
 
   const onDisconnect = (reason: unknown) => closing.resolve(`disconnected${describe(reason)}`);
   peripheral.once('disconnect', onDisconnect);
   let isOpen = true;
-  void closed.then(() => {
+  void closed.then(reason => {
     isOpen = false;
+    for (const end of underWay) end(reason);
     peripheral.removeListener('disconnect', onDisconnect);
     for (const remove of listeners) remove();
   });
@@ -55,45 +98,91 @@ export function createLink(
   async function call<T>(
     what: string,
     start: (done: (error: unknown, value: T) => void) => void,
+    { optional = false, exchanges = 1, lostAs }: CallOptions & { exchanges?: number; lostAs?: string } = {},
   ): Promise<T> {
+    if (!isOpen) throw new LinkLostError(`${what}: ${await closed}`);
+    const refusal = Promise.withResolvers<string>();
+    underWay.add(refusal.resolve);
+    let stalls = true;
+    let because = () => (wantsPairing ? `; ${pairingHint()}` : '');
+    refuse = refused => {
+      stalls = refused.stalls;
+      because = () => '';
+      refusal.resolve(refused.reason);
+    };
     const work = new Promise<T>((resolve, reject) => {
       start((error, value) => (error ? reject(asError(error)) : resolve(value)));
     });
+    const lost = refusal.promise;
     try {
-      return await guard(what, work, { limitMs: limits.attMs, lost: closed });
+      return await guard(what, work, { limitMs: limits.attMs * exchanges, lost });
     } catch (error) {
-      if (error instanceof TimeLimitError) {
-        await disconnect();
-        throw new TimeLimitError(`${error.message}; the connection was dropped`);
-      }
-      throw error;
+      if (!(error instanceof TimeLimitError || error instanceof LinkLostError)) throw error;
+      const message = `${error.message}${because()}`;
+      if (optional) isStalled ||= stalls;
+      if (!isOpen) throw new LinkLostError(message);
+      if (optional) throw stalls ? new LinkLostError(message) : new Error(message);
+      if (lostAs) closing.resolve(lostAs);
+      await disconnect();
+      throw new TimeLimitError(`${message}; the connection was dropped`);
+    } finally {
+      underWay.delete(refusal.resolve);
     }
   }
 
   function servicesOf(): Promise<Map<string, Service>> {
-    services ??= call<Service[]>('service discovery', done => peripheral.discoverServices([], done)).then(
-      byUuid,
-    );
+    const discover = (done: (error: unknown, found: Service[]) => void) =>
+      peripheral.discoverServices([], done);
+    services ??= call('service discovery', discover, { exchanges: DISCOVERY_EXCHANGES }).then(byUuid);
     return services;
   }
 
-  async function characteristicsOf(service: string): Promise<Map<string, Characteristic>> {
+  async function characteristicsOf(
+    service: string,
+    options?: CallOptions,
+  ): Promise<Map<string, Characteristic>> {
     const uuid = plainUuid(service);
     const owner = (await servicesOf()).get(uuid);
     if (!owner) return new Map();
+    const discover = (done: (error: unknown, found: Characteristic[]) => void) =>
+      owner.discoverCharacteristics([], done);
     const known =
       found.get(uuid) ??
-      call<Characteristic[]>(`discovery of ${service}`, done => owner.discoverCharacteristics([], done)).then(
-        byUuid,
-      );
+      call(`discovery of ${service}`, discover, { ...options, exchanges: DISCOVERY_EXCHANGES }).then(byUuid);
     found.set(uuid, known);
     return known;
   }
 
-  async function characteristic(service: string, uuid: string): Promise<Characteristic> {
-    const one = (await characteristicsOf(service)).get(plainUuid(uuid));
+  async function characteristic(
+    service: string,
+    uuid: string,
+    options?: CallOptions,
+  ): Promise<Characteristic> {
+    const one = (await characteristicsOf(service, options)).get(plainUuid(uuid));
     if (!one) throw new Error(`the device has no characteristic ${uuid} in service ${service}`);
     return one;
+  }
+
+  async function read(
+    service: string,
+    uuid: string,
+    options?: CallOptions & { lostAs?: string },
+  ): Promise<Buffer> {
+    const one = await characteristic(service, uuid, options);
+    const value = await call<Buffer>(`reading ${uuid}`, done => one.read(done), options);
+    if (value.length === 0) throw new Error(`the device refused to let ${uuid} be read`);
+    return value;
+  }
+
+  /** Of the adapter, which answers only while it has the link. */
+  function readSignal(): Promise<undefined> {
+    const ask = (done: (error: unknown, value: undefined) => void) => {
+      peripheral.once('rssiUpdate', () => done(null, undefined));
+      peripheral.updateRssi();
+    };
+    return call('reading the signal strength', ask, {
+      lostAs: 'the adapter has no such connection any more',
+    });
   }
 
   async function disconnect(): Promise<void> {
@@ -107,33 +196,58 @@ export function createLink(
 
   const link: Link = {
     id: peripheral.id,
-    name: peripheral.advertisement.localName ?? peripheral.address,
+    name: advertisedName(peripheral) || peripheral.address,
     get mtu() {
       return Math.min(REQUESTED_MTU, peripheral.mtu ?? SMALLEST_MTU);
     },
-    async has(service, uuid) {
-      return (await characteristicsOf(service)).has(plainUuid(uuid));
+    async has(service, uuid, options) {
+      return (await characteristicsOf(service, options)).has(plainUuid(uuid));
     },
-    async read(service, uuid) {
-      const one = await characteristic(service, uuid);
-      const value = await call<Buffer>(`reading ${uuid}`, done => one.read(done));
-      if (value.length === 0) throw new Error(`the device refused to let ${uuid} be read`);
-      return value;
-    },
-    async subscribe(service, uuid, onData) {
-      const one = await characteristic(service, uuid);
+    read,
+    async subscribe(service, uuid, onData, options) {
+      const one = await characteristic(service, uuid, options);
+      if (!NOTIFYING.some(property => one.properties.includes(property)))
+        throw new Error(`the device does not notify of ${uuid}`);
       const listener = (data: Buffer, isNotification: boolean) => {
         if (isNotification) onData(data);
       };
       one.on('data', listener);
       listeners.push(() => one.removeListener('data', listener));
-      await call<void>(`subscribing to ${uuid}`, done => one.subscribe(error => done(error, undefined)));
+      const start = (done: (error: unknown, value: undefined) => void) =>
+        one.subscribe(error => done(error, undefined));
+      isSubscribing = true;
+      await call(`subscribing to ${uuid}`, start, options).finally(() => {
+        isSubscribing = false;
+      });
+    },
+    async probe(service, uuid) {
+      // A refusal is an answer, too; without one, the call has closed the link.
+      const lostAs = 'the device does not answer any more';
+      await (isStalled ? readSignal() : read(service, uuid, { lostAs })).catch(() => {});
+    },
+    get hasDataLength() {
+      return adapter.hasDataLength;
     },
     closed,
     disconnect,
   };
-  return { link, lose: closing.resolve };
+  return {
+    link,
+    lose: closing.resolve,
+    fail(reason) {
+      closing.resolve(reason);
+      if (peripheral.state === 'connected') peripheral.disconnect();
+    },
+    refused(refusal) {
+      if ('pairing' in refusal) refuse({ reason: pairingHint(refusal.pairing), stalls: true });
+      else if (isPairingWanted(refusal.att)) wantsPairing = true;
+      else if (isSubscribing)
+        refuse({ reason: `refused with ATT error ${refusal.att}`, stalls: refusal.att === 4 });
+    },
+  };
 }
+
+const NOTIFYING = ['notify', 'indicate'];
 
 function byUuid<T extends { uuid: string }>(items: T[]): Map<string, T> {
   return new Map(items.map(item => [plainUuid(item.uuid), item]));
@@ -145,6 +259,8 @@ function asError(thrown: unknown): Error {
 
 /** HCI reasons worth words. */
 const REASONS: Readonly<Record<number, string>> = {
+  5: 'pairing failed',
+  6: 'the device has a pairing with this adapter that the bridge does not know; remove it on the device',
   8: 'out of range',
   19: 'closed by the device',
   22: 'closed by this side',

@@ -1,17 +1,20 @@
 import { Console } from 'node:console';
 import { mkdir } from 'node:fs/promises';
-import { isAbsolute, join, resolve } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { join, resolve } from 'node:path';
+import { Writable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
 import { type Logger, pino, stdTimeFunctions } from 'pino';
 import pretty from 'pino-pretty';
-import { z } from 'zod';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
+import { withoutEscapedControls } from '../core/runtime/terminal.ts';
 import { type Clock, createClock } from './clock.ts';
+import { changedCounts } from './counts.ts';
 import { type DeviceLimits, startDevices } from './devices.ts';
 import type { Driver } from './driver.ts';
+import { loadDrivers } from './driver-check.ts';
 import omi from './drivers/omi.ts';
-import type { BridgeEvent, OnEvent } from './events.ts';
+import type { BridgeEvent, Counts, OnEvent } from './events.ts';
 import { fixedKey, keyFromCore } from './key.ts';
 import { lockDirectory } from './lock.ts';
 import { createRadio, type RadioLimits } from './radio.ts';
@@ -37,6 +40,8 @@ export interface BridgeOptions {
 }
 
 export interface Bridge {
+  /** An error of the Bluetooth library that nothing caught: it is started again. */
+  radioFailed(error: unknown): void;
   /** Ends every connection in good order; what core has not confirmed stays on disk. */
   stop(): Promise<void>;
 }
@@ -94,6 +99,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
   const radio = createRadio({
     log,
     clock,
+    onFault: fault => onEvent({ event: 'malformed', ...fault }),
     ...(simulator ? { load: simulator.load } : {}),
     ...(limits.radio ? { limits: limits.radio } : {}),
   });
@@ -111,25 +117,30 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     onEvent,
     ...(limits.devices ? { limits: limits.devices } : {}),
   });
-  const tellCounts = () => {
+  const countsNow = (): Counts => {
     const { bytes, ...losses } = spool.counts;
-    const counts = {
+    return {
       spool: { bytes, oldestMs: spool.oldestMs(), ...losses },
       core: totalOf([...uplinks.values()]),
+      radio: radio.counts,
       devices: devices.counts(),
     };
+  };
+  const tell = (counts: Counts) => {
     log.info(counts, 'counts');
     onEvent({ event: 'counts', ...counts });
   };
-  const timer = setInterval(tellCounts, limits.countsMs ?? COUNTS_EVERY_MS);
+  const tellCounts = changedCounts(countsNow(), tell);
+  const timer = setInterval(() => tellCounts(countsNow()), limits.countsMs ?? COUNTS_EVERY_MS);
 
   return {
+    radioFailed: radio.failed,
     async stop() {
       clearInterval(timer);
       await devices.stop();
       simulator?.stop();
       await Promise.all([...uplinks.values()].map(uplink => uplink.stop()));
-      tellCounts();
+      tell(countsNow());
       await spool.close();
       await unlock();
       await watching;
@@ -166,41 +177,10 @@ function localCore({ host, port }: Config): string {
   return `ws://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }
 
-/** The outer shape; what is inside a decoder shows when it runs. */
-const AnyDriver = z.object({
-  name: z.string().min(1),
-  title: z.string(),
-  match: z.object({ confirm: z.object({ service: z.string(), characteristic: z.string() }) }),
-  audio: z.object({ service: z.string(), characteristic: z.string(), minMtu: z.number() }),
-  createDecoder: z.custom<Driver['createDecoder']>(
-    value => typeof value === 'function',
-    'must be a function',
-  ),
-});
-
-async function loadDrivers(paths: string[], dir: string): Promise<Driver[]> {
-  return Promise.all(
-    paths.map(async path => {
-      const file = isAbsolute(path) ? path : join(dir, path);
-      const module: { default?: unknown } = await import(pathToFileURL(file).href).catch((error: unknown) => {
-        throw new Error(
-          `bridge.drivers: ${path} does not load: ${error instanceof Error ? error.message : error}`,
-        );
-      });
-      const checked = AnyDriver.safeParse(module.default);
-      if (checked.success) return module.default as Driver; // as far as it can be checked
-      const issue = checked.error.issues[0];
-      throw new Error(
-        `bridge.drivers: ${path} is not a driver: default export, ${issue?.path.join('.')}: ${issue?.message}`,
-      );
-    }),
-  );
-}
-
 /**
  * Runs the bridge until a signal, or the end of a parent that started us with a channel. Its caller exits then:
  * Bluetooth libraries never let go of the process.
- * @param options `simulate`: a WAV file, true for the recording that comes along; `loop`: again and again; `json`:
+ * @param options `simulate`: a recording, true for the recording that comes along; `loop`: again and again; `json`:
  * events on standard output, one a line
  */
 export async function runBridge(
@@ -213,8 +193,8 @@ export async function runBridge(
 ): Promise<void> {
   const { simulate, loop = false, json } = options;
   const stopped = stopRequest();
-  globalThis.console = new Console(process.stderr, process.stderr); // Bluetooth libraries print; stdout is for events
   const log = createLog(config.log);
+  globalThis.console = new Console(printedTo(log)); // stdout is for events
   const bridge = await startBridge({
     config,
     log,
@@ -226,8 +206,31 @@ export async function runBridge(
       else log.debug(withoutWords(event), 'event');
     },
   });
-  log.info({ reason: await stopped }, 'stopping');
+  const failed = Promise.withResolvers<never>();
+  process.on('uncaughtException', error => {
+    if (isOfLibrary(error)) bridge.radioFailed(error);
+    else {
+      log.fatal({ err: error }, 'the bridge failed');
+      failed.reject(error);
+    }
+  });
+  log.info({ reason: await Promise.race([stopped, failed.promise]) }, 'stopping');
   await bridge.stop();
+}
+
+/** The Bluetooth libraries print, some of it for every packet of a stranger. */
+function printedTo(log: Logger): Writable {
+  return new Writable({
+    write(text, _encoding, done) {
+      log.debug({ printed: String(text).trim() }, 'a Bluetooth library printed');
+      done();
+    },
+  });
+}
+
+/** Thrown from a timer or a native callback of a Bluetooth library, where the radio cannot catch it. */
+function isOfLibrary(error: unknown): boolean {
+  return error instanceof Error && /[\\/](noble|bluetooth-hci-socket)[\\/]/.test(error.stack ?? '');
 }
 
 /** What core sends may hold what was said: of that the log tells only that it came. */
@@ -247,13 +250,19 @@ function stopRequest(): Promise<string> {
 }
 
 function createLog({ level, format }: Config['log']): Logger {
-  const settings = { level, timestamp: stdTimeFunctions.isoTime, base: null };
+  const settings = {
+    level,
+    timestamp: stdTimeFunctions.isoTime,
+    base: null,
+    hooks: { streamWrite: withoutEscapedControls },
+  };
   if (format === 'json') return pino(settings, process.stderr);
   return pino(
     settings,
     pretty({
       destination: process.stderr,
       sync: true,
+      singleLine: true,
       colorize: process.stderr.isTTY === true,
       translateTime: 'HH:MM:ss.l',
     }),

@@ -8,17 +8,57 @@ export interface Noble extends EventEmitter {
   stopScanning(done?: () => void): void;
   /** @stoprocent/noble only. */
   stop?(): void;
-  /** The inside of both libraries over HCI; there is no public way to end the timer that keeps a process alive. */
+  /** The inside of both libraries; there is no public way to guard what comes in, or to forget a device. */
   _bindings?: NobleBindings;
+  _peripherals?: Table;
+  _services?: Table;
+  _characteristics?: Table;
+  _descriptors?: Table;
+  _discoveredPeripherals?: Table;
+  _discoveredPeripheralUUids?: Table;
 }
 
-export interface NobleBindings {
-  _hci?: { pollIsDevUp?: () => void; _socket?: { stop?: () => void } } | null;
+/** Devices by id: what one library keeps in a Map or a Set, the other keeps in an object. */
+export type Table = Map<string, unknown> | Set<string> | Record<string, unknown>;
+
+export interface NobleBindings extends EventEmitter {
+  /** Over HCI only. */
+  _hci?: Hci | null;
+  _gap?: { _discoveries?: Table } | null;
+  /** Both ways: id by handle, and handle by id. */
+  _handles?: Record<string, string | number>;
+  _aclStreams?: Record<number, unknown>;
+  _gatts?: Record<string, { _services?: Record<string, HandleRange> }>;
+  _addresses?: Table;
+  _addresseTypes?: Table;
+  _connectable?: Table;
+  scannable?: Table;
+}
+
+export interface HandleRange {
+  uuid: string;
+  startHandle: number;
+  endHandle: number;
+}
+
+export interface Hci extends EventEmitter {
+  init(): void;
+  pollIsDevUp?: () => void;
+  onSocketData(packet: Buffer): void;
+  setScanEnabled(enabled: boolean, filterDuplicates: boolean): void;
+  disconnect(handle: number): void;
+  flushAcl(): Promise<void>;
+  writeAclDataPkt(handle: number, channel: number, data: Buffer): Promise<void>;
+  /** Messages of which a part has come, by connection. */
+  _handleBuffers: Record<number, { length: number; data: Buffer }>;
+  _aclQueue: unknown[];
+  _socket: EventEmitter & { stop?: () => void };
 }
 
 export interface Peripheral extends EventEmitter {
   readonly id: string;
   readonly address: string;
+  readonly addressType?: string;
   readonly rssi: number;
   readonly connectable: boolean;
   /** In @abandonware/noble the peer's own maximum, which may be above what was agreed. */
@@ -29,6 +69,8 @@ export interface Peripheral extends EventEmitter {
   connect(parameters: ConnectParameters, done: (error?: unknown) => void): void;
   cancelConnect(): void;
   disconnect(): void;
+  /** Answered by the event `rssiUpdate`, if at all. */
+  updateRssi(): void;
   discoverServices(uuids: string[], done: (error: unknown, services: Service[]) => void): void;
 }
 

@@ -1,13 +1,5 @@
-import type { Decoded, PacketCounts } from './driver.ts';
-
-/** One notification, taken apart by a driver. */
-export interface Packet {
-  /** Running number of the notification, 16 bits. */
-  id: number;
-  /** Position within its frame; 0 begins one. */
-  fragment: number;
-  payload: Uint8Array;
-}
+import type { Decoded, PacketCounts, PacketDecoder } from './driver.ts';
+import { createNumbering, type Packet } from './numbering.ts';
 
 export interface AssemblerOptions {
   /** Takes a notification apart; null: malformed. */
@@ -18,39 +10,36 @@ export interface AssemblerOptions {
   maxFrameBytes: number;
 }
 
-export interface Assembler {
-  push(packet: Uint8Array): Decoded;
-  flush(): Decoded;
-  readonly counts: PacketCounts;
-}
-
 type Frames = Decoded['frames'];
 
-/** A frame under way: its pieces, and the running position of its first packet. */
+/** A frame under way: its pieces, and its number. */
 interface Partial {
   pieces: Uint8Array[];
   bytes: number;
-  nextFragment: number;
-  start: number;
+  frame: number;
 }
 
-const IDS = 0x10000;
+export const noCounts = (): PacketCounts => ({
+  packets: 0,
+  frames: 0,
+  lost: 0,
+  duplicates: 0,
+  malformed: 0,
+  resets: 0,
+});
 
 /**
- * Frames out of numbered packets with fragments. There is no mark on a frame's last fragment, so a frame is known to be
- * whole when the next one begins; `atOnce` hands on single packets without that wait, until the device is seen to use
- * fragments after all. All counting is modulo 65536. Lost frames are told by position: packets since the last whole
- * frame over packets per frame, which is exact when all frames have equally many.
+ * Frames out of numbered packets with fragments, for codecs that need a frame whole: the loss of a fragment costs its
+ * frame. There is no mark on a frame's last fragment, so a frame is known to be whole when the next one begins; `atOnce`
+ * hands on single packets without that wait, until the device is seen to use fragments after all.
  */
-export function createAssembler({ parse, atOnce, maxFrameBytes }: AssemblerOptions): Assembler {
-  const counts: PacketCounts = { packets: 0, frames: 0, lost: 0, duplicates: 0, malformed: 0, resets: 0 };
-  let last: { bytes: Uint8Array; id: number } | null = null;
-  let position = 0; // of the packet, counted on over wraps
+export function createAssembler({ parse, atOnce, maxFrameBytes }: AssemblerOptions): PacketDecoder {
+  const counts = noCounts();
+  const numbering = createNumbering(counts);
   let partial: Partial | null = null;
-  let lastStart: number | null = null; // of the last frame handed on
-  let packetsPerFrame = 1;
+  let lastFrame: number | null = null; // handed on last
   let broken = false; // something was lost since then
-  let uncounted = 0; // frames lost that positions cannot tell, because the counting began anew
+  let uncounted = 0; // frames lost that numbers cannot tell, because the counting began anew
   let forwarded = false; // the frame begun last was handed on at once
   let holds = !atOnce;
 
@@ -59,34 +48,19 @@ export function createAssembler({ parse, atOnce, maxFrameBytes }: AssemblerOptio
     const packet = parse(bytes);
     if (!packet) return malformed();
     const frames: Frames = [];
-    if (!follow(packet, bytes)) return { frames };
-    if (packet.fragment === 0) begin(packet, frames);
+    const step = numbering.next(packet, bytes);
+    if (!step) return { frames };
+    if (step.restarted) restart();
+    else if (!step.follows) drop();
+    if (packet.fragment === 0) begin(packet, step.frame, frames);
     else extend(packet);
     return { frames };
   }
 
-  /** Where the packet stands after the last one. False: it is that one again. */
-  function follow({ id, fragment }: Packet, bytes: Uint8Array): boolean {
-    const step = last ? (id - last.id + IDS) % IDS : 1;
-    if (last && step === 0 && same(last.bytes, bytes)) {
-      counts.duplicates += 1;
-      return false;
-    }
-    const isLegacyFragment = step === 0 && partial !== null && fragment === partial.nextFragment;
-    if (!isLegacyFragment && (step === 0 || step >= IDS / 2)) restart();
-    else if (step > 1) drop();
-    const isFirst = last === null;
-    if (!isFirst) position += isLegacyFragment || step >= IDS / 2 ? 1 : Math.max(1, step);
-    last = { id, bytes: new Uint8Array(bytes) };
-    return true;
-  }
-
-  /** The device's counter began again: nothing can be said about how much is missing. */
   function restart(): void {
-    counts.resets += 1;
     if (partial) uncounted += 1;
     partial = null;
-    lastStart = null;
+    lastFrame = null;
     broken = false;
     forwarded = false;
   }
@@ -97,7 +71,7 @@ export function createAssembler({ parse, atOnce, maxFrameBytes }: AssemblerOptio
     forwarded = false;
   }
 
-  function begin({ payload }: Packet, frames: Frames): void {
+  function begin({ payload }: Packet, frame: number, frames: Frames): void {
     if (partial) complete(partial, frames);
     partial = null;
     forwarded = false;
@@ -106,12 +80,7 @@ export function createAssembler({ parse, atOnce, maxFrameBytes }: AssemblerOptio
       broken = true;
       return;
     }
-    const next = {
-      pieces: [new Uint8Array(payload)],
-      bytes: payload.length,
-      nextFragment: 1,
-      start: position,
-    };
+    const next = { pieces: [new Uint8Array(payload)], bytes: payload.length, frame };
     if (holds) {
       partial = next;
       return;
@@ -129,38 +98,31 @@ export function createAssembler({ parse, atOnce, maxFrameBytes }: AssemblerOptio
       return;
     }
     if (!partial) {
-      if (!broken && lastStart !== null) counts.malformed += 1; // not so when we came in the middle of a frame
+      if (!broken && lastFrame !== null) counts.malformed += 1; // not so when we came in the middle of a frame
       broken = true;
       return;
     }
-    if (fragment !== partial.nextFragment || partial.bytes + payload.length > maxFrameBytes) {
+    if (fragment !== partial.pieces.length || partial.bytes + payload.length > maxFrameBytes) {
       counts.malformed += 1;
       drop();
       return;
     }
     partial.pieces.push(new Uint8Array(payload));
     partial.bytes += payload.length;
-    partial.nextFragment += 1;
   }
 
-  function complete({ pieces, start, nextFragment }: Partial, frames: Frames): void {
-    const lostBefore = uncounted + lostUntil(start);
+  function complete({ pieces, frame }: Partial, frames: Frames): void {
+    // Before the first frame nothing was promised.
+    const lostBefore = uncounted + (lastFrame === null ? 0 : Math.max(0, frame - lastFrame - 1));
     counts.lost += lostBefore;
     counts.frames += 1;
-    packetsPerFrame = nextFragment;
-    lastStart = start;
+    lastFrame = frame;
     broken = false;
     uncounted = 0;
     frames.push({
       bytes: pieces.length === 1 ? (pieces[0] ?? new Uint8Array()) : Buffer.concat(pieces),
       lostBefore,
     });
-  }
-
-  function lostUntil(start: number): number {
-    if (!broken) return 0;
-    if (lastStart === null) return 0; // before the first frame nothing was promised
-    return Math.max(1, Math.round((start - lastStart) / packetsPerFrame) - 1);
   }
 
   function malformed(): Decoded {
@@ -178,8 +140,4 @@ export function createAssembler({ parse, atOnce, maxFrameBytes }: AssemblerOptio
     },
     counts,
   };
-}
-
-function same(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }

@@ -8,7 +8,7 @@ export interface RadioState {
 const NO_SOCKETS =
   'this system has no Bluetooth sockets (a container, or a kernel without AF_BLUETOOTH); run the bridge on the host, or in a container with --network host --cap-add NET_RAW --cap-add NET_ADMIN';
 const NO_ADAPTER =
-  'no Bluetooth Low Energy adapter was found; plug one in (version 4.2 or newer), or in a container use --network host --cap-add NET_RAW --cap-add NET_ADMIN; then start the bridge again';
+  'no Bluetooth Low Energy adapter was found; plug one in (version 4.2 or newer), or in a container use --network host --cap-add NET_RAW --cap-add NET_ADMIN';
 const NO_LIBRARY =
   'no Bluetooth library loads here; run npm ci with the Node that runs the bridge, and without --ignore-scripts';
 
@@ -20,6 +20,22 @@ const HINTS: Readonly<Record<RadioState['name'], string>> = {
   unauthorized: `this process may not use the Bluetooth adapter; allow it once: sudo setcap cap_net_raw,cap_net_admin+eip ${process.execPath}`,
   unsupported: NO_ADAPTER,
 };
+
+/** It was opened, and has not answered since. */
+export function silentAdapter(): RadioState {
+  return {
+    name: 'starting',
+    hint: 'the Bluetooth adapter does not answer, and is asked again; if it goes on like that, unplug it and plug it in again, or reset it: sudo hciconfig hci0 reset',
+  };
+}
+
+/** There is an adapter, but it finds no devices. */
+export function scanRefused(reason: string): RadioState {
+  return {
+    name: 'ready',
+    hint: `${reason}, so no wearable is found; it is asked again; stop other programs that scan (bluetoothctl scan off), or plug the adapter in again`,
+  };
+}
 
 /** The libraries' own words. */
 const NAMES: Readonly<Record<string, RadioState['name']>> = {

@@ -1,157 +1,149 @@
-import { createRequire } from 'node:module';
 import type { Logger } from 'pino';
 import { type Adapter, openAdapter } from './adapter.ts';
+import { createBackoff } from './backoff.ts';
 import type { Clock } from './clock.ts';
 import { guard, LinkLostError, TimeLimitError } from './guard.ts';
-import { createLink, type Link, type LinkLimits } from './link.ts';
-import type { Noble, Peripheral } from './noble.ts';
+import { firstLine, type LoadNoble, loadNoble } from './library.ts';
+import { createLink, type Link, type LinkControl, type LinkLimits } from './link.ts';
+import type { Peripheral } from './noble.ts';
 import { createQueue, type Queue } from './queue.ts';
-import { type RadioState, stateFromFailure, stateFromLibrary, stateOf } from './radio-state.ts';
-
-export interface Advertisement {
-  id: string;
-  /** Lower case, with colons; on systems that hide it, what they give instead. */
-  address: string;
-  /** Empty where the device does not tell. */
-  name: string;
-  /** As the library writes them: no dashes. */
-  serviceUuids: string[];
-  rssi: number;
-}
+import { createFaults, type OnFault, type RadioCounts } from './radio-faults.ts';
+import {
+  type RadioState,
+  scanRefused,
+  silentAdapter,
+  stateFromFailure,
+  stateFromLibrary,
+  stateOf,
+} from './radio-state.ts';
+import { type Advertisement, createScanner, type ScannerLimits } from './scanner.ts';
 
 /** The Bluetooth adapter, with a time limit on everything. */
 export interface Radio {
   readonly state: RadioState;
+  readonly counts: Readonly<RadioCounts>;
   /** The present state, then every change, until `close`. */
   states(): AsyncIterable<RadioState>;
   /** Sightings of devices, again and again, until aborted. Pauses by itself while a connection is being made. */
   scan(signal: AbortSignal): AsyncIterable<Advertisement>;
   /** Connects to a device seen by `scan`. One at a time; others wait. Rejects when it does not answer in time. */
   connect(id: string, options: { signal: AbortSignal }): Promise<Link>;
+  /** The library threw where nobody could catch it: it is started again. */
+  failed(error: unknown): void;
   /** Ends every link and lets go of the adapter. */
   close(): Promise<void>;
 }
 
-export interface RadioLimits extends LinkLimits {
+export interface RadioLimits extends LinkLimits, ScannerLimits {
   /** Until a device must have answered a connection request. */
   connectMs: number;
-  /** A scan that was silent for so long is begun anew: some adapters stop reporting. */
-  rescanMs: number;
+  /** An adapter that says nothing at the start, or is not there, is asked again after this. */
+  askAgainMs: number;
+  /** Before the library is started again after it has failed twice in a minute; doubles. */
+  renewMs: number;
 }
 
-const LIMITS: RadioLimits = { attMs: 5000, disconnectMs: 3000, connectMs: 15_000, rescanMs: 30_000 };
+const LIMITS: RadioLimits = {
+  attMs: 5000,
+  disconnectMs: 3000,
+  connectMs: 15_000,
+  rescanMs: 30_000,
+  askAgainMs: 10_000,
+  scanRetryMs: 1000,
+  renewMs: 1000,
+};
 
-const MAX_WAITING_SIGHTINGS = 256;
 const MAX_CONNECT_TIMEOUTS = 3;
 const SETTLE_MS = 1500;
-
-/** Loads a library; throws when there is none that works here. */
-export type LoadNoble = (log: Logger) => Noble;
-
-/** `native`: whatever the system offers. `hci`: over an HCI socket, on any system. */
-interface Library {
-  name: string;
-  native: (require: NodeJS.Require) => Noble;
-  hci: (require: NodeJS.Require) => Noble;
-}
-
-const LIBRARIES: readonly Library[] = [
-  {
-    name: '@abandonware/noble',
-    // A fresh instance each; index.js would make one for the whole process.
-    native: require => require('@abandonware/noble/with-custom-binding')({}),
-    hci: require => {
-      const Bindings = require('@abandonware/noble/lib/hci-socket/bindings');
-      return require('@abandonware/noble/with-bindings')(new Bindings({}));
-    },
-  },
-  {
-    name: '@stoprocent/noble',
-    native: require => require('@stoprocent/noble').withBindings('default', {}),
-    hci: require => require('@stoprocent/noble').withBindings('hci', {}),
-  },
-];
-
-/**
- * The first library that loads. Both speak to the same adapter in the same way; the first needs an addon that was
- * compiled at install for this very Node, and a system with Bluetooth sockets at all.
- */
-const loadNoble: LoadNoble = log => firstThatLoads('native', log, LIBRARIES);
-
-/** The same over an HCI socket; for a virtual adapter. `only`: this library and no other. */
-export function loadNobleOverHci(log: Logger, only?: string): Noble {
-  return firstThatLoads('hci', log, only ? LIBRARIES.filter(({ name }) => name === only) : LIBRARIES);
-}
-
-function firstThatLoads(way: 'native' | 'hci', log: Logger, libraries: readonly Library[]): Noble {
-  const require = createRequire(import.meta.url);
-  const failures: string[] = [];
-  for (const library of libraries) {
-    const { name } = library;
-    try {
-      const noble = library[way](require);
-      log.info({ library: name }, 'Bluetooth library loaded');
-      return noble;
-    } catch (error) {
-      const reason = firstLine(error);
-      failures.push(`${name}: ${reason}`);
-      log.debug({ library: name, reason }, 'Bluetooth library does not load');
-    }
-  }
-  throw new Error(failures.join('; '));
-}
+const MAX_ASK_AGAIN_MS = 300_000;
+/** The longest wait before the library is started again, in first waits; after as long without a failure, none. */
+const MAX_RENEWALS = 60;
 
 export function createRadio({
   log,
   clock,
   load = loadNoble,
+  onFault = () => {},
   limits: given = {},
 }: {
   log: Logger;
   clock: Clock;
   load?: LoadNoble;
+  onFault?: OnFault;
   limits?: Partial<RadioLimits>;
 }): Radio {
   const limits = { ...LIMITS, ...given };
   const watchers = new Set<Queue<RadioState>>();
-  const scans = new Set<Queue<Advertisement>>();
-  const peripherals = new Map<string, Peripheral>();
-  /** Open links, with how to tell one that it is gone. */
-  const links = new Map<Link, (reason: string) => void>();
+  const links = new Set<LinkControl>();
+  const faults = createFaults({ log, clock, onFault });
+  const quietMs = limits.renewMs * MAX_RENEWALS;
+  const renewals = createBackoff({ firstMs: limits.renewMs, maxMs: quietMs });
+  const asks = createBackoff({ firstMs: limits.askAgainMs, maxMs: MAX_ASK_AGAIN_MS });
   let state = stateOf('starting');
   let adapter: Adapter | null = null;
   let turn: Promise<unknown> = Promise.resolve();
   /** The attempt under way, and how to tell it that the adapter is gone. */
-  let connecting: { lose(reason: string): void } | null = null;
+  let connecting: { id: string; lose(reason: string): void } | null = null;
   let offTimer: NodeJS.Timeout | null = null;
-  let lastSightingAt = 0;
+  let askTimer: NodeJS.Timeout | null = null;
+  let renewTimer: NodeJS.Timeout | null = null;
+  let lastRenewalAt = 0;
   let failures = 0;
 
-  function become(next: RadioState): void {
+  const scanner = createScanner(
+    {
+      adapter: () => adapter,
+      isReady: () => state.name === 'ready',
+      isConnecting: () => connecting !== null,
+      onRefusal: reason => become(reason === null ? stateOf('ready') : scanRefused(reason)),
+      restart() {
+        if (links.size > 0) return false;
+        reopen();
+        return true;
+      },
+    },
+    { log, clock, limits },
+  );
+
+  function become(next: RadioState, why?: string): void {
     if (offTimer) clearTimeout(offTimer);
     offTimer = null;
     if (state.name === 'closed' || (state.name === next.name && state.hint === next.hint)) return;
     const was = state.name;
     state = next;
-    if (was === 'ready')
-      lose(next.name === 'off' ? 'the Bluetooth adapter was switched off' : 'the radio was closed');
+    if (was === 'ready' && next.name !== 'ready')
+      lose(why ?? (next.name === 'off' ? 'the Bluetooth adapter was switched off' : 'the radio was closed'));
     for (const watcher of watchers) watcher.push(state);
-    if (next.name === 'ready') void updateScan();
+    if (next.name === 'unsupported') askAgainLater();
+    if (next.name === 'ready' && was !== 'ready') {
+      asks.reset();
+      void scanner.update();
+    }
   }
 
   /** Not every library says so itself when the adapter goes: all links are over, and all that it knew of devices. */
   function lose(reason: string): void {
     connecting?.lose(reason);
-    for (const tell of links.values()) tell(reason);
+    for (const link of links) link.lose(reason);
     links.clear();
-    peripherals.clear();
+    scanner.forget();
   }
 
   // ── the library ───────────────────────────────────────────────────────────────────────────────────────────────
 
-  function open(): void {
+  function open(libraryLog = log): void {
+    askAgainLater();
     try {
-      adapter = openAdapter(load(log), { onState, onSighting, onScanStop });
+      adapter = openAdapter(load(libraryLog), {
+        onState,
+        onSighting: scanner.onSighting,
+        onScanStop: () => void scanner.update(),
+        needed,
+        onFault: (fault, device) => faults.count(fault, device && nameOf(device)),
+        onBroken,
+        onBrokenLink,
+        onRefusal: (device, refusal) => linkTo(device)?.refused(refusal),
+      });
     } catch (error) {
       become(stateFromFailure(firstLine(error)));
     }
@@ -168,92 +160,118 @@ export function createRadio({
     else become(next);
   }
 
-  function reopen(): void {
-    adapter?.dispose();
-    adapter = null;
-    become(stateOf('starting'));
+  function reopen(why?: string): void {
+    dispose();
+    become(stateOf('starting'), why);
     open();
   }
 
-  function onSighting(peripheral: Peripheral): void {
-    lastSightingAt = clock.now();
-    peripherals.set(peripheral.id, peripheral);
-    const { localName, serviceUuids } = peripheral.advertisement;
-    for (const scan of scans)
-      scan.push({
-        id: peripheral.id,
-        address: (peripheral.address || peripheral.id).toLowerCase(),
-        name: localName ?? '',
-        serviceUuids: serviceUuids ?? [],
-        rssi: peripheral.rssi,
-      });
+  function dispose(): void {
+    adapter?.dispose();
+    adapter = null;
+    for (const timer of [askTimer, renewTimer]) if (timer) clearTimeout(timer);
+    askTimer = null;
+    renewTimer = null;
   }
 
-  // ── scanning ──────────────────────────────────────────────────────────────────────────────────────────────────
-
-  /** Somebody else, or the adapter itself, ended it. */
-  function onScanStop(): void {
-    void updateScan();
+  /** The libraries ask an adapter once: for its version, or for its being there. */
+  function askAgainLater(): void {
+    askTimer ??= setTimeout(askAgain, asks.next());
   }
 
-  async function updateScan(): Promise<void> {
-    const wanted = scans.size > 0 && !connecting && state.name === 'ready';
-    await adapter?.setScanning(wanted, limits.attMs).catch(scanFailed);
+  function askAgain(): void {
+    askTimer = null;
+    if (state.name !== 'starting' && state.name !== 'unsupported') return;
+    if (state.name === 'starting') become(silentAdapter());
+    dispose();
+    open(log.child({}, { level: 'warn' })); // the same as before would be no news
   }
 
-  function scanFailed(error: unknown): void {
-    log.warn({ err: error }, 'the adapter does not scan as it should');
-    if (links.size === 0 && state.name === 'ready') reopen();
+  /** Whatever the library was about to do, it did not do: only a fresh one is in a known state. */
+  function onBroken(problem: string): void {
+    if (renewTimer || state.name === 'closed') return;
+    const sinceMs = clock.now() - lastRenewalAt;
+    if (sinceMs > quietMs) renewals.reset();
+    const waitMs = sinceMs > quietMs ? 0 : renewals.next();
+    log.error({ problem, waitMs }, 'the Bluetooth library failed: it is started again');
+    renewTimer = setTimeout(() => {
+      lastRenewalAt = clock.now();
+      faults.restarted();
+      reopen('the Bluetooth library failed and was started again');
+    }, waitMs);
   }
 
-  const watchdog = setInterval(() => {
-    if (scans.size === 0 || connecting || clock.now() - lastSightingAt < limits.rescanMs) return;
-    lastSightingAt = clock.now();
-    void adapter?.setScanning(false, limits.attMs).then(updateScan).catch(scanFailed);
+  function onBrokenLink(device: string, problem: string): void {
+    const link = linkTo(device);
+    if (link) link.fail(problem);
+    else if (connecting?.id === device) connecting.lose(problem);
+  }
+
+  function linkTo(device: string): LinkControl | undefined {
+    return [...links].find(({ link }) => link.id === device);
+  }
+
+  function nameOf(device: string): string {
+    return linkTo(device)?.link.name ?? device;
+  }
+
+  function needed(): ReadonlySet<string> {
+    return new Set([...scanner.ids(), ...inUse()]);
+  }
+
+  function inUse(): ReadonlySet<string> {
+    const ids = new Set([...links].map(({ link }) => link.id));
+    if (connecting) ids.add(connecting.id);
+    return ids;
+  }
+
+  const strays = setInterval(() => {
+    if (!connecting) adapter?.closeStrays(inUse());
   }, limits.rescanMs / 2);
-  watchdog.unref();
+  strays.unref();
 
   // ── connecting ────────────────────────────────────────────────────────────────────────────────────────────────
 
   async function connectNow(id: string, signal: AbortSignal): Promise<Link> {
     signal.throwIfAborted();
-    const peripheral = peripherals.get(id);
+    const peripheral = scanner.find(id);
     const through = adapter;
     if (!peripheral || !through || state.name !== 'ready')
       throw new Error(`the device ${id} is not in sight`);
     const lost = Promise.withResolvers<string>();
-    const mine = { lose: lost.resolve };
+    const mine = { id, lose: lost.resolve };
     connecting = mine;
     try {
-      await updateScan(); // many adapters cannot scan and connect at once
+      await scanner.update(); // many adapters cannot scan and connect at once
       await guard('connecting', request(through, peripheral, signal), {
         limitMs: limits.connectMs,
         lost: lost.promise,
       });
       failures = 0;
-      return keep(createLink(peripheral, limits));
+      return keep(createLink(peripheral, limits, through));
     } catch (error) {
       if (error instanceof TimeLimitError) failures += 1;
       if (!(error instanceof LinkLostError)) through.cancel(peripheral);
       throw error;
     } finally {
       connecting = null;
-      lastSightingAt = clock.now();
+      scanner.resetSilence();
       if (failures >= MAX_CONNECT_TIMEOUTS && links.size === 0) renew();
-      else void updateScan();
+      else void scanner.update();
     }
   }
 
-  function keep({ link, lose }: ReturnType<typeof createLink>): Link {
-    links.set(link, lose);
-    void link.closed.then(() => links.delete(link));
-    return link;
+  function keep(control: LinkControl): Link {
+    links.add(control);
+    void control.link.closed.then(() => links.delete(control));
+    return control.link;
   }
 
   /** Connection requests that all time out may mean that one of them hangs in the library. */
   function renew(): void {
     failures = 0;
     log.warn('several connections timed out in a row: the Bluetooth library is started again');
+    faults.restarted();
     reopen();
   }
 
@@ -271,6 +289,7 @@ export function createRadio({
     get state() {
       return state;
     },
+    counts: faults.counts,
     async *states() {
       const queue = createQueue<RadioState>(16);
       queue.push(state);
@@ -282,41 +301,21 @@ export function createRadio({
         watchers.delete(queue);
       }
     },
-    async *scan(signal) {
-      const queue = createQueue<Advertisement>(MAX_WAITING_SIGHTINGS);
-      const end = () => queue.end();
-      signal.addEventListener('abort', end);
-      if (signal.aborted || state.name === 'closed') end();
-      scans.add(queue);
-      void updateScan();
-      try {
-        yield* queue;
-      } finally {
-        signal.removeEventListener('abort', end);
-        scans.delete(queue);
-        void updateScan();
-      }
-    },
+    scan: scanner.scan,
     connect(id, { signal }) {
       const mine = turn.then(() => connectNow(id, signal));
       turn = mine.catch(() => {});
       return mine;
     },
+    failed: error => onBroken(firstLine(error)),
     async close() {
       if (state.name === 'closed') return;
-      clearInterval(watchdog);
-      for (const scan of scans) scan.end();
-      scans.clear();
-      await updateScan();
-      await Promise.all([...links.keys()].map(link => link.disconnect()));
+      clearInterval(strays);
+      await scanner.end();
+      await Promise.all([...links].map(({ link }) => link.disconnect()));
       become(stateOf('closed'));
-      adapter?.dispose();
+      dispose();
       for (const watcher of watchers) watcher.end();
     },
   };
-}
-
-function firstLine(thrown: unknown): string {
-  const message = thrown instanceof Error ? thrown.message : String(thrown);
-  return message.split('\n')[0] ?? message;
 }

@@ -112,6 +112,7 @@ function open(dir: string, startMeta: Meta, found: Segment[] | null, store: Stor
   let isOnDisk = found !== null;
   let ended = false;
   let removed = false;
+  /** Of a loss that core was not told of yet; negative where it was told of half a millisecond too much. */
   let pendingGapMs = 0;
 
   const age = () => clamp(store.clock.now() - meta.startedAtMs, 0xffffffff);
@@ -119,19 +120,21 @@ function open(dir: string, startMeta: Meta, found: Segment[] | null, store: Stor
   function append(bytes: Uint8Array, gapMs: number): void {
     if (ended) return;
     if (bytes.length <= KEEP_ALIVE_BYTES) {
-      pendingGapMs += gapMs + meta.frameMs; // core would take it for a keep-alive and not count it
+      pendingGapMs += gapMs + messageMs(meta, bytes); // core would take it for a keep-alive and not count it
       return;
     }
-    const gap = clamp(gapMs + pendingGapMs, MAX_GAP_MS);
-    const record = { number: next, gapMs: gap, atMs: age(), bytes: Buffer.from(bytes) };
+    const gap = gapMs + pendingGapMs;
+    const toldMs = clamp(gap, MAX_GAP_MS);
+    const record = { number: next, gapMs: toldMs, atMs: age(), bytes: Buffer.from(bytes) };
     let failure = tryAppend(record);
     if (failure?.isFull && store.makeRoom()) failure = tryAppend(record);
     if (failure) {
-      pendingGapMs += gapMs + meta.frameMs;
-      store.lost(1, meta.frameMs, `it cannot be written to disk (${failure.reason})`);
+      const lostMs = messageMs(meta, bytes);
+      pendingGapMs = gap + lostMs;
+      store.lost(1, lostMs, `it cannot be written to disk (${failure.reason})`);
       return;
     }
-    pendingGapMs = 0;
+    pendingGapMs = gap - toldMs; // core counts in whole milliseconds
     store.changed(meta.clientDeviceId);
   }
 
@@ -270,6 +273,14 @@ function open(dir: string, startMeta: Meta, found: Segment[] | null, store: Stor
     close: segments.roll,
   };
   return recording;
+}
+
+const SAMPLE_BYTES: Readonly<Record<string, number>> = { pcm8: 1, pcm16: 2 };
+
+/** How long a message is; of PCM it may be a part of a frame. */
+function messageMs({ codec, sampleRate, frameMs }: RecordingInfo, { length }: Uint8Array): number {
+  const sampleBytes = SAMPLE_BYTES[codec];
+  return sampleBytes ? (length * 1000) / (sampleBytes * sampleRate) : frameMs;
 }
 
 function clamp(ms: number, max: number): number {

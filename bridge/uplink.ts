@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { PROXY_SETTINGS, UPGRADE_REQUIRED } from '../core/listen/protocol.ts';
 import { type Backoff, createBackoff } from './backoff.ts';
 import type { Clock } from './clock.ts';
 import type { BridgeEvent, OnEvent } from './events.ts';
@@ -61,6 +62,10 @@ const REFUSALS: Readonly<Record<number, Meaning>> = {
     say: `the API key of the bridge may not send audio; ${MAKE_KEY}`,
   },
   404: { retry: 'slow', say: 'there is no /v4/listen at this address; check bridge.core' },
+  [UPGRADE_REQUIRED]: {
+    retry: 'slow',
+    say: `the proxy in front of core does not pass on the headers Upgrade and Connection; in its configuration nginx needs: ${PROXY_SETTINGS}`,
+  },
 };
 const OTHER_REFUSAL: Meaning = { retry: 'soon', say: 'core refuses connections for now' };
 

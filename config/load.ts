@@ -126,7 +126,7 @@ function readFileLayer(file: string, cwd: string): Layer {
 function readVariables(env: NodeJS.ProcessEnv, dir: string, problems: string[]): Layer {
   const known = readEnvironment(ConfigSchema, env, {
     prefix: ENVIRONMENT_PREFIX,
-    ignore: name => /^(CONFIG|OFFLINE|TEST_.*|PLUGINS__.*)$/.test(name),
+    ignore: name => /^(CALLED_AS|CONFIG|OFFLINE|TEST_.*|PLUGINS__.*)$/.test(name),
     problems,
     dir,
   });

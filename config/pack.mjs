@@ -6,7 +6,7 @@
  *   node config/pack.mjs bridge    packs earshot-bridge, the bridge without the server
  *   node config/pack.mjs all       packs both
  *
- * Packages go to dist/, or where `--into` says.
+ * Packages go to dist/, or where `--into` says; `bridge` and `all` write nothing else into the checkout.
  */
 import { execFileSync } from 'node:child_process';
 import {
@@ -23,6 +23,7 @@ import { builtinModules } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildDashboard } from './setup/dashboard.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const BUILD = join(ROOT, 'build');
@@ -36,7 +37,19 @@ const OLDEST_NODE_OF_BRIDGE = '>=22.18';
 const NOT_COPIED = ['main.mjs', 'pack.mjs', 'example.yaml'];
 
 /** Of the capabilities of plugins: their authors test with them. */
-const SUITES = ['embedder', 'identity', 'llm', 'notify', 'storage', 'stt', 'vad', 'vectors', 'webhook'];
+const SUITES = [
+  'embedder',
+  'identity',
+  'llm',
+  'notify',
+  'page',
+  'storage',
+  'stt',
+  'understanding',
+  'vad',
+  'vectors',
+  'webhook',
+];
 
 const TASKS = { build, clean, all, bridge };
 const task = TASKS[process.argv[2]];
@@ -45,13 +58,24 @@ task();
 
 function build() {
   clean();
+  try {
+    buildServer(BUILD);
+  } catch (error) {
+    clean(); // npm runs no postpack then
+    throw error;
+  }
+}
+
+function buildServer(directory) {
   const folders = ['core', 'plugins', 'bridge', 'config'];
-  emit(BUILD, folders);
-  const suites = SUITES.map(name => `core/conformance/${name}.ts`);
-  emitTypes(BUILD, ['core/plugin.ts', 'bridge/driver.ts', ...suites]);
-  copyAssets(BUILD, folders);
-  bringNoble(BUILD);
-  writeJson(join(BUILD, 'package.json'), { version: manifest.version, type: manifest.type });
+  buildDashboard(ROOT, { say: console.error });
+  emit(directory, folders);
+  rmSync(join(directory, 'plugins/page/dashboard/vite.config.js'));
+  const suites = SUITES.map(name => `plugins/kit/suites/${name}.ts`);
+  emitTypes(directory, ['core/contract/plugin.ts', 'bridge/driver.ts', 'plugins/kit/kit.ts', ...suites]);
+  copyAssets(directory, folders);
+  bringNoble(directory);
+  writeJson(join(directory, 'package.json'), { version: manifest.version, type: manifest.type });
 }
 
 function clean() {
@@ -59,8 +83,29 @@ function clean() {
 }
 
 function all() {
-  pack(ROOT);
+  server();
   bridge();
+}
+
+/** The same package that `npm pack` makes in the checkout, made outside of it. */
+function server() {
+  inStaging('earshot-', staging => {
+    buildServer(join(staging, 'build'));
+    for (const file of [...manifest.files, 'README.md', 'LICENSE'].filter(name => name !== 'build'))
+      cpSync(join(ROOT, file), join(staging, file), { recursive: true });
+    const { prepack, postpack, ...scripts } = manifest.scripts;
+    writeJson(join(staging, 'package.json'), { ...manifest, scripts });
+    pack(staging);
+  });
+}
+
+function inStaging(prefix, work) {
+  const staging = mkdtempSync(join(tmpdir(), prefix));
+  try {
+    work(staging);
+  } finally {
+    rmSync(staging, { recursive: true });
+  }
 }
 
 function pack(directory) {
@@ -72,21 +117,19 @@ function pack(directory) {
 
 /** What bridge/ imports, and nothing else; the packages likewise, in the versions that the server has. */
 function bridge() {
-  const staging = mkdtempSync(join(tmpdir(), 'earshot-bridge-'));
-  try {
+  inStaging('earshot-bridge-', staging => {
     emit(staging, ['bridge']);
     emitTypes(staging, ['bridge/driver.ts']);
     copyAssets(staging, ['bridge']);
     bringNoble(staging);
+    copyFileSync(join(ROOT, 'config', 'parent.mjs'), join(staging, 'config', 'parent.mjs'));
     copyFileSync(join(ROOT, 'bridge', 'README.md'), join(staging, 'README.md'));
     copyFileSync(join(ROOT, 'LICENSE'), join(staging, 'LICENSE'));
     const packages = importedPackages(staging);
     packages.delete('@abandonware/noble'); // it compiles, and the one that comes along does not
     writeJson(join(staging, 'package.json'), manifestOfBridge(packages));
     pack(staging);
-  } finally {
-    rmSync(staging, { recursive: true });
-  }
+  });
 }
 
 function manifestOfBridge(packages) {
@@ -96,6 +139,7 @@ function manifestOfBridge(packages) {
   if (unknown.length > 0) throw new Error(`bridge/ imports ${unknown.join(', ')}, not in package.json`);
   return {
     name: 'earshot-bridge',
+    private: true, // the name is not ours on any registry
     version,
     description: 'Carries what AI wearables hear over Bluetooth LE to an Earshot server.',
     license,
@@ -149,10 +193,11 @@ function compile(outDir, include, options) {
   rmSync(config);
 }
 
-/** Models, recordings, plain JavaScript, licence notices: all that is no source and no manual. */
+/** Models, recordings, built pages, plain JavaScript, licence notices: all that is no source and no manual. */
 function copyAssets(outDir, folders) {
+  const app = join(ROOT, 'plugins/page/dashboard/app'); // built into the folder beside it
   for (const folder of folders) {
-    const filter = path => !/\.(m?ts|md)$/.test(path) && !NOT_COPIED.includes(basename(path));
+    const filter = path => path !== app && !/\.(m?ts|md)$/.test(path) && !NOT_COPIED.includes(basename(path));
     cpSync(join(ROOT, folder), join(outDir, folder), { recursive: true, filter });
   }
 }
@@ -172,11 +217,11 @@ function bringNoble(outDir) {
   }
   const { name, version, license } = JSON.parse(readFileSync(join(from, 'package.json'), 'utf8'));
   writeJson(join(to, 'package.json'), { name, version, license, type: 'commonjs' });
-  const radio = join(outDir, 'bridge', 'radio.js');
-  const source = readFileSync(radio, 'utf8');
+  const library = join(outDir, 'bridge', 'library.js');
+  const source = readFileSync(library, 'utf8');
   const call = `require('${NOBLE}')`;
-  if (!source.includes(call)) throw new Error(`bridge/radio.ts loads ${NOBLE} in some other way`);
-  writeFileSync(radio, source.replaceAll(call, "require('./vendor/noble/index.js')"));
+  if (!source.includes(call)) throw new Error(`bridge/library.ts loads ${NOBLE} in some other way`);
+  writeFileSync(library, source.replaceAll(call, "require('./vendor/noble/index.js')"));
 }
 
 function writeJson(path, value) {

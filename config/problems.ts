@@ -30,17 +30,26 @@ export function check<Schema extends z.core.$ZodType>(
   const slips = unknownKeys(schema, value);
   const result = z.core.safeParse(schema, value, { error: explain });
   if (result.success) return { data: result.data, problems: slips };
-  return { data: undefined, problems: [...slips, ...result.error.issues.flatMap(describeIssue)] };
+  return {
+    data: undefined,
+    problems: [...slips, ...result.error.issues.flatMap(issue => describeIssue(issue, value))],
+  };
 }
 
-function describeIssue(issue: z.core.$ZodIssue): Problem[] {
+function describeIssue(issue: z.core.$ZodIssue, value: unknown): Problem[] {
   const path = issue.path.map(String);
   if (issue.code === 'unrecognized_keys') return []; // told better by unknownKeys
+  if (issue.code !== 'custom' && valueAt(value, path) === undefined)
+    return [{ path, message: 'is required' }];
   if (issue.code === 'invalid_key') return [{ path, message: issue.issues[0]?.message ?? issue.message }];
   if (issue.code === 'invalid_union' && issue.message === 'Invalid input') {
     return [{ path, message: issue.errors.map(errors => errors[0]?.message).join(', or ') }];
   }
   return [{ path, message: issue.message }];
+}
+
+function valueAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((inner, key) => Object(inner)[key], value);
 }
 
 /** Keys that the schema does not have, also where it would drop them silently: a typo must not go unseen. */
@@ -81,7 +90,6 @@ const UNITS: Readonly<Record<string, string>> = { string: ' characters', array: 
 /** Words for an issue; a message written in the schema itself wins. Values are shown of choices only: never a secret. */
 function explain(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'invalid_type') {
-    if (issue.input === undefined) return 'is required';
     return `must be ${KINDS[issue.expected] ?? issue.expected}`;
   }
   if (issue.code === 'invalid_value') {

@@ -49,7 +49,7 @@ export const ConfigSchema = z.strictObject({
     ),
   publicUrl: z
     .url({ protocol: /^https?$/, error: 'must be an address such as https://earshot.example' })
-    .transform(url => url.replace(/\/+$/, ''))
+    .transform(url => url.replace(/(?<!\/)\/+$/, ''))
     .optional()
     .describe('Under which everyone reaches this server, for links in notifications; absent: they have none'),
   dataDir: z
@@ -88,9 +88,7 @@ export const ConfigSchema = z.strictObject({
     .array(z.string())
     .min(1)
     .default(['local'])
-    .describe(
-      'Who vouches for people: local (accounts of this server), or plugins that ask a provider of yours',
-    ),
+    .describe('Identity providers: local (accounts of this server), or plugins that ask a provider of yours'),
   embedder: z
     .string()
     .min(1)
@@ -110,6 +108,21 @@ export const ConfigSchema = z.strictObject({
     .default([])
     .describe(
       'Language models in order of preference, openai-llm or plugins of your own; without one, plain rules decide',
+    ),
+  understanding: z
+    .array(z.string())
+    .min(1)
+    .default(['llm-understanding', 'plain-understanding'])
+    .describe(
+      'What makes title, overview, tasks, events and memories of a conversation, in order of preference: llm-understanding (where llm names a model), plain-understanding (offline), or plugins of your own',
+    ),
+  sources: z
+    .array(
+      z.string().regex(/^[a-z][a-z0-9_]{0,49}$/, 'must be small letters, digits and _, such as kitchen_mic'),
+    )
+    .default([])
+    .describe(
+      'Where conversations may come from besides the sources that are known: values of `source`, such as kitchen_mic',
     ),
   notify: z
     .array(z.string())
@@ -160,7 +173,7 @@ export const ConfigSchema = z.strictObject({
             .int()
             .min(0)
             .default(256 * MiB)
-            .describe('Free space on the disk below which no new stream may begin'),
+            .describe('Free space on the disk below which no stream may begin or go on'),
         })
         .prefault({}),
       maxUntranscribedMs: z
@@ -174,7 +187,15 @@ export const ConfigSchema = z.strictObject({
         .int()
         .min(64 * 1024)
         .default(5 * MiB)
-        .describe('Answers that a slow reader may leave unread before it is closed with 1008'),
+        .describe(
+          'Answers that a slow reader may leave unread, beside the largest, before it is closed with 1008',
+        ),
+      maxUnsentTotalBytes: z
+        .number()
+        .int()
+        .min(MiB)
+        .default(64 * MiB)
+        .describe('The same of all sockets; past it the slowest reader is cut off'),
       maxConnectionsPerUser: z.number().int().min(1).default(50).describe('Live sockets of one account'),
       maxConnections: z.number().int().min(1).default(1000).describe('Live sockets in all'),
     })
@@ -220,6 +241,29 @@ export const ConfigSchema = z.strictObject({
         .describe('Days that what was delivered, or could not be, stays in the log'),
     })
     .prefault({}),
+  backup: z
+    .strictObject({
+      enabled: z.boolean().default(true).describe('A backup each day, by the server itself'),
+      directory: z
+        .string()
+        .min(1)
+        .optional()
+        .describe('Where backups go, best on another disk; absent: backups/ in the data directory'),
+      keepDaily: z.int().min(1).max(1000).default(7).describe('Days of which the newest backup stays'),
+      keepWeekly: z.int().min(0).max(1000).default(4).describe('Weeks of which the newest backup stays'),
+      keepMonthly: z.int().min(0).max(1000).default(12).describe('Months of which the newest backup stays'),
+      recipients: z
+        .array(z.string().regex(/^age1[02-9ac-hj-np-z]{20,4000}$/, 'must be a public key: age1…'))
+        .max(20)
+        .default([])
+        .describe('age public keys for which backups are encrypted; earshot backup key makes one'),
+      command: z
+        .array(z.string().min(1))
+        .max(100)
+        .default([])
+        .describe('Program with arguments that is run after each daily backup; {file} stands for its path'),
+    })
+    .prefault({}),
   cors: z
     .strictObject({
       origins: z
@@ -238,7 +282,7 @@ export const ConfigSchema = z.strictObject({
         .string()
         .refine(isTimeZone, 'must be an IANA time zone such as Europe/Berlin')
         .optional()
-        .describe("Of users who chose none, such as Europe/Berlin; absent: this machine's"),
+        .describe("Time zone of users who chose none, such as Europe/Berlin; absent: this machine's"),
       perAppPerHour: z
         .number()
         .int()

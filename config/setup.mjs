@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 /**
- * Makes Earshot ready to run: the packages of a checkout, and a speech recogniser for this machine. Run before start,
- * demo and test of a checkout; says nothing then when there is nothing to do. Plain JavaScript for any Node from 18 on,
+ * Makes Earshot ready to run: the packages of a checkout, the dashboard, and a speech recogniser for this machine. Run
+ * before start, demo and test of a checkout; says nothing then when there is nothing to do. Plain JavaScript for any Node from 18 on,
  * without packages: it is what installs them. Standard output belongs to the command that follows, so all of it goes to
  * standard error.
  *
- *   node config/setup.mjs                packages, then a recogniser
+ *   node config/setup.mjs                packages, the dashboard, then a recogniser
  *   node config/setup.mjs --recogniser   a recogniser alone: `earshot setup`
  *
  * CI=true: no model is fetched. EARSHOT_OFFLINE=1: nothing is, neither model nor system package. A fetch that failed is not
@@ -14,6 +14,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildDashboard } from './setup/dashboard.mjs';
 import { installPackages } from './setup/packages.mjs';
 import { makeRecogniserReady } from './setup/recogniser.mjs';
 import { readSettings } from './setup/settings.mjs';
@@ -31,9 +32,12 @@ try {
 async function main(args) {
   const event = process.env.npm_lifecycle_event;
   const isAsked = args.includes('--recogniser');
-  if (!isAsked) await installPackages(root, { env: process.env, withDevelopment: event === 'pretest', say });
+  if (!isAsked) {
+    await installPackages(root, { env: process.env, withDevelopment: event === 'pretest', say });
+    buildDashboard(root, { say });
+  }
   const settings = await readSettings(root, process.env, process.cwd());
-  const isReady = await makeRecogniserReady({
+  const found = await makeRecogniserReady({
     catalogue,
     settings,
     env: process.env,
@@ -45,8 +49,22 @@ async function main(args) {
     mayImprove: event !== 'pretest' && event !== 'predemo',
     say,
   });
-  if (isAsked && isReady) say('Nothing is left to make ready');
-  if (isAsked && !isReady) process.exitCode = 1;
+  if (!isAsked) return;
+  if (found === 'ready') say('Nothing is left to make ready');
+  if (found === 'unneeded') say(withoutOurs(settings.order));
+  if (found === 'makeshift')
+    say(
+      'Until the speech model is there, pocketsphinx is used: it works, but makes many mistakes with people',
+    );
+  if (found === 'none') process.exitCode = 1;
+}
+
+/** @param order the recognisers that are configured; none of them is made ready from here */
+function withoutOurs(order) {
+  if (order.length === 0)
+    return 'No speech recogniser is configured: nothing will be transcribed. Name some in the configuration, such as stt: [sherpa-onnx, pocketsphinx]';
+  const earshot = process.env.EARSHOT_CALLED_AS ?? 'npx earshot';
+  return `The configured speech recognisers (${order.join(', ')}) are not made ready by this command; ${earshot} status tells whether they work`;
 }
 
 /** `CI=false` and `CI=0` mean no, as does an empty value. */

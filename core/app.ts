@@ -1,25 +1,28 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoadedConfig } from '../config/load.ts';
-import { BUILTIN_PLUGINS, choicesOf, notChosen } from './builtin-plugins.ts';
-import type { Commands } from './commands.ts';
-import { controlPath, isServed, serveControl } from './control.ts';
+import type { Clock } from './contract/model.ts';
+import type { Storage } from './contract/plugin.ts';
+import type { Commands } from './control/commands.ts';
+import { controlPath, isServed, serveControl } from './control/control.ts';
 import { createOutbound } from './delivery/outbound.ts';
-import { DAY_JOB } from './domain/deliveries.ts';
-import { EMBED_CHECK_JOB, EMBED_JOB } from './domain/embedding.ts';
-import { FINISH_JOB } from './domain/lifecycle.ts';
-import { RELEASE_JOB } from './domain/notifications.ts';
-import { NOTICE_JOB, REMINDER_JOB } from './domain/reminders.ts';
-import { AppError } from './errors.ts';
+import { DAY_JOB } from './domain/apps/deliveries.ts';
+import { FINISH_JOB, REPROCESS_JOB } from './domain/conversations/lifecycle.ts';
+import { RELEASE_JOB } from './domain/notifications/notifications.ts';
+import { EMBED_CHECK_JOB, EMBED_JOB } from './domain/search/embedding.ts';
+import { NOTICE_JOB, REMINDER_JOB } from './domain/tasks/reminders.ts';
+import { connectionOf } from './listen/parameters.ts';
 import { openDisk } from './listen/spool/disk.ts';
-import { openSpool } from './listen/spool.ts';
-import { concealSecrets, type Log } from './log.ts';
-import type { Clock } from './model.ts';
+import { openSpool } from './listen/spool/spool.ts';
 import { createGivenUp } from './pipeline/finish.ts';
-import type { Storage } from './plugin.ts';
-import { createPluginHost } from './plugin-host.ts';
+import { createReprocessGivenUp } from './pipeline/reprocess.ts';
+import { BUILTIN_PLUGINS, builtinsOf, choicesOf, notChosen } from './plugin-host/builtin.ts';
+import { createPluginHost } from './plugin-host/plugin-host.ts';
+import { AppError } from './runtime/errors.ts';
+import { recordInstallation, refuseLostDatabase } from './runtime/installation.ts';
+import { concealSecrets, type Log } from './runtime/log.ts';
+import { startUpkeep } from './runtime/upkeep.ts';
 import { furnish, type House } from './services.ts';
-import { startUpkeep } from './upkeep.ts';
 
 export interface App {
   /** Loads every plugin, makes the first account, listens. Rejects with what a person can act on. */
@@ -27,6 +30,8 @@ export interface App {
   /** Sockets first, storage last; what was said is stored. Never rejects. */
   stop(): Promise<void>;
   commands: Commands;
+  /** Where the first account gets its first password; null once anybody has one. */
+  welcomeUrl(): Promise<string | null>;
 }
 
 interface AppOptions {
@@ -68,8 +73,9 @@ export async function createApp({
         `Earshot is already running on ${config.dataDir}; stop it, or set EARSHOT_DATA_DIR`,
       );
     const database = await host.loadStorage(config.storage);
+    await refuseLostDatabase(config.dataDir, database);
     await database.migrate();
-    if (!serving) await host.loadAll({ skip: [...notChosen(config.identity), 'silero'] });
+    if (!serving) await host.loadAll({ skip: [...notChosen(config.identity), ...builtinsOf('vad')] });
     return furnish({ loaded, log, clock, host, outbound, database, state });
   }
 
@@ -81,7 +87,15 @@ export async function createApp({
 
   try {
     const house = await open();
-    return { start: () => start(house, close => closers.push(close)), stop, commands: house.commands };
+    return {
+      start: () => start(house, close => closers.push(close)),
+      stop,
+      commands: house.commands,
+      async welcomeUrl() {
+        const code = await house.signIn.welcome();
+        return code && `${config.publicUrl ?? state.url}/welcome#${code}`;
+      },
+    };
   } catch (error) {
     await stop();
     throw error;
@@ -104,6 +118,8 @@ async function start(house: House, onStop: (close: Close) => void) {
   const control = await serveControl(controlPath(config.dataDir), house.commands, log);
   onStop(control.close);
 
+  await takeUpJobs(house);
+
   house.spool = await openHeld(house);
   onStop(house.spool.close);
 
@@ -118,6 +134,7 @@ async function start(house: House, onStop: (close: Close) => void) {
   onStop(house.delivery.stop);
 
   onStop(keepUp(house).close);
+  onStop(house.backups.stop); // before: a night's work waits for one that is made
 
   const { host: name, port } = await house.server.listen(config.host, config.port);
   // Side by side: nobody connects any more while those who are connected are let go.
@@ -128,8 +145,21 @@ async function start(house: House, onStop: (close: Close) => void) {
   return { url, host: name, port };
 }
 
-async function openHeld({ config, clock, log, metrics }: House) {
-  const disk = await openDisk(join(config.dataDir, 'audio'));
+/** Jobs that a process of this node was at when it ended are due at once: only one process serves a data directory. */
+async function takeUpJobs({ config, clock, log, state, storage, users }: House) {
+  const hasAccounts = (await users.list()).length > 0;
+  state.node = (await recordInstallation(config.dataDir, hasAccounts)).id;
+  const left = await storage.jobs.release(state.node, clock.now());
+  if (left > 0) log.info({ jobs: left }, 'jobs that an earlier process left unfinished are run again');
+}
+
+async function openHeld({ config, clock, log, metrics, orphaned, conversations }: House) {
+  const dir = join(config.dataDir, 'audio');
+  const disk = await openDisk(dir);
+  await orphaned.takeBack(dir, async ({ userId, id }) => {
+    const stream = await conversations.stream(userId, id);
+    return stream !== null && connectionOf(stream) !== null;
+  });
   return openSpool({ disk, clock, log: log.child({ part: 'spool' }), limits: config.listen.spool, metrics });
 }
 
@@ -138,12 +168,14 @@ function handleJobs({
   jobs,
   conversations,
   finish,
+  reprocess,
   dueNotices,
   notifications,
   daySummary,
   embedding,
 }: House) {
   jobs.handle(FINISH_JOB, finish, createGivenUp(conversations));
+  jobs.handle(REPROCESS_JOB, reprocess, createReprocessGivenUp({ conversations }));
   jobs.handle(NOTICE_JOB, dueNotices.notice);
   jobs.handle(REMINDER_JOB, dueNotices.reminder);
   jobs.handle(RELEASE_JOB, notifications.release);
@@ -154,7 +186,8 @@ function handleJobs({
 
 const DAY_MS = 24 * 3_600_000;
 
-function keepUp({ config, clock, log, storage, keys, rateLimits, deliveries, notifications }: House) {
+function keepUp(house: House) {
+  const { config, clock, log, storage, keys, rateLimits, deliveries, notifications, backups } = house;
   const daysAgo = (days: number) => clock.now() - days * DAY_MS;
   return startUpkeep({
     clock,
@@ -167,6 +200,8 @@ function keepUp({ config, clock, log, storage, keys, rateLimits, deliveries, not
     eachNight: {
       notifications: () => notifications.prune(daysAgo(config.notifications.keepDays)),
       attempts: () => storage.attempts.prune(clock.now()),
+      storage: storage.upkeep, // after the others: what they removed leaves the disk, too
+      backup: backups.nightly,
     },
   });
 }

@@ -1,5 +1,5 @@
 import { environment, loadConfig } from '../config/load.ts';
-import { createLog } from './log.ts';
+import { createLog } from './runtime/log.ts';
 import { serve } from './serve.ts';
 
 const OLDEST_NODE = 24;

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { asCalled } from '../config/called-as.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { createApp } from './app.ts';
-import type { Log } from './log.ts';
-import { renderStatus } from './status.ts';
+import { renderStatus } from './control/status.ts';
+import { containFaults } from './plugin-host/faults.ts';
+import type { Log } from './runtime/log.ts';
 
 /** A stop that takes longer is cut off. */
 const STOP_MS = 10_000;
@@ -12,22 +14,29 @@ const STOP_MS = 10_000;
  * channel, which is sent `{ event: 'listening', url }`. Resolves to whether it stopped in time; its caller exits then.
  */
 export async function serve(loaded: LoadedConfig, log: Log): Promise<boolean> {
-  process.on('unhandledRejection', error => {
-    log.fatal({ err: error }, 'unhandled rejection');
-    throw error;
-  });
+  containFaults(log);
+  survivePrinting();
   const stopped = stopRequest();
   const app = await createApp({ loaded, log, serving: true });
   try {
     const { url } = await app.start();
     process.send?.({ event: 'listening', url });
-    process.stderr.write(`${renderStatus(await app.commands.status({}))}\n`);
+    process.stderr.write(`${asCalled(renderStatus(await app.commands.status({})))}\n`);
+    const welcome = await app.welcomeUrl();
+    if (welcome !== null)
+      process.stderr.write(`Set the password of the first account here, once: ${welcome}\n`);
     log.info({ reason: await stopped }, 'stopping');
   } catch (error) {
     await stopInTime(app);
     throw error;
   }
   return stopInTime(app);
+}
+
+/** A plugin may print, and nobody may read it: that ends a command, and not the server. */
+function survivePrinting(): void {
+  for (const stream of [process.stdout, process.stderr])
+    stream.removeAllListeners('error').on('error', () => {});
 }
 
 async function stopInTime(app: { stop(): Promise<void> }): Promise<boolean> {

@@ -2,51 +2,62 @@ import 'reflect-metadata';
 import { join } from 'node:path';
 import { instanceCachingFactory, container as root } from 'tsyringe';
 import type { LoadedConfig } from '../config/load.ts';
-import { createCommands } from './commands.ts';
+import { backupSettings, createBackups } from './backup/backups.ts';
+import type { Clock } from './contract/model.ts';
+import type { Storage } from './contract/plugin.ts';
+import { createCommands } from './control/commands.ts';
+import { createHealth, createStatus } from './control/readiness.ts';
 import { createDaySummary } from './delivery/day-summary.ts';
+import { createFeed } from './delivery/feed.ts';
+import { createTestHook } from './delivery/hook-test.ts';
+import { createTellOff } from './delivery/notify-owner.ts';
 import type { Outbound } from './delivery/outbound.ts';
 import { createProactive } from './delivery/proactive.ts';
 import { createDelivery, type Delivery } from './delivery/service.ts';
-import { createTellOff } from './delivery/tell-off.ts';
-import { createActionItems } from './domain/action-items.ts';
-import { createApps } from './domain/apps.ts';
-import { createAsk } from './domain/ask.ts';
-import { createChannelAddresses } from './domain/channel-addresses.ts';
-import { type Conversations, createConversations } from './domain/conversations.ts';
-import { type Credentials, createCredentials } from './domain/credentials.ts';
-import { createDeliveries } from './domain/deliveries.ts';
-import { createDueNotices } from './domain/due-notices.ts';
-import { createEmbedding } from './domain/embedding.ts';
-import { createFolders } from './domain/folders.ts';
-import { createGoals } from './domain/goals.ts';
-import { createHooks } from './domain/hooks.ts';
-import { createIdentities } from './domain/identities.ts';
-import { createKeys } from './domain/keys.ts';
-import { createLocks } from './domain/locks.ts';
-import { createMemories } from './domain/memories.ts';
-import { createCategorise } from './domain/memory-category.ts';
-import { createNotifications } from './domain/notifications.ts';
-import { createPeople } from './domain/people.ts';
-import { createSearch } from './domain/search.ts';
-import { createSignIn } from './domain/sign-in.ts';
-import { createUsers } from './domain/users.ts';
+import { createAccounts, wasRemoved } from './domain/accounts/accounts.ts';
+import { type Credentials, createCredentials } from './domain/accounts/credentials.ts';
+import { createIdentities } from './domain/accounts/identities.ts';
+import { createKeys } from './domain/accounts/keys.ts';
+import { createLocks } from './domain/accounts/locks.ts';
+import { createPeople } from './domain/accounts/people.ts';
+import { createSignIn } from './domain/accounts/sign-in.ts';
+import { createUsers } from './domain/accounts/users.ts';
+import { type Apps, createApps } from './domain/apps/apps.ts';
+import { createDeliveries } from './domain/apps/deliveries.ts';
+import { createHooks } from './domain/apps/hooks.ts';
+import { type Conversations, createConversations } from './domain/conversations/conversations.ts';
+import { createFolders } from './domain/conversations/folders.ts';
+import { createSummaryTemplates } from './domain/conversations/summary-templates.ts';
+import { createMemories } from './domain/memories/memories.ts';
+import { createCategorise } from './domain/memories/memory-category.ts';
+import { createCompareMemories } from './domain/memories/memory-comparison.ts';
+import { createChannelAddresses } from './domain/notifications/channel-addresses.ts';
+import { createDaySummaries } from './domain/notifications/day-summaries.ts';
+import { createNotifications } from './domain/notifications/notifications.ts';
+import { createAsk } from './domain/search/ask.ts';
+import { createEmbedding } from './domain/search/embedding.ts';
+import { createSearch } from './domain/search/search.ts';
+import { createActionItems } from './domain/tasks/action-items.ts';
+import { createDueNotices } from './domain/tasks/due-notices.ts';
+import { createGoals } from './domain/tasks/goals.ts';
 import { minuteOf, zoneOfMachine } from './domain/wall-clock.ts';
-import { createEvents, type EventBus } from './events.ts';
 import { createNotificationLimit, createRateLimits } from './http/rate-limit.ts';
 import { createServer } from './http/server.ts';
-import { createJobs, type Jobs } from './jobs.ts';
-import { type Aside, createAside } from './listen/aside.ts';
 import { createLiveAudios, type LiveAudios } from './listen/live-audio.ts';
+import { createOrphanedAudio, type OrphanedAudio, removeOrphanedAudio } from './listen/orphaned-audio.ts';
+import { type Aside, createAside, removeAside } from './listen/quarantine.ts';
 import { createRecogniser } from './listen/recogniser.ts';
 import { createListen } from './listen/socket.ts';
-import type { Spool } from './listen/spool.ts';
-import type { Log } from './log.ts';
-import { createMetrics, type Metrics, timedStorage } from './metrics.ts';
-import type { Clock } from './model.ts';
+import type { Spool } from './listen/spool/spool.ts';
 import { createFinish } from './pipeline/finish.ts';
-import type { Storage } from './plugin.ts';
-import type { PluginHost } from './plugin-host.ts';
-import { createStatus } from './readiness.ts';
+import { createRemember } from './pipeline/remember.ts';
+import { createReprocess } from './pipeline/reprocess.ts';
+import { createUnderstand } from './pipeline/understanding.ts';
+import type { PluginHost } from './plugin-host/plugin-host.ts';
+import { createEvents, type EventBus } from './runtime/events.ts';
+import { createJobs } from './runtime/jobs.ts';
+import type { Log } from './runtime/log.ts';
+import { createMetrics, type Metrics, timedStorage } from './runtime/metrics.ts';
 
 /** What there is before any service. */
 interface Ground {
@@ -57,8 +68,8 @@ interface Ground {
   outbound: Outbound;
   /** As its plugin gives it. */
   database: Storage;
-  /** Where the server listens, null until it does; and whether everything is up. */
-  state: { url: string | null; isReady: boolean };
+  /** Where the server listens, null until it does; whether everything is up; the node's id once it serves. */
+  state: { url: string | null; isReady: boolean; node?: string };
 }
 
 /** With what plugins can do at this moment: asked for at each use, as one may have been started again. */
@@ -68,7 +79,8 @@ function given(ground: Ground) {
   return {
     ...ground,
     config,
-    health: () => ground.state.isReady,
+    node: () => ground.state.node,
+    health: createHealth({ ...ground, config }),
     checkUrl: outbound.check,
     fetchUser: outbound.fetchUser,
     identities: createIdentities(() => {
@@ -81,13 +93,24 @@ function given(ground: Ground) {
     embedder: () => host.get('embedder', config.embedder),
     vectors: () => host.get('vectors', config.vectors),
     models: () => host.list('llm', config.llm).map(({ value }) => value),
+    understandings: () => understandings(host, config),
+    pages: () => host.list('page').map(({ value }) => value),
     webhooks: () => host.list('webhook').map(({ value }) => value),
     outlets: () => host.list('notify').map(({ name, title, value }) => ({ name, title, channel: value })),
     channel: (name: string) => host.get('notify', name),
   };
 }
+
+/** Those of the configuration, in its order; without a model to ask, those that need one are left out. */
+function understandings(host: PluginHost, { understanding, llm }: LoadedConfig['config']) {
+  const working = new Map(host.list('understanding', understanding).map(({ name, value }) => [name, value]));
+  return understanding
+    .map(name => ({ name, understanding: working.get(name) ?? null }))
+    .filter(each => llm.length > 0 || !each.understanding?.needsModel);
+}
 type Given = ReturnType<typeof given>;
 type Stored = Given & { storage: Storage };
+type Recording = Stored & { events: EventBus };
 
 /**
  * Each is made at its first use. Its maker takes what it needs out of the house, by the names that stand here; it copies
@@ -103,30 +126,42 @@ const SERVICES = {
     }),
   storage: ({ database, metrics }: Given & { metrics: Metrics }) => timedStorage(database, metrics),
   events: createEvents,
-  jobs: part('jobs', createWakingJobs),
+  jobs: part('jobs', ({ storage, clock, log, metrics, node }: Stored & { metrics: Metrics }) =>
+    createJobs({ storage, clock, log, metrics, holder: node }),
+  ),
 
   users: createUsers,
   signIn: createSignIn,
   keys: createKeys,
+  accounts: part('accounts', createHouseAccounts),
   credentials: createCredentials,
-  conversations: createConversations,
+  conversations: ({ storage, clock, events, config: { sources } }: Recording) =>
+    createConversations({ storage, clock, events, sources }),
+  understand: part('understanding', ({ understandings, log }: Given) =>
+    createUnderstand({ providers: understandings, log }),
+  ),
+  remember: createRemember,
   finish: part('finish', createFinish),
+  reprocess: part('reprocess', createReprocess),
   actionItems: createActionItems,
   goals: createGoals,
   memories: createMemories,
   categorise: part('memories', createCategorise),
+  compareMemories: part('memories', createCompareMemories),
   folders: createFolders,
+  summaryTemplates: createSummaryTemplates,
   people: createPeople,
   search: part('search', createSearch),
   embedding: part('embedding', createEmbedding),
   ask: part('ask', createAsk),
+  daySummaries: createDaySummaries,
   locks: createLocks,
 
   apps: createApps,
   hooks: createHooks,
-  notifications: ({ storage, clock, jobs, config: { notifications, publicUrl } }: Stored & { jobs: Jobs }) =>
+  notifications: ({ storage, clock, config: { notifications, publicUrl } }: Stored) =>
     createNotifications({
-      ...{ storage, clock, jobs },
+      ...{ storage, clock },
       defaults: {
         timeZone: notifications.timeZone ?? zoneOfMachine(),
         perAppPerHour: notifications.perAppPerHour,
@@ -138,6 +173,8 @@ const SERVICES = {
   dueNotices: createDueNotices,
   deliveries: createDeliveries,
   delivery: part('delivery', createDelivery),
+  feed: part('feed', createFeed),
+  testHook: part('delivery', createTestHook),
   tellOff: createTellOff,
   proactive: part('proactive', createProactive),
   answered: ({ proactive }: { proactive: ReturnType<typeof createProactive> }) => proactive.receive,
@@ -146,6 +183,12 @@ const SERVICES = {
 
   aside: part('listen', ({ config, clock, log, spool }: Given & { spool: Spool }) =>
     createAside({ dir: join(config.dataDir, 'untranscribed'), clock, log, checkDisk: spool.checkDisk }),
+  ),
+  orphaned: part('listen', ({ config, log, storage }: Stored) =>
+    createOrphanedAudio({
+      ...{ dataDir: config.dataDir, log },
+      wasRemoved: userId => wasRemoved(storage, userId),
+    }),
   ),
   audio: part('listen', ({ delivery, clock, log }: Given & { delivery: Delivery }) =>
     createLiveAudios({ hooks: delivery.live, now: () => clock.now(), log }),
@@ -157,12 +200,33 @@ const SERVICES = {
     limits.enabled ? createNotificationLimit({ storage, clock, perHour: limits.notification }) : undefined,
   server: part('http', createServer),
 
+  backups: part('backup', ({ loaded, config, database, clock, log }: Given) =>
+    createBackups({
+      ...{ dataDir: config.dataDir, configFile: loaded.file, storage: database, clock, log },
+      settings: backupSettings(config),
+    }),
+  ),
   status: createStatus,
   commands: createCommands,
 };
 type Made = { [Name in keyof typeof SERVICES]: ReturnType<(typeof SERVICES)[Name]> };
 export type House = Given & Made & { spool: Spool };
 const MAKERS: { [Name in keyof Made]: (house: House) => Made[Name] } = SERVICES;
+
+type AccountNeeds = Omit<Parameters<typeof createAccounts>[0], 'installed' | 'forgetAudio'>;
+
+function createHouseAccounts(house: AccountNeeds & Given & { apps: Apps }) {
+  const { storage, clock, log, events, users, signIn, embedding, apps, config } = house;
+  const { dataDir } = config;
+  return createAccounts({
+    ...{ storage, clock, log, events, users, signIn, embedding },
+    installed: apps.installed,
+    async forgetAudio(userId, ids) {
+      await removeAside(join(dataDir, 'untranscribed'), ids);
+      await removeOrphanedAudio(dataDir, userId);
+    },
+  });
+}
 
 /** The house but for its spool, which is opened when it starts. */
 export function furnish(ground: Ground): House {
@@ -183,19 +247,6 @@ function part<Needs extends { log: Log }, Service>(name: string, make: (needs: N
   };
 }
 
-/** To wake them wakes what is delivered too. */
-function createWakingJobs(house: Stored & { metrics: Metrics; delivery: Pick<Delivery, 'poke'> }): Jobs {
-  const { storage, clock, log, metrics } = house;
-  const jobs = createJobs({ storage, clock, log, metrics, onCommit: () => house.delivery.poke() });
-  return {
-    ...jobs,
-    poke() {
-      jobs.poke();
-      house.delivery.poke();
-    },
-  };
-}
-
 interface Heard extends Given {
   credentials: Credentials;
   conversations: Conversations;
@@ -203,14 +254,15 @@ interface Heard extends Given {
   events: EventBus;
   metrics: Metrics;
   aside: Aside;
+  orphaned: OrphanedAudio;
   audio: LiveAudios;
 }
 
 function createHouseListen(house: Heard) {
-  const { credentials, conversations, spool, events, metrics, aside, audio, clock, log } = house;
+  const { credentials, conversations, spool, events, metrics, aside, orphaned, audio, clock, log } = house;
   const { listen: limits } = house.config;
   return createListen({
-    ...{ credentials, events, conversations, spool, metrics, clock, log, limits },
+    ...{ credentials, events, conversations, spool, orphaned, metrics, clock, log, limits },
     sessionDeps: sessionLog => ({
       ...{ aside, audio, metrics, vad: house.vad, maxQueuedBytes: limits.maxQueuedBytes },
       recogniser: ({ language, sttService: wish }, signal, told) =>

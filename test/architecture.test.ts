@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { glob } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { matchesGlob, posix } from 'node:path';
@@ -17,89 +17,109 @@ interface Rule {
   typesOnly?: true;
 }
 
-const CONTRACTS = ['core/{model,plugin,storage}.ts', 'bridge/driver.ts'];
-const COMMON = ['core/{errors,log,events,jobs,metrics,retry}.ts'];
-const CONTROL = ['core/{app-commands,commands,control,status,unix-socket,version}.ts'];
-const CONFIG = ['config/{load,schema}.ts'];
-
-/** Folders of plugins: one does not reach into another. */
-const PLUGIN_KINDS = [
-  ...['stt', 'vad', 'storage', 'vectors', 'embedder', 'llm', 'translator'],
-  ...['speakers', 'identity', 'notify', 'webhook', 'page'],
-];
+const CONTRACTS = ['core/contract/*.ts', 'bridge/driver.ts'];
+const RUNTIME = ['core/runtime/*.ts'];
+const CONFIG = ['config/{called-as,load,schema}.ts'];
+/** What several plugins, and authors, share: no plugin reaches into another. */
+const KIT = ['plugins/kit/*.ts', 'plugins/kit/{engine,geometry,message}/*.ts'];
 
 const RULES: Rule[] = [
   { from: CONTRACTS, types: ['core/**'], packages: ['zod'], typesOnly: true },
-  { from: COMMON, types: CONTRACTS },
-  { from: CONTROL, may: COMMON, types: ['core/domain/**', ...CONTRACTS] },
+  { from: RUNTIME, types: CONTRACTS },
+  { from: ['core/audio/recording-file.ts'], may: ['core/audio/pcm.ts', ...RUNTIME] },
   {
     from: ['core/audio/**'],
-    may: COMMON,
+    may: RUNTIME,
     types: CONTRACTS,
     packages: ['@evan/opus/**', '@echogarden/speex-resampler-wasm/**', 'lc3codec'],
   },
   { from: ['core/listen/protocol.ts'], packages: ['zod'] },
-  { from: ['core/domain/**'], may: COMMON, types: CONTRACTS },
+  { from: ['core/domain/**'], may: ['config/nearest.ts', ...RUNTIME], types: CONTRACTS },
   {
     from: ['core/listen/**'],
-    may: ['core/{domain,audio}/**', 'core/listen/protocol.ts', ...COMMON],
+    may: ['core/{domain,audio}/**', 'core/listen/protocol.ts', ...RUNTIME],
     types: CONTRACTS,
   },
-  { from: ['core/pipeline/**'], may: ['core/domain/**', ...COMMON], types: CONTRACTS },
-  { from: ['core/delivery/**'], may: ['core/domain/**', ...COMMON], types: CONTRACTS },
+  { from: ['core/pipeline/**'], may: ['core/domain/**', ...RUNTIME], types: CONTRACTS },
+  { from: ['core/delivery/**'], may: ['core/domain/**', ...RUNTIME], types: CONTRACTS },
   {
     from: ['core/http/**'],
-    may: ['core/{domain,delivery,listen,pipeline}/**', ...COMMON],
+    may: ['core/{domain,delivery,listen,pipeline}/**', ...RUNTIME],
     types: ['config/schema.ts', ...CONTRACTS],
   },
-  { from: ['core/{move,upkeep}.ts'], may: COMMON, types: CONTRACTS },
-  { from: ['core/{plugin-*,builtin-plugins}.ts'], may: [...COMMON, ...CONFIG], types: CONTRACTS },
+  { from: ['core/backup/**'], may: RUNTIME, types: ['config/schema.ts', ...CONTRACTS] },
   {
-    from: ['core/conformance/**'],
-    may: [
-      'core/{plugin-*,builtin-plugins}.ts',
-      'core/audio/*.ts',
-      'core/delivery/outbound.ts',
-      'config/keys.ts',
-      ...COMMON,
-      ...CONFIG,
-    ],
-    types: CONTRACTS,
+    from: ['core/control/**'],
+    may: ['core/listen/orphaned-audio.ts', ...RUNTIME],
+    types: ['core/{backup,domain,plugin-host}/**', ...CONFIG, ...CONTRACTS],
+  },
+  { from: ['core/plugin-host/**'], may: [...RUNTIME, ...CONFIG], types: CONTRACTS },
+  { from: ['core/{app,services}.ts'], may: ['core/**', ...CONFIG] },
+  {
+    from: ['core/{main,serve}.ts'],
+    may: ['core/app.ts', 'core/plugin-host/faults.ts', 'core/control/*.ts', ...RUNTIME, ...CONFIG],
   },
   {
-    from: ['core/doctor/**'],
+    from: ['core/cli/doctor/**'],
     may: [
-      'core/{plugin-*,builtin-plugins}.ts',
-      'core/conformance/{speech,stt}.ts',
+      'core/{plugin-host,control}/*.ts',
+      'plugins/kit/suites/{speech,stt}.ts',
       'core/delivery/{addresses,names}.ts',
-      'core/{commands,control}.ts',
-      'bridge/radio.ts',
-      ...COMMON,
+      'core/cli/*.ts',
+      'core/listen/{orphaned-audio,protocol}.ts',
+      ...RUNTIME,
       ...CONFIG,
     ],
     types: CONTRACTS,
   },
-  { from: ['core/{app,services,readiness}.ts'], may: ['core/**', ...CONFIG] },
-  { from: ['core/{main,serve}.ts'], may: ['core/app.ts', ...COMMON, ...CONTROL, ...CONFIG] },
   {
     from: ['core/cli/**'],
     may: [
-      'core/{app,move,serve}.ts',
+      'core/{app,serve}.ts',
       'core/audio/*.ts',
-      'core/doctor/finding.ts',
+      'core/control/*.ts',
+      'core/backup/*.ts',
       'core/listen/protocol.ts',
-      'bridge/main.ts',
-      'config/{load,nearest}.ts',
+      'config/{called-as,load,nearest}.ts',
       'config/setup/model.mjs',
-      ...COMMON,
-      ...CONTROL,
+      'config/parent.mjs',
+      ...RUNTIME,
     ],
-    types: ['core/conformance/report.ts', ...CONTRACTS],
+    types: ['plugins/kit/suites/report.ts', ...CONTRACTS],
   },
-  ...PLUGIN_KINDS.map(kind => ({ from: [`plugins/${kind}/**`], types: ['core/**'] })),
+  {
+    from: ['plugins/kit/suites/**'],
+    may: ['core/audio/{pcm,recording-file}.ts', 'config/{keys,load}.ts', ...RUNTIME],
+    types: CONTRACTS,
+  },
+  {
+    from: ['plugins/kit/check/**'],
+    may: [
+      'plugins/kit/suites/*.ts',
+      'core/plugin-host/*.ts',
+      'core/audio/*.ts',
+      'core/delivery/outbound.ts',
+      'config/keys.ts',
+      ...RUNTIME,
+      ...CONFIG,
+    ],
+    types: CONTRACTS,
+  },
+  { from: KIT, may: RUNTIME, types: ['core/**'] },
+  ...globSync('plugins/*/*/index.ts', { cwd: new URL('..', import.meta.url).pathname }).map(index => ({
+    from: [`${posix.dirname(index)}/**`],
+    may: KIT,
+    types: ['core/**'],
+  })),
   {
     from: ['bridge/**'],
-    may: ['core/listen/protocol.ts', ...CONFIG],
+    may: [
+      'core/listen/protocol.ts',
+      'core/audio/recording-file.ts',
+      'core/runtime/terminal.ts',
+      'config/parent.mjs',
+      ...CONFIG,
+    ],
   },
   { from: ['config/**'] },
 ];
@@ -109,17 +129,29 @@ const OWNED_WORDS: { what: string; pattern: RegExp; among?: string; owners: stri
   {
     what: 'process.env',
     pattern: /\bprocess\s*\.\s*env\b/,
-    owners: ['config/load.ts', 'config/setup.mjs', 'core/cli/main.mjs'],
+    owners: ['config/{load.ts,setup.mjs,parent.mjs}', 'core/cli/main.mjs'],
   },
   {
     what: 'process.exit',
     pattern: /\bprocess\s*\.\s*exit\s*\(/,
-    owners: ['core/main.ts', 'bridge/bin.mjs', 'core/cli/main.mjs', 'config/setup.mjs'],
+    owners: [
+      'core/main.ts',
+      'core/plugin-host/faults.ts',
+      'bridge/bin.mjs',
+      'core/cli/main.mjs',
+      'config/setup.mjs',
+    ],
   },
   {
     what: 'Date.now',
     pattern: /\bDate\s*\.\s*now\b/,
-    owners: ['core/{app,conformance/main,doctor/main}.ts', 'bridge/main.ts', 'config/setup.mjs'],
+    owners: [
+      'core/app.ts',
+      'core/cli/doctor/doctor-main.ts',
+      'plugins/kit/check/main.ts',
+      'bridge/main.ts',
+      'config/setup.mjs',
+    ],
   },
   {
     what: 'fetch',
@@ -136,9 +168,9 @@ const OWNED_PACKAGES: { pattern: RegExp; owners: string[] }[] = [
     pattern: /^(knex|objection|better-sqlite3|pg)(\/.*)?$/,
     owners: ['plugins/storage/**', 'plugins/vectors/sqlite-vectors/**'],
   },
-  { pattern: /(noble|bluetooth-hci-socket)/, owners: ['bridge/radio.ts'] },
+  { pattern: /(noble|bluetooth-hci-socket)/, owners: ['bridge/library.ts'] },
   { pattern: /^(tsyringe|reflect-metadata)$/, owners: ['core/services.ts'] },
-  { pattern: /^prom-client$/, owners: ['core/metrics.ts'] },
+  { pattern: /^prom-client$/, owners: ['core/runtime/metrics.ts'] },
   { pattern: /^(node:)?process$/, owners: [] }, // it would hide process.env and process.exit
 ];
 
@@ -245,47 +277,59 @@ test('every source file imports only what its place allows, and owners own alone
   t.deepEqual(violations(sources), []);
 });
 
+test('tests open databases by the copy of SQLite that the server in their process has', async t => {
+  const offenders: string[] = [];
+  for await (const file of glob('test/**/*.ts', { cwd: ROOT }))
+    if (importsOf(readFileSync(`${ROOT}/${file}`, 'utf8')).some(({ target }) => target === 'node:sqlite'))
+      offenders.push(file);
+  t.deepEqual(offenders, [], 'see test/helpers/sqlite.ts');
+});
+
 test('the rules catch offenders', t => {
   const offenders = {
-    'core/model.ts': 'export const answer = 42;',
-    'core/plugin.ts': "import { z } from 'zod';\nexport type A = z.infer<typeof z>;\nz.string();",
+    'core/contract/model.ts': 'export const answer = 42;',
+    'core/contract/plugin.ts': "import { z } from 'zod';\nexport type A = z.infer<typeof z>;\nz.string();",
     'core/audio/pcm.ts':
-      "import { readFile } from 'node:fs/promises';\nimport { users } from '../domain/users.ts';",
-    'core/domain/users.ts': "export * from '../listen/session.ts';\nconst now = Date.now();",
+      "import { readFile } from 'node:fs/promises';\nimport { users } from '../domain/accounts/users.ts';",
+    'core/domain/accounts/users.ts': "export * from '../../listen/session.ts';\nconst now = Date.now();",
     'core/listen/session.ts': "const server = await import('../http/server.ts');",
     'core/listen/protocol.ts': "import { Codec } from '../audio/codecs.ts';",
     'core/pipeline/finish.ts':
       "import {\n  type A,\n  send,\n} from '../delivery/outbound.ts';\nawait fetch('http://x');",
     'core/http/server.ts': "import { createApp } from '../app.ts';",
-    'core/cli/serve.ts': "import { createUsers } from '../domain/users.ts';",
+    'core/cli/bridge.ts': "import { runBridge } from '../../bridge/main.ts';",
+    'core/cli/doctor/bluetooth.ts': "const { loadNoble } = await import('../../../bridge/library.ts');",
+    'core/cli/serve.ts': "import { createUsers } from '../domain/accounts/users.ts';",
     'core/loose.ts': '',
-    'core/jobs.ts': "import Koa from 'koa';\nif (process.env.X) process.exit(1);",
-    'plugins/stt/acme.ts':
-      "import { AppError } from '../../core/errors.ts';\nimport knex from 'knex';\nimport { hash } from '../identity/local.ts';",
+    'core/runtime/jobs.ts': "import Koa from 'koa';\nif (process.env.X) process.exit(1);",
+    'plugins/stt/whisper/acme.ts':
+      "import { AppError } from '../../../core/runtime/errors.ts';\nimport knex from 'knex';\nimport { hash } from '../../identity/local/index.ts';",
     'bridge/uplink.ts':
       "import { connect } from '../core/listen/session.ts';\nrequire('@abandonware/noble');",
     'config/load.ts': "import { env } from 'node:process';\nimport { container } from 'tsyringe';",
   };
   t.deepEqual(violations(new Map(Object.entries(offenders))), [
-    'core/model.ts holds more than types',
-    'core/plugin.ts holds more than types',
+    'core/contract/model.ts holds more than types',
+    'core/contract/plugin.ts holds more than types',
     'core/audio/pcm.ts imports the built-in node:fs/promises',
-    'core/audio/pcm.ts imports core/domain/users.ts',
-    'core/domain/users.ts imports core/listen/session.ts',
-    'core/domain/users.ts uses Date.now',
+    'core/audio/pcm.ts imports core/domain/accounts/users.ts',
+    'core/domain/accounts/users.ts imports core/listen/session.ts',
+    'core/domain/accounts/users.ts uses Date.now',
     'core/listen/session.ts imports core/http/server.ts',
     'core/listen/protocol.ts imports core/audio/codecs.ts',
     'core/pipeline/finish.ts imports core/delivery/outbound.ts',
     'core/pipeline/finish.ts uses fetch',
     'core/http/server.ts imports core/app.ts',
-    'core/cli/serve.ts imports core/domain/users.ts',
+    'core/cli/bridge.ts imports bridge/main.ts',
+    'core/cli/doctor/bluetooth.ts imports bridge/library.ts',
+    'core/cli/serve.ts imports core/domain/accounts/users.ts',
     'core/loose.ts has no rule',
-    'core/jobs.ts imports koa',
-    'core/jobs.ts uses process.env',
-    'core/jobs.ts uses process.exit',
-    'plugins/stt/acme.ts imports core/errors.ts',
-    'plugins/stt/acme.ts imports knex',
-    'plugins/stt/acme.ts imports plugins/identity/local.ts',
+    'core/runtime/jobs.ts imports koa',
+    'core/runtime/jobs.ts uses process.env',
+    'core/runtime/jobs.ts uses process.exit',
+    'plugins/stt/whisper/acme.ts imports core/runtime/errors.ts',
+    'plugins/stt/whisper/acme.ts imports knex',
+    'plugins/stt/whisper/acme.ts imports plugins/identity/local/index.ts',
     'bridge/uplink.ts imports core/listen/session.ts',
     'bridge/uplink.ts imports @abandonware/noble',
     'config/load.ts imports node:process',
@@ -295,11 +339,11 @@ test('the rules catch offenders', t => {
 
 test('the rules leave comments, strings and types alone', t => {
   const innocent = {
-    'core/plugin.ts':
+    'core/contract/plugin.ts':
       "/** Uses `process.env`. */\nimport type { User } from './model.ts';\nexport interface A { user: User }",
-    'core/jobs.ts': "// process.exit(1)\nconst text = 'Date.now() and process.env'; /* fetch() */",
-    'plugins/stt/acme.ts':
-      "import type { Plugin } from '../../core/plugin.ts';\nimport { type Log } from '../../core/log.ts';",
+    'core/runtime/jobs.ts': "// process.exit(1)\nconst text = 'Date.now() and process.env'; /* fetch() */",
+    'plugins/stt/whisper/acme.ts':
+      "import type { Plugin } from '../../../core/contract/plugin.ts';\nimport { type Log } from '../../../core/runtime/log.ts';",
   };
   t.deepEqual(violations(new Map(Object.entries(innocent))), []);
 });

@@ -2,10 +2,11 @@ import anyTest, { type TestFn } from 'ava';
 import type { Codec } from '../core/audio/codecs.ts';
 import { concatSamples } from '../core/audio/pcm.ts';
 import sentences from './fixtures/sentences.json' with { type: 'json' };
-import { buildHouse, type House } from './helpers/house.ts';
 import { connectListen } from './helpers/listen-client.ts';
 import { adtsFrames, messagesOf } from './helpers/packets.ts';
+import { buildHouse, type House } from './helpers/services.ts';
 import { silence, speech } from './helpers/sound.ts';
+import { isThorough } from './helpers/thorough.ts';
 import { wordErrorRate } from './helpers/word-error-rate.ts';
 
 const test = anyTest as TestFn<{ house: House }>;
@@ -33,7 +34,11 @@ test.before(async t => {
 });
 test.after.always(t => t.context.house?.stop());
 
-for (const [codec, { messages, sampleRate, maxWer }] of Object.entries(SENT))
+/** One of each family: framing is checked sample by sample in `core/audio`. */
+const USUAL = ['pcm8', 'opus_fs320', 'aac', 'lc3_fs1030'];
+
+for (const [codec, { messages, sampleRate, maxWer }] of Object.entries(SENT)) {
+  if (!isThorough && !USUAL.includes(codec)) continue;
   test.serial(
     `words sent as ${codec} at ${sampleRate} Hz come with at most ${maxWer * 100} % wrong`,
     async t => {
@@ -57,3 +62,4 @@ for (const [codec, { messages, sampleRate, maxWer }] of Object.entries(SENT))
       t.true(wer <= maxWer, `${(wer * 100).toFixed(0)} % of words wrong: ${heard}`);
     },
   );
+}

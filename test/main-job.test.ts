@@ -10,8 +10,8 @@ import { startBridge } from '../bridge/main.ts';
 import { ConfigSchema } from '../config/schema.ts';
 import { samplesToBytes } from '../core/audio/pcm.ts';
 import sentences from './fixtures/sentences.json' with { type: 'json' };
-import { buildHouse, type House } from './helpers/house.ts';
 import { connectListen } from './helpers/listen-client.ts';
+import { buildHouse, type House } from './helpers/services.ts';
 import { join as joined, silence, speech } from './helpers/sound.ts';
 import { wordErrorRate } from './helpers/word-error-rate.ts';
 

@@ -1,15 +1,14 @@
 import { once } from 'node:events';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { watch } from 'node:fs';
+import { cp, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import test, { type ExecutionContext } from 'ava';
 import { earshot } from './helpers/cli.ts';
 import { coreProcess } from './helpers/core-process.ts';
-import { countingStt } from './helpers/house.ts';
 import { execute, openWorkplace, ROOT, type Workplace, whyNoPackages } from './helpers/packed.ts';
+import { countingStt } from './helpers/services.ts';
 
-/** Installing takes most of it. */
-const LIMIT_MS = 180_000;
 /** What the server alone needs. */
 const HEAVY =
   /^(node|koa.*|@koa\/.*|better-sqlite3|knex|objection|pg|sherpa-onnx-.*|koffi|lc3codec|tsyringe|commander|@abandonware\/.*)$/;
@@ -24,16 +23,28 @@ let installation: Promise<Workplace> | null = null;
 
 /** The package of the bridge in an empty folder, for all tests together. */
 function installed(t: ExecutionContext): Promise<Workplace> {
-  t.timeout(LIMIT_MS);
   installation ??= install(t);
   return installation;
 }
 
+/** Both packages, of a copy of this checkout: nobody else writes there. */
+async function pack(t: ExecutionContext): Promise<void> {
+  const copy = join(outside, 'checkout');
+  const { stdout } = await execute('git', ['ls-files', '-z'], { cwd: ROOT });
+  const tracked = stdout.split('\0').filter(path => path !== '' && !path.startsWith('test/'));
+  for (const path of tracked) await cp(join(ROOT, path), join(copy, path));
+  await symlink(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+  const written: (string | null)[] = [];
+  const watcher = watch(copy, (_event, path) => written.push(path));
+  const args = ['config/pack.mjs', 'all', '--into', outside];
+  const { code, stderr } = await execute(process.execPath, args, { cwd: copy });
+  watcher.close();
+  t.is(code, 0, stderr);
+  t.deepEqual(written, [], 'the checkout stays as it is');
+}
+
 async function install(t: ExecutionContext): Promise<Workplace> {
-  const packed = await execute(process.execPath, ['config/pack.mjs', 'bridge', '--into', outside], {
-    cwd: ROOT,
-  });
-  t.is(packed.code, 0, packed.stderr);
+  await pack(t);
   const tarball = join(outside, `earshot-bridge-${manifest.version}.tgz`);
   const { code, stderr } = await workplace.run('npm', ['install', '--prefer-offline', tarball]);
   t.is(code, 0, stderr);
@@ -85,13 +96,20 @@ testInstalled(
       packages.filter(name => HEAVY.test(name)),
       [],
     );
-    const { version, dependencies } = JSON.parse(
-      await readFile(join(dir, 'node_modules/earshot-bridge/package.json'), 'utf8'),
-    );
+    const {
+      version,
+      dependencies,
+      private: isPrivate,
+    } = JSON.parse(await readFile(join(dir, 'node_modules/earshot-bridge/package.json'), 'utf8'));
     t.is(version, manifest.version);
+    t.true(isPrivate && manifest.private, 'its name is not ours on a registry');
     t.like(manifest.dependencies, dependencies);
     const files = await readdir(join(dir, 'node_modules/earshot-bridge/core'), { recursive: true });
-    t.deepEqual(files.sort(), ['listen', 'listen/protocol.js']);
+    const shared = [
+      ...['audio/pcm.js', 'audio/recording-file.js', 'listen/protocol.js'],
+      ...['runtime/errors.js', 'runtime/terminal.js'],
+    ];
+    t.deepEqual(files.filter(file => file.endsWith('.js')).sort(), shared);
   },
 );
 

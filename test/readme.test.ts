@@ -1,144 +1,244 @@
 import { execFile, spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, globSync } from 'node:fs';
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { keysOf } from '../config/keys.ts';
 import { ConfigSchema } from '../config/schema.ts';
+import { SERVICE_DIRECTORY } from '../core/cli/data-directory.ts';
 import { createOutbound } from '../core/delivery/outbound.ts';
 import { signatureHeaders } from '../core/delivery/signature.ts';
 import { accountOf } from './helpers/accounts.ts';
 import { earshot } from './helpers/cli.ts';
 import { freePort } from './helpers/free-port.ts';
-import { countingStt, openHouse } from './helpers/house.ts';
+import { countingStt, openHouse } from './helpers/services.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-const readme = await readFile(join(ROOT, 'README.md'), 'utf8');
-const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
+/** The documentation for users, by path. */
+const pages = new Map<string, string>();
+for (const path of [
+  'README.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  ...globSync('docs/*.md', { cwd: ROOT }).sort(),
+])
+  pages.set(path, await readFile(join(ROOT, path), 'utf8'));
+const manual = [...pages.values()].join('\n');
+const page = (path: string) => pages.get(path) ?? '';
+const { scripts, version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
 
 /** Lines in fences for the shell. */
-const examples = [...readme.matchAll(/^```sh\n(.*?)^```$/gms)].flatMap(([, block = '']) =>
-  block.trim().split('\n'),
-);
-const commands = [...readme.matchAll(/npx earshot ([^`\n|]*)/g)].map(([, args = '']) =>
+const examplesOf = (text: string) =>
+  [...text.matchAll(/^```sh\n(.*?)^```$/gms)].flatMap(([, block = '']) => block.trim().split('\n'));
+const commands = [...manual.matchAll(/npx earshot ([^`\n|]*)/g)].map(([, args = '']) =>
   args.trim().split(/\s+/),
 );
+const GROUPS = new Map([
+  ...['user', 'models', 'app', 'hook', 'notify', 'system', 'plugin'].map(group => [group, /./] as const),
+  ['key', /^(list|rotate|revoke)$/],
+]);
 
-test('every script that the README names exists', t => {
-  const named = [...readme.matchAll(/npm (?:run )?(start|test|(?<=run )\w+)/g)].map(([, name = '']) => name);
+test('every script that the documentation names exists', t => {
+  const named = [...manual.matchAll(/npm (?:run )?(start|test|(?<=run )[\w:-]+)/g)].map(
+    ([, name = '']) => name,
+  );
   t.true(named.length >= 5);
   for (const name of named) t.true(Object.hasOwn(scripts, name), name);
 });
 
-test('every command and option that the README names exists', async t => {
-  t.true(commands.length >= 10);
+test('every command and option that the documentation names exists', async t => {
+  t.true(commands.length >= 50);
   const named = new Map<string, Set<string>>();
   for (const args of commands.filter(([name]) => name !== '<command>')) {
-    const words = args.slice(0, ['user', 'models', 'app'].includes(args[0] ?? '') ? 2 : 1).join(' ');
+    const [name = '', second = ''] = args.map(arg => arg.replace(/[.,;:)]+$/, ''));
+    const isCommand = /^\w/.test(name); // else an option of the program itself
+    const words = GROUPS.get(name)?.test(second) ? `${name} ${second}` : isCommand ? name : '';
     const options = named.get(words) ?? new Set();
     for (const option of args.filter(arg => arg.startsWith('--'))) options.add(option);
     named.set(words, options);
   }
+  const { stdout: forAll } = await earshot(['--help']);
   for (const [words, options] of named) {
-    const { code, stdout } = await earshot([...words.split(' '), '--help']);
+    const { code, stdout } = await earshot([...words.split(' ').filter(word => word !== ''), '--help']);
     t.is(code, 0, words);
     t.true(stdout.startsWith(`Usage: earshot ${words}`), words);
-    for (const option of options) t.true(stdout.includes(option), `${words} ${option}`);
+    for (const option of options) t.true((stdout + forAll).includes(option), `${words} ${option}`);
   }
 });
 
-test('everything that the README links to is there', t => {
-  const targets = [...readme.matchAll(/\]\(([^)#]+)\)/g)].map(([, target = '']) => target);
-  t.true(targets.length > 10);
-  for (const target of targets.filter(target => !target.startsWith('http'))) {
-    t.true(existsSync(join(ROOT, target)), target);
+test('every page and heading that the documentation links to is there', async t => {
+  let links = 0;
+  for (const [path, text] of [...pages, ...(await manualsOf('plugins', 'bridge'))]) {
+    for (const [, target = '', heading] of text.matchAll(/\]\(([^)#]*)(?:#([^)]+))?\)/g)) {
+      if (target.startsWith('http')) continue;
+      const file = target === '' ? join(ROOT, path) : join(ROOT, dirname(path), target);
+      t.true(existsSync(file), `${path}: ${target}`);
+      if (heading) t.true(headingsOf(await readFile(file, 'utf8')).includes(heading), `${path}: #${heading}`);
+      links += 1;
+    }
   }
+  t.true(links > 60, `${links} links`);
 });
 
-test('every setting that the README names exists', t => {
+/** The manuals beside the sources. */
+function manualsOf(...folders: string[]) {
+  const paths = folders.map(folder => `${folder}/README.md`);
+  return Promise.all(paths.map(async path => [path, await readFile(join(ROOT, path), 'utf8')] as const));
+}
+
+/** Anchors as GitHub makes them of headings. */
+function headingsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+test('README.md lists every page', t => {
+  for (const path of pages.keys())
+    if (path !== 'README.md') t.true(page('README.md').includes(`](${path})`), path);
+});
+
+test('every setting that the documentation names exists', t => {
   const known = keysOf(ConfigSchema).map(({ path }) => path.join('.'));
-  const named = [...readme.matchAll(/`((?:listen|bridge|log|metrics|rateLimits|delivery)\.\w+)`/g)].map(
-    ([, name = '']) => name,
-  );
-  t.true(named.length >= 8);
-  for (const name of named) t.true(known.includes(name), name);
+  const named = [
+    ...manual.matchAll(/`((?:listen|bridge|log|metrics|rateLimits|delivery|notifications)\.\w+)`/g),
+  ].map(([, name = '']) => name);
+  t.true(named.length >= 60, `${named.length} settings`);
+  for (const name of named)
+    t.true(known.some(key => key === name || key.startsWith(`${name}.`)) || name === 'bridge.keyFile', name);
 });
 
-test("the README's program runs as it stands, wherever the server is", async t => {
-  const house = await openHouse(t, countingStt());
-  const owner = await accountOf(house, 'owner');
-  await owner.post('/v1/dev/user/conversations', { text: 'Tea with Eve.' });
-  const [, text = '', program = ''] =
-    /`API_KEY` from `npx earshot ([^`]+)`.*?^```js\n(.*?)^```$/ms.exec(readme) ?? [];
-  const { stdout: key } = await earshot(text.split(' '), { EARSHOT_DATA_DIR: house.dataDir });
-  const file = join(house.dataDir, 'program.mjs');
-  await writeFile(file, program);
-  const run = async (apiKey: string) => {
-    const env = { BASE_URL: house.url, API_KEY: apiKey };
-    return promisify(execFile)(process.execPath, [file], { env });
-  };
-  const { stdout } = await run(key.trim());
-  t.regex(stdout, /^\S+Z \S[^\n]*\nTo do: Call Eve back\n$/);
+const PROGRAMS = [
+  {
+    language: 'js',
+    file: 'program.mjs',
+    runtime: process.execPath,
+    refusal: /401: "Unknown or revoked API key/,
+  },
+  { language: 'python', file: 'program.py', runtime: 'python3', refusal: /HTTP Error 401/ },
+];
+
+for (const { language, file, runtime, refusal } of PROGRAMS)
+  test(`the manual's ${language} program runs as it stands, wherever the server is`, async t => {
+    const started = await promisify(execFile)(runtime, ['--version']).catch(() => null);
+    if (!started) return t.log(`SKIPPED: there is no ${runtime}`);
+    const house = await openHouse(t, countingStt());
+    const owner = await accountOf(house, 'owner');
+    await owner.post('/v1/dev/user/conversations', { text: 'Tea with Eve.' });
+    const apps = page('docs/apps.md');
+    const [, text = ''] = /`API_KEY` from `npx earshot ([^`]+)`/.exec(apps) ?? [];
+    const [, program = ''] = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'ms').exec(apps) ?? [];
+    const { stdout: key } = await earshot(text.split(' '), { EARSHOT_DATA_DIR: house.dataDir });
+    const path = join(house.dataDir, file);
+    await writeFile(path, program);
+    const run = async (apiKey: string) => {
+      const env = { PATH: process.env.PATH, HOME: process.env.HOME, BASE_URL: house.url, API_KEY: apiKey };
+      return promisify(execFile)(runtime, [path], { env });
+    };
+    const { stdout } = await run(key.trim());
+    t.regex(stdout, /^\S+Z \S[^\n]*\nTo do: Call Eve back\n$/);
+    t.deepEqual(
+      (await owner.get('/v1/dev/user/action-items')).map(({ description }) => description),
+      ['Call Eve back'],
+    );
+    await t.throwsAsync(run('omi_dev_0'), { message: refusal });
+  });
+
+test('the documentation names the version, and the directory of the service', t => {
+  const named = [...manual.matchAll(/\.\/earshot(?:-bridge)?-(\d+\.\d+\.\d+)\.tgz/g)].map(([, each]) => each);
+  t.true(named.length > 5);
   t.deepEqual(
-    (await owner.get('/v1/dev/user/action-items')).map(({ description }) => description),
-    ['Call Eve back'],
+    named.filter(each => each !== version && each !== '0.2.0'),
+    [],
+    '0.2.0 stands for the next version in the page on updates',
   );
-  await t.throwsAsync(run('omi_dev_0'), { message: /401: "Unknown or revoked API key/ });
+  const [, unit = ''] = /^```ini\n(.*?)^```$/ms.exec(page('docs/systemd.md')) ?? [];
+  t.true(unit.includes(`serve --data-dir ${SERVICE_DIRECTORY}\n`));
 });
 
-test("the README's receiver of webhooks knows ours, and no other", async t => {
-  const program = /^```js\n(import [^`]*'standardwebhooks'.*?)^```$/ms.exec(readme)?.[1] ?? '';
+/** Runs a receiver of the manual with a secret; resolves to a way to send it something. */
+async function startReceiver(t: ExecutionContext, program: string, secret: string) {
   const dir = await mkdtemp(join(tmpdir(), 'earshot-receiver-'));
   t.teardown(() => rm(dir, { recursive: true }));
   await symlink(join(ROOT, 'node_modules'), join(dir, 'node_modules'));
   await writeFile(join(dir, 'receiver.mjs'), program);
-  const secret = `whsec_${randomBytes(32).toString('base64')}`;
   const port = await freePort();
   const env = { WEBHOOK_SECRET: secret, PORT: String(port) };
-  const receiver = spawn(process.execPath, [join(dir, 'receiver.mjs')], { env, stdio: 'inherit' });
+  const stdio = ['inherit', 'pipe', 'inherit'] as const;
+  const receiver = spawn(process.execPath, [join(dir, 'receiver.mjs')], { env, stdio: [...stdio] });
   t.teardown(() => receiver.kill());
   const outbound = createOutbound({ allowHosts: ['127.0.0.1'], clock: { now: Date.now } });
   t.teardown(() => outbound.close());
 
-  async function send(text: string, secretOfSender: string) {
-    const message = { id: randomUUID(), body: JSON.stringify({ session_id: 'c1', segments: [{ text }] }) };
-    const hook = { secret: secretOfSender, oldSecret: null, oldSecretUntil: null };
-    const headers = signatureHeaders(hook, message, Date.now());
+  async function send(body: string | Uint8Array, secretOfSender = secret, at = Date.now()) {
+    const message = { id: randomUUID(), body };
+    const hook = { secret: secretOfSender, oldSecret: newSecret(), oldSecretUntil: at + 1 };
+    const headers = signatureHeaders(hook, message, at);
     const request = { headers, body: message.body, signal: new AbortController().signal };
     for (;;) {
-      const posted = await outbound.post(`http://127.0.0.1:${port}/`, request);
+      const posted = await outbound.post(`http://127.0.0.1:${port}/?sample_rate=16000`, request);
       if (posted.status !== null) return `${posted.status} ${Buffer.from(posted.body)}`;
       await sleep(20); // it is starting, and does not say when it is done
     }
   }
-  t.is(await send('The plants look sad', secret), '200 {"message":"They want water"}');
-  t.is(await send('Good morning', secret), '200 {}');
-  t.is(await send('The plants look sad', `whsec_${randomBytes(32).toString('base64')}`), '401 ');
+  return { send, stdout: receiver.stdout };
+}
+
+const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`;
+
+test("the manual's receiver of webhooks knows ours, and no other", async t => {
+  const program =
+    /^```js\n(import [^`]*'standardwebhooks'.*?)^```$/ms.exec(page('docs/webhooks.md'))?.[1] ?? '';
+  const { send } = await startReceiver(t, program, newSecret());
+  const said = (text: string) => JSON.stringify({ session_id: 'c1', segments: [{ text }] });
+  t.is(await send(said('The plants look sad')), '200 {"message":"They want water"}');
+  t.is(await send(said('Good morning')), '200 {}');
+  t.is(await send(said('The plants look sad'), newSecret()), '401 ');
 });
 
-test("the README's examples run as they stand", async t => {
-  const house = await openHouse(t, countingStt());
-  let key = '';
-  for (const example of examples) {
-    const [, args] = /^npx earshot (.*)$/.exec(example) ?? [];
-    if (args && !args.startsWith('bridge')) {
-      const { code, stdout, stderr } = await earshot(args.split(' '), { EARSHOT_DATA_DIR: house.dataDir });
-      t.is(code, 0, `${example}: ${stderr}`);
-      if (args.startsWith('key ')) key = stdout.trim();
-    }
-    const [, url] = /^curl -H "Authorization: Bearer \$KEY" '([^']+)'$/.exec(example) ?? [];
-    if (url) {
-      const path = url.replace('http://127.0.0.1:8420', '');
-      const response = await fetch(house.url + path, { headers: { authorization: `Bearer ${key}` } });
-      t.is(response.status, 200, example);
-    }
-    t.true(
-      Boolean(args ?? url) || /^npm (run demo|start|test)$/.test(example),
-      `${example} is tried by no test`,
-    );
-  }
+test("the manual's receiver of sound knows ours, byte for byte, and no other", async t => {
+  const program = /^```js\n(\/\/ audio-receiver\.mjs\n.*?)^```$/ms.exec(page('docs/webhooks.md'))?.[1] ?? '';
+  const secret = newSecret();
+  const { send, stdout } = await startReceiver(t, program, secret);
+  const sound = randomBytes(16_000); // hardly ever text
+  t.is(await send(sound), '200 ');
+  t.is(String((await once(stdout as Readable, 'data'))[0]), '0.5 s of sound\n');
+  t.is(await send(sound, newSecret()), '401 ');
+  t.is(await send(sound, secret, Date.now() - 301_000), '401 ', 'an old one is refused');
 });
+
+for (const [path, text] of pages) {
+  const examples = examplesOf(text);
+  if (examples.length === 0) continue;
+  test(`the examples of ${path} run as they stand`, async t => {
+    const house = await openHouse(t, countingStt());
+    let key = '';
+    for (const example of examples) {
+      const [, args] = /^npx earshot (.*)$/.exec(example) ?? [];
+      if (args && !args.startsWith('bridge')) {
+        const { code, stdout, stderr } = await earshot(args.split(' '), { EARSHOT_DATA_DIR: house.dataDir });
+        t.is(code, 0, `${example}: ${stderr}`);
+        if (args.startsWith('key ')) key = stdout.trim();
+      }
+      const [, url] = /^curl -H "Authorization: Bearer \$KEY" '([^']+)'$/.exec(example) ?? [];
+      if (url) {
+        const target = house.url + url.replace('http://127.0.0.1:8420', '');
+        const response = await fetch(target, { headers: { authorization: `Bearer ${key}` } });
+        t.is(response.status, 200, example);
+      }
+      t.true(
+        Boolean(args ?? url) || /^npm (run demo|start|test)$/.test(example),
+        `${example} is tried by no test`,
+      );
+    }
+  });
+}

@@ -1,5 +1,7 @@
-import type { Driver, WireFormat } from '../driver.ts';
-import { createAssembler, type Packet } from '../packets.ts';
+import type { Driver, PacketDecoder, WireFormat } from '../driver.ts';
+import type { Packet } from '../numbering.ts';
+import { createAssembler } from '../packets.ts';
+import { createSampleAssembler } from '../samples.ts';
 
 const omi = (number: string) => `19b1${number}-e8f2-537e-4f6c-d104768a1214`;
 const AUDIO_SERVICE = omi('0000');
@@ -17,6 +19,7 @@ const FORMATS: Readonly<Record<number, WireFormat>> = {
 };
 
 const HEADER_BYTES = 3;
+const SAMPLE_BYTES = 2;
 /** What the firmware's encoder may make of one frame. */
 const MAX_OPUS_FRAME_BYTES = 160;
 const MAX_FRAME_BYTES = 4096;
@@ -38,14 +41,27 @@ export default {
     minMtu: 100,
   },
   battery: { service: '180f', characteristic: '2a19' },
-  createDecoder: ({ codec }, { mtu }) =>
-    createAssembler({
-      parse,
-      // Inferred from the encoder's limit, not confirmed on every device: any Opus frame fits one notification.
-      atOnce: codec !== 'pcm16' && mtu >= MAX_OPUS_FRAME_BYTES + HEADER_BYTES + ATT_HEADER_BYTES,
-      maxFrameBytes: MAX_FRAME_BYTES,
-    }),
+  createDecoder: (format, link) => (format.codec === 'pcm16' ? sampleDecoder(format) : frameDecoder(link)),
 } satisfies Driver;
+
+function frameDecoder({ mtu }: { mtu: number }): PacketDecoder {
+  return createAssembler({
+    parse,
+    // Inferred from the encoder's limit, not confirmed on every device: any Opus frame fits one notification.
+    atOnce: mtu >= MAX_OPUS_FRAME_BYTES + HEADER_BYTES + ATT_HEADER_BYTES,
+    maxFrameBytes: MAX_FRAME_BYTES,
+  });
+}
+
+function sampleDecoder({ sampleRate, frameMs }: WireFormat): PacketDecoder {
+  const frameBytes = (SAMPLE_BYTES * sampleRate * frameMs) / 1000;
+  return createSampleAssembler({
+    parse,
+    frameBytes,
+    sampleBytes: SAMPLE_BYTES,
+    maxFrameBytes: MAX_FRAME_BYTES,
+  });
+}
 
 function parse(packet: Uint8Array): Packet | null {
   const [low, high, fragment] = packet;

@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events';
+import { addressBytes, encodeReport } from './reports.ts';
 
 /** What the controller needs of a device on the air. */
 export interface AirDevice {
@@ -13,6 +14,12 @@ export interface AirDevice {
   disconnected(): void;
   /** One ATT request; its answer, if any. */
   receive(pdu: Buffer): Buffer | null;
+  /** One message of the Security Manager Protocol; its answer, if any. */
+  receivePairing?(pdu: Buffer): Buffer | null;
+  /** How long it takes to answer. */
+  answerMs?(): number;
+  /** Under which the adapter reports a connection, as it does with a device that it has resolved. */
+  identity?: string;
 }
 
 /** A connection, as the device sees it. */
@@ -35,10 +42,19 @@ export interface Controller {
   /** To be constructed in place of the native socket. */
   Socket: new () => EventEmitter;
   add(device: AirDevice): void;
+  /** Gives a packet to the host as if the radio had received it. */
+  inject(packet: Uint8Array): void;
+  /** Of the connection to this device. */
+  handleOf(device: AirDevice): number | undefined;
+  setFault(fault: AdapterFault | undefined): void;
+  /** Silent: no command is answered. */
+  setSilent(silent: boolean): void;
+  /** With this HCI status; 0: it scans. */
+  refuseScan(status: number): void;
   /** Down: every link goes without a word, as on a real adapter. */
   setUp(up: boolean): void;
   isUp(): boolean;
-  /** HCI commands seen so far, oldest first. */
+  /** The latest HCI commands, oldest first; at least 1,000. */
   readonly commands: readonly Command[];
   /** Calls `seen` for every command, before it is carried out; one at a time, the last given. */
   watch(seen: (command: Command) => void): void;
@@ -58,14 +74,24 @@ export interface ControllerOptions {
   fault?: AdapterFault;
   /** Between two advertisements of a device. */
   advertisingMs?: number;
+  /** Data length extension; without it the adapter is one of Bluetooth 4.0. */
+  dataLength?: boolean;
+  /** Extended advertising, as adapters of Bluetooth 5 have it. */
+  extended?: boolean;
 }
 
 const ACL_LENGTH = 27;
 const ACL_PACKETS = 4;
 const ADDRESS = Buffer.from([0x55, 0x44, 0x33, 0x22, 0x11, 0x00]);
+const FIRST_HANDLE = 0x40;
+const LAST_HANDLE = 0xeff; // of Bluetooth
+const MAX_COMMANDS = 2048;
 const ATT_CHANNEL = 0x0004;
-/** HCI 5.0, so that the library does not refuse the controller. */
-const VERSION = [0x09, 0, 0, 0x09, 0xff, 0xff, 0, 0];
+const PAIRING_CHANNEL = 0x0006;
+const version = (hci: number) => [hci, 0, 0, hci, 0xff, 0xff, 0, 0];
+const BLUETOOTH_4_0 = 0x06; // the libraries refuse older ones
+const BLUETOOTH_5_0 = 0x09;
+const MAX_DATA_LENGTH = [251, 0, 0x90, 0x42];
 const STATUS = { unknownCommand: 0x01, unknownConnection: 0x02, closedByHost: 0x16, timeout: 0x08 } as const;
 
 interface Connection {
@@ -74,15 +100,23 @@ interface Connection {
   received: Buffer;
 }
 
-export function createController({ fault, advertisingMs = 20 }: ControllerOptions = {}): Controller {
+export function createController({
+  fault: startFault,
+  advertisingMs = 20,
+  dataLength = true,
+  extended = false,
+}: ControllerOptions = {}): Controller {
   const sockets = new Set<VirtualSocket>();
   const devices = new Set<AirDevice>();
   const connections = new Map<number, Connection>();
   const commands: Command[] = [];
   let watcher: (command: Command) => void = () => {};
   let scanStarted = Promise.withResolvers<void>();
+  let fault = startFault;
+  let silent = false;
+  let scanRefusal = 0;
   let up = true;
-  let nextHandle = 0x40;
+  let nextHandle = FIRST_HANDLE;
   let pending: { address: Buffer; type: number } | null = null;
   let scanTimer: NodeJS.Timeout | null = null;
 
@@ -117,15 +151,21 @@ export function createController({ fault, advertisingMs = 20 }: ControllerOption
       complete(opcode);
     },
     3180: opcode => complete(opcode, [0, 1, 0]),
-    4097: opcode => complete(opcode, [0, ...VERSION]),
+    4097: opcode => complete(opcode, [0, ...version(dataLength ? BLUETOOTH_5_0 : BLUETOOTH_4_0)]),
     4105: opcode => complete(opcode, [0, ...ADDRESS]),
     8194: opcode => complete(opcode, [0, ACL_LENGTH, 0, ACL_PACKETS]),
-    8195: opcode => complete(opcode, [0, 0, 0, 0, 0, 0, 0, 0, 0]), // no optional feature
-    8204: (opcode, parameters) => {
-      scan(parameters[0] === 1);
-      complete(opcode);
+    8195: opcode => complete(opcode, [0, dataLength ? 0x20 : 0, extended ? 0x10 : 0, 0, 0, 0, 0, 0, 0]),
+    8204: setScan,
+    8258: setScan,
+    8257: opcode => complete(opcode),
+    8205: (opcode, parameters) => connect(opcode, parameters[5] ?? 0, parameters.subarray(6, 12)),
+    8259: (opcode, parameters) => connect(opcode, parameters[2] ?? 0, parameters.subarray(3, 9)),
+    8226: (opcode, parameters) => complete(opcode, [0, ...parameters.subarray(0, 2)]),
+    8239: opcode => complete(opcode, [0, ...MAX_DATA_LENGTH, ...MAX_DATA_LENGTH]),
+    5125: (opcode, parameters) => {
+      const isThere = connections.has(parameters.readUInt16LE(0));
+      complete(opcode, isThere ? [0, ...parameters.subarray(0, 2), 0xce] : [STATUS.unknownConnection]);
     },
-    8205: connect,
     8206: opcode => {
       complete(opcode);
       const cancelled = pending;
@@ -150,14 +190,21 @@ export function createController({ fault, advertisingMs = 20 }: ControllerOption
     },
   };
 
-  function connect(opcode: number, parameters: Buffer): void {
+  function setScan(opcode: number, parameters: Buffer): void {
+    const isOn = parameters[0] === 1;
+    const status = isOn ? scanRefusal : 0;
+    if (status === 0) scan(isOn);
+    complete(opcode, [status]);
+  }
+
+  function connect(opcode: number, type: number, bytes: Buffer): void {
     accepted(opcode);
-    const request = { type: parameters[5] ?? 0, address: Buffer.from(parameters.subarray(6, 12)) };
+    const request = { type, address: Buffer.from(bytes) };
     pending = request;
     setImmediate(() => {
       if (pending !== request || !up) return;
       const device = [...devices].find(({ address }) => addressBytes(address).equals(request.address));
-      const attempt = device?.attempt() ?? 'ignore';
+      const attempt = device && !isConnected(device) ? device.attempt() : 'ignore';
       if (attempt === 'ignore') return; // a controller keeps trying until the host cancels
       pending = null;
       if (attempt !== 'accept' || !device) return connectionComplete(Number(attempt), 0, request);
@@ -166,15 +213,27 @@ export function createController({ fault, advertisingMs = 20 }: ControllerOption
   }
 
   function establish(device: AirDevice, request: { address: Buffer; type: number }): void {
-    const handle = nextHandle;
-    nextHandle += 1;
+    const handle = takeHandle();
     connections.set(handle, { handle, device, received: Buffer.alloc(0) });
-    connectionComplete(0, handle, request);
+    const shown = device.identity ? { type: 0, address: addressBytes(device.identity) } : request;
+    connectionComplete(0, handle, shown);
     device.connected({
       send: pdu => sendAtt(handle, pdu),
       close: reason => drop(handle, reason),
       forget: () => forget(handle),
     });
+  }
+
+  /** It does not advertise then, and so nobody can connect to it. */
+  function isConnected(device: AirDevice): boolean {
+    return [...connections.values()].some(connection => connection.device === device);
+  }
+
+  function takeHandle(): number {
+    while (connections.has(nextHandle)) nextHandle = afterHandle(nextHandle);
+    const handle = nextHandle;
+    nextHandle = afterHandle(handle);
+    return handle;
   }
 
   function connectionComplete(
@@ -216,22 +275,25 @@ export function createController({ fault, advertisingMs = 20 }: ControllerOption
   }
 
   function report(): void {
-    const busy = new Set([...connections.values()].map(({ device }) => device));
     for (const device of devices) {
-      const advertisement = busy.has(device) ? null : device.advertisement();
+      const advertisement = isConnected(device) ? null : device.advertisement();
       if (!advertisement) continue;
       for (const [type, data] of [
         [0x00, advertisement],
         [0x04, device.scanResponse()],
       ] as const)
-        meta(0x02, [1, type, 1, ...addressBytes(device.address), data.length, ...data, 0xce]);
+        deliver(encodeReport(extended, type, device.address, data));
     }
   }
 
   // ── data ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   function sendAtt(handle: number, pdu: Buffer): void {
-    const frame = Buffer.concat([uint16(pdu.length), uint16(ATT_CHANNEL), pdu]);
+    send(handle, ATT_CHANNEL, pdu);
+  }
+
+  function send(handle: number, channel: number, pdu: Buffer): void {
+    const frame = Buffer.concat([uint16(pdu.length), uint16(channel), pdu]);
     for (let at = 0; at < frame.length; at += ACL_LENGTH) {
       const part = frame.subarray(at, at + ACL_LENGTH);
       const flags = at === 0 ? 0x2000 : 0x1000;
@@ -250,9 +312,18 @@ export function createController({ fault, advertisingMs = 20 }: ControllerOption
     connection.received = isContinuation ? Buffer.concat([connection.received, part]) : Buffer.from(part);
     const frame = connection.received;
     if (frame.length < 4 || frame.length < 4 + frame.readUInt16LE(0)) return;
-    if (frame.readUInt16LE(2) !== ATT_CHANNEL) return; // pairing and signalling are not modelled
-    const answer = connection.device.receive(frame.subarray(4, 4 + frame.readUInt16LE(0)));
-    if (answer) sendAtt(handle, answer);
+    const channel = frame.readUInt16LE(2);
+    const answer = answerOf(connection.device, channel, frame.subarray(4, 4 + frame.readUInt16LE(0)));
+    if (!answer) return;
+    const waitMs = connection.device.answerMs?.() ?? 0;
+    if (waitMs > 0) setTimeout(send, waitMs, handle, channel, answer).unref();
+    else send(handle, channel, answer);
+  }
+
+  /** Signalling is not modelled. */
+  function answerOf(device: AirDevice, channel: number, pdu: Buffer): Buffer | null {
+    if (channel === ATT_CHANNEL) return device.receive(pdu);
+    return channel === PAIRING_CHANNEL ? (device.receivePairing?.(pdu) ?? null) : null;
   }
 
   // ── the socket ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -295,10 +366,11 @@ export function createController({ fault, advertisingMs = 20 }: ControllerOption
 
   function receiveCommand(packet: Buffer): void {
     const opcode = packet.readUInt16LE(1);
-    const parameters = Buffer.from(packet.subarray(4, 4 + (packet[3] ?? 0)));
+    const parameters = ownCopy(packet.subarray(4, 4 + (packet[3] ?? 0)));
     commands.push({ opcode, parameters });
+    if (commands.length > MAX_COMMANDS) commands.splice(0, MAX_COMMANDS / 2);
     watcher({ opcode, parameters });
-    if (!up) return; // as of now
+    if (!up || silent) return; // as of now
     const run = COMMANDS[opcode];
     if (run) run(opcode, parameters);
     else complete(opcode, [STATUS.unknownCommand]);
@@ -307,6 +379,18 @@ export function createController({ fault, advertisingMs = 20 }: ControllerOption
   return {
     Socket: VirtualSocket,
     add: device => void devices.add(device),
+    inject: packet => deliver(Buffer.from(packet)),
+    handleOf: device => [...connections.values()].find(connection => connection.device === device)?.handle,
+    setFault(next) {
+      fault = next;
+    },
+    setSilent(next) {
+      silent = next;
+    },
+    refuseScan(status) {
+      scanRefusal = status;
+      if (status !== 0) scan(false);
+    },
     setUp(next) {
       up = next;
       if (up) return;
@@ -327,14 +411,21 @@ export function createController({ fault, advertisingMs = 20 }: ControllerOption
   };
 }
 
+/** Apart from Node's pool of buffers, of which each small buffer that is kept would keep 64 KB. */
+function ownCopy(bytes: Buffer): Buffer {
+  const copy = Buffer.alloc(bytes.length);
+  bytes.copy(copy);
+  return copy;
+}
+
+function afterHandle(handle: number): number {
+  return handle === LAST_HANDLE ? FIRST_HANDLE : handle + 1;
+}
+
 function systemError(code: AdapterFault, text: string): Error {
   return Object.assign(new Error(`${code}, ${text}`), { code });
 }
 
 function uint16(value: number): Buffer {
   return Buffer.from([value & 0xff, value >> 8]);
-}
-
-function addressBytes(address: string): Buffer {
-  return Buffer.from(address.replaceAll(':', ''), 'hex').reverse();
 }

@@ -7,6 +7,8 @@ export interface CharacteristicSpec {
   properties: Property[];
   /** What a read answers. */
   value?: () => Uint8Array;
+  /** Notifies, and cannot be subscribed to. */
+  withoutCccd?: boolean;
 }
 
 export interface ServiceSpec {
@@ -209,7 +211,7 @@ function layOut(services: ServiceSpec[], cccd: (owner: CharacteristicSpec) => nu
     const declaration = Buffer.concat([Buffer.from([bits]), uint16(valueHandle), uuidBytes(owner.uuid)]);
     add({ type: TYPE.characteristic, value: () => declaration });
     add({ type: plainUuid(owner.uuid), owner, value: () => Buffer.from(owner.value?.() ?? []) });
-    if (owner.properties.includes('notify'))
+    if (owner.properties.includes('notify') && !owner.withoutCccd)
       add({ type: TYPE.cccd, owner, value: () => uint16(cccd(owner)) });
   }
 }

@@ -15,6 +15,7 @@ const DEVICE_INFORMATION = '180a';
 const AUDIO_MIN_MTU = 100;
 const HEADER_BYTES = 3;
 const ATT_HEADER_BYTES = 3;
+const PAIRING_FAILED = 0x05;
 /** How often what is due is sent; real devices send once a frame. */
 const TICK_MS = 5;
 
@@ -26,6 +27,12 @@ export interface PendantFaults extends AttFaults {
   attempt: 'accept' | 'ignore' | number;
   /** The value read from the codec characteristic. */
   codec: () => Uint8Array;
+  /** How long each answer takes. */
+  answerMs: number;
+  /** Pairing fails with this reason of the Security Manager Protocol; null: it is not answered. */
+  pairing: number | null;
+  /** The microphone sleeps: nothing is sent. */
+  asleep: boolean;
 }
 
 /** A wearable of the Omi family that plays a recording to whoever subscribes. */
@@ -63,6 +70,10 @@ export interface PendantOptions {
   /** Largest ATT MTU. */
   maxMtu?: number;
   battery?: number;
+  /** Under which the adapter reports a connection to it. */
+  identity?: string;
+  /** What it offers, made of what it usually does. */
+  services?: (usual: ServiceSpec[]) => ServiceSpec[];
 }
 
 export function createPendant({
@@ -75,6 +86,8 @@ export function createPendant({
   speed = 1,
   maxMtu = 498,
   battery: startBattery = 87,
+  identity,
+  services: change = usual => usual,
 }: PendantOptions): Pendant {
   let battery = startBattery;
   let packetId = 0; // counts on over connections, as in the firmware
@@ -92,6 +105,9 @@ export function createPendant({
     packet: packet => [packet],
     attempt: 'accept',
     codec: () => Uint8Array.of(codecId),
+    answerMs: 0,
+    pairing: null,
+    asleep: false,
   };
   const text = (value: string) => () => Buffer.from(value);
   const services: ServiceSpec[] = [
@@ -118,7 +134,7 @@ export function createPendant({
       ],
     },
   ];
-  const server = createGattServer(services, {
+  const server = createGattServer(change(services), {
     maxMtu,
     faults,
     onSubscription(uuid, on) {
@@ -144,6 +160,7 @@ export function createPendant({
     if (!frames || server.mtu < AUDIO_MIN_MTU) return;
     const due = Math.floor(((clock.now() - startedAt) * speed) / frames.frameMs);
     for (; sentSinceStart < due && link; sentSinceStart += 1) {
+      if (faults.asleep) continue;
       sendFrame(frames.at(loop ? played % frames.length : played));
       played += 1;
       if (played === frames.length) finished.resolve();
@@ -189,6 +206,9 @@ export function createPendant({
       server.reset();
     },
     receive: pdu => server.handle(pdu),
+    receivePairing: () => (faults.pairing === null ? null : Buffer.of(PAIRING_FAILED, faults.pairing)),
+    answerMs: () => faults.answerMs,
+    ...(identity ? { identity } : {}),
     faults,
     setBattery,
     dropLink,

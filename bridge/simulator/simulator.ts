@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import { type LoadNoble, loadNobleOverHci } from '../radio.ts';
+import { type LoadNoble, loadNobleOverHci } from '../library.ts';
 import { type Controller, type ControllerOptions, createController } from './controller.ts';
 import { CODECS, type CodecId, createFrames } from './frames.ts';
 import { createPendant, type Pendant } from './pendant.ts';
@@ -7,7 +7,7 @@ import { withSocket } from './socket-module.ts';
 import { readWav } from './wav.ts';
 
 export interface SimulatorOptions {
-  /** The recording that the pendant plays: a WAV file. */
+  /** The recording that the pendant plays: WAV, or what ffmpeg reads. */
   audio: string;
   /** What it says it sends; default 21, Opus in frames of 20 ms. */
   codecId?: CodecId;

@@ -105,11 +105,18 @@ function connect(url, headers) {
     const fail = reason => reject(new Error(`${host} ${reason}`));
     const get = protocol === 'http:' ? httpGet : httpsGet;
     const request = get(url, { headers, timeout: IDLE_MS, agent: false }, resolve);
-    const deadline = setTimeout(() => {
+    let isConnected = false;
+    const giveUp = () => {
+      if (isConnected) return;
       fail(`did not answer within ${CONNECT_MS / 1000} s`);
       request.destroy();
-    }, CONNECT_MS);
-    const connected = () => clearTimeout(deadline);
+    };
+    // On a busy machine the answer may be there already, and this process late: it is read first.
+    const deadline = setTimeout(() => setImmediate(giveUp), CONNECT_MS);
+    const connected = () => {
+      isConnected = true;
+      clearTimeout(deadline);
+    };
     request.on('socket', socket =>
       socket.once(protocol === 'http:' ? 'connect' : 'secureConnect', connected),
     );

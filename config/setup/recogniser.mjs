@@ -18,47 +18,55 @@ const APT_LIMIT_MS = 180_000;
  * @param options.mayFetch may a model be fetched from the net
  * @param options.mayInstall may system packages be installed
  * @param options.mayImprove fetch the model although pocketsphinx is there
- * @returns whether nothing is left to do
+ * @returns `ready`: nothing is left to do; `makeshift`: pocketsphinx serves in place of the model; `unneeded`: neither is
+ *   configured; `none`
  */
 export async function makeRecogniserReady(options) {
   const { settings, mayFetch, mayInstall, mayImprove } = options;
   const { sherpa, pocketsphinx } = settings;
-  if (!sherpa.wanted && !pocketsphinx.wanted) return true;
+  if (!sherpa.wanted && !pocketsphinx.wanted) return 'unneeded';
   // An operator's own model is his own care, and the program says what is wrong with it.
-  if (sherpa.wanted && sherpa.own) return true;
+  if (sherpa.wanted && sherpa.own) return 'ready';
   const model = chosenModel(options);
-  if (model !== null && (await isComplete(model.model, model.directory))) return true;
+  if (model !== null && (await isComplete(model.model, model.directory))) return 'ready';
 
   const hasSphinx = pocketsphinx.wanted && isSphinxThere(pocketsphinx);
   if (model !== null && mayFetch && (mayImprove || !hasSphinx) && (await fetched(model, options)))
-    return true;
-  if (hasSphinx) return true;
+    return 'ready';
+  const withSphinx = model === null ? 'ready' : 'makeshift';
+  if (hasSphinx) return withSphinx;
   if (pocketsphinx.wanted && mayInstall && canInstall() && (await installed(pocketsphinx, options)))
-    return true;
-  options.say(advice(model, pocketsphinx));
-  return false;
+    return withSphinx;
+  options.say(advice(model, pocketsphinx, options.env));
+  return 'none';
 }
 
 function chosenModel({ catalogue, settings: { sherpa, dataDir } }) {
   const name = sherpa.model ?? catalogue.defaults['sherpa-onnx'];
   if (!sherpa.wanted || !Object.hasOwn(catalogue.models, name)) return null;
   const model = catalogue.models[name];
-  return { name, directory: sherpa.directory ?? modelDirectory(dataDir, name, model), model };
+  const elsewhere = dataDir === join(process.cwd(), 'data') ? null : `--data-dir ${dataDir}`;
+  return {
+    name,
+    model,
+    directory: sherpa.directory ?? modelDirectory(dataDir, name, model),
+    into: sherpa.directory ? `--into ${sherpa.directory}` : elsewhere,
+  };
 }
 
-async function fetched(model, { notes, now, say }) {
+async function fetched(model, { env, notes, now, say }) {
   const note = notes && join(notes, `fetch-${model.name}.json`);
   if (failedLately(note, now)) return false;
   try {
     await fetchModel({ ...model, say, limitMs: FETCH_LIMIT_MS });
     forget(note);
-    say(`The speech model is ready in ${model.directory}`);
+    say(`The speech model ${model.name} is ready`);
     return true;
   } catch (error) {
     if (!error.resumable) remember(note, now);
     const next = error.resumable ? 'The next start goes on from there' : 'The next try is in a day';
     const again = notes ? `${next}, or by hand` : 'Once more';
-    say(`The speech model could not be fetched: ${error.message}. ${again}: ${fetchCommand(model)}`);
+    say(`The speech model could not be fetched: ${error.message}. ${again}: ${fetchCommand(model, env)}`);
     return false;
   }
 }
@@ -126,16 +134,17 @@ function aptGet(args, env) {
   });
 }
 
-function advice(model, pocketsphinx) {
+function advice(model, pocketsphinx, env) {
   const ways = [];
-  if (model !== null) ways.push(fetchCommand(model));
+  if (model !== null) ways.push(fetchCommand(model, env));
   if (pocketsphinx.wanted && isDebian()) ways.push(`sudo apt-get install -y ${PACKAGES.join(' ')}`);
   const how = ways.length > 0 ? `; make one ready with: ${ways.join('   or: ')}` : '';
   return `No speech recogniser is ready on this machine${how}`;
 }
 
-function fetchCommand({ name, directory }) {
-  return `npx earshot models pull ${name} --into ${directory}`;
+/** As this command was called, with a path only where it would otherwise look elsewhere. */
+function fetchCommand({ name, into }, { EARSHOT_CALLED_AS: earshot = 'npx earshot' }) {
+  return `${earshot} models pull ${name}${into === null ? '' : ` ${into}`}`;
 }
 
 function failedLately(note, now) {

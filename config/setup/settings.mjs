@@ -19,6 +19,7 @@ export async function readSettings(root, env, cwd) {
   const order = listOf(env.EARSHOT_STT) ?? listOf(yaml.stt) ?? ['sherpa-onnx', 'pocketsphinx'];
   return {
     dataDir,
+    order,
     sherpa: {
       wanted: order.includes('sherpa-onnx') && !sherpa.off,
       own: sherpa.own,

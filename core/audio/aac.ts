@@ -1,5 +1,6 @@
 import { AAC_FRAME_SAMPLES, type AacFormat, parseAdts, sameFormat } from './adts.ts';
 import type { AudioFormat, Decoder } from './codecs.ts';
+import { createConcealer } from './concealer.ts';
 import { type Faad, loadFaad, openFaad } from './faad.ts';
 import { concatSamples, SAMPLE_RATE } from './pcm.ts';
 import { createResampler } from './resample.ts';
@@ -23,6 +24,7 @@ interface Line {
  */
 export async function createAacDecoder({ sampleRate }: AudioFormat): Promise<Decoder> {
   await loadFaad();
+  const concealer = createConcealer();
   let line: Line | null = null;
   let announced: AacFormat | null = null;
   let usualFrames = 1;
@@ -45,23 +47,30 @@ export async function createAacDecoder({ sampleRate }: AudioFormat): Promise<Dec
     return { pcm: line?.silence(usualFrames) ?? new Int16Array(length), bad: 1 };
   }
 
+  async function decode(message: Uint8Array) {
+    const packet = parseAdts(message);
+    const current = packet && (await lineFor(packet.format));
+    if (!current) return lost();
+    usualFrames = packet.frames.length;
+    const parts: Int16Array[] = [];
+    let bad = 0;
+    for (const frame of packet.frames) {
+      const pcm = await current.decode(frame);
+      if (!pcm) bad += 1;
+      parts.push(pcm ?? current.silence(1));
+    }
+    return { pcm: concatSamples(parts), bad };
+  }
+
   return {
     async decode(message) {
       if (!open) throw new Error('The decoder is closed'); // its memory may be another's by now
       if (message.length === 0) return { pcm: new Int16Array(0), bad: 1 };
-      const packet = parseAdts(message);
-      const current = packet && (await lineFor(packet.format));
-      if (!current) return lost();
-      usualFrames = packet.frames.length;
-      const parts: Int16Array[] = [];
-      let bad = 0;
-      for (const frame of packet.frames) {
-        const pcm = await current.decode(frame);
-        if (!pcm) bad += 1;
-        parts.push(pcm ?? current.silence(1));
-      }
-      return { pcm: concatSamples(parts), bad };
+      const decoded = await decode(message);
+      concealer.heard(decoded.pcm);
+      return decoded;
     },
+    conceal: concealer.conceal,
     close() {
       open = false;
       line?.close();

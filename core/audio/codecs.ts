@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts';
+import { AppError } from '../runtime/errors.ts';
 import { createAacDecoder } from './aac.ts';
 import { createLc3Decoder } from './lc3.ts';
 import { createOpusDecoder } from './opus.ts';
@@ -25,8 +25,15 @@ export interface Decoder {
    * counted. Throws only when closed.
    */
   decode(message: Uint8Array): Decoded | Promise<Decoded>;
+  /**
+   * Makes up sound for so many samples that were lost before the next message, from what came before; silence where
+   * nothing did, and where the loss is long.
+   */
+  conceal(samples: number): Int16Array;
   /** A part of a sample waits for the next message: a fresh decoder could not go on from here. Absent: never. */
   readonly carries?: boolean;
+  /** Forgets all that came before, the part of a sample included. Absent: a message is always whole. */
+  reset?(): void;
   /** Frees its memory; not while it decodes. */
   close(): void;
 }
@@ -38,8 +45,6 @@ interface CodecKind {
   defaultRate: number;
   /** Absent: 2. */
   maxChannels?: 1 | 2;
-  /** Each message is decoded by itself: a fresh decoder needs none of those before. */
-  stateless?: boolean;
   open(format: AudioFormat): Promise<Decoder>;
 }
 
@@ -51,13 +56,8 @@ const LC3_FS1030_BYTES = 30;
 
 /** Everything that may come in. */
 const CODECS = {
-  pcm8: { rates: { from: 8000, to: 48_000 }, defaultRate: 8000, stateless: true, open: createPcm8Decoder },
-  pcm16: {
-    rates: { from: 8000, to: 48_000 },
-    defaultRate: 16_000,
-    stateless: true,
-    open: createPcm16Decoder,
-  },
+  pcm8: { rates: { from: 8000, to: 48_000 }, defaultRate: 8000, open: createPcm8Decoder },
+  pcm16: { rates: { from: 8000, to: 48_000 }, defaultRate: 16_000, open: createPcm16Decoder },
   opus: { rates: OPUS_RATES, defaultRate: 16_000, open: async () => createOpusDecoder(10) },
   opus_fs320: { rates: OPUS_RATES, defaultRate: 16_000, open: async () => createOpusDecoder(20) },
   // What the client says is only a guess: its packets say their own rate.
@@ -92,12 +92,6 @@ export function checkFormat(asked: {
 /** A decoder for one stream; the caller closes it. Throws `unsupported_media` where the codec is not installed. */
 export function createDecoder(format: AudioFormat): Promise<Decoder> {
   return CODECS[format.codec].open(format);
-}
-
-/** Whether a fresh decoder must hear some messages before those that count, to find its feet. */
-export function needsLeadIn({ codec }: AudioFormat): boolean {
-  const kind: CodecKind = CODECS[codec];
-  return !kind.stateless;
 }
 
 function isCodec(name: string): name is Codec {

@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts';
+import { AppError } from '../runtime/errors.ts';
 
 /** One AAC stream inside the package. */
 export interface Faad {

@@ -1,4 +1,4 @@
-import type { VadSession } from '../plugin.ts';
+import type { VadSession } from '../contract/plugin.ts';
 import { createFirstLook } from './first-look.ts';
 import { GATE_DEFAULTS, type GateOptions } from './gate-options.ts';
 import { createLeveller } from './leveller.ts';

@@ -1,6 +1,7 @@
 import type { Decoder } from './codecs.ts';
 
 const FRAME_SAMPLES = 160;
+const NO_BYTES = new Uint8Array(0);
 /** What a frame may have, Bluetooth's LC3 specification section 3.2.5. */
 const FRAME_BYTES = { min: 20, max: 400 };
 /** Ten seconds, about 60 ms of work: what one message may cost. */
@@ -47,6 +48,14 @@ export async function createLc3Decoder(frameBytes?: number): Promise<Decoder> {
         bad += 1;
       }
       return { pcm, bad };
+    },
+    /** Frames without a byte are lost ones to the codec: it conceals them as appendix B of the specification says. */
+    conceal(samples) {
+      if (!open) throw new Error('The decoder is closed');
+      const pcm = new Int16Array(Math.ceil(samples / FRAME_SAMPLES) * FRAME_SAMPLES);
+      for (let at = 0; at < pcm.length; at += FRAME_SAMPLES)
+        decoder.decode(NO_BYTES, new lc3.Decoder.LC3BEC(), pcm.subarray(at, at + FRAME_SAMPLES));
+      return pcm.subarray(0, samples);
     },
     close() {
       open = false;

@@ -1,8 +1,10 @@
 import { Decoder as Opus } from '@evan/opus/wasm/index.mjs';
 import type { Decoder } from './codecs.ts';
-import { SAMPLE_RATE } from './pcm.ts';
+import { concatSamples, SAMPLE_RATE } from './pcm.ts';
 
 const MAX_PACKET_MS = 120;
+/** The bits of a packet's first byte that say how many frames follow; 0: one. */
+const FRAME_COUNT_CODE = 3;
 
 /**
  * One Opus packet per message. Stereo packets come out mixed to mono.
@@ -13,7 +15,13 @@ export function createOpusDecoder(frameMs: number): Decoder {
   const opus = new Opus({ channels: 1, sample_rate: SAMPLE_RATE });
   let usualMs = frameMs;
   let lastMs = frameMs;
+  /** A packet of the kind that came last, of one frame with nothing in it: the codec conceals one frame of that length. */
+  let lostFrame: Uint8Array | null = null;
   let open = true;
+
+  function concealFrame(): Int16Array | null {
+    return lostFrame && tryDecode(opus, lostFrame);
+  }
 
   /** How long a broken packet was meant to last: what it says if the stream has such packets, else what they last. */
   function lostMs(packet: Uint8Array): number {
@@ -31,7 +39,18 @@ export function createOpusDecoder(frameMs: number): Decoder {
       const ms = toMs(pcm);
       if (ms === lastMs) usualMs = ms; // noise that happens to decode does not come twice
       lastMs = ms;
+      lostFrame = Uint8Array.of((packet[0] ?? 0) & ~FRAME_COUNT_CODE);
       return { pcm, bad: 0 };
+    },
+    conceal(samples) {
+      if (!open) throw new Error('The decoder is closed');
+      const parts: Int16Array[] = [];
+      for (let missing = samples; missing > 0; ) {
+        const frame = concealFrame() ?? new Int16Array(missing);
+        parts.push(frame.subarray(0, missing));
+        missing -= frame.length;
+      }
+      return concatSamples(parts);
     },
     close() {
       open = false;
@@ -56,12 +75,12 @@ const HYBRID_MS = [10, 20];
 const CELT_MS = [2.5, 5, 10, 20];
 
 /** How long a packet says it is; null where it cannot be. */
-function packetMs(packet: Uint8Array): number | null {
+export function packetMs(packet: Uint8Array): number | null {
   const [toc = 0, count = 0] = packet;
   const configuration = toc >> 3;
   const lengths = configuration < 12 ? SILK_MS : configuration < 16 ? HYBRID_MS : CELT_MS;
   const frameMs = lengths[configuration % lengths.length] ?? 0;
-  const code = toc & 3;
+  const code = toc & FRAME_COUNT_CODE;
   const frames = code === 0 ? 1 : code < 3 ? 2 : count & 63;
   const ms = frames * frameMs;
   return ms > 0 && ms <= MAX_PACKET_MS ? ms : null;

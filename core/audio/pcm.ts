@@ -1,8 +1,9 @@
-import { AppError } from '../errors.ts';
+import { AppError } from '../runtime/errors.ts';
 
 /** The one form of audio inside: signed 16-bit samples, mono, at this rate in Hz. */
 export const SAMPLE_RATE = 16_000;
 
+const IS_LITTLE_ENDIAN = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
 const WAV_HEADER_BYTES = 44;
 const PCM = 1;
 const EXTENSIBLE = 0xfffe;
@@ -34,16 +35,18 @@ export function encodeWav(samples: Int16Array, sampleRate = SAMPLE_RATE): Uint8A
   return file;
 }
 
-/** Reads a WAV file of 16-bit PCM. Throws `invalid_input` for anything else. */
+/** Reads a WAV file of any sample rate, number of channels and depth. Throws `invalid_input` for anything else. */
 export function parseWav(file: Uint8Array): Wav {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
   if (readTag(file, 0) !== 'RIFF' || readTag(file, 8) !== 'WAVE') throw notWav('it has no RIFF/WAVE header');
-  let format: { sampleRate: number; channels: number } | null = null;
+  let format: Format | null = null;
   for (const chunk of chunks(file, view)) {
     if (chunk.tag === 'fmt ') format = readFormat(view, chunk.start, chunk.length);
     if (chunk.tag !== 'data') continue;
     if (!format) throw notWav('its data comes before its format');
-    return { ...format, samples: bytesToSamples(file.subarray(chunk.start, chunk.start + chunk.length)) };
+    const { sampleRate, channels, coding, bits } = format;
+    const data = file.subarray(chunk.start, chunk.start + chunk.length);
+    return { sampleRate, channels, samples: decodeSamples(data, coding, bits) };
   }
   throw notWav('it has no data');
 }
@@ -59,25 +62,65 @@ function* chunks(file: Uint8Array, view: DataView) {
   }
 }
 
-function readFormat(view: DataView, start: number, length: number) {
+interface Format {
+  sampleRate: number;
+  channels: number;
+  coding: number;
+  bits: number;
+}
+
+function readFormat(view: DataView, start: number, length: number): Format {
   if (length < 16) throw notWav('its format is cut off');
   const tag = view.getUint16(start, true);
   // The extensible form names the real one in the first two bytes of its GUID.
   const coding = tag === EXTENSIBLE && length >= 26 ? view.getUint16(start + 24, true) : tag;
   const bits = view.getUint16(start + 14, true);
-  if (coding !== PCM || bits !== 16)
-    throw notWav(`it holds coding ${coding} with ${bits} bits, not 16-bit PCM`);
+  if (READERS[`${coding}/${bits}`] === undefined) throw notWav(`it holds coding ${coding} with ${bits} bits`);
   const channels = view.getUint16(start + 2, true);
   const sampleRate = view.getUint32(start + 4, true);
   if (channels === 0 || sampleRate === 0) throw notWav('it names no channels or no sample rate');
-  return { channels, sampleRate };
+  if (channels > MAX_CHANNELS || sampleRate < MIN_RATE || sampleRate > MAX_RATE)
+    throw notWav(
+      `it has ${channels} channels at ${sampleRate} Hz; at most ${MAX_CHANNELS}, and ${MIN_RATE} to ${MAX_RATE} Hz, can be read`,
+    );
+  return { channels, sampleRate, coding, bits };
+}
+
+const MAX_CHANNELS = 32;
+const MIN_RATE = 1000;
+const MAX_RATE = 384_000;
+
+/** One sample, from -1 to 1, by the coding and the bits of its file. */
+type Reader = (view: DataView, at: number) => number;
+const READERS: Readonly<Record<string, Reader>> = {
+  '1/8': (view, at) => (view.getUint8(at) - 128) / 128,
+  '1/16': (view, at) => view.getInt16(at, true) / 2 ** 15,
+  '1/24': (view, at) => (view.getUint16(at, true) + view.getInt8(at + 2) * 2 ** 16) / 2 ** 23,
+  '1/32': (view, at) => view.getInt32(at, true) / 2 ** 31,
+  '3/32': (view, at) => view.getFloat32(at, true),
+  '3/64': (view, at) => view.getFloat64(at, true),
+};
+
+/** As 16-bit samples; what is too loud for them is cut off, and what is no number is silence. */
+function decodeSamples(bytes: Uint8Array, coding: number, bits: number): Int16Array<ArrayBuffer> {
+  const read = READERS[`${coding}/${bits}`];
+  if (read === undefined || (coding === PCM && bits === 16)) return bytesToSamples(bytes);
+  const size = bits / 8;
+  const samples = new Int16Array(Math.floor(bytes.length / size));
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let i = 0; i < samples.length; i++) {
+    const value = Math.round(read(view, i * size) * 2 ** 15);
+    samples[i] = Math.max(-32768, Math.min(32767, value));
+  }
+  return samples;
 }
 
 /** Little-endian bytes as samples; an odd last byte is left out. */
 export function bytesToSamples(bytes: Uint8Array): Int16Array<ArrayBuffer> {
   const samples = new Int16Array(bytes.length >> 1);
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  for (let i = 0; i < samples.length; i++) samples[i] = view.getInt16(2 * i, true);
+  const copied = Buffer.from(samples.buffer);
+  copied.set(bytes.subarray(0, samples.byteLength)); // far faster than sample by sample
+  if (!IS_LITTLE_ENDIAN) copied.swap16();
   return samples;
 }
 

@@ -1,4 +1,5 @@
 import type { AudioFormat, Decoder } from './codecs.ts';
+import { createConcealer } from './concealer.ts';
 import { bytesToSamples, mixToMono, SAMPLE_RATE } from './pcm.ts';
 import { createResampler } from './resample.ts';
 
@@ -15,6 +16,7 @@ async function createRawDecoder(
   toSamples: (bytes: Uint8Array) => Int16Array,
 ): Promise<Decoder> {
   const resampler = sampleRate === SAMPLE_RATE ? null : await createResampler(sampleRate);
+  const concealer = createConcealer();
   const frameBytes = sampleBytes * channels;
   let carried = new Uint8Array(0);
 
@@ -28,10 +30,17 @@ async function createRawDecoder(
   return {
     decode(message) {
       const mono = mixToMono(toSamples(wholeFrames(message)), channels);
-      return { pcm: resampler ? resampler.push(mono) : mono, bad: 0 };
+      const pcm = resampler ? resampler.push(mono) : mono;
+      concealer.heard(pcm);
+      return { pcm, bad: 0 };
     },
+    conceal: concealer.conceal,
     get carries() {
       return carried.length > 0;
+    },
+    reset() {
+      carried = new Uint8Array(0);
+      concealer.reset();
     },
     close() {
       resampler?.close();

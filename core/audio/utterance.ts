@@ -1,5 +1,6 @@
-import { AppError } from '../errors.ts';
-import type { Utterance } from '../plugin.ts';
+import type { Utterance } from '../contract/plugin.ts';
+import { orAborted } from '../runtime/deadline.ts';
+import { AppError } from '../runtime/errors.ts';
 import { encodeWav } from './pcm.ts';
 import { createSampleBuffer } from './sample-buffer.ts';
 
@@ -81,8 +82,8 @@ export function createUtterance(options: { startSample: number; channel: number 
     channel,
     ended,
     pcm,
-    async wav(from = startSample) {
-      await ended;
+    async wav(from = startSample, signal) {
+      await orAborted(ended, signal);
       return encodeWav(read(Math.max(from, startSample)) ?? new Int16Array(0));
     },
     append(samples) {

@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
-import { perform, print, settingsOf } from './house.ts';
+import { stateOf } from './hooks.ts';
+import { perform, print, settingsOf } from './in-process.ts';
+import { table } from './table.ts';
 
 interface Output {
   json?: boolean;
@@ -53,12 +55,17 @@ function addCreate(app: Command): void {
     )
     .action(async (user: string, name: string, options: CreateOptions, command: Command) => {
       const { json, triggers: triggersOn, ...about } = options;
-      const answer = await perform(settingsOf(command), 'app.create', { user, name, ...about, triggersOn });
+      const answer = await perform(await settingsOf(command), 'app.create', {
+        user,
+        name,
+        ...about,
+        triggersOn,
+      });
       const lines = [
         `id: ${answer.id}`,
         `secret: ${answer.secret}`,
         ...(answer.signingSecret === null ? [] : [`signing secret: ${answer.signingSecret}`]),
-        `Now whoever wants it installs it: earshot app install <user> ${answer.id}`,
+        `Install it for an account: earshot app install <user> ${answer.id}`,
       ];
       print(json, answer, lines.join('\n'));
     });
@@ -71,9 +78,13 @@ function addList(app: Command): void {
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot app list ada')
     .action(async (user: string | undefined, { json }: Output, command: Command) => {
-      const apps = await perform(settingsOf(command), 'app.list', { user });
-      const lines = apps.map(each => [each.id, each.owner, each.name].join('  '));
-      print(json, { apps }, lines.join('\n') || 'There is no app yet: earshot app create <user> <name>');
+      const apps = await perform(await settingsOf(command), 'app.list', { user });
+      const words = table(
+        ['id', 'account', 'name'],
+        apps.map(each => [each.id, each.owner, each.name]),
+      );
+      const none = 'There is no app yet: earshot app create <user> <name>';
+      print(json, { apps }, apps.length === 0 ? none : words);
     });
 }
 
@@ -84,7 +95,7 @@ function addShow(app: Command): void {
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot app show "Tea counter"')
     .action(async (given: string, { json }: Output, command: Command) => {
-      const answer = await perform(settingsOf(command), 'app.show', { app: given });
+      const answer = await perform(await settingsOf(command), 'app.show', { app: given });
       const { name, id, owner, description, webhookUrl, setupUrl, actions, scopes, keys, hooks } = answer;
       const lines = [
         `${name} (${id}) of ${owner}`,
@@ -100,11 +111,6 @@ function addShow(app: Command): void {
     });
 }
 
-function stateOf(hook: { enabled: boolean; offReason: string | null; failingSince: string | null }): string {
-  if (!hook.enabled) return `off${hook.offReason === null ? '' : `: ${hook.offReason}`}`;
-  return hook.failingSince === null ? 'on' : `on, failing since ${hook.failingSince}`;
-}
-
 function addKeys(app: Command): void {
   app
     .command('keys <app>')
@@ -118,7 +124,7 @@ function addKeys(app: Command): void {
     )
     .action(async (given: string, options: Output & { new?: boolean; revoke?: string }, command: Command) => {
       const { json, revoke } = options;
-      const settings = settingsOf(command);
+      const settings = await settingsOf(command);
       if (revoke !== undefined) {
         const answer = await perform(settings, 'app.keys.revoke', { app: given, id: revoke });
         if (!options.new) return print(json, answer, `Revoked ${answer.id}.`);
@@ -128,8 +134,12 @@ function addKeys(app: Command): void {
         return print(json, answer, answer.secret);
       }
       const keys = await perform(settings, 'app.keys', { app: given });
-      const lines = keys.map(key => [key.id, key.label, key.createdAt].join('  '));
-      print(json, { keys }, lines.join('\n') || `There is no secret yet: earshot app keys "${given}" --new`);
+      const words = table(
+        ['id', 'secret', 'created'],
+        keys.map(key => [key.id, key.label, key.createdAt]),
+      );
+      const none = `There is no secret yet: earshot app keys "${given}" --new`;
+      print(json, { keys }, keys.length === 0 ? none : words);
     });
 }
 
@@ -142,7 +152,7 @@ function addRotate(app: Command): void {
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot app rotate "Tea counter"')
     .action(async (given: string, { json }: Output, command: Command) => {
-      const answer = await perform(settingsOf(command), 'app.rotate', { app: given });
+      const answer = await perform(await settingsOf(command), 'app.rotate', { app: given });
       print(json, answer, answer.signingSecret);
     });
 }
@@ -154,7 +164,7 @@ function addDelete(app: Command): void {
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', `\nExample: earshot app delete ${ID}`)
     .action(async (given: string, { json }: Output, command: Command) => {
-      const answer = await perform(settingsOf(command), 'app.delete', { app: given });
+      const answer = await perform(await settingsOf(command), 'app.delete', { app: given });
       print(json, answer, `Deleted ${answer.name} (${answer.id}).`);
     });
 }
@@ -169,10 +179,16 @@ function addInstall(app: Command): void {
     .addHelpText('after', '\nExample: earshot app install ada "Tea counter" --scopes user_name')
     .action(async (user: string, given: string, options: InstallOptions, command: Command) => {
       const { json, scopes, actions } = options;
-      const answer = await perform(settingsOf(command), 'app.install', { user, app: given, scopes, actions });
+      const answer = await perform(await settingsOf(command), 'app.install', {
+        user,
+        app: given,
+        scopes,
+        actions,
+      });
       const lines = [
         `${user} has installed ${answer.name}.`,
-        `It may know: ${answer.scopes.join(', ') || 'nothing'}`,
+        `It is sent: ${answer.sent.join(', ') || 'nothing'}${answer.sent.length > 0 ? ` (to ${answer.webhookUrl})` : ''}`,
+        `It may ask for messages that hold: ${answer.scopes.join(', ') || 'nothing'}`,
         `It may do: ${answer.actions.join(', ') || 'nothing'}`,
       ];
       print(json, answer, lines.join('\n'));
@@ -190,7 +206,7 @@ function addUninstall(app: Command): void {
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot app uninstall ada "Tea counter"')
     .action(async (user: string, given: string, { json }: Output, command: Command) => {
-      const answer = await perform(settingsOf(command), 'app.uninstall', { user, app: given });
+      const answer = await perform(await settingsOf(command), 'app.uninstall', { user, app: given });
       print(json, answer, `${user} has ${answer.name} installed no more.`);
     });
 }

@@ -1,11 +1,19 @@
-import type { Command } from 'commander';
-import { settingsOf } from './house.ts';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Command, CommanderError } from 'commander';
+import { environment, type LoadedConfig } from '../../config/load.ts';
+import { settingsHere, settingsOf } from './in-process.ts';
 
 interface BridgeOptions {
   simulate?: string | true;
   loop?: boolean;
   json?: boolean;
 }
+
+const BRIDGE = fileURLToPath(new URL('../../bridge/bin.mjs', import.meta.url));
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** `bridge`: wearables on one side, the server on the other, until it is told to stop. */
 export function addBridge(program: Command): void {
@@ -14,13 +22,38 @@ export function addBridge(program: Command): void {
     .description('connect wearables over Bluetooth and carry what they hear to the server, until Ctrl-C')
     .option(
       '--simulate [file]',
-      'no Bluetooth: a simulated pendant plays this WAV file, or one that comes along',
+      'no Bluetooth: a simulated pendant plays this recording, or one that comes along; WAV, or what ffmpeg reads',
     )
     .option('--loop', 'it plays the file again and again')
     .option('--json', 'one JSON object per event')
     .addHelpText('after', '\nExample: earshot bridge --simulate')
     .action(async (options: BridgeOptions, command: Command) => {
-      const { runBridge } = await import('../../bridge/main.ts'); // loads much that no other command needs
-      await runBridge(settingsOf(command), options);
+      const isElsewhere = settingsHere(command).isSet('bridge.core'); // then it keeps sound in a directory of its own
+      const settings = isElsewhere ? settingsHere(command) : await settingsOf(command);
+      await runBridge(settings, options);
     });
+}
+
+/** Runs `earshot-bridge` with these settings until it ends. It prints its own errors. */
+async function runBridge({ file, dir, config }: LoadedConfig, options: BridgeOptions): Promise<void> {
+  const { simulate, loop, json } = options;
+  const args = [
+    ...['--data-dir', config.dataDir],
+    ...(file === null ? [] : ['--config', file]),
+    ...(simulate === undefined ? [] : ['--simulate']),
+    ...(typeof simulate === 'string' ? [resolve(simulate)] : []),
+    ...(loop ? ['--loop'] : []),
+    ...(json ? ['--json'] : []),
+  ];
+  const child = spawn(process.execPath, [BRIDGE, ...args], {
+    cwd: dir,
+    env: environment,
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'], // the channel tells it that we are gone, whatever ended us
+    detached: true, // a Ctrl-C in the terminal reaches it once, through us
+  });
+  const pass = (signal: NodeJS.Signals) => child.kill(signal);
+  for (const signal of SIGNALS) process.on(signal, pass);
+  const [code] = await once(child, 'exit');
+  for (const signal of SIGNALS) process.off(signal, pass);
+  if (code !== 0) throw new CommanderError(1, 'earshot.told', 'the bridge has said what is wrong');
 }

@@ -4,7 +4,7 @@ import { extname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { AppError } from '../errors.ts';
+import { AppError } from '../runtime/errors.ts';
 
 /** One of our own processes, started from here. It stops when we do, however we end: it sees its channel close. */
 export interface Child {

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
-import { AppError } from '../errors.ts';
 import { ServerEvent, WireSegment } from '../listen/protocol.ts';
-import type { Packet } from './recording.ts';
+import { AppError } from '../runtime/errors.ts';
+import type { Packet } from './stream/recording.ts';
 
 /** A conversation that was finished while we listened. */
 export interface Finished {

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { cp, readdir, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { AppError } from '../errors.ts';
+import { AppError } from '../runtime/errors.ts';
 
 /** What a data directory holds beside the database, and what becomes of it in a move. Paths are relative to it. */
 export interface DataFiles {

@@ -3,9 +3,10 @@ import { once } from 'node:events';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { environment } from '../../config/load.ts';
+import { onOneLine } from '../runtime/terminal.ts';
 
 interface Task {
-  /** Entry file below core/, without its extension: `doctor/main`. It sends messages, at last `{ type: 'end' }`. */
+  /** Entry file below the root of the project, without its extension: `core/cli/doctor/doctor-main`. It sends messages, at last `{ type: 'end' }`. */
   entry: string;
   /** Its one argument, as JSON. */
   request: unknown;
@@ -21,7 +22,7 @@ const MAX_LAST_WORDS = 500;
  * gone afterwards, and so is whatever it started. Resolves to null, or to what kept it from its end, in words.
  */
 export async function runGuarded({ entry, request, limitMs, onMessage }: Task): Promise<string | null> {
-  const file = fileURLToPath(new URL(`../${entry}${extname(import.meta.filename)}`, import.meta.url));
+  const file = fileURLToPath(new URL(`../../${entry}${extname(import.meta.filename)}`, import.meta.url));
   const child = spawn(process.execPath, [file, JSON.stringify(request)], {
     env: environment,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -61,7 +62,7 @@ async function follow(
       lastWords = (lastWords + chunk).slice(-MAX_LAST_WORDS);
     });
   const blame = (what: string) => {
-    const said = lastWords.trim().replaceAll(/\s*\n\s*/g, ' ');
+    const said = onOneLine(lastWords.trim());
     ended.resolve(said === '' ? what : `${what}; it said: ${said}`);
   };
   once(child, 'close').then(([code, signal]) => blame(deathOf(code, signal)));

@@ -4,8 +4,9 @@
 import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import module, { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { basename, delimiter, dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { watchNpm } from '../../config/parent.mjs';
 
 const NEEDED_MAJOR = 24;
 /**
@@ -18,6 +19,8 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 function main() {
   dieWithParent();
+  // Kept where we run ourselves under another Node: then it was called as the first process was.
+  if (!process.channel || !process.env.EARSHOT_CALLED_AS) process.env.EARSHOT_CALLED_AS = calledAs();
   const node = projectNode();
   if (node && node !== realpathSync(process.execPath)) return runUnder(node);
   if (Number.parseInt(process.versions.node, 10) >= NEEDED_MAJOR) return runProgram();
@@ -25,6 +28,28 @@ function main() {
     `error: this is Node ${process.version}, Earshot needs ${NEEDED_MAJOR}; npm install brings it, or npm rebuild node\n`,
   );
   process.exit(1);
+}
+
+/**
+ * How to type this command again: its name where the shell finds it, `npx earshot` in the folder that it is installed
+ * in, and else its path. Elsewhere npx would ask a registry, where the name is not ours.
+ */
+function calledAs() {
+  const script = process.argv[1];
+  const isOnPath = (process.env.PATH ?? '').split(delimiter).includes(dirname(script));
+  const isByNpm = process.env.npm_command !== undefined; // which extends the path
+  if (basename(script) === 'earshot' && isOnPath && !isByNpm) return 'earshot';
+  const folder = installationOf(script);
+  if (folder !== null && `${process.cwd()}${sep}`.startsWith(folder + sep)) return 'npx earshot';
+  const path = /^[\w./@+-]+$/.test(script) ? script : `'${script.replaceAll("'", "'\\''")}'`;
+  return basename(script) === 'earshot' ? path : `node ${path}`;
+}
+
+/** The folder in which npx finds this script: what it is installed in, or the checkout; null where it does not. */
+function installationOf(script) {
+  const [folder, ...rest] = script.split(`${sep}node_modules${sep}`);
+  if (rest.length > 0) return folder;
+  return basename(script) === 'main.mjs' ? dirname(dirname(dirname(script))) : null;
 }
 
 /** The executable of the npm package `node`, beside us or in the project that we are installed in; null without. */
@@ -79,11 +104,13 @@ function keepCompiled() {
   module.enableCompileCache(process.env.NODE_COMPILE_CACHE);
 }
 
-/** Started with a channel: its end is the end of whoever started us. */
+/** Started with a channel: its end is the end of the parent. */
 function dieWithParent() {
-  if (!process.channel) return;
-  process.on('disconnect', () => process.kill(process.pid, 'SIGTERM'));
-  process.channel.unref();
+  const stop = () => process.kill(process.pid, 'SIGTERM');
+  if (process.channel) {
+    process.on('disconnect', stop);
+    process.channel.unref();
+  } else watchNpm(stop);
 }
 
 main();

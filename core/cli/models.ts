@@ -13,8 +13,8 @@ import {
   removeModel,
   sizeOfModel,
 } from '../../config/setup/model.mjs';
-import { AppError } from '../errors.ts';
-import { print, settingsOf } from './house.ts';
+import { AppError } from '../runtime/errors.ts';
+import { print, settingsOf } from './in-process.ts';
 
 interface Catalogue {
   /** By plugin. */
@@ -46,7 +46,7 @@ function addList(models: Command): void {
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot models list')
     .action(async ({ json }: Output, command: Command) => {
-      const { dataDir } = settingsOf(command).config;
+      const { dataDir } = (await settingsOf(command, { orHere: true })).config;
       const entries = await list(dataDir);
       print(json, { models: entries }, table(entries));
     });
@@ -60,7 +60,7 @@ function addPull(models: Command): void {
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot models pull whisper-base')
     .action(async (name: string, { into, json }: Output & { into?: string }, command: Command) => {
-      const loaded = settingsOf(command);
+      const loaded = await settingsOf(command, { orHere: true });
       const { model, isDefault } = await find(name);
       const directory = resolve(into ?? modelDirectory(loaded.config.dataDir, name, model));
       await pull(name, model, directory);
@@ -77,7 +77,7 @@ function addRemove(models: Command): void {
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot models remove whisper-base')
     .action(async (name: string, { json }: Output, command: Command) => {
-      const { dataDir } = settingsOf(command).config;
+      const { dataDir } = (await settingsOf(command, { orHere: true })).config;
       const { model } = await find(name);
       const directory = modelDirectory(dataDir, name, model);
       const freed = await removeModel(model, directory);

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { environment, type LoadedConfig, loadConfig } from '../../config/load.ts';
-import { controlPath, isServed } from '../control.ts';
-import { AppError } from '../errors.ts';
-import type { Moved, MoveProgress } from '../move.ts';
+import { controlPath, isServed } from '../control/control.ts';
+import type { Moved, MoveProgress } from '../control/move.ts';
+import { AppError } from '../runtime/errors.ts';
 import { carryOver, type DataFiles, planFiles } from './data-files.ts';
-import { print, settingsOf } from './house.ts';
+import { print, settingsOf } from './in-process.ts';
 
 interface Options {
   to: string;
@@ -27,7 +27,7 @@ other database stays empty. --config and --data-dir name the present configurati
 Example: earshot move --to postgres.yaml`,
     )
     .action(async ({ to, json }: Options, command: Command) => {
-      const source = settingsOf(command);
+      const source = await settingsOf(command);
       const target = loadConfig({ env: environment, file: to });
       const answer = await moveHouse(source, target);
       print(json, { ...answer, config: to }, tell(answer, to));
@@ -46,8 +46,8 @@ async function refuseServed(dataDir: string): Promise<void> {
 async function moveHouse(source: LoadedConfig, target: LoadedConfig): Promise<Answer> {
   const [{ openStorage }, { createLog }, { move }] = await Promise.all([
     import('../app.ts'), // much to load
-    import('../log.ts'),
-    import('../move.ts'),
+    import('../runtime/log.ts'),
+    import('../control/move.ts'),
   ]);
   const log = createLog({ level: 'silent', format: 'json' });
   const [oldDir, newDir] = [source.config.dataDir, target.config.dataDir];
@@ -102,7 +102,7 @@ function tell(answer: Answer, config: string): string {
     ),
     tellFiles(answer.files),
     [
-      `Start with it:  npx earshot serve --config ${config}`,
+      `Start with it:  earshot serve --config ${config}`,
       `Nothing has changed in the ${from}: keep it until you are satisfied.`,
     ],
   ];

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
-import type { Result } from '../commands.ts';
-import { AppError } from '../errors.ts';
-import { perform, print, settingsOf } from './house.ts';
+import type { Result } from '../control/commands.ts';
+import { AppError } from '../runtime/errors.ts';
+import { perform, print, settingsOf } from './in-process.ts';
 import { readSecret } from './secret-input.ts';
+import { table } from './table.ts';
 
 interface Output {
   json?: boolean;
@@ -28,7 +29,7 @@ function addChannels(notify: Command): void {
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot notify channels')
     .action(async ({ json }: Output, command: Command) => {
-      const channels = await perform(settingsOf(command), 'notify.channels', {});
+      const channels = await perform(await settingsOf(command), 'notify.channels', {});
       print(json, { channels }, channels.flatMap(described).join('\n') || 'No channel is loaded.');
     });
 }
@@ -58,7 +59,7 @@ function addAdd(notify: Command): void {
     .action(
       async (user: string, channel: string, fields: string[], options: AddOptions, command: Command) => {
         const { json, label, secret } = options;
-        const settings = settingsOf(command);
+        const settings = await settingsOf(command);
         const address = addressOf(fields);
         if (secret !== undefined) address[secret] = await readSecret(secret);
         const added = await perform(settings, 'notify.add', { user, channel, label, address });
@@ -97,12 +98,23 @@ function addList(notify: Command): void {
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot notify list ada')
     .action(async (user: string, { json }: Output, command: Command) => {
-      const addresses = await perform(settingsOf(command), 'notify.list', { user });
-      const lines = addresses.map(({ id, channel, label, enabled, offReason }) =>
-        [id, channel, enabled ? 'on' : `off${offReason === null ? '' : `: ${offReason}`}`, label].join('  '),
-      );
-      print(json, { addresses }, lines.join('\n') || `Nowhere yet: earshot notify add ${user} <channel>`);
+      const addresses = await perform(await settingsOf(command), 'notify.list', { user });
+      const rows = addresses.map(({ id, channel, label, enabled, offReason, ...where }) => [
+        ...[id, channel, enabled ? 'on' : `off${offReason === null ? '' : `: ${offReason}`}`, label],
+        placeOf(where).join('  '),
+      ]);
+      const words = table(['id', 'channel', 'state', 'label', 'address'], rows);
+      const none = `Nowhere yet: earshot notify add ${user} <channel>`;
+      print(json, { addresses }, addresses.length === 0 ? none : words);
     });
+}
+
+/** Where it goes, field by field; of secrets only that there is one. */
+function placeOf({ address, secrets }: Pick<Result<'notify.list'>[number], 'address' | 'secrets'>): string[] {
+  const shown = Object.entries(address).map(
+    ([field, value]) => `${field}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  );
+  return [...shown, ...secrets.map(field => `${field}=***`)];
 }
 
 function addTest(notify: Command): void {
@@ -112,7 +124,7 @@ function addTest(notify: Command): void {
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot notify test ada 0190c9f2-1111-7000-8000-000000000001')
     .action(async (user: string, id: string, { json }: Output, command: Command) => {
-      const { error } = await perform(settingsOf(command), 'notify.test', { user, id });
+      const { error } = await perform(await settingsOf(command), 'notify.test', { user, id });
       if (error !== null) throw new Error(`It was not sent: ${error}`);
       print(json, { sent: true }, 'Sent.');
     });
@@ -125,7 +137,7 @@ function addRemove(notify: Command): void {
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot notify remove ada 0190c9f2-1111-7000-8000-000000000001')
     .action(async (user: string, id: string, { json }: Output, command: Command) => {
-      const answer = await perform(settingsOf(command), 'notify.remove', { user, id });
+      const answer = await perform(await settingsOf(command), 'notify.remove', { user, id });
       print(json, answer, `Removed ${answer.id}.`);
     });
 }

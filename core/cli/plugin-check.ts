@@ -1,7 +1,8 @@
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import type { Finding, Verdict } from '../conformance/report.ts';
-import { AppError } from '../errors.ts';
+import type { Finding, Verdict } from '../../plugins/kit/suites/report.ts';
+import { AppError } from '../runtime/errors.ts';
+import { forTerminal } from '../runtime/terminal.ts';
 
 interface CheckOptions {
   options?: string;
@@ -26,12 +27,7 @@ export function addPluginCheck(program: Command): void {
     .option('--options <file>', "YAML file with the plugin's options")
     .option('--address <file>', 'YAML file with an address, for a channel: some 30 notifications go there')
     .option('--language <code>', 'a language that it has', 'en')
-    .option(
-      '--speech <file>',
-      'a WAV file at 16 kHz in that language, instead of our own; may be repeated',
-      add,
-      [],
-    )
+    .option('--speech <file>', 'a recording in that language, instead of our own; may be repeated', add, [])
     .option('--text <text>', 'what is said in it', add, [])
     .option('--limit <s>', 'seconds that all of it may take', seconds, 300)
     .option('--json', 'answer as one JSON object')
@@ -59,7 +55,7 @@ async function check(path: string, { options, address, language, speech, text, l
     },
     {
       limitMs: limit * 1000,
-      onFinding: finding => json || process.stdout.write(`${render(finding)}\n`),
+      onFinding: finding => json || process.stdout.write(`${forTerminal(render(finding))}\n`),
     },
   );
 }

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { CheckMessage, CheckRequest, Finding } from '../conformance/report.ts';
+import type { CheckMessage, CheckRequest, Finding } from '../../plugins/kit/suites/report.ts';
 import { runGuarded } from './guarded.ts';
 
 /** Tries a plugin, in a directory that is gone afterwards. Each finding is told when it is there. */
@@ -18,7 +18,7 @@ export async function tryPlugin(
   let now = { group: 'module', title: 'loads, and has the shape of a plugin' };
   try {
     const broken = await runGuarded({
-      entry: 'conformance/main',
+      entry: 'plugins/kit/check/main',
       request: { ...request, scratch },
       limitMs,
       onMessage(sent) {

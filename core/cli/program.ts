@@ -1,19 +1,24 @@
 import { Command, CommanderError } from 'commander';
+import { asCalled } from '../../config/called-as.ts';
 import { ConfigError } from '../../config/load.ts';
-import { version } from '../version.ts';
-import { addAccountCommands } from './accounts.ts';
+import { onOneLine } from '../runtime/terminal.ts';
+import { version } from '../runtime/version.ts';
+import { addAccountCommands } from './accounts/accounts.ts';
 import { addAppCommands } from './apps.ts';
+import { addBackup } from './backup.ts';
 import { addBridge } from './bridge.ts';
-import { addDemo } from './demo.ts';
-import { addDoctor } from './doctor.ts';
+import { addDemo } from './demo/demo.ts';
+import { addDoctor } from './doctor/doctor.ts';
+import { addHookCommands } from './hooks.ts';
 import { addModels } from './models.ts';
 import { addMove } from './move.ts';
 import { addNotify } from './notify.ts';
 import { addPluginCheck } from './plugin-check.ts';
+import { addRestore } from './restore.ts';
 import { addServe } from './serve.ts';
 import { addSetup } from './setup.ts';
 import { addStatus } from './status.ts';
-import { addStream } from './stream.ts';
+import { addStream } from './stream/stream.ts';
 import { addSystem } from './system.ts';
 
 const EXIT = { done: 0, failure: 1, usage: 2 };
@@ -35,7 +40,8 @@ export async function run(argv: string[]): Promise<number> {
   }
 }
 
-function createProgram(): Command {
+/** The commands with their help, as `run` parses them. */
+export function createProgram(): Command {
   const program = new Command('earshot')
     .description('A self-hosted platform for AI wearables.')
     .version(version)
@@ -54,25 +60,29 @@ function createProgram(): Command {
   addStream(program);
   addAccountCommands(program);
   addNotify(program);
+  addHookCommands(program);
   addAppCommands(program);
   addStatus(program);
   addModels(program);
   addDoctor(program);
   addPluginCheck(program);
+  addBackup(program);
+  addRestore(program);
   addMove(program);
   addSystem(program);
   return program;
 }
 
-/** Commander has said what is wrong, but for a missing command: there it would have printed the help. */
+/** What is wrong has been printed, but for a missing command: there Commander would have printed the help. */
 function judgeUsage({ code, exitCode }: CommanderError): number {
   if (exitCode === 0) return EXIT.done;
+  if (code === 'earshot.told') return EXIT.failure;
   if (code === 'commander.help') complain('a command is missing; --help lists them');
   return EXIT.usage;
 }
 
 function complain(text: string): void {
-  process.stderr.write(`error: ${oneLine(text)}\n`);
+  process.stderr.write(`error: ${asCalled(oneLine(text))}\n`);
 }
 
 function messageOf(error: unknown): string {
@@ -81,5 +91,10 @@ function messageOf(error: unknown): string {
 }
 
 function oneLine(text: string): string {
-  return text.trim().replace(/\s*\n\s*/g, ' ');
+  const line = text
+    .split('\n')
+    .map(part => part.trim())
+    .filter(part => part !== '')
+    .join(' ');
+  return onOneLine(line);
 }

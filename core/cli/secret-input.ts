@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { AppError } from '../errors.ts';
+import { AppError } from '../runtime/errors.ts';
 
 const MAX_BYTES = 64 * 1024;
 

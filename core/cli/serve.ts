@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { AppError } from '../errors.ts';
-import { settingsOf } from './house.ts';
+import { AppError } from '../runtime/errors.ts';
+import { settingsHere } from './in-process.ts';
 
 /** `serve`: the server itself, until it is told to stop. */
 export function addServe(program: Command): void {
@@ -9,8 +9,11 @@ export function addServe(program: Command): void {
     .description('run the server, until Ctrl-C')
     .addHelpText('after', '\nExample: earshot serve --data-dir /var/lib/earshot')
     .action(async (_options: object, command: Command) => {
-      const loaded = settingsOf(command);
-      const [{ serve }, { createLog }] = await Promise.all([import('../serve.ts'), import('../log.ts')]); // much to load
+      const loaded = settingsHere(command);
+      const [{ serve }, { createLog }] = await Promise.all([
+        import('../serve.ts'),
+        import('../runtime/log.ts'),
+      ]); // much to load
       const isClean = await serve(loaded, createLog(loaded.config.log));
       if (!isClean) throw new AppError('timeout', 'the server did not stop in time and was cut off');
     });

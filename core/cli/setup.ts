@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { environment } from '../../config/load.ts';
-import { AppError } from '../errors.ts';
-import { settingsOf } from './house.ts';
+import { AppError } from '../runtime/errors.ts';
+import { settingsHere } from './in-process.ts';
 
 const SCRIPT = fileURLToPath(new URL('../../config/setup.mjs', import.meta.url));
 
@@ -17,7 +17,7 @@ export function addSetup(program: Command): void {
     )
     .addHelpText('after', '\nExample: earshot setup')
     .action(async (_options: object, command: Command) => {
-      const { config, file } = settingsOf(command);
+      const { config, file } = settingsHere(command);
       const script = spawn(process.execPath, [SCRIPT, '--recogniser'], {
         env: {
           ...environment,

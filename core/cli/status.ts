@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { renderStatus } from '../status.ts';
-import { perform, print, settingsOf } from './house.ts';
+import { renderStatus } from '../control/status.ts';
+import { perform, print, settingsOf } from './in-process.ts';
 
 /** `status`: what works, and the cure for what does not. */
 export function addStatus(program: Command): void {
@@ -10,7 +10,7 @@ export function addStatus(program: Command): void {
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot status')
     .action(async ({ json }: { json?: boolean }, command: Command) => {
-      const status = await perform(settingsOf(command), 'status', {});
+      const status = await perform(await settingsOf(command), 'status', {});
       print(json, status, renderStatus(status).trimEnd());
     });
 }

@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander';
-import { LOCKABLE } from '../commands.ts';
-import type { Lockable } from '../model.ts';
-import { perform, print, settingsOf } from './house.ts';
+import type { Lockable } from '../contract/model.ts';
+import { LOCKABLE } from '../control/commands.ts';
+import { perform, print, settingsOf } from './in-process.ts';
 
 /** `system`: what the operator does to the whole server. */
 export function addSystem(program: Command): void {
@@ -22,13 +22,11 @@ interface Output {
 function addRotateKeys(system: Command): void {
   system
     .command('rotate-keys')
-    .description(
-      'sign ID tokens with a new key from now on; those that there are stay good until they expire',
-    )
+    .description('sign ID tokens with a new key from now on; existing tokens stay valid until they expire')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot system rotate-keys')
     .action(async ({ json }: Output, command: Command) => {
-      const answer = await perform(settingsOf(command), 'system.rotateKeys', {});
+      const answer = await perform(await settingsOf(command), 'system.rotateKeys', {});
       print(json, answer, 'ID tokens are signed with a new key.');
     });
 }
@@ -43,7 +41,7 @@ function addMemoryAccess(system: Command): void {
     .addHelpText('after', '\nExample: earshot system memory-access ada off')
     .action(async (user: string, state: string, { json }: Output, command: Command) => {
       const isOpen = state === 'on';
-      const answer = await perform(settingsOf(command), 'system.memoryAccess', { user, isOpen });
+      const answer = await perform(await settingsOf(command), 'system.memoryAccess', { user, isOpen });
       print(json, answer, `The memories of ${answer.user} can${isOpen ? '' : 'not'} be read.`);
     });
 }
@@ -58,7 +56,7 @@ function addLock(system: Command, verb: 'lock' | 'unlock', description: string):
     .addHelpText('after', `\nExample: earshot system ${verb} memory 0199c0de-0000-7000-8000-000000000001`)
     .action(async (kind: Lockable, id: string, { json }: Output, command: Command) => {
       const locked = verb === 'lock';
-      const answer = await perform(settingsOf(command), 'system.lock', { kind, id, locked });
+      const answer = await perform(await settingsOf(command), 'system.lock', { kind, id, locked });
       print(json, answer, `The ${kind} of ${answer.user} is ${verb}ed.`);
     });
 }

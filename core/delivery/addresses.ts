@@ -45,11 +45,9 @@ export function isPublic(address: string): boolean {
 export interface AllowList {
   /** Without their ports. */
   names: string[];
-  /** Is this name of a host on it? Wherever it is then. */
+  /** Is this name of a host on it, whatever address it has? */
   hasName(name: string, port: number): boolean;
   hasAddress(address: string, port: number): boolean;
-  /** False: no name that is not on it leads to an address that is. */
-  hasAddresses: boolean;
 }
 
 /** @param entries names, `name:port`, addresses, `address:port`, networks such as `10.0.0.0/8` */
@@ -66,13 +64,12 @@ export function createAllowList(entries: readonly string[]): AllowList {
       const family = isIP(inner);
       return has(inner, port) || (family > 0 && networks.check(inner, family === 4 ? 'ipv4' : 'ipv6'));
     },
-    hasAddresses: alone.some(isIP) || entries.some(entry => entry.includes('/')),
   };
 }
 
 /** The name or address alone, as it is compared: without brackets, and without the dots that may end a name. */
 export function hostOf({ hostname }: URL): string {
-  return hostname.startsWith('[') ? withoutIPv6(hostname.slice(1, -1)) : hostname.replace(/\.+$/, '');
+  return hostname.startsWith('[') ? withoutIPv6(hostname.slice(1, -1)) : hostname.replace(/(?<!\.)\.+$/, '');
 }
 
 export function portOf({ port, protocol }: URL): number {

@@ -1,22 +1,20 @@
 import { z } from 'zod';
-import type { ActionItems } from '../domain/action-items.ts';
-import type { Conversations } from '../domain/conversations.ts';
-import { lookAtDayIn } from '../domain/deliveries.ts';
-import type { Notifications } from '../domain/notifications.ts';
-import { createPresenter } from '../domain/present.ts';
-import { withinLimit } from '../domain/time-limit.ts';
+import type { ActionItem, Clock, Conversation, User } from '../contract/model.ts';
+import type { LanguageModel, Storage, Stores } from '../contract/plugin.ts';
+import { lookAtDayIn } from '../domain/apps/deliveries.ts';
+import type { Conversations } from '../domain/conversations/conversations.ts';
+import { createPresenter } from '../domain/conversations/present.ts';
+import { addDaySummaryIn, DAY_SUMMARIES } from '../domain/notifications/day-summaries.ts';
+import type { Notifications } from '../domain/notifications/notifications.ts';
+import { wholeText } from '../domain/search/whole-text.ts';
+import type { ActionItems } from '../domain/tasks/action-items.ts';
 import { lastTime, nextTime, timeOfDay, toldDay, wallTime } from '../domain/wall-clock.ts';
-import { wholeText } from '../domain/whole-text.ts';
-import { AppError } from '../errors.ts';
-import type { JobHandler } from '../jobs.ts';
-import type { Log } from '../log.ts';
-import type { ActionItem, Clock, Conversation, User } from '../model.ts';
-import type { LanguageModel, Storage, Stores, WebhookEvent } from '../plugin.ts';
+import { AppError } from '../runtime/errors.ts';
+import type { JobHandler } from '../runtime/jobs.ts';
+import type { Log } from '../runtime/log.ts';
+import { withinLimit } from '../runtime/time-limit.ts';
+import { type DayEvent, dayEvent } from './day-event.ts';
 
-type DayEvent = Extract<WebhookEvent, { trigger: 'day' }>;
-
-/** No plugin can have this name: its state is core's own. */
-const OWNER = 'core.day-summary';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** A summary in the morning is about the day before. */
@@ -78,7 +76,7 @@ export function createDaySummary({
     if (!user || daySummaryAt === null) return;
     const now = clock.now();
     const last = lastTime(now, daySummaryAt, timeZone);
-    const stored = await storage.pluginState.get(OWNER, userId);
+    const stored = await storage.pluginState.get(DAY_SUMMARIES, userId);
     const { through, told } = stored ? State.parse(stored.value) : { through: last, told: [] };
     const save = (ids: string[]) => (tx: Pick<Stores, 'pluginState'>) =>
       saveIn(tx, userId, stored?.version ?? 0, { through: last, told: [...ids, ...told].slice(0, MAX_TOLD) });
@@ -102,6 +100,11 @@ export function createDaySummary({
         await saving(tx);
         await lookAtDayIn(tx, userId, now); // there may be more since
         await deliver(tx);
+        await addDaySummaryIn(tx, userId, {
+          ...{ day, timeZone, summary: event.summary, createdAt: now },
+          conversationIds: found.map(({ id }) => id),
+          actionItemIds: event.actionItems.map(({ id }) => id),
+        });
         await notifications.tellIn(tx, userId, {
           ...{ appId: null, event: 'day_summary', title: `Your day: ${toldDay(day)}`, text: event.summary },
           rule: `The day is summed up at ${timeOfDay(daySummaryAt)}`,
@@ -126,13 +129,10 @@ export function createDaySummary({
   ): Promise<DayEvent> {
     const tasks = await tasksOf(user.id, found, now);
     const summary = await summarise(found, tasks);
-    const wire = {
-      ...{ uid: user.id, day, time_zone: timeZone, summary },
-      conversations: await present(user, found, false),
-      action_items: tasks.map(taskJson),
-    };
-    const { id: userId } = user;
-    return { trigger: 'day', userId, day, timeZone, summary, conversations: found, actionItems: tasks, wire };
+    return dayEvent(user.id, {
+      ...{ day, timeZone, summary, conversations: found, actionItems: tasks },
+      ...{ shown: await present(user, found), now },
+    });
   }
 
   /** Open ones that are due by tomorrow, or are of these conversations. */
@@ -188,7 +188,7 @@ async function saveIn(
   version: number,
   state: z.input<typeof State>,
 ): Promise<void> {
-  if (!(await pluginState.compareAndSet(OWNER, userId, version, state)))
+  if (!(await pluginState.compareAndSet(DAY_SUMMARIES, userId, version, state)))
     throw new AppError('conflict', 'The day is summed up elsewhere at this moment');
 }
 
@@ -200,9 +200,4 @@ function plainSummary(found: Conversation[], tasks: ActionItem[]): string {
     ...(tasks.length > 0 ? [`Open tasks: ${tasks.map(({ description }) => description).join('; ')}.`] : []),
   ];
   return wholeText(sentences.join(' '), MAX_TEXT_CHARS);
-}
-
-function taskJson({ id, description, completed, dueAt, conversationId }: ActionItem) {
-  const due_at = dueAt === null ? null : new Date(dueAt).toISOString();
-  return { id, description, completed, due_at, conversation_id: conversationId };
 }

@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import { DELIVER_JOB } from '../domain/deliveries.ts';
-import type { JobHandler } from '../jobs.ts';
-import type { DeliveryMetrics } from '../metrics.ts';
-import type { Clock, Delivery, TargetKind } from '../model.ts';
-import type { DeliveryOutcome, Storage } from '../plugin.ts';
-import { retryDelayMs } from '../retry.ts';
+import type { Clock, Delivery, TargetKind } from '../contract/model.ts';
+import type { DeliveryOutcome, Storage } from '../contract/plugin.ts';
+import { DELIVER_JOB } from '../domain/apps/deliveries.ts';
+import type { JobHandler } from '../runtime/jobs.ts';
+import type { DeliveryMetrics } from '../runtime/metrics.ts';
+import { retryDelayMs } from '../runtime/retry.ts';
+import type { Hear } from './answers.ts';
 import { createRecorder } from './recorder.ts';
 import type { Sent, Target, Targets } from './targets.ts';
 
@@ -44,12 +45,14 @@ export function createDeliverer({
   clock,
   targets,
   metrics,
+  hear,
   random = Math.random,
 }: {
   storage: Storage;
   clock: Clock;
   targets: Targets;
   metrics: DeliveryMetrics;
+  hear: Hear;
   /** 0 to 1; for the spread of retries. */
   random?: () => number;
 }): JobHandler {
@@ -204,6 +207,7 @@ export function createDeliverer({
       targets.follow(target, sent, { at: now, isFirst: number === 1 && delayMs !== null }),
     );
     metrics.attempted(target.kind, state === 'pending' ? 'again' : state, now - at);
+    if (state === 'delivered') hear(delivery, sent);
   }
 
   /** @param failures as of when the try began */

@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import type { Conversations } from '../domain/conversations.ts';
-import { deliverIn } from '../domain/deliveries.ts';
+import type { Clock, Delivery, Hook } from '../contract/model.ts';
+import type { Storage, Stores, WebhookEvent, WebhookRequest, WebhookType } from '../contract/plugin.ts';
+import { deliverIn } from '../domain/apps/deliveries.ts';
+import type { Conversations } from '../domain/conversations/conversations.ts';
+import { createPresenter } from '../domain/conversations/present.ts';
 import { newId } from '../domain/ids.ts';
-import { createPresenter } from '../domain/present.ts';
-import { AppError } from '../errors.ts';
-import type { JobHandler } from '../jobs.ts';
-import type { Log } from '../log.ts';
-import type { Clock, Delivery, Hook } from '../model.ts';
-import type { Storage, Stores, WebhookEvent, WebhookRequest, WebhookType } from '../plugin.ts';
+import { AppError } from '../runtime/errors.ts';
+import type { JobHandler } from '../runtime/jobs.ts';
+import type { Log } from '../runtime/log.ts';
 
 /** The kinds of webhooks that work now. */
 export type WebhookTypes = () => readonly WebhookType[];

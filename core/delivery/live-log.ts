@@ -1,6 +1,6 @@
-import type { Log } from '../log.ts';
-import type { Clock, Delivery, DeliveryAttempt } from '../model.ts';
-import type { Storage, Stores } from '../plugin.ts';
+import type { Clock, Delivery, DeliveryAttempt } from '../contract/model.ts';
+import type { Storage, Stores } from '../contract/plugin.ts';
+import type { Log } from '../runtime/log.ts';
 
 /** What is over is written down so often, or when so many have gathered. */
 const EVERY_MS = 1000;

@@ -1,8 +1,11 @@
-import type { EventBus } from '../events.ts';
-import type { Log } from '../log.ts';
-import type { DeliveryMetrics } from '../metrics.ts';
-import type { Clock, Delivery, DeliveryAttempt, Hook } from '../model.ts';
-import type { Storage, Stores, WebhookAnswer, WebhookEvent, WebhookType } from '../plugin.ts';
+import type { Clock, Delivery, DeliveryAttempt, Hook } from '../contract/model.ts';
+import type { Storage, Stores, WebhookEvent } from '../contract/plugin.ts';
+import { segmentJson } from '../domain/conversations/conversation-json.ts';
+import type { Conversations } from '../domain/conversations/conversations.ts';
+import type { EventBus, Events } from '../runtime/events.ts';
+import type { Log } from '../runtime/log.ts';
+import type { DeliveryMetrics } from '../runtime/metrics.ts';
+import type { Hear } from './answers.ts';
 import { deliveryTo, render, type WebhookTypes } from './events.ts';
 import { createLiveLog } from './live-log.ts';
 import type { Sent, Target, Targets } from './targets.ts';
@@ -19,22 +22,11 @@ const MAX_KNOWN = 10_000;
 /** What `close` grants to what is under way. */
 const CLOSE_MS = 2000;
 
-/** What a hook answered. */
-export interface Answered {
-  /** Of the hook; null: the user's own. */
-  appId: string | null;
-  userId: string;
-  conversationId: string;
-  answer: Exclude<WebhookAnswer, { ignored: string }>;
-}
-
 type LiveEvent = Extract<WebhookEvent, { trigger: 'segments' | 'audio' }>;
 
 interface Item {
   delivery: Delivery;
   body: string | Uint8Array;
-  event: LiveEvent;
-  webhook: WebhookType;
   attempts: DeliveryAttempt[];
   also: ((tx: Stores) => Promise<void>)[];
 }
@@ -61,7 +53,8 @@ export function createLive({
   events,
   targets,
   webhooks,
-  answered,
+  conversations,
+  hear,
   log,
   metrics,
 }: {
@@ -70,17 +63,19 @@ export function createLive({
   events: EventBus;
   targets: Targets;
   webhooks: WebhookTypes;
-  /** Handles what a hook asks for. Nobody waits for it. */
-  answered(answer: Answered): Promise<unknown>;
+  conversations: Pick<Conversations, 'speakerNames'>;
+  hear: Hear;
   log: Log;
   metrics: DeliveryMetrics;
 }) {
   const known = new Map<string, { at: number; hooks: Hook[] | null; looking: Promise<Hook[]> }>();
   const lines = new Map<string, Line>();
+  /** By user, what is looked up before it is told. */
+  const telling = new Map<string, Promise<void>>();
   const liveLog = createLiveLog({ storage, clock, log });
   const closing = new AbortController();
 
-  events.on('segments', told => void tell({ trigger: 'segments', ...told }));
+  events.on('segments', said => inOrder(said, clock.now()));
   events.on('hooks.changed', ({ userId }) => forget(userId));
   metrics.watchLive(waiting);
 
@@ -110,9 +105,27 @@ export function createLive({
       .map(({ type }) => type);
   }
 
-  async function tell(event: LiveEvent): Promise<void> {
-    const now = clock.now();
-    for (const hook of await hooksOf(event.userId).looking) push(hook, event, now);
+  /** Looking up takes a while: what a user says is told in the order in which it was said. */
+  function inOrder(said: Events['segments'][0], now: number): void {
+    const { userId } = said;
+    const done = (telling.get(userId) ?? Promise.resolve())
+      .then(() => tell(said, now))
+      .catch(error => log.warn({ err: error, user: userId }, 'webhooks could not be told what is said'))
+      .finally(() => {
+        if (telling.get(userId) === done) telling.delete(userId);
+      });
+    telling.set(userId, done);
+  }
+
+  async function tell(said: Events['segments'][0], now: number): Promise<void> {
+    const { userId, conversationId, segments } = said;
+    const hooks = (await hooksOf(userId).looking).filter(({ seconds }) => seconds === null);
+    const user = hooks.length > 0 ? await storage.users.get(userId) : null;
+    if (!user) return;
+    const nameOf = await conversations.speakerNames(user);
+    const wire = segments.map(segment => segmentJson(segment, nameOf(segment)));
+    for (const hook of hooks)
+      push(hook, { trigger: 'segments', userId, conversationId, segments, wire }, now);
   }
 
   function push(hook: Hook, event: LiveEvent, now: number): void {
@@ -124,7 +137,7 @@ export function createLive({
     if (typeof body === 'string') delivery.body = body;
     const line = lineOf(hook);
     if (line.target.isOff) return; // who knows it still will be told soon
-    line.waiting.push({ delivery, body, event, webhook, attempts: [], also: [] });
+    line.waiting.push({ delivery, body, attempts: [], also: [] });
     line.bytes += body.length;
     while (line.waiting.length > 1 && (line.waiting.length > MAX_WAITING || line.bytes > MAX_WAITING_BYTES)) {
       const oldest = take(line);
@@ -175,7 +188,7 @@ export function createLive({
     for (const pauseMs of [...PAUSES_MS, null]) {
       const sent = await attempt(target, item);
       if (sent.verdict === 'delivered') {
-        hear(item, sent);
+        hear(item.delivery, sent);
         return end(item, 'delivered');
       }
       const waitMs = Math.max(pauseMs ?? 0, (sent.retryAfter ?? 0) * 1000);
@@ -201,21 +214,6 @@ export function createLive({
     const step = targets.follow(target, sent, { at: now, isFirst: number === 1 && sent.verdict === 'retry' });
     if (step) item.also.push(step);
     return sent;
-  }
-
-  /** Reads what the receiver asks for. */
-  function hear({ webhook, event, delivery }: Item, { body }: Sent): void {
-    if (!webhook.answer || event.trigger !== 'segments' || !body || body.length === 0) return;
-    const answer = answerOf(webhook, body);
-    if (!answer) return;
-    if ('ignored' in answer) {
-      log.info({ hook: delivery.targetId, why: answer.ignored }, 'an answer was ignored');
-      return;
-    }
-    const { userId, conversationId } = event;
-    answered({ appId: delivery.appId, userId, conversationId, answer }).catch(error =>
-      log.warn({ err: error, type: webhook.type }, 'what a webhook answered could not be followed'),
-    );
   }
 
   function end(item: Item, state: 'delivered' | 'failed' | 'dropped'): void {
@@ -249,7 +247,9 @@ export function createLive({
     /** Takes no more, sends what can be sent at once, and writes the log. */
     async close(): Promise<void> {
       const patience = new AbortController();
-      const drained = Promise.all([...lines.values()].map(({ running }) => running));
+      const drained = Promise.all(telling.values()).then(() =>
+        Promise.all([...lines.values()].map(({ running }) => running)),
+      );
       await Promise.race([drained, clock.sleep(CLOSE_MS, patience.signal).catch(() => {})]);
       patience.abort();
       closing.abort();
@@ -257,12 +257,4 @@ export function createLive({
       await liveLog.close();
     },
   };
-}
-
-function answerOf(webhook: WebhookType, body: Uint8Array): WebhookAnswer | null {
-  try {
-    return webhook.answer?.(JSON.parse(new TextDecoder().decode(body))) ?? null;
-  } catch {
-    return null; // it is no JSON: it asks for nothing
-  }
 }

@@ -1,8 +1,9 @@
 import { isIP, type LookupFunction } from 'node:net';
 import { Agent, buildConnector, type Dispatcher, Pool, request } from 'undici';
-import { AppError } from '../errors.ts';
-import type { Clock } from '../model.ts';
-import type { FetchUser } from '../plugin.ts';
+import type { Clock } from '../contract/model.ts';
+import type { FetchUser } from '../contract/plugin.ts';
+import { AppError } from '../runtime/errors.ts';
+import { retryAfter } from '../runtime/retry.ts';
 import { type AllowList, createAllowList, hostOf, isPublic, portOf } from './addresses.ts';
 import { type Resolve, resolveByDns, resolveBySystem } from './names.ts';
 
@@ -68,7 +69,7 @@ const OWN_HEADERS =
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-const WAY_OUT = 'its operator can allow it by delivery.allowHosts';
+const WAY_OUT = 'the operator of this server can allow it in its configuration (delivery.allowHosts)';
 
 export function createOutbound({
   allowHosts,
@@ -161,7 +162,7 @@ export function createOutbound({
     async post(url, message) {
       try {
         const answer = await send(url, { ...message, method: 'POST', maxBytes: MAX_POSTED_BYTES });
-        return { ...answer, retryAfter: secondsOf(answer.headers.get('retry-after'), clock.now()) };
+        return { ...answer, retryAfter: retryAfter(answer.headers.get('retry-after'), clock.now()) };
       } catch (error) {
         message.signal.throwIfAborted();
         if (error instanceof AppError) return { status: null, error };
@@ -197,7 +198,11 @@ function startLimit(signal: AbortSignal, limitMs: number): { signal: AbortSignal
   };
 }
 
-/** All that can be refused before a name is resolved: an address in it; `http`, where none is allowed that it could lead to. */
+/**
+ * Refuses what can be refused before a name is resolved: an address that is not allowed, and `http` to a name that is
+ * not on the allow-list. An allowed address or network is not enough for `http` to a name: where the name leads is not
+ * known when the address is set, and can change later.
+ */
 function checkedUrl(text: string, allowed: AllowList): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (!url || !['http:', 'https:'].includes(url.protocol)) {
@@ -214,22 +219,18 @@ function checkedUrl(text: string, allowed: AllowList): URL {
   if (allowed.hasName(host, portOf(url))) return url;
   if (isIP(host) !== 0) refuseAddress(url, host, allowed);
   if (/(^|\.)localhost$/.test(host)) for (const own of ['127.0.0.1', '::1']) refuseAddress(url, own, allowed);
-  if (url.protocol === 'http:' && isIP(host) === 0 && !allowed.hasAddresses) throw notByHttp(url);
+  const isAllowed = isIP(host) !== 0 && allowed.hasAddress(host, portOf(url));
+  if (url.protocol === 'http:' && !isAllowed) {
+    throw new AppError('forbidden', `${url.host} must be asked by https, not http; ${WAY_OUT}`);
+  }
   return url;
 }
 
-/** @throws {AppError} `forbidden`. What a name resolved to is told to the log alone. */
+/** @throws {AppError} `forbidden`. The address that a name resolved to is told to the log alone. */
 function refuseAddress(url: URL, address: string, allowed: AllowList): void {
-  if (allowed.hasAddress(address, portOf(url))) return;
+  if (isPublic(address) || allowed.hasAddress(address, portOf(url))) return;
   const cause = new Error(`it is at ${address}`);
-  if (!isPublic(address)) {
-    throw new AppError('forbidden', `${url.host} is at no public address; ${WAY_OUT}`, { cause });
-  }
-  if (url.protocol === 'http:') throw notByHttp(url, cause);
-}
-
-function notByHttp({ host }: URL, cause?: Error): AppError {
-  return new AppError('forbidden', `${host} must be asked by https, not http; ${WAY_OUT}`, { cause });
+  throw new AppError('forbidden', `${url.host} is at no public address; ${WAY_OUT}`, { cause });
 }
 
 function refuseHeaders(headers: Record<string, string>): void {
@@ -278,12 +279,4 @@ function headersOf({ headers }: Dispatcher.ResponseData): Headers {
     for (const value of [values ?? []].flat()) if (HEADER_VALUE.test(value)) all.append(name, value);
   }
   return all;
-}
-
-/** `Retry-After`: seconds, or an instant. */
-function secondsOf(header: string | null, now: number): number | undefined {
-  if (header === null) return undefined;
-  if (/^\d{1,9}$/.test(header)) return Number(header);
-  const at = Date.parse(header);
-  return Number.isNaN(at) ? undefined : Math.max(0, Math.ceil((at - now) / 1000));
 }

@@ -1,4 +1,4 @@
-import type { DeliveryOutcome, Storage, Stores } from '../plugin.ts';
+import type { DeliveryOutcome, Storage, Stores } from '../contract/plugin.ts';
 
 /** Written down together, in one transaction, while another one is under way. */
 const MAX_TOGETHER = 200;

@@ -1,16 +1,17 @@
-import type { Conversations } from '../domain/conversations.ts';
-import { DELIVER_JOB, FAN_OUT_JOB } from '../domain/deliveries.ts';
-import type { EventBus } from '../events.ts';
-import { createJobs } from '../jobs.ts';
-import type { Log } from '../log.ts';
-import type { DeliveryMetrics, JobMetrics } from '../metrics.ts';
-import type { Clock } from '../model.ts';
-import type { NotificationChannel, Storage } from '../plugin.ts';
+import type { Clock } from '../contract/model.ts';
+import type { NotificationChannel, Storage } from '../contract/plugin.ts';
+import { DELIVER_JOB, FAN_OUT_JOB } from '../domain/apps/deliveries.ts';
+import type { Conversations } from '../domain/conversations/conversations.ts';
+import type { EventBus } from '../runtime/events.ts';
+import { createJobs } from '../runtime/jobs.ts';
+import type { Log } from '../runtime/log.ts';
+import type { DeliveryMetrics, JobMetrics } from '../runtime/metrics.ts';
+import { type Answered, createHear } from './answers.ts';
 import { createDeliverer } from './deliverer.ts';
 import { createFanOut, type FanOut, type WebhookTypes } from './events.ts';
-import { type Answered, createLive, type Live } from './live.ts';
+import { createLive, type Live } from './live.ts';
 import type { Outbound } from './outbound.ts';
-import { createTargets, type TellOff } from './targets.ts';
+import { createTargets, type Targets, type TellOff } from './targets.ts';
 
 /** Targets that are served at the same time: one that does not answer holds its place for 15 s at most. */
 const MAX_TARGETS = 64;
@@ -28,6 +29,9 @@ interface Parts {
   webhooks: WebhookTypes;
   channel(name: string): NotificationChannel;
   tellOff: TellOff;
+  /** In whose name jobs are leased. */
+  node?: () => string | undefined;
+  /** Does what a receiver asks for. Nobody waits for it. */
   answered(answer: Answered): Promise<unknown>;
   limits?: { leaseMs?: number; maxTargets?: number };
 }
@@ -36,24 +40,32 @@ export interface Delivery {
   /** What happens now. */
   live: Live;
   fanOut: Pick<FanOut, 'deliveriesOf'>;
+  targets: Pick<Targets, 'ofHook'>;
   start(): void;
-  /** Something is to be delivered. */
-  poke(): void;
   stop(): Promise<void>;
 }
 
 /** All that leaves the house by itself. Its jobs have places of their own: those that wait for others take no one's. */
 export function createDelivery(parts: Parts): Delivery {
-  const { storage, clock, log, metrics, events, webhooks, answered, limits = {} } = parts;
+  const { storage, clock, log, metrics, events, webhooks, conversations, limits = {} } = parts;
   const { leaseMs = LEASE_MS, maxTargets = MAX_TARGETS } = limits;
   const targets = createTargets(parts);
   const fanOut = createFanOut(parts);
-  const live = createLive({ storage, clock, log, metrics, events, webhooks, answered, targets });
-  const jobs = createJobs({ storage, clock, metrics, log, leaseMs, maxRunning: maxTargets });
+  const hear = createHear(parts);
+  const live = createLive({ storage, clock, log, metrics, events, webhooks, conversations, hear, targets });
+  const jobs = createJobs({
+    storage,
+    clock,
+    metrics,
+    log,
+    holder: parts.node,
+    leaseMs,
+    maxRunning: maxTargets,
+  });
   jobs.handle(FAN_OUT_JOB, fanOut.handle);
   jobs.handle(
     DELIVER_JOB,
-    createDeliverer({ storage, clock, metrics, targets }),
+    createDeliverer({ storage, clock, metrics, targets, hear }),
     async ({ kind, key, payload }) => {
       // that this process ended again and again is not the fault of what waits: it is tried until its time is over
       await storage.jobs.enqueue({ kind, key, payload, runAt: clock.now() + leaseMs });
@@ -62,8 +74,8 @@ export function createDelivery(parts: Parts): Delivery {
   return {
     live,
     fanOut,
+    targets,
     start: jobs.start,
-    poke: jobs.poke,
     async stop() {
       await live.close();
       await jobs.stop();

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { Hook } from '../model.ts';
+import type { Hook } from '../contract/model.ts';
 
 /**
  * The headers of Standard Webhooks 1.0 that prove where a delivery comes from, for one attempt. After a rotation the

@@ -1,7 +1,7 @@
-import { withinLimit } from '../domain/time-limit.ts';
-import { type AppError, toAppError } from '../errors.ts';
-import type { ChannelAddress, Clock, Delivery, Hook, TargetKind } from '../model.ts';
-import type { NotificationChannel, NotificationMessage, Stores } from '../plugin.ts';
+import type { ChannelAddress, Clock, Delivery, Hook, TargetKind } from '../contract/model.ts';
+import type { NotificationChannel, NotificationMessage, Stores } from '../contract/plugin.ts';
+import { type AppError, toAppError } from '../runtime/errors.ts';
+import { withinLimit } from '../runtime/time-limit.ts';
 import type { Outbound } from './outbound.ts';
 import { signatureHeaders } from './signature.ts';
 

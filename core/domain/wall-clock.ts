@@ -7,6 +7,9 @@ const MINUTE_MS = 60_000;
 const DAY_MINUTES = 24 * 60;
 const DAY_MS = DAY_MINUTES * MINUTE_MS;
 
+/** The last instant (epoch ms) whose year has four digits. */
+export const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
+
 /** What a clock on the wall shows. */
 export interface WallTime {
   /** `YYYY-MM-DD` */

@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import type { Apps } from '../domain/apps.ts';
-import { type Credentials, type Principal, requireScope } from '../domain/credentials.ts';
-import { AppError } from '../errors.ts';
-import type { AppAction, Scope } from '../model.ts';
+import type { AppAction, Scope } from '../contract/model.ts';
+import { type Credentials, type Principal, requireScope } from '../domain/accounts/credentials.ts';
+import type { Apps } from '../domain/apps/apps.ts';
+import { AppError } from '../runtime/errors.ts';
 import { setHeaders } from './failure.ts';
 import { text } from './fields.ts';
-import type { NotificationLimit, Policy, RateLimits } from './rate-limit.ts';
+import type { Asker, NotificationLimit, Policy, RateLimits } from './rate-limit.ts';
 import { validate } from './validate.ts';
 
 /** Who may call an operation; the OpenAPI document says the same. */
@@ -58,7 +58,7 @@ export function createGate({
   credentials: Pick<Credentials, 'authenticate' | 'app'>;
   apps: Pick<Apps, 'permit'>;
   /** Absent: nothing is limited. */
-  rateLimits?: Pick<RateLimits, 'take' | 'failed'> | undefined;
+  rateLimits?: Pick<RateLimits, 'take' | 'failed' | 'attempted'> | undefined;
   /** Likewise. */
   notificationLimit?: NotificationLimit | undefined;
   /** From which IP address a request comes. */
@@ -106,16 +106,24 @@ export function createGate({
       })(),
       isRefusal,
     );
-    await take(context, { userId: user.id, subject: app.id }, policy);
+    await take(context, { userId: user.id, subject: app.id, isApp: true }, policy);
     return { user, kind: 'app', scopes: NO_SCOPES, app };
   }
 
-  async function take(context: Asked, who: { userId: string; subject: string }, policy: Policy) {
+  async function take(context: Asked, who: Asker, policy: Policy) {
     const standing = await (policy === 'notification'
       ? notificationLimit?.take(who)
       : rateLimits?.take(who, policy));
     if (standing) setHeaders(context.res, standing.headers);
     if (standing?.refusal) throw standing.refusal;
+  }
+
+  /** Counts a request without a credential by its address: `rate_limited` where there were too many. */
+  function admitStranger(context: Asked): void {
+    const standing = rateLimits?.attempted(addressOf(context.req));
+    if (!standing?.refusal) return;
+    setHeaders(context.res, standing.headers);
+    throw standing.refusal;
   }
 
   async function counted<T>(context: Asked, checking: Promise<T>, counts = isWrongCredential): Promise<T> {
@@ -139,7 +147,7 @@ export function createGate({
     return standing.refusal;
   }
 
-  return { admit, countFailure };
+  return { admit, admitStranger, countFailure };
 }
 
 const NO_SCOPES: ReadonlySet<Scope> = new Set();

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
 import proxyAddress from 'proxy-addr';
 
 /**
@@ -8,4 +9,10 @@ import proxyAddress from 'proxy-addr';
 export function createClientAddress(trusted: readonly string[]): (request: IncomingMessage) => string {
   const isTrusted = proxyAddress.compile([...trusted]);
   return request => proxyAddress(request, isTrusted);
+}
+
+/** Tells whether an IP address is one of these. */
+export function createIsProxy(trusted: readonly string[]): (address: string) => boolean {
+  const isTrusted = proxyAddress.compile([...trusted]);
+  return address => isIP(address) !== 0 && isTrusted(address, 0);
 }

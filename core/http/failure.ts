@@ -1,6 +1,6 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { AppError, type Issue } from '../errors.ts';
+import { AppError, type Issue } from '../runtime/errors.ts';
 
 /** On every answer: it is data of one person, for programs. */
 export const SECURITY_HEADERS = {

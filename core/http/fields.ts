@@ -1,35 +1,63 @@
 /** The kinds of fields that bodies share, as schemas. */
 import { z } from 'zod';
+import { LATEST } from '../domain/wall-clock.ts';
 import { toInstant } from './instant.ts';
 
-/** Text without the blanks around it, never blank; `max` counts Unicode code points. */
-export function text({ max }: { max?: number } = {}) {
+/** Of what names something: an id, a name. */
+const MAX_NAME_CHARS = 200;
+/** What a search looks for: more than the 32 words that count. */
+export const MAX_QUERY_CHARS = 1000;
+/** Longer than any date-time, time of day, code of a language, or label of a speaker. */
+export const MAX_CODE_CHARS = 100;
+
+/** Text without the blanks around it, blank only where it `mayBeEmpty`; `max` counts Unicode code points. */
+export function text({
+  max = MAX_NAME_CHARS,
+  mayBeEmpty = false,
+}: {
+  max?: number;
+  mayBeEmpty?: boolean;
+} = {}) {
   return z
     .string()
     .overwrite(given => given.toWellFormed().trim())
     .superRefine((given, context) => {
       const refuse = (type: string, message: string) =>
         context.addIssue({ code: 'custom', message, params: { type } });
-      if (given === '') refuse('string_too_short', 'String should have at least 1 character');
-      if (max !== undefined && [...given].length > max)
-        refuse('string_too_long', `String should have at most ${max} characters`);
+      if (given === '' && !mayBeEmpty) refuse('string_too_short', 'String should have at least 1 character');
+      if (isLonger(given, max)) refuse('string_too_long', `String should have at most ${max} characters`);
       if (given.includes('\0')) refuse('value_error', 'String should not have a NUL character');
     })
-    .meta({ minLength: 1, ...(max === undefined ? {} : { maxLength: max }) });
+    .meta({ minLength: mayBeEmpty ? 0 : 1, maxLength: max });
 }
 
-/** Years of four digits, and room for what begins then to end in one, too. */
+/** Whether a text has more Unicode code points than that; one has two UTF-16 units at most. */
+function isLonger(text: string, max: number): boolean {
+  return text.length > max && (text.length > 2 * max || [...text].length > max);
+}
+
+/** The same for what things are called: on one line, as lists and terminals show it. */
+export function name(bounds: { max: number }) {
+  return text(bounds).superRefine((given, context) => {
+    if (!CONTROL.test(given)) return;
+    const message = 'String should not have control characters, such as line breaks';
+    context.addIssue({ code: 'custom', message, params: { type: 'value_error' } });
+  });
+}
+const CONTROL = /\p{Cc}/u;
+
+/** Years of four digits: more have no form that every client reads. */
 const EARLIEST = Date.parse('0000-01-01T00:00:00Z');
-const LATEST = Date.UTC(9900, 0);
 
 /** A date-time, in UTC unless it names a zone, or a day (its beginning in UTC): epoch ms. */
 export function instant() {
   return z
     .string()
+    .max(MAX_CODE_CHARS)
     .transform((given, context) => {
       const value = toInstant(given.trim(), 'start');
-      if (value !== null && value >= EARLIEST && value < LATEST) return value;
-      const message = 'Input should be a date-time of the years 0 to 9899';
+      if (value !== null && value >= EARLIEST && value <= LATEST) return value;
+      const message = 'Input should be a date-time of the years 0 to 9999, in UTC';
       context.addIssue({ code: 'custom', message, params: { type: 'datetime_parsing' } });
       return z.NEVER;
     })

@@ -1,50 +1,109 @@
-import type { IncomingMessage } from 'node:http';
-import { AppError } from '../errors.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock } from '../contract/model.ts';
+import { AppError } from '../runtime/errors.ts';
+import type { Share } from './body-memory.ts';
 
-const MAX_BODY_BYTES = 1024 * 1024;
+export const MAX_BODY_BYTES = 1024 * 1024;
 
-/** `application/json`, or a format that is JSON; UTF-8 is the only encoding that JSON has. */
-const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?;?\s*$/i;
+/** `application/json`, or a format that is JSON. */
+const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json$/i;
+/** UTF-8 is the only encoding that JSON has. */
+const UTF8 = /^charset="?utf-?8"?$/i;
+/** No Content-Type of JSON is longer. */
+const MAX_TYPE_CHARS = 200;
+
+export interface BodyLimits {
+  maxBytes: number;
+  /** From now to the end of the body. */
+  maxMs: number;
+  /** Memory for it; the caller releases it when the body is not needed any more. */
+  share: Share;
+  clock: Pick<Clock, 'sleep'>;
+}
+
+type Exchange = { req: IncomingMessage; res: ServerResponse };
 
 /**
- * The body of a request as JSON; undefined when it has none. Rejects with `too_large`, `unsupported_media`, or, where
- * it is no JSON, `invalid_request` of the type `json_invalid`.
+ * The body of a request as JSON; undefined when it has none. Rejects with `too_large`, `too_slow`, `unsupported_media`,
+ * what its share of memory throws, or, where it is no JSON, `invalid_request` of the type `json_invalid`.
  */
-export async function readJson(request: IncomingMessage): Promise<unknown> {
-  const { headers } = request;
+export async function readJson({ req, res }: Exchange, limits: BodyLimits): Promise<unknown> {
+  const { headers } = req;
+  refuseLargeBody(req, limits.maxBytes);
   if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0)
     return undefined;
-  if (!JSON_TYPE.test(headers['content-type'] ?? ''))
+  if (!isJson(headers['content-type'] ?? ''))
     throw new AppError('unsupported_media', 'The body must be JSON: send "Content-Type: application/json"');
   if ((headers['content-encoding'] ?? 'identity') !== 'identity')
     throw new AppError('unsupported_media', 'The body must be sent without a Content-Encoding');
-  return parse(await collect(request));
+  if (headers.expect !== undefined) res.writeContinue();
+  return parse(await inTime(limits, signal => collect(req, limits, signal)));
 }
 
 /** `too_large` where the request says so itself: before it is read. */
-export function refuseLargeBody({ headers }: IncomingMessage): void {
-  if (Number(headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw tooLarge();
+export function refuseLargeBody({ headers }: IncomingMessage, maxBytes = MAX_BODY_BYTES): void {
+  if (Number(headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes);
 }
 
-function tooLarge(): AppError {
-  return new AppError('too_large', `A request body may have ${MAX_BODY_BYTES} bytes at most`);
+function isJson(contentType: string): boolean {
+  if (contentType.length > MAX_TYPE_CHARS) return false;
+  const [type = '', ...parameters] = contentType.split(';').map(part => part.trim());
+  const isUtf8 = (parameter: string) => parameter === '' || UTF8.test(parameter.replaceAll(/[ \t]/g, ''));
+  return JSON_TYPE.test(type) && parameters.every(isUtf8);
+}
+
+function tooLarge(maxBytes: number): AppError {
+  return new AppError('too_large', `A request body may have ${maxBytes} bytes at most`);
 }
 
 /** Listens rather than iterates: leaving an iteration early would close the socket before the answer. */
-function collect(request: IncomingMessage): Promise<Buffer> {
+function collect(
+  request: IncomingMessage,
+  { maxBytes, share }: BodyLimits,
+  signal: AbortSignal,
+): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
   let bytes = 0;
-  request.on('data', (chunk: Buffer) => {
+  const refuse = (error: unknown) => {
+    request.off('data', take).resume(); // what still comes until the connection is closed is not kept
+    chunks.length = 0;
+    reject(error);
+  };
+  function take(chunk: Buffer): void {
     bytes += chunk.length;
-    if (bytes <= MAX_BODY_BYTES) chunks.push(chunk);
-    else reject(tooLarge()); // what still comes until the connection is closed is not kept
-  });
+    try {
+      if (bytes > maxBytes) throw tooLarge(maxBytes);
+      share.take(chunk.length);
+      chunks.push(chunk);
+    } catch (error) {
+      refuse(error);
+    }
+  }
+  request.on('data', take);
+  signal.addEventListener('abort', () => refuse(signal.reason));
   request.once('end', () => resolve(Buffer.concat(chunks)));
   request.once('error', cause =>
     reject(new AppError('invalid_request', 'The request ended before its body', { cause })),
   );
   return promise;
+}
+
+async function inTime<T>(
+  { clock, maxMs }: BodyLimits,
+  read: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const [done, late] = [new AbortController(), new AbortController()];
+  const tooSlow = new AppError('too_slow', `The request body did not come within ${maxMs / 1000} s`);
+  clock.sleep(maxMs, done.signal).then(
+    () => late.abort(tooSlow),
+    () => {}, // it came in time
+  );
+  try {
+    return await read(late.signal);
+  } finally {
+    done.abort();
+  }
 }
 
 function parse(bytes: Buffer): unknown {

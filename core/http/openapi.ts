@@ -7,19 +7,23 @@ import {
   type ZodOpenApiPathsObject,
   type ZodOpenApiResponseObject,
 } from 'zod-openapi';
-import { ERRORS, type ErrorCode } from '../errors.ts';
+import { ERRORS, type ErrorCode } from '../runtime/errors.ts';
+import { version } from '../runtime/version.ts';
 import type { Access } from './auth.ts';
 import { fixed } from './fixed.ts';
 import type { OpenOperation, OpenRoute, Route } from './route.ts';
 
 const JSON_TYPE = 'application/json';
 
+/** Of the interface that clients are written for. It says nothing of this package, which changes far more often. */
+const INTERFACE_VERSION = '1.0.0';
+
 const ABOUT = `What Earshot keeps for an account. Every request needs a credential of it, \`Authorization: Bearer …\`.
 Where Earshot runs, get
 
-- an API key, which may do what its scopes say: \`npx earshot key owner --scopes conversations:read,conversations:write\`
-- or an ID token, which may do everything for 30 days: \`npx earshot token owner\`, or from anywhere \`POST /v1/auth/token\`,
-  once the account has a password: \`npx earshot user password owner\`
+- an API key, which may do what its scopes say: \`earshot key owner --scopes conversations:read,conversations:write\`
+- or an ID token, which may do everything for 30 days: \`earshot token owner\`, or from anywhere \`POST /v1/auth/token\`,
+  once the account has a password: \`earshot user password owner\`
 
 How many requests of each kind may come in a minute is up to the server (\`rateLimits\` in its configuration); every answer
 tells how many are left.`;
@@ -29,7 +33,7 @@ const SECURITY_SCHEMES = {
     type: 'http',
     scheme: 'bearer',
     description:
-      'An API key, `omi_dev_…`, with the scope that the operation names: `npx earshot key USER --scopes LIST`',
+      'An API key, `omi_dev_…`, with the scope that the operation names: `earshot key USER --scopes LIST`',
   },
   metricsToken: {
     type: 'http',
@@ -40,13 +44,13 @@ const SECURITY_SCHEMES = {
     type: 'http',
     scheme: 'bearer',
     description:
-      'A secret of an app, `sk_…`, for a user who installed it: `POST /v1/apps/{app_id}/keys`, or `npx earshot app keys APP --new`',
+      'A secret of an app, `sk_…`, for a user who installed it: `POST /v1/apps/{app_id}/keys`, or `earshot app keys APP --new`',
   },
   idToken: {
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'JWT',
-    description: 'An ID token, which may do everything that its owner may: `npx earshot token USER`',
+    description: 'An ID token, which may do everything that its owner may: `earshot token USER`',
   },
 } as const;
 
@@ -135,7 +139,8 @@ export function openApiDocument(
       openapi: '3.1.1',
       info: {
         title: 'Earshot',
-        version: '1.0.0',
+        version: INTERFACE_VERSION,
+        'x-earshot-version': version,
         description: ABOUT,
       },
       tags: [...new Set([...routes, ...operations, ...open].map(({ tag }) => tag))].map(name => ({ name })),
@@ -147,7 +152,7 @@ export function openApiDocument(
 }
 
 function operationOf(route: Route): ZodOpenApiOperationObject {
-  const { id, tag, summary, params, query, body, response } = route;
+  const { id, tag, summary, params, query, body, response, type } = route;
   return {
     operationId: id,
     tags: [tag],
@@ -155,7 +160,7 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
     ...securityOf(route),
     requestParams: { path: params, query },
     ...(body ? { requestBody: { ...bodyOf(body), required: !body.safeParse(undefined).success } } : {}),
-    responses: responsesOf(response, errorsOf(route)),
+    responses: responsesOf(response, errorsOf(route), type),
   };
 }
 
@@ -166,8 +171,8 @@ function openOperationOf(operation: OpenOperation): ZodOpenApiOperationObject {
     tags: [tag],
     summary,
     security: [],
-    requestBody: bodyOf(body),
-    responses: responsesOf(response, [...BODY_FAILURES, ...errors, ...SERVER_FAILURES]),
+    ...(body ? { requestBody: bodyOf(body) } : {}),
+    responses: responsesOf(response, [...(body ? BODY_FAILURES : []), ...errors, ...SERVER_FAILURES]),
   };
 }
 
@@ -175,9 +180,9 @@ function bodyOf(schema: z.ZodType) {
   return { required: true, content: { [JSON_TYPE]: { schema } } };
 }
 
-function responsesOf(schema: z.ZodType | undefined, errors: FailureCode[]) {
+function responsesOf(schema: z.ZodType | undefined, errors: FailureCode[], type: string = JSON_TYPE) {
   return {
-    ...(schema ? { 200: { ...DONE, content: { [JSON_TYPE]: { schema } } } } : { 204: DONE }),
+    ...(schema ? { 200: { ...DONE, content: { [type]: { schema } } } } : { 204: DONE }),
     ...Object.fromEntries(errors.map(code => [ERRORS[code].status, FAILURES[code]])),
   };
 }
@@ -245,4 +250,14 @@ const simplify: ZodOpenApiOverride = ({ jsonSchema, io }) => {
   if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+  mergeNull(jsonSchema);
 };
+
+/** `anyOf: [X, null]` as X that may be null: tools look for bounds beside the name of a field. */
+function mergeNull(schema: Parameters<ZodOpenApiOverride>[0]['jsonSchema']): void {
+  const [value, none, ...others] = schema.anyOf ?? [];
+  if (none?.type !== 'null' || others.length > 0) return;
+  if (typeof value?.type !== 'string' || value.enum || value.const !== undefined) return;
+  delete schema.anyOf;
+  Object.assign(schema, { ...value, ...schema, type: [value.type, 'null'] });
+}

@@ -1,4 +1,4 @@
-import { AppError, toAppError } from '../errors.ts';
+import { AppError, toAppError } from '../runtime/errors.ts';
 
 /** Why nothing can be heard on this port, in plain words, and the way out. */
 export function cannotListen(thrown: unknown, host: string, port: number): AppError {

@@ -2,6 +2,8 @@
 import { z } from 'zod';
 import { toInstant } from './instant.ts';
 
+const MAX_PARAMETER_CHARS = 4000;
+
 /** `limit` and `offset`: out of range is brought into range, no integer is an error. */
 export function integer(options: { from: number; to?: number; absent: number }) {
   const { from, to = Number.MAX_SAFE_INTEGER, absent } = options;
@@ -28,7 +30,17 @@ export function integerWithin({ from, to, absent }: { from: number; to: number; 
       context.addIssue({ code: 'custom', message, params: { type } });
       return z.NEVER;
     })
-    .meta({ override: { type: 'integer', minimum: from, maximum: to, default: absent } });
+    .meta(shownAs({ type: 'integer', minimum: from, maximum: to, default: absent }));
+}
+
+/** Describes the value that a parameter's text stands for; the bound of the text itself would only confuse. */
+function shownAs(schema: Readonly<Record<string, unknown>>) {
+  return {
+    override({ jsonSchema }: { jsonSchema: Record<string, unknown> }) {
+      delete jsonSchema.maxLength;
+      Object.assign(jsonSchema, schema);
+    },
+  };
 }
 
 /** A number that has to be given. */
@@ -44,9 +56,9 @@ export function number() {
       context.addIssue({ code: 'custom', message, params: { type } });
       return z.NEVER;
     })
-    .meta({ override: { type: 'number' } });
+    .meta(shownAs({ type: 'number' }));
 }
-const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
+const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
 /** One value, as it is. */
 export function word() {
@@ -66,7 +78,7 @@ export function boolean() {
     'bool_parsing',
     'Input should be true or false',
     text => BOOLEANS.get(text.toLowerCase()) ?? null,
-  ).meta({ override: { type: 'boolean' } });
+  ).meta(shownAs({ type: 'boolean' }));
 }
 const BOOLEANS = new Map([
   ...['true', '1', 'yes', 'on'].map(text => [text, true] as const),
@@ -129,6 +141,7 @@ export function instant(edge: 'start' | 'end') {
 function optional<T>(type: string, message: string, parse: (text: string) => T | null) {
   return z
     .string()
+    .max(MAX_PARAMETER_CHARS)
     .transform((text, context) => {
       const trimmed = text.trim();
       if (trimmed === '') return undefined;

@@ -1,8 +1,8 @@
 import type { Config } from '../../config/schema.ts';
+import type { Clock, RateLimit } from '../contract/model.ts';
+import type { Storage } from '../contract/plugin.ts';
 import { networkOf } from '../domain/network.ts';
-import { AppError } from '../errors.ts';
-import type { Clock, RateLimit } from '../model.ts';
-import type { Storage } from '../plugin.ts';
+import { AppError } from '../runtime/errors.ts';
 
 /** What a bucket is for: each kind of request has one of its own. */
 type Bucket = 'read' | 'write' | 'batch' | 'transcript' | 'search';
@@ -11,6 +11,12 @@ export type Policy = Bucket | 'notification';
 
 /** Addresses whose failures are remembered: about 1 MB. Past it the oldest is forgotten. */
 const MAX_ADDRESSES = 10_000;
+
+/** All credentials of an account together may ask as often as so many of them. */
+const SHARED_LIMITS = 2;
+/** Subjects of the buckets that they share. Apps have one of their own: what they use up, their user does not lack. */
+const ALL_KEYS = 'all keys';
+const ALL_APPS = 'all apps';
 
 /** An empty bucket is full again after this. */
 const FILLING_MS = 60_000;
@@ -24,11 +30,19 @@ export interface Standing {
   refusal: AppError | null;
 }
 
+/** Whose token is taken. */
+export interface Asker {
+  userId: string;
+  /** A key, the user with an ID token, or an app. */
+  subject: string;
+  isApp?: boolean;
+}
+
 export type RateLimits = ReturnType<typeof createRateLimits>;
 
 /**
- * Token buckets: one for each key (or user, with an ID token) and policy, and one of failures for each address. What a
- * bucket lacks is one number, the time at which it is full again; that is read from the storage at its first use, and
+ * Token buckets: one for each key (or user, with an ID token) and policy, one for all keys of an account and one for all
+ * apps of it, and, for each address, one of failures and one of attempts without a credential. What a bucket lacks is one number, the time at which it is full again; that is read from the storage at its first use, and
  * written back when `flush` is called. Between two flushes each process counts for itself.
  */
 export function createRateLimits({
@@ -43,56 +57,103 @@ export function createRateLimits({
   const buckets = new Map<string, Promise<RateLimit>>();
   /** Address → when its bucket is full again. */
   const failures = new Map<string, number>();
+  const attempts = new Map<string, number>();
+
+  const { now, setBackMs } = createSteadyClock(clock);
 
   async function load(userId: string, subject: string, policy: Bucket): Promise<RateLimit> {
     const stored = await storage.rateLimits.get(userId, subject, policy);
-    return stored ?? { userId, subject, policy, fullAt: 0 };
+    return { userId, subject, policy, fullAt: (stored?.fullAt ?? 0) + setBackMs() };
   }
 
-  /** Takes a token, where there is one. */
-  async function take(
-    { userId, subject }: { userId: string; subject: string },
-    policy: Bucket,
-  ): Promise<Standing> {
+  async function bucketOf(userId: string, subject: string, policy: Bucket): Promise<RateLimit> {
     const name = `${userId} ${subject} ${policy}`;
     const loading = buckets.get(name) ?? load(userId, subject, policy);
     buckets.set(name, loading);
-    const bucket = await loading.catch(error => {
+    return loading.catch(error => {
       buckets.delete(name);
       throw error;
     });
-    const taken = takeToken(bucket.fullAt, clock.now(), limits[policy]);
-    bucket.fullAt = taken.fullAt;
-    return standing(policy, limits[policy], taken);
+  }
+
+  /** Takes a token of the credential, and one that all credentials of the account share, where there are both. */
+  async function take({ userId, subject, isApp = false }: Asker, policy: Bucket): Promise<Standing> {
+    const most = limits[policy];
+    const own = await bucketOf(userId, subject, policy);
+    const shared = await bucketOf(userId, isApp ? ALL_APPS : ALL_KEYS, policy);
+    const at = now();
+    const taken = takeToken(own.fullAt, at, most);
+    const takenOfAll = takeToken(shared.fullAt, at, most * SHARED_LIMITS);
+    if (takenOfAll.waitMs > taken.waitMs)
+      return standing(
+        policy,
+        most * SHARED_LIMITS,
+        takenOfAll,
+        `a minute to all ${isApp ? 'apps' : 'keys'} together`,
+      );
+    if (taken.waitMs === 0) {
+      own.fullAt = taken.fullAt;
+      shared.fullAt = takenOfAll.fullAt;
+    }
+    return standing(policy, most, taken);
   }
 
   /** Counts a credential that did not do. Only those that fail are ever refused for it: others share the address. */
   function failed(address: string): Standing {
+    return takeOfAddress(failures, 'failed', address);
+  }
+
+  /** Counts a request that needs no credential, such as a sign-in, before its body is read. */
+  function attempted(address: string): Standing {
+    return takeOfAddress(attempts, 'attempts', address);
+  }
+
+  function takeOfAddress(counts: Map<string, number>, policy: string, address: string): Standing {
     const from = networkOf(address);
-    const taken = takeToken(failures.get(from) ?? 0, clock.now(), limits.failed);
-    failures.delete(from); // to the end of the line
-    failures.set(from, taken.fullAt);
-    if (failures.size > MAX_ADDRESSES) failures.delete(failures.keys().next().value ?? '');
-    return standing('failed', limits.failed, taken);
+    const taken = takeToken(counts.get(from) ?? 0, now(), limits.failed);
+    counts.delete(from); // to the end of the line
+    counts.set(from, taken.fullAt);
+    if (counts.size > MAX_ADDRESSES) counts.delete(counts.keys().next().value ?? '');
+    return standing(policy, limits.failed, taken);
   }
 
   /** Stores what the buckets lack, and forgets what is full again; the rest is read anew at its next use. */
   async function flush(): Promise<void> {
-    const now = clock.now();
-    for (const [from, fullAt] of failures) if (fullAt <= now) failures.delete(from);
+    const at = now();
+    for (const counts of [failures, attempts])
+      for (const [from, fullAt] of counts) if (fullAt <= at) counts.delete(from);
     const known = await Promise.all(
       [...buckets].map(async ([name, loading]) => ({ name, loading, ...(await loading) })),
     );
-    const lacking = known.filter(({ fullAt }) => fullAt > now);
+    const lacking = known.filter(({ fullAt }) => fullAt > at);
     await storage.rateLimits.put(
-      lacking.map(({ userId, subject, policy, fullAt }) => ({ userId, subject, policy, fullAt })),
+      lacking.map(({ userId, subject, policy, fullAt }) => ({
+        ...{ userId, subject, policy },
+        fullAt: fullAt - setBackMs(),
+      })),
     );
-    await storage.rateLimits.removeFull(now);
+    await storage.rateLimits.removeFull(at - setBackMs());
     for (const { name, loading, fullAt } of known)
       if ((await loading).fullAt === fullAt) buckets.delete(name); // or it was used while it was written
   }
 
-  return { take, failed, flush };
+  return { take, failed, attempted, flush };
+}
+
+/** Does not go back where the clock is set back, which would make buckets lack more than was taken. */
+function createSteadyClock(clock: Pick<Clock, 'now'>) {
+  let last = Number.NEGATIVE_INFINITY;
+  let setBackMs = 0;
+  return {
+    now(): number {
+      const now = clock.now();
+      setBackMs += Math.max(0, last - now);
+      last = now;
+      return now + setBackMs;
+    },
+    /** How far it is ahead of the clock. */
+    setBackMs: () => setBackMs,
+  };
 }
 
 export type NotificationLimit = ReturnType<typeof createNotificationLimit>;
@@ -135,11 +196,12 @@ interface Taken {
 
 /**
  * @param requests tokens of a full bucket
- * @param fullAt at most one filling away, also after the clock was set back
+ * @param fullAt more than two fillings away: the clock was set back while nobody looked, and nothing is known
  */
 function takeToken(fullAt: number, now: number, requests: number): Taken {
   const everyMs = FILLING_MS / requests;
-  const lackingMs = Math.min(Math.max(fullAt - now, 0), FILLING_MS);
+  const isKnown = fullAt - now <= 2 * FILLING_MS;
+  const lackingMs = isKnown ? Math.min(Math.max(fullAt - now, 0), FILLING_MS) : 0;
   const waitMs = Math.ceil(lackingMs + everyMs - FILLING_MS - TOLERANCE_MS);
   const afterMs = waitMs > 0 ? lackingMs : lackingMs + everyMs;
   return {

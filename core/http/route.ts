@@ -1,7 +1,9 @@
+import type { Readable } from 'node:stream';
 import type { Middleware } from 'koa';
 import type { z } from 'zod';
-import type { Principal } from '../domain/credentials.ts';
+import type { Principal } from '../domain/accounts/credentials.ts';
 import type { Access } from './auth.ts';
+import type { Streamable } from './json-answer.ts';
 import type { FailureCode } from './openapi.ts';
 import type { Policy } from './rate-limit.ts';
 import { validate } from './validate.ts';
@@ -24,6 +26,14 @@ interface Operation extends Description {
   errors?: FailureCode[];
 }
 
+/** An answer that goes on until one side ends it: server-sent events. */
+export class EventStream {
+  readonly readable: Readable;
+  constructor(readable: Readable) {
+    this.readable = readable;
+  }
+}
+
 /** One operation of the interface as data: enough to serve it, and to describe it. */
 type RouteSpec<
   Params extends z.ZodObject,
@@ -36,8 +46,12 @@ type RouteSpec<
     query: Query;
     /** JSON; absent: none is read. */
     body?: Body;
+    /** Absent: 1 MiB. */
+    maxBodyBytes?: number;
     /** Of the answer's body; absent: 204, without one. */
     response?: Response;
+    /** The type of the answer, where it is not JSON: `handle` then resolves to an `EventStream`. */
+    type?: 'text/event-stream';
     /** Whose bucket pays for it, where that is not `read` for GET and `write` for the others. */
     policy?: Policy | ((query: z.output<Query>) => Policy);
     handle(request: {
@@ -45,7 +59,9 @@ type RouteSpec<
       params: z.output<Params>;
       query: z.output<Query>;
       body: z.output<Body>;
-    }): Promise<z.input<Response>>;
+      /** Of the header Last-Event-ID: how far a client that was cut off had read. */
+      lastEventId: string | undefined;
+    }): Promise<Streamable<z.input<Response>> | EventStream>;
   };
 
 /** A route as the server sees it: its parameters still as they came. */
@@ -54,10 +70,18 @@ export type Route = Operation &
     params: z.ZodObject;
     query: z.ZodObject;
     body?: z.ZodType;
+    maxBodyBytes?: number;
     response?: z.ZodType;
+    type?: 'text/event-stream';
     policy(query: unknown): Policy;
     /** Validates and handles; `invalid_request` where a parameter or the body is wrong. */
-    run(request: { principal: Principal; params: unknown; query: unknown; body: unknown }): Promise<unknown>;
+    run(request: {
+      principal: Principal;
+      params: unknown;
+      query: unknown;
+      body: unknown;
+      lastEventId?: string | undefined;
+    }): Promise<unknown>;
   };
 
 /** What is no data of an account: no parameters, and a credential of its own, if any. */
@@ -71,16 +95,30 @@ export interface OpenRoute extends Description {
 
 /** An operation that needs no credential: its body says who asks. */
 interface OpenOperationSpec<Body extends z.ZodType, Response extends z.ZodType> extends Operation {
-  body: Body;
+  /** Absent: none is read. */
+  body?: Body;
   response: Response;
-  handle(request: { address: string; body: z.output<Body> }): Promise<z.input<Response>>;
+  handle(request: {
+    address: string;
+    body: z.output<Body>;
+    session: SessionCookie;
+  }): Promise<z.input<Response>>;
+}
+
+/** What a browser keeps for us, out of reach of its scripts. */
+export interface SessionCookie {
+  /** Absent: there is none. */
+  token(): string | undefined;
+  /** For so long. */
+  keep(token: string, seconds: number): void;
+  drop(): void;
 }
 
 export interface OpenOperation extends Operation {
-  body: z.ZodType;
+  body?: z.ZodType;
   response: z.ZodType;
   /** @param request where it comes from: an IP address */
-  run(request: { address: string; body: unknown }): Promise<unknown>;
+  run(request: { address: string; body: unknown; session: SessionCookie }): Promise<unknown>;
 }
 
 export function openOperation<Body extends z.ZodType, Response extends z.ZodType>(
@@ -89,7 +127,11 @@ export function openOperation<Body extends z.ZodType, Response extends z.ZodType
   const { handle, ...description } = spec;
   return {
     ...description,
-    run: ({ address, body }) => handle({ address, body: validate(spec.body, body, 'body') }),
+    run: ({ address, body, session }) =>
+      handle({
+        ...{ address, session },
+        body: spec.body ? validate(spec.body, body, 'body') : (undefined as z.output<Body>), // nobody reads it
+      }),
   };
 }
 
@@ -107,9 +149,10 @@ export function route<
       const parsed = spec.query.safeParse(query);
       return parsed.success ? policy(parsed.data) : 'read'; // what is not valid reads nothing
     },
-    run: ({ principal, params, query, body }) =>
+    run: ({ principal, params, query, body, lastEventId }) =>
       handle({
         principal,
+        lastEventId,
         params: validate(spec.params, params, 'path'),
         query: validate(spec.query, query, 'query'),
         body: spec.body ? validate(spec.body, body, 'body') : (undefined as z.output<Body>), // nobody reads it

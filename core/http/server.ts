@@ -3,29 +3,37 @@ import Router from '@koa/router';
 import Koa, { type Context, type Middleware, type Next } from 'koa';
 import websockify from 'koa-websocket';
 import type { Config } from '../../config/schema.ts';
-import type { ActionItems } from '../domain/action-items.ts';
-import type { Apps } from '../domain/apps.ts';
-import type { Ask } from '../domain/ask.ts';
-import type { ChannelAddresses } from '../domain/channel-addresses.ts';
-import type { Conversations } from '../domain/conversations.ts';
-import type { Credentials } from '../domain/credentials.ts';
-import type { Deliveries } from '../domain/deliveries.ts';
-import type { Folders } from '../domain/folders.ts';
-import type { Goals } from '../domain/goals.ts';
-import type { Hooks } from '../domain/hooks.ts';
-import type { Keys } from '../domain/keys.ts';
-import type { Memories } from '../domain/memories.ts';
-import type { Notifications } from '../domain/notifications.ts';
-import type { People } from '../domain/people.ts';
-import type { Search } from '../domain/search.ts';
-import type { SignIn } from '../domain/sign-in.ts';
-import { MAX_MESSAGE_BYTES } from '../listen/protocol.ts';
+import type { Clock, Health } from '../contract/model.ts';
+import type { Page } from '../contract/plugin.ts';
+import type { Feed } from '../delivery/feed.ts';
+import type { Accounts } from '../domain/accounts/accounts.ts';
+import type { Credentials, Principal } from '../domain/accounts/credentials.ts';
+import type { Keys } from '../domain/accounts/keys.ts';
+import type { People } from '../domain/accounts/people.ts';
+import type { SignIn } from '../domain/accounts/sign-in.ts';
+import type { Users } from '../domain/accounts/users.ts';
+import type { Apps } from '../domain/apps/apps.ts';
+import type { Deliveries } from '../domain/apps/deliveries.ts';
+import type { Hooks } from '../domain/apps/hooks.ts';
+import type { Conversations } from '../domain/conversations/conversations.ts';
+import type { Folders } from '../domain/conversations/folders.ts';
+import type { SummaryTemplates } from '../domain/conversations/summary-templates.ts';
+import type { Memories } from '../domain/memories/memories.ts';
+import type { ChannelAddresses } from '../domain/notifications/channel-addresses.ts';
+import type { DaySummaries } from '../domain/notifications/day-summaries.ts';
+import type { Notifications } from '../domain/notifications/notifications.ts';
+import type { Ask } from '../domain/search/ask.ts';
+import type { Search } from '../domain/search/search.ts';
+import type { ActionItems } from '../domain/tasks/action-items.ts';
+import type { Goals } from '../domain/tasks/goals.ts';
+import { MAX_MESSAGE_BYTES, PROXY_SETTINGS, UPGRADE_REQUIRED } from '../listen/protocol.ts';
 import type { Listen } from '../listen/socket.ts';
-import type { Log } from '../log.ts';
-import type { Metrics } from '../metrics.ts';
-import type { Clock } from '../model.ts';
+import type { Log } from '../runtime/log.ts';
+import type { Metrics } from '../runtime/metrics.ts';
 import { createGate, type Gate, namedBy } from './auth.ts';
-import { createClientAddress } from './client-address.ts';
+import { type Bodies, createBodies, type RequestBody } from './bodies.ts';
+import { createClientAddress, createIsProxy } from './client-address.ts';
+import { type Connections, createConnections } from './connections.ts';
 import { cors } from './cors.ts';
 import {
   type Failure,
@@ -35,26 +43,31 @@ import {
   setHeaders,
   toFailure,
 } from './failure.ts';
-import { readJson, refuseLargeBody } from './json-body.ts';
+import { jsonAnswer } from './json-answer.ts';
+import { refuseLargeBody } from './json-body.ts';
 import { openApiDocument, openApiRoute } from './openapi.ts';
+import { servePages } from './pages.ts';
 import { cannotListen } from './port.ts';
 import { repeatedIn, valuesOf } from './query.ts';
 import type { NotificationLimit, RateLimits } from './rate-limit.ts';
-import type { OpenOperation, OpenRoute, Route } from './route.ts';
+import { EventStream, type OpenOperation, type OpenRoute, type Route } from './route.ts';
+import { accountRoutes } from './routes/accounts.ts';
 import { actionItemRoutes } from './routes/action-items.ts';
 import { appRoutes } from './routes/apps.ts';
 import { askRoutes } from './routes/ask.ts';
 import { channelAddressRoutes } from './routes/channel-addresses.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { correctionRoutes } from './routes/corrections.ts';
+import { dailySummaryRoutes } from './routes/daily-summaries.ts';
 import { deliveryRoutes } from './routes/deliveries.ts';
 import { docsFile, docsRoute } from './routes/docs.ts';
+import { eventRoutes } from './routes/events.ts';
 import { folderRoutes } from './routes/folders.ts';
 import { goalRoutes } from './routes/goals.ts';
 import { healthRoute } from './routes/health.ts';
 import { hookRoutes } from './routes/hooks.ts';
 import { identityOperations, publicKeysRoute } from './routes/identity.ts';
-import { importRoutes } from './routes/imports.ts';
+import { fromText, importRoutes } from './routes/imports.ts';
 import { integrationRoutes } from './routes/integrations.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { memoryRoutes } from './routes/memories.ts';
@@ -63,12 +76,22 @@ import { muteByLink, mutePageRoute } from './routes/mute-page.ts';
 import { notificationSettingsRoutes } from './routes/notification-settings.ts';
 import { notificationRoutes } from './routes/notifications.ts';
 import { peopleRoutes } from './routes/people.ts';
+import { summaryRoutes } from './routes/summaries.ts';
+import { sessionCookie } from './session-cookie.ts';
 import { createUpgrade, pathOf } from './upgrade.ts';
 
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 60_000;
-/** Connections beside the live ones. */
-const PLAIN_CONNECTIONS = 1000;
+/** A client that reads nothing of a long answer for so long is cut off. */
+const STALLED_MS = 60_000;
+/** Connections beside the live ones that serve nobody; the oldest gives way to a new one. */
+const MAX_IDLE_CONNECTIONS = 1000;
+/** The same of one IPv4 address, or IPv6 network. */
+const MAX_IDLE_OF_NETWORK = 200;
+/** Connections on which someone has authenticated, beside the live ones. */
+const MAX_SERVED_CONNECTIONS = 1000;
+/** Of a request's line and headers together. */
+const MAX_HEADER_BYTES = 16 * 1024;
 
 /** What `close` grants to requests and sockets that are still open. */
 const CLOSE_MS = 5000;
@@ -76,11 +99,13 @@ const CLOSE_MS = 5000;
 interface ServerOptions {
   log: Log;
   clock: Clock;
-  credentials: Pick<Credentials, 'authenticate' | 'app'>;
+  credentials: Pick<Credentials, 'authenticate' | 'app' | 'token'>;
   /** Absent: nothing is limited. */
   rateLimits?: RateLimits | undefined;
   notificationLimit?: NotificationLimit | undefined;
   signIn: SignIn;
+  accounts: Accounts;
+  users: Users;
   conversations: Conversations;
   keys: Keys;
   actionItems: ActionItems;
@@ -88,20 +113,25 @@ interface ServerOptions {
   memories: Memories;
   search: Search;
   folders: Folders;
+  summaryTemplates: SummaryTemplates;
   people: People;
   ask: Ask;
+  daySummaries: DaySummaries;
   apps: Apps;
   hooks: Hooks;
   notifications: Notifications;
   channelAddresses: ChannelAddresses;
   deliveries: Deliveries;
+  feed: Feed;
   /** The live side. A socket is paused when handed over; `accept` resumes it once it listens. */
-  listen: Pick<Listen, 'paths' | 'authorize' | 'accept'>;
+  listen: Pick<Listen, 'paths' | 'refusal' | 'authorize' | 'accept'>;
+  /** Static files of plugins that work now; absent: there are none. */
+  pages?: (() => Page[]) | undefined;
   /** Absent: nothing is measured. */
   metrics?: Metrics;
   config: Pick<Config, 'listen' | 'trustedProxies'> & Partial<Pick<Config, 'cors' | 'metrics'>>;
-  /** Is everything up? */
-  health(): boolean;
+  /** What `/healthz` answers. */
+  health(): Promise<Health>;
 }
 
 export interface HttpServer {
@@ -111,6 +141,40 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
+/** Every operation that needs a credential. */
+export function routesOf(
+  options: Omit<
+    ServerOptions,
+    'log' | 'clock' | 'credentials' | 'signIn' | 'listen' | 'pages' | 'config' | 'health'
+  >,
+): Route[] {
+  const { conversations } = options;
+  const textBody = fromText(conversations.sources);
+  return [
+    ...conversationRoutes(conversations),
+    ...importRoutes(conversations, textBody),
+    ...folderRoutes(conversations, options.folders),
+    ...summaryRoutes(conversations, options.summaryTemplates),
+    ...correctionRoutes(conversations),
+    ...peopleRoutes(options.people),
+    ...askRoutes(options.ask),
+    ...dailySummaryRoutes(options.daySummaries),
+    ...eventRoutes(options.feed),
+    ...accountRoutes(options.accounts, options.users),
+    ...keyRoutes(options.keys),
+    ...actionItemRoutes(options.actionItems),
+    ...goalRoutes(options.goals),
+    ...memoryRoutes(options.memories, options.search),
+    ...appRoutes(options.apps),
+    ...hookRoutes(options.hooks),
+    ...integrationRoutes(options, textBody),
+    ...notificationRoutes(options.notifications),
+    ...notificationSettingsRoutes(options.notifications),
+    ...channelAddressRoutes(options.channelAddresses),
+    ...deliveryRoutes(options.deliveries),
+  ];
+}
+
 /** Everything that is reached over HTTP, on one port. Every failure leaves through one door, as `{detail}`. */
 export function createServer(options: ServerOptions): HttpServer {
   const { log, clock, listen: live, config, metrics } = options;
@@ -118,7 +182,13 @@ export function createServer(options: ServerOptions): HttpServer {
   const addressOf = createClientAddress(config.trustedProxies);
   const { credentials, apps, rateLimits, notificationLimit } = options;
   const gate = createGate({ credentials, apps, rateLimits, notificationLimit, addressOf });
-  const upgrade = createUpgrade({ listen: live, clock, log, failureOf, gate, metrics });
+  const upgrade = createUpgrade({ listen: live, clock, log, failureOf, gate, addressOf, metrics });
+  const bodies = createBodies(clock);
+  const connections = createConnections({
+    most: MAX_IDLE_CONNECTIONS,
+    mostOfNetwork: MAX_IDLE_OF_NETWORK,
+    isProxy: createIsProxy(config.trustedProxies),
+  });
   let closing = false;
 
   const koa = new Koa();
@@ -128,27 +198,8 @@ export function createServer(options: ServerOptions): HttpServer {
   if (config.cors?.origins.length) koa.use(cors(config.cors.origins));
   koa.use(answerFailures(failureOf));
   koa.use(nameStatus);
-  const { conversations } = options;
-  const routes = [
-    ...conversationRoutes(conversations),
-    ...importRoutes(conversations),
-    ...folderRoutes(conversations, options.folders),
-    ...correctionRoutes(conversations),
-    ...peopleRoutes(options.people),
-    ...askRoutes(options.ask),
-    ...keyRoutes(options.keys),
-    ...actionItemRoutes(options.actionItems),
-    ...goalRoutes(options.goals),
-    ...memoryRoutes(options.memories, options.search),
-    ...appRoutes(apps),
-    ...hookRoutes(options.hooks),
-    ...integrationRoutes(options),
-    ...notificationRoutes(options.notifications),
-    ...notificationSettingsRoutes(options.notifications),
-    ...channelAddressRoutes(options.channelAddresses),
-    ...deliveryRoutes(options.deliveries),
-  ];
-  const operations = identityOperations(options.signIn, clock);
+  const routes = routesOf(options);
+  const operations = identityOperations({ signIn: options.signIn, credentials, clock });
   const open: OpenRoute[] = [
     publicKeysRoute(options.signIn),
     healthRoute(options.health),
@@ -158,13 +209,15 @@ export function createServer(options: ServerOptions): HttpServer {
     ...(metrics ? [metricsRoute(metrics, config.metrics?.token)] : []),
   ];
   const router = new Router();
-  addOpenOperations(router, operations, addressOf);
+  addOpenOperations(router, operations, { gate, bodies, addressOf });
   for (const { path, serve } of open) router.get(path, serve);
   router.get('/docs/:file', docsFile);
+  for (const path of live.paths) router.get(path, requireUpgrade);
   koa.use(muteByLink(options.notifications));
-  koa.use(byResource(routes, gate));
+  koa.use(byResource(routes, { gate, bodies, connections, addressOf, failureOf }));
   koa.use(router.routes());
   koa.use(router.allowedMethods());
+  if (options.pages) koa.use(servePages(options.pages));
   koa.use((context, next) => {
     refuseLargeBody(context.req);
     return next();
@@ -173,6 +226,7 @@ export function createServer(options: ServerOptions): HttpServer {
   const answer = koa.callback();
   const http = createHttpServer(
     {
+      maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: HEADERS_MS,
       requestTimeout: REQUEST_MS,
       connectionsCheckingInterval: HEADERS_MS / 2,
@@ -181,17 +235,24 @@ export function createServer(options: ServerOptions): HttpServer {
     },
     answer,
   );
+  http.on('checkContinue', answer); // a client is told to continue when its body is read
   http.on('checkExpectation', answer); // nothing but 100-continue is known: what else is expected is passed over
-  http.maxConnections = config.listen.maxConnections + PLAIN_CONNECTIONS;
+  http.on('connection', connections.open);
+  http.maxConnections = config.listen.maxConnections + MAX_SERVED_CONNECTIONS + MAX_IDLE_CONNECTIONS;
   http.on('clientError', refuseGarbage);
 
   koa.listen = http.listen.bind(http); // koa-websocket attaches itself to what this starts
   const app = websockify(koa, {
     perMessageDeflate: false,
+    autoPong: false, // a client that pings without reading would be held any number of pongs
+    maxBufferedChunks: 16_384,
     maxPayload: MAX_MESSAGE_BYTES,
     verifyClient: upgrade.verifyClient,
   });
-  app.ws.use(({ websocket, req }) => upgrade.accept(websocket, req));
+  app.ws.use(({ websocket, req }) => {
+    connections.enter(req.socket);
+    return upgrade.accept(websocket, req);
+  });
 
   function listen(host: string, port: number): Promise<{ host: string; port: number }> {
     return new Promise((resolve, reject) => {
@@ -211,6 +272,7 @@ export function createServer(options: ServerOptions): HttpServer {
   async function close(): Promise<void> {
     if (!http.listening) return;
     closing = true;
+    options.feed.close();
     const closed = new Promise<void>(resolve => http.close(() => resolve()));
     app.ws.server?.close();
     const done = new AbortController();
@@ -228,13 +290,22 @@ export function createServer(options: ServerOptions): HttpServer {
   return { listen, close };
 }
 
+/** Of the server, that serving a route needs. */
+interface Parts {
+  gate: Gate;
+  bodies: Bodies;
+  connections: Connections;
+  addressOf(request: IncomingMessage): string;
+  failureOf: ReturnType<typeof failuresInto>;
+}
+
 /** A router for each resource: one for all would try the patterns of all on each path. */
-function byResource(routes: Route[], gate: Gate): Middleware {
+function byResource(routes: Route[], parts: Parts): Middleware {
   const resources = Map.groupBy(routes, ({ path }) => resourceOf(path));
   const served = new Map<string, Middleware>();
   for (const [name, own] of resources) {
     if (name.includes('{')) throw new Error(`${name} begins with a parameter`);
-    served.set(name, routerOf(own, gate).routes() as Middleware); // it adds to the context itself what it needs there
+    served.set(name, routerOf(own, parts).routes() as Middleware); // it adds to the context itself what it needs there
   }
   return (context, next) => served.get(resourceOf(context.path))?.(context, next) ?? next();
 }
@@ -246,31 +317,63 @@ function resourceOf(path: string): string {
   return RESOURCE.exec(path.toLowerCase())?.[0] ?? path;
 }
 
-function routerOf(routes: Route[], gate: Gate): Router {
+function routerOf(routes: Route[], { gate, bodies, connections, addressOf, failureOf }: Parts): Router {
   const router = new Router();
   for (const route of routes) {
     const repeated = repeatedIn(route.query);
     router[route.method](route.path.replace(/\{(\w+)\}/g, ':$1'), async context => {
-      const { params } = context;
+      const { params, req, res } = context;
       const query = valuesOf(context.querystring, repeated);
+      let principal: Principal | undefined;
+      let opened: RequestBody | undefined;
       const body = once(async () => {
-        refuseLargeBody(context.req);
-        return route.body && readJson(context.req);
+        if (!route.body) return refuseLargeBody(req);
+        opened = principal
+          ? bodies.ofAccount(context, principal.user.id, route.maxBodyBytes)
+          : bodies.ofAddress(context, addressOf(req), route.maxBodyBytes);
+        return opened.read();
       });
       const named = once(() => namedBy(route, { params, query, body }));
-      const principal = await gate.admit(context, route, route.policy(query), named);
-      const answer = await route.run({ principal, params, query, body: await body() });
-      if (!route.response) context.status = 204;
-      else sendJson(context, answer);
+      try {
+        principal = await gate.admit(context, route, route.policy(query), named);
+        connections.enter(req.socket);
+        res.once('close', () => connections.leave(req.socket));
+        const lastEventId = context.get('Last-Event-ID') || undefined;
+        const answer = await route.run({ principal, params, query, body: await body(), lastEventId });
+        if (answer instanceof EventStream) sendEvents(context, answer);
+        else if (!route.response) context.status = 204;
+        else await sendJson(context, answer, error => void failureOf(error, req));
+      } finally {
+        opened?.release();
+      }
     });
   }
   return router;
 }
 
-/** What Koa does with an object, without finding out first what it is. */
-function sendJson(context: Pick<Context, 'res' | 'body'>, answer: unknown): void {
-  context.res.setHeader('Content-Type', 'application/json; charset=utf-8');
-  context.body = JSON.stringify(answer);
+/** @param onLost told why an answer that has begun is cut off */
+async function sendJson(
+  context: Pick<Context, 'res' | 'body'>,
+  answer: unknown,
+  onLost: (error: unknown) => void,
+): Promise<void> {
+  const { res } = context;
+  const body = await jsonAnswer(answer);
+  res.setHeader('Content-Type', 'application/json; charset=utf-8');
+  context.body = body;
+  if (typeof body === 'string') return;
+  res.setTimeout(STALLED_MS, () => res.destroy());
+  body.once('error', error => {
+    onLost(error);
+    res.destroy(); // or the client would wait for the rest
+  });
+}
+
+/** Koa ends the stream when its client is gone. */
+function sendEvents(context: Pick<Context, 'set' | 'body'>, { readable }: EventStream): void {
+  context.body = readable;
+  context.set('Content-Type', 'text/event-stream; charset=utf-8');
+  context.set('X-Accel-Buffering', 'no'); // nginx would keep them back
 }
 
 /** Asked at its first use; a failure stays one. */
@@ -285,11 +388,19 @@ function once<T>(ask: () => Promise<T>): () => Promise<T> {
 function addOpenOperations(
   router: Router,
   operations: OpenOperation[],
-  addressOf: (request: IncomingMessage) => string,
+  { gate, bodies, addressOf }: Pick<Parts, 'gate' | 'bodies' | 'addressOf'>,
 ): void {
-  for (const { method, path, run } of operations)
+  for (const { method, path, body: schema, run } of operations)
     router[method](path, async context => {
-      context.body = await run({ address: addressOf(context.req), body: await readJson(context.req) });
+      const address = addressOf(context.req);
+      gate.admitStranger(context);
+      const body = bodies.ofAddress(context, address);
+      const session = sessionCookie(context);
+      try {
+        context.body = await run({ address, session, body: schema ? await body.read() : undefined });
+      } finally {
+        body.release();
+      }
     });
 }
 
@@ -321,7 +432,8 @@ function decorate(isClosing: () => boolean): Middleware {
   return async (context, next) => {
     setHeaders(context.res, SECURITY_HEADERS);
     await next();
-    if (isClosing()) context.set('Connection', 'close');
+    const isUnread = context.req.headers.expect !== undefined; // maybe: its body never comes, or is not waited for
+    if (isClosing() || isUnread || context.status === 408) context.set('Connection', 'close');
   };
 }
 
@@ -332,4 +444,13 @@ async function nameStatus(context: Context, next: Next): Promise<void> {
   const { status, body } = plainFailure(context.status);
   context.status = status;
   context.body = body;
+}
+
+/** A WebSocket was meant, or a proxy in front has taken the header away. */
+function requireUpgrade(context: Context): void {
+  context.set('Upgrade', 'websocket');
+  context.status = UPGRADE_REQUIRED;
+  context.body = {
+    detail: `${context.path} is for WebSockets, and this request came without the header Upgrade: websocket. Where a proxy stands in front, it has to pass on Upgrade and Connection; nginx: ${PROXY_SETTINGS}`,
+  };
 }

@@ -1,12 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
-import { AppError } from '../errors.ts';
+import type { Clock } from '../contract/model.ts';
 import { CLOSE } from '../listen/protocol.ts';
 import type { Listen } from '../listen/socket.ts';
-import type { Log } from '../log.ts';
-import type { HttpMetrics } from '../metrics.ts';
-import type { Clock } from '../model.ts';
+import { deadline } from '../runtime/deadline.ts';
+import { AppError } from '../runtime/errors.ts';
+import type { Log } from '../runtime/log.ts';
+import type { HttpMetrics } from '../runtime/metrics.ts';
 import type { Gate } from './auth.ts';
 import { type Failure, refuseHandshake, SECURITY_HEADERS } from './failure.ts';
 
@@ -17,11 +18,12 @@ type Answer = (accepted: boolean, status?: number, body?: string, headers?: Reco
 
 /** The way from a request to a live connection: the one place where it can be refused with a status and a reason. */
 export function createUpgrade(options: {
-  listen: Pick<Listen, 'paths' | 'authorize' | 'accept'>;
+  listen: Pick<Listen, 'paths' | 'refusal' | 'authorize' | 'accept'>;
   clock: Clock;
   log: Log;
   failureOf(thrown: unknown, request: IncomingMessage): Failure;
   gate: Pick<Gate, 'countFailure'>;
+  addressOf(request: IncomingMessage): string;
   /** Absent: nothing is measured. */
   metrics?: HttpMetrics | undefined;
 }) {
@@ -30,23 +32,15 @@ export function createUpgrade(options: {
 
   async function authorize(request: IncomingMessage): Promise<void> {
     if (!listen.paths.includes(pathOf(request))) throw new AppError('not_found', 'Not Found');
-    const principal = listen.authorize(request).catch(error => {
+    const principal = listen.authorize(request, options.addressOf(request)).catch(error => {
       throw options.gate.countFailure(error, request) ?? error;
     });
     grants.set(request, await inTime(principal));
   }
 
-  async function inTime<T>(answer: Promise<T>): Promise<T> {
-    const answered = new AbortController();
-    const late = clock.sleep(AUTHORIZE_MS, answered.signal).then(() => {
-      throw new AppError('unavailable', 'Checking the credential took too long; try again');
-    });
-    try {
-      return await Promise.race([answer, late]);
-    } finally {
-      late.catch(() => {}); // nobody waits for it any more
-      answered.abort();
-    }
+  function inTime<T>(answer: Promise<T>): Promise<T> {
+    const late = () => new AppError('unavailable', 'Checking the credential took too long; try again');
+    return deadline({ clock, limitMs: AUTHORIZE_MS, late }, () => answer);
   }
 
   /** With which status. */
@@ -66,12 +60,10 @@ export function createUpgrade(options: {
   return {
     verifyClient({ req }: { req: IncomingMessage }, answer: Answer): void {
       const beganAt = metrics?.now() ?? 0;
-      authorize(req).then(
-        () => answer(true),
-        thrown => {
-          measure(req, refuse(req, thrown, answer), beganAt);
-        },
-      );
+      const turnAway = (thrown: unknown) => measure(req, refuse(req, thrown, answer), beganAt);
+      const refusal = listen.refusal(req);
+      if (refusal) turnAway(refusal);
+      else authorize(req).then(() => answer(true), turnAway);
     },
 
     /** What is no WebSocket of RFC 6455. */

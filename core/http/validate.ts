@@ -1,14 +1,26 @@
 import type { z } from 'zod';
-import { AppError, type Issue } from '../errors.ts';
+import { AppError, type Issue } from '../runtime/errors.ts';
+import { excessIn } from './excess.ts';
 
 /** The part of a request that a value came from: the first word of every `loc`. */
 export type Where = 'path' | 'query' | 'body';
 
-/** The value as its schema makes it. `invalid_request` with one issue for everything that is wrong with it. */
+/** Mistakes of one request that are named. */
+const MAX_ISSUES = 20;
+
+/**
+ * The value as its schema makes it. `invalid_request` with an issue for each of its first 20 mistakes. A list that is too
+ * long is refused before its items are looked at: the schema would validate them all.
+ */
 export function validate<T extends z.ZodType>(schema: T, value: unknown, where: Where): z.output<T> {
+  const excess = excessIn(schema, value);
+  if (excess) refuse([{ ...excess, loc: [where, ...excess.loc] }]);
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const issues = result.error.issues.map(issue => toIssue(issue, value, where));
+  return refuse(result.error.issues.slice(0, MAX_ISSUES).map(issue => toIssue(issue, value, where)));
+}
+
+function refuse(issues: Issue[]): never {
   throw new AppError('invalid_request', 'The request is not valid', { issues });
 }
 

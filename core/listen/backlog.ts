@@ -1,7 +1,7 @@
-import type { Log } from '../log.ts';
-import type { Clock } from '../model.ts';
+import type { Clock } from '../contract/model.ts';
+import type { Log } from '../runtime/log.ts';
 import { RETURN_MS } from './parameters.ts';
-import type { StreamName } from './spool.ts';
+import type { StreamName } from './spool/spool.ts';
 
 /**
  * Streams whose audio is held and whose client is not here: each is worked through until its text is stored. One whose

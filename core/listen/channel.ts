@@ -1,4 +1,4 @@
-import type { Stream, StreamProgress } from '../model.ts';
+import type { Stream, StreamProgress } from '../contract/model.ts';
 import type { cutBy } from './cut.ts';
 import { createHearing, type Hearing } from './hearing.ts';
 import type { LiveAudio } from './live-audio.ts';

@@ -1,7 +1,7 @@
-import type { Piece } from '../domain/conversations.ts';
-import type { Clock } from '../model.ts';
+import type { Clock } from '../contract/model.ts';
+import type { Piece } from '../domain/conversations/conversations.ts';
 import type { Channel } from './channel.ts';
-import type { AudioEntry } from './spool.ts';
+import type { AudioEntry } from './spool/spool.ts';
 import { meeting } from './tasks.ts';
 import type { Send, Thread } from './thread.ts';
 

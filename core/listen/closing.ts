@@ -1,7 +1,7 @@
 /** How a connection ends that we end. */
 import type { WebSocket } from 'ws';
-import { AppError } from '../errors.ts';
-import type { Log } from '../log.ts';
+import { AppError } from '../runtime/errors.ts';
+import type { Log } from '../runtime/log.ts';
 import { Refusal } from './parameters.ts';
 import { CLOSE } from './protocol.ts';
 import type { Send } from './thread.ts';

@@ -1,17 +1,17 @@
-import { createDecoder, needsLeadIn } from '../audio/codecs.ts';
+import { createDecoder } from '../audio/codecs.ts';
 import { createGate } from '../audio/gate.ts';
-import { SAMPLE_RATE } from '../audio/pcm.ts';
+import { concatSamples, SAMPLE_RATE } from '../audio/pcm.ts';
 import type { GrowingUtterance } from '../audio/utterance.ts';
-import type { ListenMetrics } from '../metrics.ts';
-import type { StreamProgress } from '../model.ts';
-import type { VadProvider } from '../plugin.ts';
+import type { StreamProgress } from '../contract/model.ts';
+import type { VadProvider } from '../contract/plugin.ts';
+import type { ListenMetrics } from '../runtime/metrics.ts';
 import { untilCut } from './cut.ts';
 import { meteredDecoder, meteredDetector } from './meters.ts';
 import type { Connection } from './parameters.ts';
+import { isLate } from './scheduler.ts';
 import type { Silence } from './silence.ts';
-import { type AudioEntry, LEAD_IN_MESSAGES } from './spool.ts';
+import { type AudioEntry, LEAD_IN_MESSAGES } from './spool/spool.ts';
 import { createTimeline } from './timeline.ts';
-import { isLate } from './turn.ts';
 
 /** Speech that waits for its text. */
 export interface Pending {
@@ -78,6 +78,8 @@ interface HearingOptions {
 }
 
 const SAMPLES_PER_MS = SAMPLE_RATE / 1000;
+/** A longer gap ends the utterance; the sound of a shorter one is made up. */
+const MAX_CONCEALED_MS = 200;
 /** A channel of which nothing comes for so long, while others go on, has paused: its speech does not wait for more. */
 const PAUSE_MS = 2000;
 
@@ -92,10 +94,10 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
     throw error;
   });
   const decoder = meteredDecoder(bareDecoder, total, metrics.now);
-  const leadIn = needsLeadIn(connection.format) ? LEAD_IN_MESSAGES : 0;
   const pending: Pending[] = [];
   const counts = { messages: 0, badFrames: 0 };
   let isDecodable = false;
+  let isLeadIn = true;
   let wasSpeech = false;
   /** When the last message came, as its entry says; null: none, or it has paused since. */
   let cameAt: number | null = null;
@@ -138,16 +140,19 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
 
   async function take(message: AudioEntry) {
     const { number, at, bytes } = message;
-    if (number < stored.received - leadIn) return;
-    const { pcm, bad } = await decoder.decode(bytes);
+    if (number < stored.received - LEAD_IN_MESSAGES) return;
+    const concealed = conceal(message);
+    const { pcm: decoded, bad } = await decoder.decode(bytes);
     if (number < stored.received) return;
+    const pcm = concealed ? concatSamples([concealed, decoded]) : decoded;
     arrivedAt = metrics.now() - (options.now() - at);
     counts.messages += 1;
     counts.badFrames += bad;
     isDecodable ||= bad === 0;
     audioCame = true;
     cameAt = at;
-    const start = place(message, pcm.length);
+    total.gapSamples += message.gapMs * SAMPLES_PER_MS;
+    const start = place(message, decoded.length) - (concealed?.length ?? 0);
     if (anchorAt === null)
       await begin(connection.recordedAt ?? at - Math.round((start + pcm.length) / SAMPLES_PER_MS));
     options.onAudio?.({ number, at: connection.recordedAt === null ? at : timeOf(start) }, start, pcm);
@@ -159,12 +164,28 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
   }
 
   async function pass(message: AudioEntry) {
+    if (message.number < stored.received - LEAD_IN_MESSAGES) return;
+    const concealed = conceal(message);
     if (message.number < stored.received) return;
-    skipTo(place(message, 0));
+    const end = place(message, 0);
+    if (concealed && !connection.customStt) await listen(end - concealed.length, concealed);
+    else skipTo(end);
     noteSilence();
     if (cameAt === null || message.at - cameAt < PAUSE_MS) return;
     cameAt = null;
     await flush();
+  }
+
+  /** What is stored ends with a whole sample: a decoder that waits for the rest of one began within one. */
+  function endLeadIn() {
+    isLeadIn = false;
+    if (decoder.carries) decoder.reset?.();
+  }
+
+  /** What takes the place of a short gap before this message; null: there is none, or a long one. */
+  function conceal({ number, gapMs }: AudioEntry): Int16Array | null {
+    if (isLeadIn && number >= stored.received) endLeadIn();
+    return gapMs > 0 && gapMs <= MAX_CONCEALED_MS ? decoder.conceal(gapMs * SAMPLES_PER_MS) : null;
   }
 
   /** Answers the position of its first sample. */

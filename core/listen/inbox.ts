@@ -1,5 +1,6 @@
 import type { RawData, WebSocket } from 'ws';
-import type { ListenMetrics } from '../metrics.ts';
+import type { ListenMetrics } from '../runtime/metrics.ts';
+import type { Pace, Valve } from './pace.ts';
 import { KEEP_ALIVE_BYTES } from './protocol.ts';
 import { createQueue } from './queue.ts';
 
@@ -25,6 +26,8 @@ interface InboxOptions {
   /** A client that sends nothing for so long has paused: what it said before is not waiting for more. */
   quietMs: number;
   metrics: Pick<ListenMetrics, 'watch'>;
+  valve: Valve;
+  pace: Pick<Pace, 'spend'>;
   onMessage(): void;
 }
 
@@ -33,7 +36,7 @@ const OVERHEAD_BYTES = 128;
 
 export function createInbox(
   socket: WebSocket,
-  { maxBytes, quietMs, metrics, onMessage }: InboxOptions,
+  { maxBytes, quietMs, metrics, valve, pace, onMessage }: InboxOptions,
 ): Inbox {
   const queue = createQueue<Message | 'quiet'>(taken => {
     if (taken !== 'quiet') count(-taken.bytes.length - OVERHEAD_BYTES);
@@ -43,8 +46,8 @@ export function createInbox(
   const isOpen = () => socket.readyState === socket.OPEN;
   const count = (bytes: number) => {
     waitingBytes += bytes;
-    if (waitingBytes > maxBytes && isOpen()) socket.pause();
-    else if (socket.isPaused && waitingBytes < maxBytes / 2) socket.resume();
+    if (waitingBytes > maxBytes && isOpen()) valve.hold('backlog');
+    else if (waitingBytes < maxBytes / 2) valve.release('backlog');
   };
   const unwatch = metrics.watch('messages', () => waitingBytes);
   let pause: NodeJS.Timeout | undefined; // runs from the first audio on
@@ -55,6 +58,7 @@ export function createInbox(
   });
   socket.on('message', (data: RawData, binary: boolean) => {
     onMessage();
+    pace.spend(1);
     // One that is being closed is read to its end, where it says goodbye; what is too much of that is not kept.
     if (waitingBytes > maxBytes && !isOpen()) return;
     const bytes = toBuffer(data);

@@ -1,5 +1,6 @@
 import type { Message } from './inbox.ts';
-import { ClientMessage, KEEP_ALIVE_BYTES } from './protocol.ts';
+import { firstProblem } from './parameters.ts';
+import { ClientMessage, KEEP_ALIVE_BYTES, MAX_SUGGESTED } from './protocol.ts';
 
 /** One message of a client, as what it asks for. Audio and what moves its clock come in the order they were sent. */
 export type Input =
@@ -10,7 +11,9 @@ export type Input =
   | ClientMessage
   /** Newer clients may say more than we know; that is no error. */
   | { type: 'unknown' }
-  | { type: 'invalid' };
+  /** The interface names it, and this server cannot do it. */
+  | { type: 'unsupported'; name: string }
+  | { type: 'invalid'; reason: string };
 
 export function inputOf(message: Message | 'quiet'): Input {
   if (message === 'quiet') return { type: 'quiet' };
@@ -21,9 +24,14 @@ export function inputOf(message: Message | 'quiet'): Input {
 
 function parseText(bytes: Buffer): Input {
   const json = parseJson(bytes);
+  if (json === undefined) return { type: 'invalid', reason: 'This is not JSON' };
+  const type = typeOf(json);
+  if (type === null) return { type: 'invalid', reason: 'A message is an object with a type' };
+  if (UNSUPPORTED.has(type)) return { type: 'unsupported', name: type };
+  if (!KNOWN_TYPES.has(type)) return { type: 'unknown' };
+  if (hasTooMany(json)) return { type: 'invalid', reason: `segments: at most ${MAX_SUGGESTED}` };
   const message = ClientMessage.safeParse(json);
-  if (message.success) return message.data;
-  return { type: hasUnknownType(json) ? 'unknown' : 'invalid' };
+  return message.success ? message.data : { type: 'invalid', reason: firstProblem(message.error) };
 }
 
 function parseJson(bytes: Buffer): unknown {
@@ -34,11 +42,18 @@ function parseJson(bytes: Buffer): unknown {
   }
 }
 
-const KNOWN_TYPES: ReadonlySet<unknown> = new Set(
+const KNOWN_TYPES: ReadonlySet<string> = new Set(
   ClientMessage.options.map(option => option.shape.type.value),
 );
+const UNSUPPORTED: ReadonlySet<string> = new Set(['speaker_assigned', 'image_chunk']);
 
-function hasUnknownType(json: unknown): boolean {
-  if (typeof json !== 'object' || json === null || !('type' in json)) return false;
-  return typeof json.type === 'string' && !KNOWN_TYPES.has(json.type);
+function typeOf(json: unknown): string | null {
+  if (typeof json !== 'object' || json === null || !('type' in json)) return null;
+  return typeof json.type === 'string' ? json.type : null;
+}
+
+/** The schema would look at each of them first, and 1 MiB of braces has 350,000. */
+function hasTooMany(json: unknown): boolean {
+  const segments = typeof json === 'object' && json !== null && 'segments' in json ? json.segments : null;
+  return Array.isArray(segments) && segments.length > MAX_SUGGESTED;
 }

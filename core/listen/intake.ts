@@ -1,13 +1,15 @@
-import type { Clock } from '../model.ts';
+import type { Clock } from '../contract/model.ts';
+import { AppError } from '../runtime/errors.ts';
 import type { Channels } from './channels.ts';
 import { type Input, inputOf } from './input.ts';
 import { type Connection, quietMs, Refusal } from './parameters.ts';
 import { CLOSE } from './protocol.ts';
+import type { SampleCount } from './sample-count.ts';
+import { createTurn } from './scheduler.ts';
 import type { Client } from './session.ts';
-import { type AudioEntry, type HeldStream, MAX_MESSAGES } from './spool.ts';
-import type { Suggestions } from './suggestions.ts';
+import { type AudioEntry, type HeldStream, MAX_MESSAGES } from './spool/spool.ts';
+import type { Suggested, Suggestions } from './suggestions.ts';
 import type { Thread } from './thread.ts';
-import { createTurn } from './turn.ts';
 
 /** What comes in: the messages of a client, numbered and held; what is no audio is carried to who does what it asks. */
 export interface Intake {
@@ -24,12 +26,24 @@ export interface Intake {
 /** Longest sum of gaps between two messages: what a field of 32 bits holds, 49 days. */
 const MAX_GAP_MS = 2 ** 32 - 1;
 
+/** Tokens (see `Pace`) for a message of text: it is parsed, and some begin a transaction. */
+function costOf(input: Input, bytes: Buffer): number {
+  const parsing = 1 + bytes.length / 1024;
+  if (input.type === 'finish_conversation') return parsing + FINISH_TOKENS;
+  return input.type === 'suggested_transcript'
+    ? parsing + SUGGESTION_TOKENS + input.segments.length
+    : parsing;
+}
+const FINISH_TOKENS = 50;
+const SUGGESTION_TOKENS = 50;
+
 interface IntakeOptions {
   connection: Connection;
   held: HeldStream;
   /** What the client was told that is held: without a `from` it goes on there. */
   received: number;
   channels: Channels;
+  samples: Pick<SampleCount, 'add'>;
   suggestions: Suggestions;
   thread: Thread;
   client: Client;
@@ -37,8 +51,8 @@ interface IntakeOptions {
 }
 
 export function createIntake(options: IntakeOptions): Intake {
-  const { connection, held, received, channels, suggestions, thread, clock } = options;
-  const { inbox, send, on } = options.client;
+  const { connection, held, received, channels, samples, suggestions, thread, clock } = options;
+  const { inbox, send, spend, on } = options.client;
   const counts = { ignored: 0, repeated: 0 };
   let next = connection.from ?? received;
   /** Belongs to the next message, and is forgotten with it where that is held already. */
@@ -58,11 +72,14 @@ export function createIntake(options: IntakeOptions): Intake {
       case 'finish_conversation':
         return finish();
       case 'suggested_transcript':
-        if (connection.customStt) return suggestions.store(input);
-        refuse('suggested_transcript needs custom_stt=enabled');
+        if (connection.customStt) return suggest(input);
+        refuse('invalid_message', 'suggested_transcript needs custom_stt=enabled');
         return;
       case 'invalid':
-        refuse('This is no message of this interface');
+        refuse('invalid_message', input.reason);
+        return;
+      case 'unsupported':
+        refuse('not_supported', `${input.name} is not supported by this server`);
         return;
       case 'unknown':
         counts.ignored += 1;
@@ -83,6 +100,7 @@ export function createIntake(options: IntakeOptions): Intake {
       counts.repeated += 1;
       return;
     }
+    if (connection.ack) samples.add(entry);
     return connection.customStt ? pass(entry) : held.append(entry);
   }
 
@@ -98,8 +116,15 @@ export function createIntake(options: IntakeOptions): Intake {
     send({ type: 'conversation_finished', conversation_id: await thread.finish() });
   }
 
-  function refuse(message: string) {
-    send({ type: 'error', code: 'invalid_message', message });
+  async function suggest(message: Suggested) {
+    await suggestions.store(message).catch(error => {
+      if (!(error instanceof AppError && error.code === 'invalid_request')) throw error;
+      refuse('invalid_message', error.message);
+    });
+  }
+
+  function refuse(code: 'invalid_message' | 'not_supported', message: string) {
+    send({ type: 'error', code, message });
   }
 
   return {
@@ -111,6 +136,8 @@ export function createIntake(options: IntakeOptions): Intake {
         for await (const message of inbox) {
           turn.begin();
           const input = inputOf(message);
+          const paying = message !== 'quiet' && !message.binary && spend(costOf(input, message.bytes));
+          if (paying) await paying;
           if (input.type === 'audio') clearTimeout(quiet); // the inbox tells of later pauses
           const obeying = obey(input);
           if (obeying) await obeying;

@@ -1,6 +1,6 @@
 import { concatSamples, SAMPLE_RATE } from '../audio/pcm.ts';
 import { createResampler, type Resampler } from '../audio/resample.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../runtime/log.ts';
 import { createMixer } from './mixer.ts';
 import type { Connection } from './parameters.ts';
 

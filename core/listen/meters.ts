@@ -1,6 +1,6 @@
 import type { Decoded, Decoder } from '../audio/codecs.ts';
-import type { ListenMetrics, StreamCounts } from '../metrics.ts';
-import type { VadSession } from '../plugin.ts';
+import type { VadSession } from '../contract/plugin.ts';
+import type { ListenMetrics, StreamCounts } from '../runtime/metrics.ts';
 import type { Pending } from './hearing.ts';
 
 type Now = ListenMetrics['now'];
@@ -22,9 +22,17 @@ export function meteredDecoder(decoder: Decoder, total: StreamCounts, now: Now):
       total.decodeMs += now() - startedAt;
       return decoded instanceof Promise ? decoded.then(count) : count(decoded);
     },
+    conceal(samples) {
+      total.concealedSamples += samples;
+      const startedAt = now();
+      const pcm = decoder.conceal(samples);
+      total.decodeMs += now() - startedAt;
+      return pcm;
+    },
     get carries() {
       return decoder.carries ?? false;
     },
+    reset: () => decoder.reset?.(),
     close: () => decoder.close(),
   };
 }

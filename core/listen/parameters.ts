@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { z } from 'zod';
 import { type AudioFormat, checkFormat } from '../audio/codecs.ts';
-import { knownSource } from '../domain/sources.ts';
-import { toAppError } from '../errors.ts';
-import type { Stream } from '../model.ts';
+import type { Stream } from '../contract/model.ts';
+import { knownSource } from '../domain/conversations/sources.ts';
+import { LANGUAGE_RULE, languageOf } from '../domain/languages.ts';
+import { AppError, toAppError } from '../runtime/errors.ts';
 import { CLOSE, ListenQuery } from './protocol.ts';
 
 /** What a client asked for when it connected, checked. */
@@ -16,6 +17,7 @@ export interface Connection {
   /** ISO 639-1, or `multi`. */
   language: string;
   source: string;
+  /** Null: it does not say. */
   deviceId: string | null;
   timeoutMs: number;
   /** The client's own name of this recording; null: it cannot resume. */
@@ -55,17 +57,18 @@ export class Refusal extends Error {
 /**
  * The query of an upgrade request. Throws a `Refusal`: 1003 for audio that cannot be decoded, 1008 for the rest.
  * @param now epoch ms: a recording cannot begin in the future
+ * @param sources those that are known
  */
 export function parseConnection(
   request: IncomingMessage,
   userId: string,
-  credentialId: string,
   now: number,
+  sources: ReadonlySet<string>,
 ): Connection {
   const parsed = ListenQuery.safeParse(queryOf(request));
   if (!parsed.success) throw new Refusal(CLOSE.policy, firstProblem(parsed.error));
   const query = parsed.data;
-  const source = knownSource(query.source);
+  const source = knownSource(query.source, sources);
   const tagged = isTagged(query.channels, source);
   const format = audioFormat(query, tagged);
   if (query.started_at !== undefined && query.started_at > now + CLOCK_SKEW_MS)
@@ -74,9 +77,9 @@ export function parseConnection(
     userId,
     format,
     tagged,
-    language: query.language,
+    language: spokenLanguage(query.language),
     source,
-    deviceId: deviceOf(request, query) ?? credentialId,
+    deviceId: deviceOf(request, query),
     timeoutMs: query.conversation_timeout * 1000,
     stream: query.stream ?? null,
     from: query.from ?? null,
@@ -128,11 +131,30 @@ export function queryOf(request: IncomingMessage): Record<string, string> {
 
 function audioFormat(query: ListenQuery, tagged: boolean): AudioFormat {
   try {
-    const rate = query.sample_rate === undefined ? undefined : Number(query.sample_rate);
-    return checkFormat({ codec: query.codec, sampleRate: rate, channels: tagged ? 1 : query.channels });
+    const sampleRate = query.sample_rate === undefined ? undefined : wholeNumber(query.sample_rate);
+    return checkFormat({ codec: query.codec, sampleRate, channels: tagged ? 1 : query.channels });
   } catch (error) {
     throw new Refusal(CLOSE.unsupportedAudio, toAppError(error).message);
   }
+}
+
+function spokenLanguage(code: string): string {
+  const language = languageOf(code);
+  if (language === null)
+    throw new Refusal(
+      CLOSE.policy,
+      `language ${JSON.stringify(code.slice(0, 30))}: must be ${LANGUAGE_RULE}`,
+    );
+  return language;
+}
+
+/** `1e4` is a typing error, not a rate. */
+function wholeNumber(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new AppError(
+    'unsupported_media',
+    `sample_rate ${JSON.stringify(text.slice(0, 30))} is no whole number`,
+  );
 }
 
 /** The wearable or app: told in the query, in the headers of the field's apps, or unknown. */
@@ -144,7 +166,8 @@ function deviceOf(request: IncomingMessage, query: ListenQuery): string | null {
   return `${platform}_${hash}`.slice(0, 200);
 }
 
-function firstProblem(error: z.ZodError): string {
+/** The field, and what is wrong with it. */
+export function firstProblem(error: z.ZodError): string {
   const issue = error.issues[0];
   return `${issue?.path.join('.') ?? 'query'}: ${issue?.message ?? 'invalid'}`;
 }

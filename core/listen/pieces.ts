@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { GrowingUtterance } from '../audio/utterance.ts';
-import { SPEAKER } from '../domain/segments.ts';
-import { AppError } from '../errors.ts';
-import type { Transcript, Utterance } from '../plugin.ts';
+import type { Transcript, Utterance } from '../contract/plugin.ts';
+import { SPEAKER } from '../domain/conversations/segments.ts';
+import { AppError } from '../runtime/errors.ts';
 
 /** An utterance of which we are told when it has ended, and how far it has grown. */
 export type EndingUtterance = Utterance & Pick<GrowingUtterance, 'isOpen' | 'ended' | 'endSample'>;

@@ -1,13 +1,15 @@
-import type { Clock } from '../model.ts';
+import type { Clock } from '../contract/model.ts';
 import type { Channels } from './channels.ts';
-import { type HeldStream, isAudio, LEAD_IN_MESSAGES } from './spool.ts';
-import { createTurn, isLate } from './turn.ts';
+import { createTurn, isLate } from './scheduler.ts';
+import { type HeldStream, isAudio, LEAD_IN_MESSAGES } from './spool/spool.ts';
 
 interface PlaybackOptions {
   held: HeldStream;
   /** Messages whose text is stored. */
   settled: number;
   channels: Pick<Channels, 'take' | 'flush' | 'finish' | 'storeSilence' | 'inSpeech' | 'end'>;
+  /** Told before the message with this number is played. */
+  onPlay(number: number): void;
   /** The stream may go on in another connection: speech that it breaks off in is not ended. */
   mayGoOn: boolean;
   clock: Clock;
@@ -25,8 +27,10 @@ export async function playHeld(options: PlaybackOptions): Promise<boolean> {
     if (signal.aborted) return false;
     turn.begin(entry !== 'pause' && isLate(entry.at, clock.now()));
     if (entry === 'pause') await channels.flush();
-    else if (isAudio(entry)) await channels.take(entry);
-    else if (entry.number >= settled) {
+    else if (isAudio(entry)) {
+      options.onPlay(entry.number);
+      await channels.take(entry);
+    } else if (entry.number >= settled) {
       await channels.flush();
       channels.finish();
     }

@@ -1,8 +1,8 @@
-import type { Conversations, Piece } from '../domain/conversations.ts';
-import type { Clock, Stream, StreamProgress } from '../model.ts';
+import type { Clock, Stream, StreamProgress } from '../contract/model.ts';
+import type { Conversations, Piece } from '../domain/conversations/conversations.ts';
 import type { Hearing } from './hearing.ts';
 import type { Connection } from './parameters.ts';
-import type { HeldStream } from './spool.ts';
+import type { HeldStream } from './spool/spool.ts';
 import type { Send, Thread } from './thread.ts';
 
 /** How far a channel has come: stored with its text, and through its silence. */
@@ -65,7 +65,7 @@ interface SettlingOptions {
   streams: readonly Pick<Stream, 'channel' | 'received'>[];
   /** The disk takes no more; told at once, as the client may have nothing more to say for long. */
   onBroken(error: Error): void;
-  /** Samples of the first messages. */
+  /** Samples of the first messages, at the stream's own rate. */
   samplesBelow(messages: number): number;
   send: Send;
 }

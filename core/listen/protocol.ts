@@ -13,28 +13,37 @@ export const CLOSE = {
   tryLater: 1013,
 } as const;
 
+/** The status of a request to `/v4/listen` that came without `Upgrade: websocket`. */
+export const UPGRADE_REQUIRED = 426;
+/** What nginx needs to let WebSockets through; others, such as Caddy and Traefik, do so by themselves. */
+export const PROXY_SETTINGS =
+  'proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection "upgrade";';
+
 /** A binary message of this many bytes or fewer is a keep-alive. */
 export const KEEP_ALIVE_BYTES = 2;
 export const MAX_MESSAGE_BYTES = 1024 * 1024;
 
-/** ISO 639-1, perhaps with a region; `multi` and `auto` fit as well. */
-export const LANGUAGE_CODE = /^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/;
+/** Names that clients in the field use for a codec. */
+const CODEC_ALIASES: Readonly<Record<string, string>> = { linear16: 'pcm16', pcm: 'pcm16' };
 
-const flag = z.enum(['true', 'false', '1', '0']).transform(value => value === 'true' || value === '1');
+const flag = z
+  .string()
+  .toLowerCase()
+  .pipe(z.enum(['true', 'false', '1', '0']))
+  .transform(value => value === 'true' || value === '1');
 const integer = z
   .string()
   .regex(/^-?\d+$/, 'must be a whole number')
   .transform(Number);
 
-/** Query parameters, as strings. `codec` and `sample_rate` are checked apart: they have a close code of their own. */
+/** Query parameters, as strings. `language`, `codec` and `sample_rate` are checked by the server. */
 export const ListenQuery = z.object({
   uid: z.string().optional(),
-  language: z
+  language: z.string().default('en'),
+  codec: z
     .string()
-    .regex(LANGUAGE_CODE, 'must be a language code, or multi')
-    .default('en')
-    .transform(code => (code === 'auto' ? 'multi' : code)),
-  codec: z.string().default('pcm8'),
+    .default('pcm8')
+    .transform(codec => CODEC_ALIASES[codec] ?? codec),
   sample_rate: z.string().optional(),
   channels: integer.pipe(z.number().min(1).max(2)).default(1),
   include_speech_profile: flag.default(true),
@@ -45,7 +54,11 @@ export const ListenQuery = z.object({
   stt_service: z.string().optional(),
   custom_stt: z.enum(['enabled', 'disabled']).default('disabled'),
   source: z.string().optional(),
-  client_device_id: z.string().max(200).optional(),
+  client_device_id: z
+    .string()
+    .max(200)
+    .regex(/^\P{Cc}*$/u, 'has control characters')
+    .optional(),
   started_at: z.iso.datetime({ offset: true }).transform(Date.parse).optional(),
   stream: z.string().min(1).max(100).optional(),
   from: integer.pipe(z.number().min(0).max(Number.MAX_SAFE_INTEGER)).optional(),
@@ -59,14 +72,21 @@ const seconds = z
   .min(0)
   .max(366 * 24 * 3600);
 
+/** Segments in one message. */
+export const MAX_SUGGESTED = 500;
+const MAX_SPEAKER_ID = 999_999_999;
+
 const SuggestedSegment = z.object({
   text: z.string().trim().min(1).max(10_000),
-  speaker: z.string().regex(/^SPEAKER_\d{1,4}$/),
-  speaker_id: z.number().int().optional(),
+  speaker: z
+    .string()
+    .regex(/^SPEAKER_\d{1,4}$/)
+    .nullish(),
+  speaker_id: z.number().int().min(0).max(MAX_SPEAKER_ID).nullish(),
   start: seconds,
   end: seconds,
   is_user: z.boolean().default(false),
-  person_id: z.string().nullish(),
+  person_id: z.string().max(200).nullish(),
 });
 export type SuggestedSegment = z.infer<typeof SuggestedSegment>;
 
@@ -76,7 +96,7 @@ export const ClientMessage = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('suggested_transcript'),
     stt_provider: z.string().max(100),
-    segments: z.array(SuggestedSegment).max(500),
+    segments: z.array(SuggestedSegment).max(MAX_SUGGESTED),
   }),
   z.object({ type: z.literal('gap'), ms: z.number().int().min(0).max(86_400_000) }),
 ]);
@@ -88,6 +108,8 @@ export const WireSegment = z.object({
   text: z.string(),
   speaker: z.string(),
   speaker_id: z.number().int(),
+  /** Absent: the server is older. */
+  speaker_name: z.string().optional(),
   is_user: z.boolean(),
   person_id: z.string().nullable(),
   start: z.number(),
@@ -103,7 +125,8 @@ export const ServerEvent = z.discriminatedUnion('type', [
     type: z.literal('service_status'),
     status: z.string(),
     status_text: z.string().optional(),
-    provider: z.string().optional(),
+    /** Null: none could be asked. */
+    provider: z.string().nullish(),
     outcome: z.string().optional(),
     retryable: z.boolean().optional(),
     reason: z.string().optional(),
@@ -116,12 +139,19 @@ export const ServerEvent = z.discriminatedUnion('type', [
   }),
   z.object({
     type: z.enum(['memory_processing_started', 'memory_created']),
-    memory: z.object({ id: z.string(), structured: z.object({ title: z.string(), overview: z.string() }) }),
+    /** The conversation as REST and the webhook have it; of `memory_created` with its transcript. */
+    memory: z.looseObject({
+      id: z.string(),
+      structured: z.looseObject({ title: z.string(), overview: z.string() }),
+    }),
     messages: z.array(z.unknown()),
   }),
   /** The answer to `finish_conversation`, once all that came before it is text; null: there was none with a word in it. */
   z.object({ type: z.literal('conversation_finished'), conversation_id: z.string().nullable() }),
+  /** The first messages of the stream are on the disk, and have so many samples: at the stream's own rate, gaps included. */
   z.object({ type: z.literal('ack'), messages: z.number().int(), samples: z.number().int() }),
+  /** Nothing else was sent for a while. */
+  z.object({ type: z.literal('ping') }),
   z.object({ type: z.literal('auth_response'), success: z.boolean() }),
   z.object({ type: z.literal('error'), code: z.string(), message: z.string().optional() }),
 ]);

@@ -1,7 +1,11 @@
-import { AppError } from '../errors.ts';
-import type { SttProvider } from '../plugin.ts';
+import type { SttProvider } from '../contract/plugin.ts';
+import { AppError } from '../runtime/errors.ts';
 import { Refusal } from './parameters.ts';
 import { CLOSE } from './protocol.ts';
+
+/** For the client as well, which can run no command on the server. */
+const NO_RECOGNISER =
+  'This server has no speech recogniser that works. Its operator names one in the configuration (stt), then restarts it';
 
 export interface NamedProvider {
   name: string;
@@ -16,11 +20,7 @@ export function chooseProviders(
   loaded: NamedProvider[],
   { language, wish }: { language: string; wish: string | null },
 ): NamedProvider[] {
-  if (loaded.length === 0)
-    throw new AppError(
-      'config_error',
-      'No speech recogniser is ready; `npx earshot serve` says how to get one',
-    );
+  if (loaded.length === 0) throw new AppError('config_error', NO_RECOGNISER);
   const able = loaded.filter(({ stt }) => serves(stt, language));
   if (able.length === 0) throw new Refusal(CLOSE.policy, `no recogniser here has the language ${language}`);
   return able.sort((a, b) => Number(b.name === wish) - Number(a.name === wish));
@@ -29,6 +29,7 @@ export function chooseProviders(
 /** `pt-BR` is served by who has `pt`; `multi` only by who detects languages. */
 function serves({ languages }: SttProvider, language: string): boolean {
   if (languages === 'any') return true;
-  const base = language.split('-')[0] ?? language;
-  return languages.includes(language) || languages.includes(base);
+  const code = language.toLowerCase();
+  const base = code.split('-')[0];
+  return languages.some(own => own.toLowerCase() === code || own.toLowerCase() === base);
 }

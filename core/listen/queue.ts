@@ -1,3 +1,5 @@
+import { Deque } from './deque.ts';
+
 /** Push becomes pull: items in order, to one consumer. Whoever pushes keeps it bounded. */
 export interface Queue<T> extends AsyncIterable<T> {
   push(item: T): void;
@@ -11,7 +13,7 @@ export interface Queue<T> extends AsyncIterable<T> {
 
 /** @param onTaken is told of each item that is given */
 export function createQueue<T>(onTaken: (item: T) => void = () => {}): Queue<T> {
-  const items: T[] = [];
+  const items = new Deque<T>();
   let ended = false;
   let wake = () => {};
   const end = () => {
@@ -26,11 +28,11 @@ export function createQueue<T>(onTaken: (item: T) => void = () => {}): Queue<T> 
     },
     end,
     clear() {
-      items.length = 0;
+      items.clear();
       end();
     },
     get last() {
-      return items.at(-1);
+      return items.last;
     },
     async *[Symbol.asyncIterator]() {
       for (;;) {

@@ -1,12 +1,12 @@
 import { SAMPLE_RATE } from '../audio/pcm.ts';
-import { AppError } from '../errors.ts';
-import type { Log } from '../log.ts';
-import type { Clock } from '../model.ts';
-import type { SttProvider, SttSession, Transcript } from '../plugin.ts';
+import type { Clock } from '../contract/model.ts';
+import type { SttProvider, SttSession, Transcript, Utterance } from '../contract/plugin.ts';
+import { AppError } from '../runtime/errors.ts';
+import type { Log } from '../runtime/log.ts';
 import { cutBy, untilCut } from './cut.ts';
 import { type EndingUtterance, pieceCheck } from './pieces.ts';
 import { chooseProviders, type NamedProvider } from './providers.ts';
-import { createTurn } from './turn.ts';
+import { createTurn } from './scheduler.ts';
 
 /** One stream's way to text: a session with the first provider that answers, opened again when it is lost. */
 export interface Recogniser {
@@ -287,7 +287,7 @@ async function* finals(
   };
   void utterance.ended.then(arm);
   const check = pieceCheck(utterance);
-  const pieces = session.transcribe(utterance, deadline.signal)[Symbol.asyncIterator]();
+  const pieces = session.transcribe(forPlugin(utterance), deadline.signal)[Symbol.asyncIterator]();
   const inTime = untilCut(deadline.signal);
   const turn = createTurn(); // one that never waits for anything would not let anybody else go on
   try {
@@ -325,6 +325,20 @@ function viewFrom(utterance: EndingUtterance, from: number): EndingUtterance {
     startSample: from,
     channel: utterance.channel,
     pcm: (start = from) => utterance.pcm(start),
-    wav: (start = from) => utterance.wav(start),
+    wav: (start = from, leaving) => utterance.wav(start, leaving),
+  };
+}
+
+/** The end of an utterance that still grows is nothing that a plugin could use. */
+function forPlugin(utterance: EndingUtterance): Utterance {
+  const { startSample, channel, pcm, wav } = utterance;
+  return {
+    startSample,
+    channel,
+    pcm,
+    wav,
+    get endSample() {
+      return utterance.isOpen ? undefined : utterance.endSample;
+    },
   };
 }

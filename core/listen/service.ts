@@ -1,6 +1,6 @@
-import { outcomeOf, toAppError } from '../errors.ts';
-import type { Log } from '../log.ts';
-import type { ListenMetrics } from '../metrics.ts';
+import { outcomeOf, toAppError } from '../runtime/errors.ts';
+import type { Log } from '../runtime/log.ts';
+import type { ListenMetrics } from '../runtime/metrics.ts';
 import { type Connection, Refusal } from './parameters.ts';
 import { CLOSE } from './protocol.ts';
 import type { Recogniser } from './recogniser.ts';
@@ -30,7 +30,7 @@ export function createService({ connection, metrics, send, signal, log }: Servic
   const missing = new Set<number>();
   let refusal: Refusal | null = null;
 
-  function ready(provider: string) {
+  function tellReady(provider: string) {
     const wish = connection.sttService;
     const fallback = wish !== null && wish !== provider ? { reason: `fallback_from_${wish}` } : {};
     send({ type: 'service_status', status: 'ready', status_text: 'Ready', provider, ...fallback });
@@ -46,7 +46,7 @@ export function createService({ connection, metrics, send, signal, log }: Servic
         }),
       ),
     );
-    ready(provider);
+    tellReady(provider);
   }
 
   function failed(thrown: unknown, provider: string | null): Error {
@@ -54,8 +54,9 @@ export function createService({ connection, metrics, send, signal, log }: Servic
     if (refusal) return refusal;
     if (thrown instanceof Refusal) return thrown;
     const error = toAppError(thrown, 'upstream_error');
-    log.error({ err: error }, 'no recogniser is left for this connection');
-    const { message, retryable } = error;
+    const { code, message, retryable } = error;
+    if (code === 'config_error') log.warn({ provider }, `a live connection was refused: ${message}`);
+    else log.error({ err: error }, 'no recogniser is left for this connection');
     const outcome = outcomeOf(error);
     metrics.utterance(outcome);
     send({
@@ -63,7 +64,7 @@ export function createService({ connection, metrics, send, signal, log }: Servic
       status: 'stt_failed',
       status_text: message,
       outcome,
-      ...(provider === null ? {} : { provider }),
+      provider,
       retryable,
       reason: message,
     });
@@ -75,12 +76,19 @@ export function createService({ connection, metrics, send, signal, log }: Servic
     open,
     lost(channel, code) {
       metrics.lost();
-      if (missing.size === 0) send({ type: 'service_status', status: 'stt_initiating', reason: code });
+      if (missing.size === 0)
+        send({
+          type: 'service_status',
+          status: 'stt_initiating',
+          status_text: 'Recogniser lost; starting again',
+          reason: code,
+        });
+
       missing.add(channel);
     },
     back(channel, provider) {
       missing.delete(channel);
-      if (missing.size === 0) send({ type: 'service_status', status: 'ready', provider });
+      if (missing.size === 0) tellReady(provider);
     },
     failed,
   };

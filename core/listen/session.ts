@@ -1,10 +1,9 @@
-import type { Connected, Conversations } from '../domain/conversations.ts';
-import type { EventBus } from '../events.ts';
-import type { Log } from '../log.ts';
-import type { ListenMetrics } from '../metrics.ts';
-import type { Clock } from '../model.ts';
-import type { VadProvider } from '../plugin.ts';
-import type { Aside } from './aside.ts';
+import type { Clock, User } from '../contract/model.ts';
+import type { VadProvider } from '../contract/plugin.ts';
+import type { Connected, Conversations } from '../domain/conversations/conversations.ts';
+import type { EventBus } from '../runtime/events.ts';
+import type { Log } from '../runtime/log.ts';
+import type { ListenMetrics } from '../runtime/metrics.ts';
 import type { Claim } from './backlog.ts';
 import { type Channel, openChannel, openEars } from './channel.ts';
 import { type Channels, joinChannels } from './channels.ts';
@@ -15,13 +14,15 @@ import type { LiveAudios } from './live-audio.ts';
 import type { Connection } from './parameters.ts';
 import { playHeld } from './playback.ts';
 import { createSettling, settledOf } from './progress.ts';
+import type { Aside } from './quarantine.ts';
 import type { Recogniser, RecogniserEvents } from './recogniser.ts';
+import { createSampleCount } from './sample-count.ts';
+import { nextInLine } from './scheduler.ts';
 import { createService } from './service.ts';
 import { createSilence, type Silence } from './silence.ts';
-import type { HeldStream, Spool } from './spool.ts';
+import type { HeldStream, Spool } from './spool/spool.ts';
 import { createSuggestions } from './suggestions.ts';
 import { createThread, type Send, type Thread } from './thread.ts';
-import { nextInLine } from './turn.ts';
 
 export interface SessionDeps {
   conversations: Conversations;
@@ -43,16 +44,22 @@ export interface SessionDeps {
 
 /** Who is at the other end, or nobody. */
 export interface Client {
+  /** The user of the connection; null: nobody is told. */
+  owner: User | null;
   inbox: Inbox;
   send: Send;
+  /** Charges it for a message that costs more than others; see `Pace`. */
+  spend(tokens: number): Promise<void> | undefined;
   /** What happens in the life of its connection. */
   on(event: 'audio' | 'ended'): void;
 }
 
 /** A client that is not here. */
 export const NOBODY: Client = {
+  owner: null,
   inbox: { end() {}, clear() {}, async *[Symbol.asyncIterator]() {} },
   send() {},
+  spend: () => undefined,
   on() {},
 };
 
@@ -178,6 +185,8 @@ async function openParts(given: Given, deps: SessionDeps) {
     events,
     metrics,
     connection,
+    owner: client.owner,
+    log,
     first: conversation,
     startedAt: () => channels.startedAt(),
     send,
@@ -186,7 +195,8 @@ async function openParts(given: Given, deps: SessionDeps) {
       all[0].tasks.renew(() => thread.ensure(channels.reachedAt()));
     },
   });
-  const samplesBelow = (messages: number) => channels.samplesBelow(messages);
+  const samples = createSampleCount({ ...connection, before: streamReached(streams) });
+  const samplesBelow = (messages: number) => samples.below(messages);
   const onBroken = (error: Error) => ending.abort(error);
   const onStored = createSettling({
     ...{ ack: connection.ack, held, received, streams },
@@ -199,10 +209,34 @@ async function openParts(given: Given, deps: SessionDeps) {
   };
   const channels = joinChannels({ all, thread, clock, send, signal, onBad });
   const suggestions = createSuggestions(channels, clock.now());
-  const intake = createIntake({ connection, held, received, channels, suggestions, thread, client, clock });
+  const intake = createIntake({
+    connection,
+    held,
+    received,
+    channels,
+    samples,
+    suggestions,
+    thread,
+    client,
+    clock,
+  });
+  const firstNew = held.next;
+  /** Until what an earlier connection left has been played, fewer samples are told than there are. */
+  let isCounted = firstNew === settledOf(streams);
+  const onPlay = (number: number) => {
+    if (isCounted || number < firstNew) return;
+    isCounted = true;
+    samples.heardBefore(channels.samplesBelow(firstNew));
+  };
   const mayGoOn = connection.stream !== null && client !== NOBODY;
-  const playback = () => playHeld({ held, settled: settledOf(streams), channels, mayGoOn, clock, signal });
+  const playback = () =>
+    playHeld({ held, settled: settledOf(streams), channels, onPlay, mayGoOn, clock, signal });
   return { all, channels, intake, live, playback, service, silence, thread };
+}
+
+/** Samples that are stored with their text, of the channel that is furthest. */
+function streamReached(streams: Opened['streams']): number {
+  return Math.max(...streams.map(({ receivedSample }) => receivedSample));
 }
 
 /** A stream by its first channel, and the numbers of all. */

@@ -1,29 +1,36 @@
 import type { IncomingMessage } from 'node:http';
 import type { WebSocket } from 'ws';
-import type { Conversations } from '../domain/conversations.ts';
-import { type Credentials, type Principal, requireScope } from '../domain/credentials.ts';
-import { AppError } from '../errors.ts';
-import type { EventBus } from '../events.ts';
-import type { Log } from '../log.ts';
-import type { ListenMetrics } from '../metrics.ts';
-import type { Clock } from '../model.ts';
+import type { Clock } from '../contract/model.ts';
+import { type Credentials, type Principal, requireScope } from '../domain/accounts/credentials.ts';
+import type { Conversations } from '../domain/conversations/conversations.ts';
+import { AppError } from '../runtime/errors.ts';
+import type { EventBus } from '../runtime/events.ts';
+import type { Log } from '../runtime/log.ts';
+import type { ListenMetrics } from '../runtime/metrics.ts';
 import { type Claim, createBacklog } from './backlog.ts';
 import { closeSocket, refuse } from './closing.ts';
 import { firstToken } from './first-token.ts';
+import { chargeFrames, limitSignIn } from './frames.ts';
 import { createInbox } from './inbox.ts';
 import { createLifecycle, type Lifecycle } from './lifecycle.ts';
-import { connectionOf, parseConnection, queryOf, quietMs, Refusal } from './parameters.ts';
-import { CLOSE } from './protocol.ts';
+import type { OrphanedAudio } from './orphaned-audio.ts';
+import { CONNECTION_RATE, createPace, createValve, type Valve } from './pace.ts';
+import { type Connection, connectionOf, parseConnection, queryOf, quietMs, Refusal } from './parameters.ts';
+import { CLOSE, type ServerEvent } from './protocol.ts';
+import { createRoom, type Seat } from './room.ts';
+import { nextInLine } from './scheduler.ts';
 import { type Client, NOBODY, runSession, type SessionDeps } from './session.ts';
-import type { Spool, StreamName } from './spool.ts';
+import type { HeldStream, Spool, StreamName } from './spool/spool.ts';
+import { createTakeOver, endWithin, type Served } from './take-over.ts';
 import type { Send } from './thread.ts';
-import { nextInLine } from './turn.ts';
+import { createUnsent } from './unsent.ts';
 
 export interface ListenLimits {
   idleMs: number;
   heartbeatMs: number;
   maxQueuedBytes: number;
   maxUnsentBytes: number;
+  maxUnsentTotalBytes: number;
   maxConnectionsPerUser: number;
   maxConnections: number;
   maxUntranscribedMs: number;
@@ -32,8 +39,13 @@ export interface ListenLimits {
 /** The live side of the server: who may connect, and what happens on the socket. Knows nothing of HTTP routing. */
 export interface Listen {
   paths: readonly string[];
-  /** Throws 401, 403 or 429 before the upgrade is accepted. Null: the first message will tell who it is. */
-  authorize(request: IncomingMessage): Promise<Principal | null>;
+  /** A refusal that costs nothing: to be asked before `authorize`. Null: none. */
+  refusal(request: IncomingMessage): AppError | null;
+  /**
+   * Throws 401, 403 or 429 before the upgrade is accepted. Null: the first message will tell who it is.
+   * @param address IP address of the client
+   */
+  authorize(request: IncomingMessage, address: string): Promise<Principal | null>;
   /** Takes up what an earlier process left untranscribed. Resolves once nothing ends the conversations that wait for it. */
   start(): Promise<void>;
   /** Runs the connection to its end; never throws. */
@@ -51,6 +63,7 @@ interface ListenOptions {
   log: Log;
   conversations: Conversations;
   spool: Spool;
+  orphaned: Pick<OrphanedAudio, 'setAside'>;
   /** Everything else that a session needs, asked for each one: a plugin may have been started again. */
   sessionDeps(log: Log): Omit<SessionDeps, 'spool' | 'claim' | 'conversations' | 'events' | 'clock' | 'log'>;
 }
@@ -64,8 +77,6 @@ const EXPIRED = 'the ID token has expired: connect with a new one';
 const LOOK_AT_CLOCK_MS = 60_000;
 /** Unanswered pings after which the peer counts as gone. */
 const MISSED_PONGS = 2;
-/** What an older connection of the same stream has to store what it heard. */
-const TAKE_OVER_MS = 5000;
 /** How often a conversation is kept open that waits for its text, at least. */
 const TOUCH_MS = 5000;
 
@@ -76,24 +87,41 @@ interface Caller {
   check(): Promise<unknown>;
 }
 
-interface Live {
+interface Live extends Served {
   userId: string;
+  /** As its client calls itself. */
+  device: string | null;
+  deviceId: string;
+  stream: string | null;
+  seat: Seat | null;
   /** Null: connected with an ID token. */
   keyId: string | null;
-  streamKey: string | null;
-  /** Its socket is closed, or about to be; what came is being stored. */
-  isLeaving: boolean;
-  halt: AbortController;
-  /** Closes the socket, takes no more messages and stores what came. */
-  letGo(code: number, reason: string): void;
-  done: Promise<void>;
+}
+
+/** A connection from its request on. */
+interface Begun {
+  life: Lifecycle;
+  log: Log;
+  /** Null: its user is not known yet. */
+  seat: Seat | null;
+  /** Something was sent since the last ping. */
+  hasSent: boolean;
+  /** Gives back its place among those whose user is not known. */
+  stopWaiting(): void;
 }
 
 export function createListen(options: ListenOptions): Listen {
-  const { credentials, conversations, events, spool, limits, clock, log } = options;
+  const { credentials, conversations, events, spool, orphaned, limits, clock, log } = options;
   const live = new Set<Live>();
+  const room = createRoom(limits, clock);
+  const alone = createTakeOver();
+  const unsent = createUnsent({
+    maxBytes: limits.maxUnsentBytes,
+    maxTotalBytes: limits.maxUnsentTotalBytes,
+    onTooMuch: socket => closeSocket(socket, CLOSE.policy, 'slow consumer'),
+  });
   let connections = 0;
-  const lives = new WeakMap<IncomingMessage, { life: Lifecycle; log: Log }>();
+  const begun = new WeakMap<IncomingMessage, Begun>();
   const stopping = new AbortController();
   const backlog = createBacklog({
     left: spool.left,
@@ -109,86 +137,98 @@ export function createListen(options: ListenOptions): Listen {
     log,
   });
 
-  events.on('credential.revoked', ({ userId, keyId }) => {
+  events.on('credential.revoked', ({ userId, keyId, onEnd }) => {
     for (const entry of live)
-      if (entry.userId === userId && entry.keyId === keyId) entry.letGo(CLOSE.policy, REVOKED);
+      if (entry.userId === userId && (keyId === 'all' || entry.keyId === keyId)) {
+        if (!entry.seat?.isLeaving) onEnd?.(entry);
+        entry.letGo(CLOSE.policy, REVOKED);
+      }
   });
 
   function depsOf(log: Log, claim: SessionDeps['claim']): SessionDeps {
     return { ...options.sessionDeps(log), conversations, events, spool, clock, log, claim };
   }
 
-  /** A stream without its client. What nobody can work through, or is never transcribed, is let go. */
+  /** A stream without its client. What cannot be worked through is set aside; what is never transcribed is let go. */
   async function work({ userId, id }: StreamName, signal: AbortSignal) {
     const stream = await conversations.stream(userId, id);
+    if (stream?.setup?.customStt) return letGo(spool.open({ userId, id }, 0)); // its client brings the text
     const connection = stream && connectionOf(stream);
-    if (!connection) return discard({ userId, id });
+    if (!connection) return setAside({ userId, id });
     const workLog = log.child({ stream: id });
     workLog.info('transcribing what is held of a stream');
     const deps = depsOf(workLog, async () => UNCLAIMED);
     await runSession(connection, NOBODY, deps, signal);
   }
 
-  function discard(stream: StreamName) {
-    log.warn({ stream: stream.id }, 'audio is held of a stream that is not there any more; it goes');
-    spool.open(stream, Number.MAX_SAFE_INTEGER).close();
+  async function setAside(stream: StreamName) {
+    const held = spool.open(stream, 0);
+    try {
+      await orphaned.setAside(stream, held);
+    } catch (error) {
+      held.close();
+      throw error;
+    }
+    letGo(held);
+  }
+
+  function letGo(held: HeldStream) {
+    held.settle(Number.MAX_SAFE_INTEGER);
+    held.close();
   }
 
   /** The life of a connection begins with its request. */
-  function begin(request: IncomingMessage) {
+  function begin(request: IncomingMessage): Begun {
     connections += 1;
     const connectionLog = log.child({ connection: connections });
     const life = createLifecycle(options.metrics.connections, connectionLog);
+    const entry: Begun = { life, log: connectionLog, seat: null, hasSent: false, stopWaiting() {} };
     request.socket.once('close', () => {
-      if (life.state === 'connecting') life.on('refused');
+      entry.stopWaiting();
+      if (entry.seat) entry.seat.isLeaving = true;
+      if (life.state !== 'connecting') return;
+      life.on('refused');
+      entry.seat?.free();
     });
-    const begun = { life, log: connectionLog };
-    lives.set(request, begun);
-    return begun;
+    begun.set(request, entry);
+    return entry;
   }
 
-  async function authorize(request: IncomingMessage) {
-    begin(request);
+  async function authorize(request: IncomingMessage, address: string) {
+    const entry = begin(request);
     if (stopping.signal.aborted) throw new AppError('unavailable', STOPPING);
-    if (isFull([...live], limits.maxConnections))
-      throw new AppError('unavailable', 'Too many live connections on this server (listen.maxConnections)');
-    if (new URL(request.url ?? '/', 'http://localhost').pathname === WEB_PATH) return null;
-    return permitted(await credentials.authenticate(request.headers.authorization), request);
+    if (new URL(request.url ?? '/', 'http://localhost').pathname === WEB_PATH) {
+      entry.stopWaiting = room.wait(address, () => request.socket.destroy());
+      return null;
+    }
+    return permitted(await credentials.authenticate(request.headers.authorization), request, entry);
   }
 
-  function permitted(principal: Principal, request: IncomingMessage) {
+  function permitted(principal: Principal, request: IncomingMessage, entry: Begun) {
     requireScope(principal, 'listen');
-    const { uid } = queryOf(request);
+    const { uid, stream } = queryOf(request);
     if (uid !== undefined && uid !== principal.user.id)
       throw new AppError('forbidden', "uid is not this credential's user");
-    checkRoom(principal.user.id, queryOf(request).stream);
+    if (!request.socket.destroyed)
+      entry.seat = room.take(principal.user.id, stream, request.headers.authorization);
     return principal;
   }
 
-  /**
-   * Asked before the upgrade, for a proper refusal, and again after it: many may have come in between. Who comes back
-   * to a stream takes the place of its older connection, which may not know yet that it is dead.
-   */
-  function checkRoom(userId: string, stream?: string | null) {
-    const key = streamKeyOf(userId, stream);
-    const mine = [...live].filter(
-      entry => entry.userId === userId && (key === null || entry.streamKey !== key),
-    );
-    if (isFull(mine, limits.maxConnectionsPerUser))
-      throw new AppError(
-        'rate_limited',
-        'Too many live connections of this user (listen.maxConnectionsPerUser)',
-      );
-  }
-
   async function accept(socket: WebSocket, request: IncomingMessage, principal: Principal | null) {
-    const { life, log: socketLog } = lives.get(request) ?? begin(request);
+    const entry = begun.get(request) ?? begin(request);
+    const { life, log: socketLog } = entry;
     life.on('accepted');
+    const valve = createValve(socket);
+    valve.hold('start');
+    const pace = createPace({ rate: CONNECTION_RATE, valve, clock });
+    chargeFrames(socket, request.socket, pace);
     let lastInboundAt = clock.now();
     const inbox = createInbox(socket, {
       maxBytes: limits.maxQueuedBytes,
       quietMs: quietMs(queryOf(request).stream),
       metrics: options.metrics,
+      valve,
+      pace,
       onMessage() {
         lastInboundAt = clock.now();
       },
@@ -196,18 +236,26 @@ export function createListen(options: ListenOptions): Listen {
     socket.on('error', error => socketLog.info({ err: error }, 'socket error'));
     socket.on(
       'close',
-      options.metrics.watch('answers', () => socket.bufferedAmount),
+      options.metrics.watch('answers', () => unsent.of(socket)),
     );
-    const stopWatching = watchPulse(socket, () => clock.now() - lastInboundAt);
-    const client: Client = { inbox, send: sender(socket), on: life.on };
+    socket.once('close', pace.end);
+    const stopWatching = watchPulse(socket, entry, () => clock.now() - lastInboundAt);
+    const client: Client = {
+      owner: null,
+      inbox,
+      send: sender(socket, entry),
+      spend: pace.spend,
+      on: life.on,
+    };
     try {
       await nextInLine(); // many may come at once
-      socket.resume();
+      valve.release('start');
       if (stopping.signal.aborted) throw new Refusal(CLOSE.restarting, STOPPING);
       const caller = principal
         ? { principal, check: () => credentials.authenticate(request.headers.authorization) }
-        : await webLogin(request, client);
+        : await signIn(socket, request, client, valve, entry);
       life.on('authenticated');
+      if (entry.seat) pace.share(entry.seat.bucket);
       await converse(socket, request, caller, client, socketLog);
       closeSocket(socket, CLOSE.normal, '');
     } catch (error) {
@@ -217,6 +265,24 @@ export function createListen(options: ListenOptions): Listen {
     } finally {
       stopWatching();
       life.on(life.state === 'authenticating' ? 'refused' : 'closed');
+      const { seat } = entry;
+      if (seat && request.socket.destroyed) seat.free();
+      else if (seat) request.socket.once('close', seat.free);
+    }
+  }
+
+  /**
+   * The device of a client that does not name one: that of its credential. While that is live, the next such client is
+   * a device of its own; the same recording again is the same device.
+   */
+  function unnamedDevice({ userId, stream }: Connection, credential: string): string {
+    const others = [...live].filter(other => other.userId === userId && other.seat?.isLeaving === false);
+    const same = stream === null ? undefined : others.find(other => other.stream === stream);
+    if (same) return same.deviceId;
+    const taken = new Set(others.map(({ deviceId }) => deviceId));
+    for (let number = 1; ; number++) {
+      const id = number === 1 ? credential : `${credential} ${number}`;
+      if (!taken.has(id)) return id;
     }
   }
 
@@ -229,29 +295,30 @@ export function createListen(options: ListenOptions): Listen {
   ) {
     await spool.checkDisk();
     if (stopping.signal.aborted) throw new Refusal(CLOSE.restarting, STOPPING);
-    const connection = parseConnection(request, user.id, keyId ?? 'token', clock.now());
-    checkRoom(user.id, connection.stream);
-    const streamKey = streamKeyOf(user.id, connection.stream);
+    const asked = parseConnection(request, user.id, clock.now(), conversations.sources);
+    const credential = keyId ?? 'token';
+    const connection = { ...asked, deviceId: asked.deviceId ?? unnamedDevice(asked, credential) };
     const halt = new AbortController();
     const { promise: done, resolve } = Promise.withResolvers<void>();
+    const seat = begun.get(request)?.seat ?? null;
     const entry: Live = {
       userId: user.id,
+      device: asked.deviceId,
+      deviceId: connection.deviceId,
+      stream: connection.stream,
+      seat,
       keyId: keyId ?? null,
-      streamKey,
-      isLeaving: socket.readyState !== socket.OPEN,
       halt,
       letGo(code, reason) {
-        entry.isLeaving = true;
+        if (seat) seat.isLeaving = true;
         client.inbox.end();
         closeSocket(socket, code, reason);
       },
       done,
     };
-    const replaced = [...live].filter(other => streamKey !== null && other.streamKey === streamKey);
     live.add(entry);
-    socket.once('close', () => {
-      entry.isLeaving = true;
-    });
+    const device = { userId: user.id, device: asked.deviceId, source: connection.source };
+    events.emit('device', { ...device, isConnected: true });
     const ended = new AbortController();
     if (expiresAt !== undefined)
       waitUntil(expiresAt, ended.signal).then(
@@ -260,22 +327,16 @@ export function createListen(options: ListenOptions): Listen {
       );
     try {
       await check().catch(whyRevoked); // it may have been, before it was among those that are told
-      await Promise.all(replaced.map(takeOver));
-      await runSession(connection, client, depsOf(socketLog, backlog.claim), halt.signal);
+      const work = () =>
+        runSession(connection, { ...client, owner: user }, depsOf(socketLog, backlog.claim), halt.signal);
+      if (connection.stream === null) await work();
+      else await alone(`${user.id} ${connection.stream}`, entry, work);
     } finally {
       ended.abort();
       live.delete(entry);
+      events.emit('device', { ...device, isConnected: false });
       resolve();
     }
-  }
-
-  /**
-   * The newest connection of a stream has it. The older one, often dead without knowing, stores what it heard first:
-   * what is here already need not come again. Past the limit it stops where it is, and the rest is sent anew.
-   */
-  async function takeOver(older: Live) {
-    older.letGo(CLOSE.goingAway, 'this stream goes on in a newer connection');
-    await endWithin(older, TAKE_OVER_MS);
   }
 
   async function waitUntil(at: number, signal: AbortSignal) {
@@ -283,19 +344,34 @@ export function createListen(options: ListenOptions): Listen {
       await clock.sleep(Math.min(leftMs, LOOK_AT_CLOCK_MS), signal);
   }
 
-  async function endWithin(entry: Live, deadlineMs: number) {
-    const timer = setTimeout(() => entry.halt.abort(), deadlineMs);
-    await entry.done;
-    clearTimeout(timer);
+  /** Until it is known who they are, nothing behind their first message is read. */
+  async function signIn(
+    socket: WebSocket,
+    request: IncomingMessage,
+    client: Client,
+    valve: Valve,
+    entry: Begun,
+  ): Promise<Caller> {
+    const unlimit = limitSignIn(socket, request.socket);
+    const hold = () => valve.hold('sign-in');
+    socket.once('message', hold);
+    try {
+      return await webLogin(request, client, entry);
+    } finally {
+      unlimit();
+      socket.off('message', hold);
+      valve.release('sign-in');
+      entry.stopWaiting();
+    }
   }
 
-  async function webLogin(request: IncomingMessage, { inbox, send }: Client): Promise<Caller> {
+  async function webLogin(request: IncomingMessage, { inbox, send }: Client, entry: Begun): Promise<Caller> {
     const token = await firstToken(inbox, stopping.signal);
     if (stopping.signal.aborted) throw new Refusal(CLOSE.restarting, STOPPING);
     try {
       if (token === null)
         throw new AppError('unauthorized', 'The first message must be {"type":"auth","token":…}');
-      const principal = permitted(await credentials.token(token), request);
+      const principal = permitted(await credentials.token(token), request, entry);
       send({ type: 'auth_response', success: true });
       return { principal, check: () => credentials.token(token) };
     } catch (error) {
@@ -306,22 +382,23 @@ export function createListen(options: ListenOptions): Listen {
   }
 
   /** Sends while the peer reads; one that leaves too much unread is closed, and holds no more memory. */
-  function sender(socket: WebSocket): Send {
+  function sender(socket: WebSocket, entry: Begun): Send {
     return message => {
-      if (socket.readyState !== socket.OPEN) return;
-      socket.send(JSON.stringify(message));
-      if (socket.bufferedAmount <= limits.maxUnsentBytes) return;
-      closeSocket(socket, CLOSE.policy, 'slow consumer');
+      entry.hasSent = true;
+      unsent.send(socket, JSON.stringify(message));
     };
   }
 
-  /** Pings, and closes what is silent for too long. A socket that we paused ourselves cannot answer: it is left alone. */
-  function watchPulse(socket: WebSocket, idleMs: () => number) {
+  /** Pings (with text as well where nothing else was sent), and closes what is silent for too long. A socket that we paused ourselves cannot answer: it is left alone. */
+  function watchPulse(socket: WebSocket, entry: Begun, idleMs: () => number) {
     let missed = 0;
     socket.on('pong', () => {
       missed = 0;
     });
+    const ping: ServerEvent = { type: 'ping' };
     const timer = setInterval(() => {
+      if (entry.life.state !== 'authenticating' && !entry.hasSent) unsent.send(socket, JSON.stringify(ping));
+      entry.hasSent = false;
       if (socket.isPaused) return;
       if (idleMs() > limits.idleMs)
         return closeSocket(socket, CLOSE.goingAway, `no message for ${limits.idleMs} ms`);
@@ -335,6 +412,8 @@ export function createListen(options: ListenOptions): Listen {
   return {
     paths: ['/v4/listen', WEB_PATH],
     start: backlog.takeUp,
+    refusal: ({ headers: { authorization } }) =>
+      authorization === undefined ? null : room.refusal(authorization),
     authorize,
     accept,
     async stop(deadlineMs) {
@@ -348,15 +427,6 @@ export function createListen(options: ListenOptions): Listen {
 }
 
 const UNCLAIMED: Claim = { wasWorking: false, release() {} };
-
-/** Who is on the way out is not one too many, unless there are as many of those again. */
-function isFull(entries: Live[], most: number): boolean {
-  return entries.length >= 2 * most || entries.filter(({ isLeaving }) => !isLeaving).length >= most;
-}
-
-function streamKeyOf(userId: string, stream: string | null | undefined): string | null {
-  return stream == null ? null : `${userId} ${stream}`;
-}
 
 /** What to tell whose credential was right before; what is no fault of it is told as ever. */
 function whyRevoked(error: unknown): never {

@@ -1,10 +1,15 @@
-import type { Piece } from '../domain/conversations.ts';
+import type { Piece } from '../domain/conversations/conversations.ts';
+import { OWNER } from '../domain/conversations/corrections.ts';
+import { speakerOf } from '../domain/conversations/segments.ts';
 import type { Channels } from './channels.ts';
 import type { ClientMessage, SuggestedSegment } from './protocol.ts';
 
+export type Suggested = ClientMessage & { type: 'suggested_transcript' };
+
 /** Text that the client brings along: it passes by the recogniser. */
 export interface Suggestions {
-  store(message: ClientMessage & { type: 'suggested_transcript' }): Promise<void>;
+  /** Throws `invalid_request` where a person is unknown; nothing is stored then. */
+  store(message: Suggested): Promise<void>;
 }
 
 /** Suggested times count from the connection's first audio sample, or without audio from `ready`. */
@@ -21,12 +26,15 @@ export function createSuggestions(channels: Channels, readyAt: number): Suggesti
 }
 
 function pieceOf(segment: SuggestedSegment, zero: number, sttProvider: string): Piece {
+  const isOwner = segment.person_id === OWNER;
   return {
     text: segment.text,
     startAt: zero + segment.start * 1000,
     endAt: zero + segment.end * 1000,
-    speaker: segment.speaker,
-    isUser: segment.is_user,
+    speaker: segment.speaker ?? speakerOf(segment.speaker_id ?? 0),
+    ...(segment.speaker_id == null ? {} : { speakerId: segment.speaker_id }),
+    isUser: segment.is_user || isOwner,
+    personId: isOwner ? null : (segment.person_id ?? null),
     sttProvider,
   };
 }

@@ -1,8 +1,11 @@
-import type { Conversations, Piece } from '../domain/conversations.ts';
-import { AppError } from '../errors.ts';
-import type { EventBus, Events } from '../events.ts';
-import type { ListenMetrics } from '../metrics.ts';
-import type { Conversation, Segment, StreamProgress } from '../model.ts';
+import type { Conversation, Segment, StreamProgress, User } from '../contract/model.ts';
+import { segmentJson } from '../domain/conversations/conversation-json.ts';
+import type { Conversations, Piece } from '../domain/conversations/conversations.ts';
+import { createPresenter } from '../domain/conversations/present.ts';
+import { AppError } from '../runtime/errors.ts';
+import type { EventBus, Events } from '../runtime/events.ts';
+import type { Log } from '../runtime/log.ts';
+import type { ListenMetrics } from '../runtime/metrics.ts';
 import type { Connection } from './parameters.ts';
 import type { ServerEvent, WireSegment } from './protocol.ts';
 
@@ -26,6 +29,9 @@ interface ThreadOptions {
   events: EventBus;
   metrics: Pick<ListenMetrics, 'segments'>;
   connection: Connection;
+  /** Null: nobody is told. */
+  owner: User | null;
+  log: Log;
   first: Conversation;
   /** When the first audio of this connection was recorded, as far as it is known by now (epoch ms). */
   startedAt(): number;
@@ -35,8 +41,9 @@ interface ThreadOptions {
 }
 
 export function createThread(options: ThreadOptions): Thread {
-  const { conversations, events, connection, send } = options;
+  const { conversations, events, connection, owner, send } = options;
   const { userId } = connection;
+  const { presentOne } = createPresenter(conversations);
   let current: Conversation | null = options.first;
   /** When the audio of the open one began; null: with the connection. */
   let beganAt: number | null = null;
@@ -46,9 +53,11 @@ export function createThread(options: ThreadOptions): Thread {
   let opening: Promise<Conversation> | null = null;
   /** A segment was stored since it was touched. */
   let hasStored = false;
+  /** Never rejects. */
+  let telling = Promise.resolve();
 
   async function ensure(at: number) {
-    if (current) return current;
+    if (current && !opening) return current;
     opening ??= openNext(at).finally(() => {
       opening = null;
     });
@@ -57,7 +66,7 @@ export function createThread(options: ThreadOptions): Thread {
 
   async function openNext(at: number) {
     beganAt = at;
-    current = await conversations.open({
+    const next = await conversations.open({
       userId,
       source: connection.source,
       deviceId: connection.deviceId,
@@ -65,9 +74,11 @@ export function createThread(options: ThreadOptions): Thread {
       timeoutMs: connection.timeoutMs,
       recordedAt: at,
     });
-    awaited.add(current.id);
-    send({ type: 'conversation_session', conversation_id: current.id, status: current.status });
-    return current;
+    current = next;
+    awaited.add(next.id);
+    await telling; // the client is told first that the one before has ended
+    send({ type: 'conversation_session', conversation_id: next.id, status: next.status });
+    return next;
   }
 
   async function write(pieces: Piece[], stream: { id: string; progress: StreamProgress }, at: number) {
@@ -83,7 +94,7 @@ export function createThread(options: ThreadOptions): Thread {
       });
       if (segments.length === 0) return;
       hasStored = true;
-      send(segments.map(toWire));
+      await tell(segments);
       options.metrics.segments(segments.length);
     } catch (error) {
       if (!(error instanceof AppError && error.code === 'conflict')) throw error;
@@ -93,17 +104,41 @@ export function createThread(options: ThreadOptions): Thread {
     }
   }
 
+  async function tell(segments: Segment[]) {
+    if (!owner) return;
+    const nameOf = await conversations.speakerNames(owner);
+    send(segments.map(segment => toWire(segment, nameOf(segment))));
+  }
+
+  /** Sends the conversation, in the order of the events; a client that cannot be told finds it stored. */
+  function tellMemory(
+    type: 'memory_processing_started' | 'memory_created',
+    find: () => Promise<Conversation | null>,
+  ) {
+    if (!owner) return;
+    telling = telling
+      .then(async () => {
+        const found = await find();
+        // The transcript comes once: twice the largest one would be more than a reader may leave unread.
+        const memory = found && (await presentOne(owner, found, type === 'memory_created'));
+        if (memory) send({ type, memory, messages: [] });
+      })
+      .catch(error => options.log.warn({ err: error, event: type }, 'an event could not be sent'));
+  }
+
   const onProcessing = ({ conversationId }: Events['conversation.processing'][0]) => {
     if (!awaited.has(conversationId)) return;
-    send({ type: 'memory_processing_started', memory: memory(conversationId, '', ''), messages: [] });
+    tellMemory('memory_processing_started', async () => {
+      const found = await conversations.get(userId, conversationId);
+      return found && { ...found, status: 'processing' }; // it may be over by now
+    });
     if (current?.id !== conversationId) return;
     current = null;
     options.onEnded();
   };
   const onProcessed = ({ conversation }: Events['conversation.processed'][0]) => {
     if (!awaited.delete(conversation.id) || conversation.status !== 'completed') return;
-    const { title, overview } = conversation.structured;
-    send({ type: 'memory_created', memory: memory(conversation.id, title, overview), messages: [] });
+    tellMemory('memory_created', async () => conversation);
   };
   const onDropped = ({ conversationId }: Events['conversation.dropped'][0]) => {
     awaited.delete(conversationId);
@@ -122,6 +157,7 @@ export function createThread(options: ThreadOptions): Thread {
       const ended = await conversations.finish(userId, id);
       // One that was over before its last words came is told to nobody a second time.
       if (!ended) current = null;
+      await telling;
       return ended && awaited.has(id) ? id : null;
     },
     async touch() {
@@ -136,20 +172,9 @@ export function createThread(options: ThreadOptions): Thread {
   };
 }
 
-function memory(id: string, title: string, overview: string) {
-  return { id, structured: { title, overview } };
-}
-
-function toWire(segment: Segment): WireSegment {
+function toWire(segment: Segment, speakerName: string): WireSegment {
   return {
-    id: segment.id,
-    text: segment.text,
-    speaker: segment.speaker,
-    speaker_id: segment.speakerId,
-    is_user: segment.isUser,
-    person_id: segment.personId,
-    start: segment.start,
-    end: segment.end,
+    ...segmentJson(segment, speakerName),
     speech_profile_processed: false,
     stt_provider: segment.sttProvider,
   };

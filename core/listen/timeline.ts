@@ -1,4 +1,4 @@
-import type { StreamProgress } from '../model.ts';
+import type { StreamProgress } from '../contract/model.ts';
 
 export interface Timeline {
   /**

@@ -1,11 +1,12 @@
-import type { ListenMetrics } from '../metrics.ts';
-import type { Transcript } from '../plugin.ts';
-import type { Aside } from './aside.ts';
+import type { Transcript } from '../contract/plugin.ts';
+import { languageOf, MULTI } from '../domain/languages.ts';
+import type { ListenMetrics } from '../runtime/metrics.ts';
 import type { Voice } from './channel.ts';
 import { unlessCut } from './cut.ts';
 import type { Hearing, Pending } from './hearing.ts';
 import { meterUtterance } from './meters.ts';
 import type { Progress } from './progress.ts';
+import type { Aside } from './quarantine.ts';
 import type { Recogniser } from './recogniser.ts';
 import type { Service } from './service.ts';
 import type { Tasks } from './tasks.ts';
@@ -58,12 +59,14 @@ export function createTranscriber(options: TranscriberOptions): Transcriber {
   }
 
   function pieceOf(
-    { text, startSample, endSample, speaker = 'SPEAKER_00' }: Transcript,
+    { text, startSample, endSample, speaker = 'SPEAKER_00', language }: Transcript,
     sttProvider: string,
   ) {
     const startAt = hearing.timeOf(startSample);
     const endAt = hearing.timeOf(endSample);
-    return { text, startAt, endAt, speaker, sttProvider, ...voice };
+    const heard = languageOf(language ?? '');
+    const spoken = heard === null || heard === MULTI ? {} : { language: heard };
+    return { text, startAt, endAt, speaker, sttProvider, ...spoken, ...voice };
   }
 
   /** Only the recogniser's own failures are told as such: what fails in storing a piece does not pass through here. */

@@ -1,41 +1,69 @@
 import { z } from 'zod';
-import type { Conversations } from '../domain/conversations.ts';
-import { silenceEnd } from '../domain/lifecycle.ts';
-import type { JobHandler } from '../jobs.ts';
-import type { Log } from '../log.ts';
-import type { Conversation, Job, Segment, Structured } from '../model.ts';
-import { saysNothing } from './nothing.ts';
-import { structure as countWords } from './structure.ts';
+import type { Clock, Conversation, Job, Structured } from '../contract/model.ts';
+import type { Conversations } from '../domain/conversations/conversations.ts';
+import { silenceEnd } from '../domain/conversations/lifecycle.ts';
+import type { HeardMemory } from '../domain/memories/heard-memories.ts';
+import type { JobHandler } from '../runtime/jobs.ts';
+import type { Log } from '../runtime/log.ts';
+import { type ContextDeps, contextOf } from './context.ts';
+import { folderOf } from './filing.ts';
+import type { Remember } from './remember.ts';
+import { spoken, type Understand } from './understanding.ts';
 
 const Payload = z.object({ userId: z.string(), conversationId: z.string() });
 
-/** Makes of a transcript what people read first. May fail: it is tried again. */
-export type Structure = (
-  segments: Segment[],
-  context: { language: string | null },
-) => Structured | Promise<Structured>;
+export interface PipelineDeps extends ContextDeps {
+  conversations: Conversations;
+  understand: Understand;
+  remember: Remember;
+  clock: Clock;
+  log: Log;
+}
 
 /**
- * The job that follows a conversation to its end: waits for its silence, then makes its structure. Each step is one
- * transaction that counts once, so a run that was cut off anywhere is simply run again. While the structure fails the
- * conversation is `processing`. One in which nothing was said is discarded.
+ * What becomes of a conversation as it is now; null: nothing was said in it that is worth keeping.
+ * @param present the plugin that made what there is: no worse one is asked
  */
-export function createFinish({
-  conversations,
-  log,
-  structure = countWords,
-}: {
-  conversations: Conversations;
-  log: Log;
-  structure?: Structure;
-}): JobHandler {
+export async function understood(
+  conversation: Conversation,
+  deps: PipelineDeps,
+  signal: AbortSignal,
+  present?: string,
+): Promise<{ structured: Structured; memories: HeardMemory[] } | null> {
+  const { conversations, users, understand, remember, log } = deps;
+  const { userId, id } = conversation;
+  const context = await contextOf(conversation, deps);
+  const segments = await conversations.segments(userId, [id]);
+  const nameOf = await conversations.speakerNames(await users.get(userId));
+  const outcome = await understand(spoken(segments, conversation, nameOf), context, signal, present);
+  if (outcome === null) return null;
+  const { structured, memories, folder: named } = outcome;
+  const { folders } = await conversations.folders(userId);
+  const folder = await folderOf(structured, named, folders, context.embedder, signal).catch(error => {
+    signal.throwIfAborted();
+    log.warn({ err: error, conversation: id }, 'no folder could be looked for by meaning');
+    return null;
+  });
+  return {
+    structured: { ...structured, folderId: folder?.id ?? null },
+    memories: await remember(conversation, segments, memories, signal),
+  };
+}
+
+/**
+ * Builds the job that follows a conversation to its end: waits for its silence, then has it understood. Each step is
+ * one transaction that counts once, so a run that was cut off anywhere is simply run again. While understanding fails
+ * the conversation is `processing`. One in which nothing was said is discarded.
+ */
+export function createFinish(deps: PipelineDeps): JobHandler {
+  const { conversations, log } = deps;
+
   async function process(conversation: Conversation, signal: AbortSignal): Promise<void> {
-    const { userId, id, language } = conversation;
-    const segments = await conversations.segments(userId, [id]);
-    if (saysNothing(segments)) return void (await conversations.discard(userId, id));
-    const structured = await structure(segments, { language });
+    const { userId, id } = conversation;
+    const outcome = await understood(conversation, deps, signal);
     signal.throwIfAborted(); // stopped: another run does it
-    await conversations.complete(userId, id, structured);
+    if (outcome === null) await conversations.discard(userId, id);
+    else await conversations.complete(userId, id, outcome.structured, outcome.memories);
   }
 
   return async (job, signal) => {
@@ -49,7 +77,7 @@ export function createFinish({
   };
 }
 
-/** What becomes of a conversation whose job is given up: it is `failed`, and its transcript stays. */
+/** Marks a conversation whose job is given up as `failed`; its transcript stays. */
 export function createGivenUp(conversations: Conversations): (job: Job) => Promise<void> {
   return async job => {
     const { userId, conversationId } = Payload.parse(job.payload);

@@ -1,7 +1,7 @@
 /** What every benchmark is, and what it answers. */
 
 export interface Benchmark {
-  /** `streams:40`: asked for by it, or by what stands before the colon. */
+  /** `streams:40`: chosen by it, or by `streams` where no benchmark has that name. */
   name: string;
   title: string;
   /** Only when it is asked for. */

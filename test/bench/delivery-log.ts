@@ -2,12 +2,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { conversation, segment } from '../../core/conformance/storage-rows.ts';
-import { type Conversations, createConversations } from '../../core/domain/conversations.ts';
-import { DAY_JOB, FAN_OUT_JOB } from '../../core/domain/deliveries.ts';
+import type { DeliveryFilter, Storage } from '../../core/contract/plugin.ts';
+import { DAY_JOB, FAN_OUT_JOB } from '../../core/domain/apps/deliveries.ts';
+import { type Conversations, createConversations } from '../../core/domain/conversations/conversations.ts';
 import { newId } from '../../core/domain/ids.ts';
-import { createEvents } from '../../core/events.ts';
-import type { DeliveryFilter, Storage } from '../../core/plugin.ts';
+import { createEvents } from '../../core/runtime/events.ts';
+import { conversation, segment } from '../../plugins/kit/suites/storage/rows.ts';
 import type { Dialect } from '../../plugins/storage/sql/dialect.ts';
 import { openPostgres } from '../../plugins/storage/sql/postgres.ts';
 import { openSqlite } from '../../plugins/storage/sql/sqlite.ts';
@@ -143,7 +143,7 @@ async function causes(client: Client, { rounds, causes: count }: Sizes, storage:
 
 function conversationsOn(storage: Storage): Conversations {
   const { clock } = storageContext();
-  return createConversations({ storage, clock, events: createEvents(), jobs: { poke() {} } });
+  return createConversations({ storage, clock, events: createEvents() });
 }
 
 /** The same storage, where nothing is to be told. */

@@ -1,7 +1,7 @@
 /** REST over many rows: beside a bare Koa and a bare Fastify, and with a tenth of the rows. */
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { callControl, controlPath } from '../../core/control.ts';
+import { callControl, controlPath } from '../../core/control/control.ts';
 import { openPostgres } from '../../plugins/storage/sql/postgres.ts';
 import { openSqlite } from '../../plugins/storage/sql/sqlite.ts';
 import { createStorage } from '../../plugins/storage/sql/storage.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os';
-import { version } from '../../core/version.ts';
+import { version } from '../../core/runtime/version.ts';
 
 /** Where figures come from: without it they say nothing. */
 export function machine() {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import test from 'ava';
 import { temporaryDirectory } from '../helpers/domain.ts';
+import { isThorough } from '../helpers/thorough.ts';
 import { type Cell, interleave, percentile, spread, type Table } from './benchmark.ts';
 import { renderTable } from './report.ts';
 import { trendOf } from './trend.ts';
@@ -28,40 +29,42 @@ function figures(cells: Cell[]): number[] {
   );
 }
 
-const QUICK = {
-  start: [],
-  bridge: [],
+const USUAL = { start: [], bridge: [], search: [], 'hostile:same-stream': [], 'deliveries:line': [] };
+const THOROUGH = {
   'lists:sqlite': [],
-  search: [],
+  understanding: [],
   neighbours: [],
+  'hostile:merges': [],
   'deliveries:rate': [],
-  'deliveries:line': [],
   'deliveries:log:sqlite': [],
   latency: [],
   'soak:streams': ['--minutes', '0.2'],
   'soak:session': [],
 };
-for (const [name, more] of Object.entries(QUICK)) {
-  test(`the quick form of ${name} measures something of every row, for people and for programs`, async t => {
-    t.timeout(300_000);
-    const file = join(await temporaryDirectory(t), 'figures.json');
-    const { out, error, status } = await bench(name, '--quick', ...more, '--json', file);
-    t.is(status, 0, error);
-    const { machine, results } = JSON.parse(await readFile(file, 'utf8'));
-    t.is(machine.node, process.version);
-    const tables: Table[] = results[name];
-    for (const { title, columns, rows } of tables) {
-      t.true(out.includes(title));
-      t.true(rows.length > 0);
-      for (const row of rows) {
-        t.is(row.length, columns.length);
-        t.true(
-          figures(row).length > 0 && figures(row).every(Number.isFinite),
-          `${title}: ${JSON.stringify(row)}`,
-        );
+for (const [name, more] of Object.entries({ ...USUAL, ...(isThorough ? THOROUGH : {}) })) {
+  // One after the other: each is several processes.
+  test.serial(
+    `the quick form of ${name} measures something of every row, for people and for programs`,
+    async t => {
+      const file = join(await temporaryDirectory(t), 'figures.json');
+      const { out, error, status } = await bench(name, '--quick', ...more, '--json', file);
+      t.is(status, 0, error);
+      const { machine, results } = JSON.parse(await readFile(file, 'utf8'));
+      t.is(machine.node, process.version);
+      const tables: Table[] = results[name];
+      for (const { title, columns, rows } of tables) {
+        t.true(out.includes(title));
+        t.true(rows.length > 0);
+        for (const row of rows) {
+          t.is(row.length, columns.length);
+          t.true(
+            figures(row).length > 0 && figures(row).every(Number.isFinite),
+            `${title}: ${JSON.stringify(row)}`,
+          );
+        }
       }
-    }
-  });
+    },
+  );
 }
 
 test('a benchmark that does not exist is named, with the way out', async t => {

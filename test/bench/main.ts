@@ -5,6 +5,7 @@ import { BRIDGE } from './bridge.ts';
 import { DELIVERIES } from './deliveries.ts';
 import { DELIVERY_LOG } from './delivery-log.ts';
 import { HEAD_OF_LINE } from './head-of-line.ts';
+import { HOSTILE } from './hostile.ts';
 import { LATENCY } from './latency.ts';
 import { LISTS } from './lists.ts';
 import { machine } from './machine.ts';
@@ -14,6 +15,7 @@ import { SEARCH } from './search.ts';
 import { SOAK } from './soak.ts';
 import { START } from './start.ts';
 import { STREAMS } from './streams.ts';
+import { UNDERSTANDING } from './understanding.ts';
 
 const BENCHMARKS: Benchmark[] = [
   ...STREAMS,
@@ -22,7 +24,9 @@ const BENCHMARKS: Benchmark[] = [
   ...BRIDGE,
   ...LISTS,
   ...SEARCH,
+  ...UNDERSTANDING,
   ...NEIGHBOURS,
+  ...HOSTILE,
   ...DELIVERIES,
   ...HEAD_OF_LINE,
   ...DELIVERY_LOG,
@@ -67,7 +71,8 @@ async function main(): Promise<void> {
 function choose(names: readonly string[]): Benchmark[] {
   if (names.length === 0) return BENCHMARKS.filter(({ long }) => !long);
   return names.flatMap(wanted => {
-    const found = BENCHMARKS.filter(({ name }) => name === wanted || name.startsWith(`${wanted}:`));
+    const found = BENCHMARKS.filter(({ name }) => name === wanted);
+    if (found.length === 0) found.push(...BENCHMARKS.filter(({ name }) => name.startsWith(`${wanted}:`)));
     if (found.length > 0) return found;
     throw new Error(`there is no benchmark "${wanted}"; --help lists them`);
   });

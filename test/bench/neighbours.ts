@@ -55,7 +55,7 @@ async function run(bench: Bench): Promise<Table> {
   const results = await interleave(bench.quick ? 1 : ROUNDS, {
     alone: round => measure(bench, alone, round),
     [MORE]: beside(more, () => addStreams(bench, more, 'en')),
-    'beside recognisers from hell': beside(hell, () => addStreams(bench, hell, 'xx')),
+    'beside recognisers from hell': beside(hell, () => addStreams(bench, hell, 'de')),
     'beside hostile clients': beside(attacked, () => attack(bench, attacked)),
   });
   const times = (all: Heard[], name: string) =>

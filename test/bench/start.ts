@@ -20,7 +20,7 @@ interface Started {
 const FLOOR = join(import.meta.dirname, 'start/floor-main.mjs');
 const IDLE_MS = 10_000;
 const POLL_MS = 3;
-const LATE_MS = 30_000;
+const LATE_MS = 120_000;
 
 export const START: Benchmark[] = [
   {

@@ -10,14 +10,17 @@ import omi from '../../bridge/drivers/omi.ts';
 import type { BridgeEvent } from '../../bridge/events.ts';
 import { createRadio, type RadioLimits } from '../../bridge/radio.ts';
 import type { Recording } from '../../bridge/recording.ts';
-import { createController } from '../../bridge/simulator/controller.ts';
+import { type ControllerOptions, createController } from '../../bridge/simulator/controller.ts';
 import { type CodecId, createFrames } from '../../bridge/simulator/frames.ts';
+import type { CharacteristicSpec } from '../../bridge/simulator/gatt-server.ts';
 import {
   AUDIO_CODEC,
   AUDIO_DATA,
   createPendant,
+  type Pendant,
   type PendantOptions,
 } from '../../bridge/simulator/pendant.ts';
+import { encodeReport } from '../../bridge/simulator/reports.ts';
 import { simulatedNoble } from '../../bridge/simulator/simulator.ts';
 import { readWav } from '../../bridge/simulator/wav.ts';
 import { openSpool } from '../../bridge/spool.ts';
@@ -31,12 +34,12 @@ const samples = await readWav(new URL('../fixtures/tomorrow.wav', import.meta.ur
 const encoded = { 0: createFrames(samples, 0), 20: createFrames(samples, 20), 21: createFrames(samples, 21) };
 const frames = (codecId: CodecId) => encoded[codecId];
 
-async function setUp(t: ExecutionContext) {
+async function setUp(t: ExecutionContext, options: ControllerOptions = {}) {
   const dir = await mkdtemp(join(tmpdir(), 'devices-'));
   const warnings: string[] = [];
   const log = pino({ level: 'warn' }, { write: line => warnings.push(JSON.parse(line).msg) });
   const spool = await openSpool({ dir, maxBytes: 16 * 1024 * 1024, clock, log });
-  const controller = createController();
+  const controller = createController(options);
   const recordings: Recording[] = [];
   const events: DeviceEvent[] = [];
   const watchers = new Set<() => void>();
@@ -212,6 +215,26 @@ test.serial(
   },
 );
 
+test.serial('of samples in fragments, just what is lost on the air is missing', async t => {
+  const { pendant, start, holds, streaming } = await setUp(t);
+  const source = frames(0);
+  const samples = pendant({ codecId: 0, frames: source });
+  let lostBytes = 0;
+  samples.faults.packet = (packet, id) => {
+    if (id < 10 || id > 150 || id % 7 > 1) return [packet];
+    lostBytes += packet.length - 3;
+    return [];
+  };
+  const devices = start();
+  await streaming();
+  await samples.finished;
+  const recording = await holds(0, 150);
+  const told = messages(recording).reduce((sum, { gapMs }) => sum + gapMs, 0);
+  t.true(lostBytes > 3000);
+  t.true(Math.abs(told - lostBytes / 32) <= 0.5, `${lostBytes / 32} ms were lost, ${told} ms told`);
+  t.is((devices.counts()[0]?.lost ?? 0) * 320, lostBytes);
+});
+
 test.serial(
   'a lost pendant is connected again as soon as it is seen, and that is another recording',
   async t => {
@@ -271,25 +294,171 @@ test.serial(
   },
 );
 
-test.serial('a pendant that streams nothing is connected anew', async t => {
-  const { pendant, start, event, events, recordings } = await setUp(t);
-  pendant({ frames: null });
-  start({ limits: { silentMs: 40 } });
-  t.regex((await event(({ state }) => state === 'disconnected')).reason ?? '', /sent nothing for/);
-  await event(({ state }) => state === 'streaming', 2);
-  t.deepEqual(states(events), ['streaming', 'disconnected', 'streaming']);
-  t.is(recordings.length, 0);
-});
+test.serial(
+  'a pendant that sends nothing stays connected, and is told as quiet until it sends again',
+  async t => {
+    const { controller, pendant, start, event, events, recordings, holds } = await setUp(t);
+    const omiPendant = pendant();
+    omiPendant.faults.asleep = true;
+    const devices = start({ limits: { silentMs: 30, probeMs: 10 } });
+    const quiet = await event(({ state }) => state === 'quiet');
+    t.like(quiet, { codec: 'opus_fs320', battery: 87 });
+    t.regex(quiet.reason ?? '', /its microphone may be asleep or muted/);
+    t.like(devices.counts()[0], { streaming: true, quiet: true, connections: 1 });
+    t.is(recordings.length, 0);
+    omiPendant.faults.asleep = false;
+    await holds(0, 5);
+    t.deepEqual(states(events), ['streaming', 'quiet', 'streaming']);
+    t.false(controller.commands.some(({ opcode }) => opcode === DISCONNECT));
+    t.like(devices.counts()[0], { quiet: false, connections: 1, notConnectedMs: 0, lost: 0 });
+  },
+);
 
-test.serial('a loss that the adapter does not report is noticed by the silence', async t => {
+test.serial('a loss that the adapter does not report is noticed, as the pendant does not answer', async t => {
   const { pendant, start, event, holds } = await setUp(t);
   const omiPendant = pendant();
-  start({ limits: { silentMs: 100 }, radio: { disconnectMs: 50 } });
+  start({ limits: { probeMs: 50 }, radio: { attMs: 100, disconnectMs: 50 } });
   await holds(0, 5);
   omiPendant.slipAway();
-  t.regex((await event(({ state }) => state === 'disconnected')).reason ?? '', /sent nothing for/);
+  t.regex((await event(({ state }) => state === 'disconnected')).reason ?? '', /does not answer any more/);
   await holds(1, 5);
 });
+
+const BATTERY_FAULTS: Record<string, (options: Partial<PendantOptions>, pendant?: Pendant) => void> = {
+  'does not notify': options => {
+    options.services = batteryWith({ properties: ['read'] });
+  },
+  'has no CCCD': options => {
+    options.services = batteryWith({ withoutCccd: true });
+  },
+  'can neither be read nor subscribed to': (_, pendant) => pendant?.faults.errors.set('2a19', 0x02),
+  'stalls the library': (_, pendant) => pendant?.faults.errors.set('2a19', 0x04),
+  'wants pairing, which fails': (_, pendant) => {
+    pendant?.faults.errors.set('2a19', 0x0f);
+    if (pendant) pendant.faults.pairing = 0x05;
+  },
+  'does not answer': (_, pendant) => pendant?.faults.silent.add('2a19'),
+};
+
+function batteryWith(change: Partial<CharacteristicSpec>): NonNullable<PendantOptions['services']> {
+  return services =>
+    services.map(({ uuid, characteristics }) => ({
+      uuid,
+      characteristics: characteristics.map(one => (one.uuid === '2a19' ? { ...one, ...change } : one)),
+    }));
+}
+
+for (const [what, spoil] of Object.entries(BATTERY_FAULTS)) {
+  test.serial(`a battery level that ${what} costs no connection`, async t => {
+    const { controller, pendant, start, event, streaming, holds } = await setUp(t);
+    const options: Partial<PendantOptions> = {};
+    spoil(options);
+    const omiPendant = pendant(options);
+    spoil(options, omiPendant);
+    start({ limits: { probeMs: 10, silentMs: 20 }, radio: { attMs: 100 } });
+    t.like(await streaming(), { codec: 'opus_fs320' });
+    await holds(0, 20);
+    omiPendant.faults.asleep = true; // then it is asked whether it is still there
+    await event(({ state }) => state === 'quiet');
+    omiPendant.faults.asleep = false;
+    await holds(0, 50);
+    t.false(controller.commands.some(({ opcode }) => opcode === DISCONNECT));
+  });
+}
+
+test.serial('a pendant that ends the link when it is asked for its battery is not asked again', async t => {
+  const { pendant, start, event, streaming, holds } = await setUp(t);
+  const omiPendant = pendant();
+  const { receive } = omiPendant;
+  let asked = 0;
+  omiPendant.receive = pdu => {
+    const answer = receive(pdu);
+    if (pdu[0] !== 0x0a || answer?.[1] !== 87) return answer;
+    asked += 1;
+    omiPendant.dropLink(0x13);
+    return null;
+  };
+  start();
+  t.regex((await event(({ state }) => state === 'disconnected')).reason ?? '', /closed by the device/);
+  await event(({ state }) => state === 'streaming', 2);
+  t.like(await streaming(), { battery: null });
+  await holds(0, 50);
+  t.is(asked, 1);
+});
+
+test.serial('time between connections is told as such, and not as loss', async t => {
+  const { pendant, start, event, holds } = await setUp(t);
+  const omiPendant = pendant();
+  const devices = start();
+  t.is((await event(({ state }) => state === 'streaming')).awayMs, null);
+  await holds(0, 5);
+  const lostAt = clock.now();
+  omiPendant.vanish();
+  await event(({ state }) => state === 'disconnected');
+  while ((devices.counts()[0]?.notConnectedMs ?? 0) < 20) await new Promise(resolve => setImmediate(resolve));
+  omiPendant.comeBack();
+  const { awayMs } = await event(({ state }) => state === 'streaming', 2);
+  await holds(1, 5);
+  t.true(awayMs !== null && awayMs >= 20 && awayMs <= clock.now() - lostAt, `${awayMs}`);
+  t.like(devices.counts()[0], { connections: 2, notConnectedMs: awayMs, lost: 0 });
+});
+
+test.serial(
+  'of an adapter that cannot send long packets it is told that some pendants need one that can',
+  async t => {
+    const { pendant, start, event } = await setUp(t, { dataLength: false });
+    pendant({ frames: null });
+    start({ limits: { silentMs: 20, probeMs: 10 } });
+    const { reason } = await event(({ state }) => state === 'quiet');
+    t.regex(reason ?? '', /no data length extension.*use an adapter of Bluetooth 4\.2 or newer/);
+  },
+);
+
+test.serial('a pendant that insists on pairing is told with what to do', async t => {
+  const { pendant, start, event } = await setUp(t);
+  const omiPendant = pendant();
+  omiPendant.faults.errors.set(plain(AUDIO_CODEC), 0x05);
+  omiPendant.faults.pairing = 0x05;
+  start();
+  const { reason } = await event(({ state }) => state === 'disconnected');
+  t.regex(reason ?? '', /pairing failed: it does not pair; .*remove old pairings/);
+});
+
+test.serial('audio goes on after a packet that the library fails at', async t => {
+  const { controller, pendant, start, event, recordings, holds } = await setUp(t);
+  const omiPendant = pendant();
+  start();
+  await holds(0, 5);
+  const before = messages(await holds(0, 5)).length;
+  controller.inject(carriedBy(controller.handleOf(omiPendant), '11 00 01 00 05 00'));
+  t.regex((await event(({ state }) => state === 'disconnected')).reason ?? '', /its answer is malformed/);
+  await holds(1, 5);
+  t.true((recordings[0]?.next ?? 0) >= before, 'what was heard is kept');
+});
+
+/** An attribute message of a connected device, as one data packet. */
+function carriedBy(handle = 0, hex: string): Buffer {
+  const message = Buffer.from(hex.replaceAll(' ', ''), 'hex');
+  return Buffer.from([2, handle, 0x20, 4 + message.length, 0, message.length, 0, 4, 0, ...message]);
+}
+
+test.serial(
+  'wearables that are seen once, from one address after the other, are forgotten again',
+  async t => {
+    const { controller, start, event } = await setUp(t);
+    const devices = start({ radio: { connectMs: 1, askAgainMs: 60_000 } });
+    await controller.scanning();
+    const advertisement =
+      createPendant({ codecId: 21, frames: null, clock }).advertisement() ?? Buffer.alloc(0);
+    for (let i = 0; i < 400; i += 1) {
+      const address = `d0:00:00:00:${[i >> 8, i & 0xff].map(byte => byte.toString(16).padStart(2, '0')).join(':')}`;
+      for (const type of [0, 4]) controller.inject(encodeReport(false, type, address, advertisement));
+      await new Promise(resolve => setImmediate(resolve));
+    }
+    await event(({ state }) => state === 'disconnected');
+    t.true(devices.counts().length <= 256, `${devices.counts().length}`);
+  },
+);
 
 test.serial('a codec that the driver does not know is refused by its number', async t => {
   const { pendant, start, event, recordings } = await setUp(t);
@@ -337,6 +506,29 @@ test.serial('a driver that throws costs its own wearable, not the others', async
   t.is(reason, 'the driver broken failed: no such thing');
   pendant({ name: 'Mine', address: 'c0:ff:ee:00:00:02' });
   await event(({ name, state }) => name === 'Mine' && state === 'streaming');
+});
+
+test.serial('a driver that returns nonsense is told by field', async t => {
+  const nonsense: [Partial<ReturnType<Driver['createDecoder']>>, RegExp][] = [
+    [{ push: undefined as never }, /createDecoder returned is no decoder: push: must be a function/],
+    [{ counts: { packets: Number.NaN } as never }, /no decoder: counts\.packets/],
+    [{ push: () => ({ frames: [{ bytes: 'text' as never, lostBefore: 0 }] }) }, /is wrong: frames\.0\.bytes/],
+    [{ push: () => ({ frames: [{ bytes: new Uint8Array(4), lostBefore: -1 }] }) }, /frames\.0\.lostBefore/],
+    [{ push: () => undefined as never }, /what its decoder returned is wrong/],
+  ];
+  for (const [wrong, reason] of nonsense) {
+    const { pendant, start, event } = await setUp(t);
+    pendant();
+    const decoder = (...args: Parameters<Driver['createDecoder']>) => ({
+      ...omi.createDecoder(...args),
+      ...wrong,
+    });
+    const devices = start({ drivers: [{ ...omi, name: 'broken', createDecoder: decoder }] });
+    const unfit = await event(({ state }) => state === 'unfit');
+    t.regex(unfit.reason ?? '', /^the driver broken failed: /);
+    t.regex(unfit.reason ?? '', reason);
+    await devices.stop();
+  }
 });
 
 test.serial('only the wearables that are named are connected, by name or by address', async t => {

@@ -5,9 +5,9 @@ import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import { createClock } from '../../bridge/clock.ts';
 import { fixedKey, keyFromCore } from '../../bridge/key.ts';
-import type { Commands } from '../../core/commands.ts';
-import { controlPath, serveControl } from '../../core/control.ts';
-import { AppError } from '../../core/errors.ts';
+import type { Commands } from '../../core/control/commands.ts';
+import { controlPath, serveControl } from '../../core/control/control.ts';
+import { AppError } from '../../core/runtime/errors.ts';
 
 const clock = createClock(Date.now);
 const never = new AbortController().signal;
@@ -40,10 +40,21 @@ async function setUp(t: ExecutionContext) {
       'notify.test': unused,
       'user.list': unused,
       'user.password': unused,
+      'user.rename': unused,
+      'user.role': unused,
+      'user.disable': unused,
+      'user.enable': unused,
+      'user.lost': unused,
+      'user.remove': unused,
       'user.signOut': unused,
       'system.rotateKeys': unused,
       'system.memoryAccess': unused,
       'system.lock': unused,
+      'hook.list': unused,
+      'hook.set': unused,
+      'hook.test': unused,
+      'hook.enable': unused,
+      'hook.remove': unused,
       'app.create': unused,
       'app.list': unused,
       'app.show': unused,
@@ -56,6 +67,9 @@ async function setUp(t: ExecutionContext) {
       'app.uninstall': unused,
       token: unused,
       status: unused,
+      'backup.begin': unused,
+      'backup.progress': unused,
+      'backup.state': unused,
       'key.list': unused,
       'key.rotate': unused,
       'key.revoke': unused,

@@ -5,9 +5,16 @@ import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import { createClock } from '../../bridge/clock.ts';
 import type { Link } from '../../bridge/link.ts';
-import { type Advertisement, createRadio, type Radio, type RadioLimits } from '../../bridge/radio.ts';
+import type { Noble } from '../../bridge/noble.ts';
+import { createRadio, type Radio, type RadioLimits } from '../../bridge/radio.ts';
+import type { ToldFault } from '../../bridge/radio-faults.ts';
 import type { RadioState } from '../../bridge/radio-state.ts';
-import { type AdapterFault, createController } from '../../bridge/simulator/controller.ts';
+import type { Advertisement } from '../../bridge/scanner.ts';
+import {
+  type AdapterFault,
+  type ControllerOptions,
+  createController,
+} from '../../bridge/simulator/controller.ts';
 import {
   AUDIO_CODEC,
   AUDIO_DATA,
@@ -15,7 +22,9 @@ import {
   BATTERY_LEVEL,
   BATTERY_SERVICE,
   createPendant,
+  type PendantOptions,
 } from '../../bridge/simulator/pendant.ts';
+import { encodeReport } from '../../bridge/simulator/reports.ts';
 import { simulatedNoble } from '../../bridge/simulator/simulator.ts';
 
 process.setMaxListeners(100); // every library instance listens for the end of the process
@@ -29,6 +38,9 @@ const SCAN_ENABLE = 0x200c;
 const CREATE_CONNECTION = 0x200d;
 const DISCONNECT = 0x0406;
 
+/** For what has to come in time on a busy machine, and for what has to be late. */
+const [PATIENT_MS, SHORT_MS] = [60_000, 1000];
+
 const plain = (uuid: string) => uuid.replaceAll('-', '');
 
 function isInstalled(name: string): boolean {
@@ -39,22 +51,53 @@ function isInstalled(name: string): boolean {
   }
 }
 
-function setUp(t: ExecutionContext, library: string, limits: Partial<RadioLimits> = {}) {
-  const controller = createController();
-  const pendant = createPendant({ codecId: 21, frames: null, clock });
+function setUp(
+  t: ExecutionContext,
+  library: string,
+  limits: Partial<RadioLimits> = {},
+  options: { controller?: ControllerOptions; pendant?: Partial<PendantOptions> } = {},
+) {
+  const controller = createController(options.controller);
+  const pendant = createPendant({ codecId: 21, frames: null, clock, ...options.pendant });
   controller.add(pendant);
+  const told: ToldFault[] = [];
+  const loaded: Noble[] = [];
   const radio = createRadio({
     log,
     clock,
-    load: simulatedNoble(controller, library),
-    limits: { attMs: 200, connectMs: 200, disconnectMs: 200, ...limits },
+    load(libraryLog) {
+      const noble = simulatedNoble(controller, library)(libraryLog);
+      loaded.push(noble);
+      return noble;
+    },
+    onFault: fault => told.push(fault),
+    limits: { attMs: PATIENT_MS, connectMs: PATIENT_MS, disconnectMs: PATIENT_MS, ...limits },
   });
   t.teardown(radio.close);
   const never = new AbortController().signal;
   const sighted = async () => (await first(radio)).id;
   const connect = async () => radio.connect(await sighted(), { signal: never });
-  return { controller, pendant, radio, sighted, connect, never };
+  return { controller, pendant, radio, sighted, connect, never, told, loaded };
 }
+
+const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');
+const event = (code: number, parameters: Iterable<number>) =>
+  Buffer.from([4, code, [...parameters].length, ...parameters]);
+
+/** What a connection carries, as one data packet. @param channel 4: attributes, 5: signalling, 6: pairing */
+function carried(handle: number, channel: number, message: Buffer): Buffer {
+  const packet = Buffer.alloc(9 + message.length);
+  packet[0] = 2;
+  packet.writeUInt16LE(handle | 0x2000, 1);
+  packet.writeUInt16LE(4 + message.length, 3);
+  packet.writeUInt16LE(message.length, 5);
+  packet.writeUInt16LE(channel, 7);
+  message.copy(packet, 9);
+  return packet;
+}
+
+/** Resolves when all that was injected has come in. */
+const settled = () => new Promise(resolve => setImmediate(() => setImmediate(resolve)));
 
 async function reaches(radio: Radio, name: RadioState['name']): Promise<RadioState> {
   for await (const state of radio.states()) if (state.name === name) return state;
@@ -138,7 +181,7 @@ for (const library of LIBRARIES) {
   });
 
   test.serial(`${name}: a refused subscription has a time limit, and costs the connection`, async t => {
-    const { pendant, connect } = setUp(t, library);
+    const { pendant, connect } = setUp(t, library, { attMs: SHORT_MS });
     pendant.faults.errors.set(plain(AUDIO_DATA), 0x03);
     const link = await connect();
     await t.throwsAsync(subscribe(link), { message: /subscribing to 19b10001.* connection was dropped/ });
@@ -148,17 +191,17 @@ for (const library of LIBRARIES) {
   });
 
   test.serial(`${name}: a read without an answer has a time limit, and costs the connection`, async t => {
-    const { pendant, connect } = setUp(t, library);
+    const { pendant, connect } = setUp(t, library, { attMs: SHORT_MS });
     pendant.faults.silent.add(plain(AUDIO_CODEC));
     const link = await connect();
-    await t.throwsAsync(readCodec(link), { message: /reading 19b10002.* more than 200 ms/ });
+    await t.throwsAsync(readCodec(link), { message: /reading 19b10002.* more than 1000 ms/ });
     await link.closed;
     pendant.faults.silent.clear();
     t.deepEqual([...(await readCodec(await connect()))], [21]);
   });
 
   test.serial(`${name}: the error that stalls the library's queue costs the connection`, async t => {
-    const { pendant, connect } = setUp(t, library);
+    const { pendant, connect } = setUp(t, library, { attMs: SHORT_MS });
     pendant.faults.errors.set(plain(AUDIO_CODEC), 0x04);
     const link = await connect();
     await t.throwsAsync(readCodec(link), { message: /connection was dropped/ });
@@ -181,9 +224,9 @@ for (const library of LIBRARIES) {
   test.serial(
     `${name}: connecting to an absent device has a time limit, and does not stand in the way`,
     async t => {
-      const { controller, pendant, connect } = setUp(t, library);
+      const { controller, pendant, connect } = setUp(t, library, { connectMs: SHORT_MS });
       pendant.faults.attempt = 'ignore';
-      await t.throwsAsync(connect(), { message: /connecting took more than 200 ms/ });
+      await t.throwsAsync(connect(), { message: /connecting took more than 1000 ms/ });
       t.false(controller.isConnecting());
       pendant.faults.attempt = 'accept';
       t.deepEqual([...(await readCodec(await connect()))], [21]);
@@ -332,6 +375,312 @@ for (const library of LIBRARIES) {
     t.is(output, '{"signals":0,"more":0}\n');
   });
 
+  for (const extended of [false, true]) {
+    const kind = extended ? 'an extended' : 'a';
+    test.serial(
+      `${name}: ${kind} advertisement whose structure is too short is ignored and told`,
+      async t => {
+        const options = { controller: { extended } };
+        const { controller, radio, connect, told } = setUp(t, library, {}, options);
+        const link = await connect();
+        for (const data of [
+          '02 01 06 01 0a',
+          '01 0a',
+          '02 01 06 02 16 0f',
+          '03 20 01 02',
+          '05 21 01 02 03 04',
+        ])
+          controller.inject(encodeReport(extended, 0, 'd0:00:00:00:00:01', hex(data)));
+        controller.inject(event(0x3e, [extended ? 0x0d : 0x02, 9, 0, 1, 1, 2, 3]));
+        await settled();
+        t.is(told.length, 1); // of so many
+        t.like(told[0], { kind: 'advertisement', from: 'd0:00:00:00:00:01', count: 1 });
+        t.deepEqual(radio.counts, { malformed: { advertisement: 6 }, restarts: 0 });
+        t.deepEqual([...(await readCodec(link))], [21]);
+        const sighting = first(radio);
+        await controller.scanning();
+        for (const type of [0, 4])
+          controller.inject(encodeReport(extended, type, 'd0:00:00:00:00:02', hex('02 01 06')));
+        t.is((await sighting).address, 'd0:00:00:00:00:02');
+      },
+    );
+  }
+
+  test.serial(
+    `${name}: malformed packets of a connected device are ignored, and the link goes on`,
+    async t => {
+      const { controller, pendant, radio, connect, told } = setUp(t, library);
+      const link = await connect();
+      let heard = 0;
+      await subscribe(link, () => {
+        heard += 1;
+      });
+      const handle = controller.handleOf(pendant) ?? 0;
+      const start = (bytes: number) => Buffer.from([2, handle, 0x20, bytes, 0, ...Buffer.alloc(bytes, 1)]);
+      for (const bytes of [0, 1, 2, 3]) controller.inject(start(bytes));
+      controller.inject(Buffer.from([2, handle, 0x20, 5, 0, 0, 0, 4, 0, 0x1b])); // longer than it says
+      controller.inject(event(0x08, [0, handle, 0, 1])); // encryption that nobody asked for
+      for (const message of ['1b', '1b 01', '']) controller.inject(carried(handle, 4, hex(message)));
+      for (const message of ['', '02', '03', '04 00']) controller.inject(carried(handle, 6, hex(message)));
+      controller.inject(carried(handle, 6, hex('02 03 00 01 10 00 01'))); // pairing that nobody asked for
+      for (const message of ['', '12', '12 01 08 00 01']) controller.inject(carried(handle, 5, hex(message)));
+      controller.inject(event(0x0e, [1, 0, 0])); // how adapters only say that they take commands
+      await settled();
+      const { malformed, restarts } = radio.counts;
+      t.deepEqual(malformed, { data: 6, event: 1, notification: 2, pairing: 5, signalling: 3 });
+      t.true(told.every(({ from, problem }) => from === 'Omi' && problem !== ''));
+      t.is(restarts, 0);
+      pendant.notifyAudio(Buffer.alloc(200, 7));
+      t.deepEqual([...(await readCodec(link))], [21]);
+      t.is(heard, 1);
+    },
+  );
+
+  test.serial(`${name}: a device whose answer cannot be used is disconnected, with the reason`, async t => {
+    for (const answer of ['11 06', '11 00 01 00 05 00 0f 18', '11 07 01 00 05 00 0f 18']) {
+      const { controller, pendant, radio, connect } = setUp(t, library, { attMs: 60_000 });
+      const { receive } = pendant;
+      pendant.receive = pdu => (pdu[0] === 0x10 ? hex(answer) : receive(pdu));
+      const link = await connect();
+      await t.throwsAsync(readCodec(link), { message: /its answer is malformed: its list/ });
+      t.regex(await link.closed, /its answer is malformed: its list/);
+      t.deepEqual(radio.counts, { malformed: { answer: 1 }, restarts: 0 });
+      pendant.receive = receive;
+      t.deepEqual([...(await readCodec(await connect()))], [21]);
+      t.not(controller.handleOf(pendant), undefined);
+      await radio.close();
+    }
+  });
+
+  test.serial(
+    `${name}: a failure inside the library has it started again, and devices are found again`,
+    async t => {
+      const { controller, radio, connect, loaded } = setUp(t, library);
+      const link = await connect();
+      loaded[0]?._bindings?._hci?.once('leConnUpdateComplete', () => {
+        throw new TypeError('a fault of the library');
+      });
+      controller.inject(event(0x3e, [3, 0, 0x40, 0, 24, 0, 0, 0, 144, 1]));
+      t.regex(await link.closed, /library failed and was started again/);
+      await reaches(radio, 'ready');
+      t.deepEqual([...(await readCodec(await connect()))], [21]);
+      t.is(loaded.length, 2);
+      t.is(radio.counts.restarts, 1);
+    },
+  );
+
+  test.serial(`${name}: of a connection that ended nothing is remembered`, async t => {
+    const { controller, pendant, connect, loaded } = setUp(t, library);
+    const link = await connect();
+    await readCodec(link);
+    const noble = loaded[0];
+    const bindings = noble?._bindings;
+    const tables = () =>
+      [noble?._services, noble?._characteristics, noble?._descriptors].map(
+        table => Object.keys((table as Record<string, object>)[link.id] ?? {}).length,
+      );
+    t.true(tables().every(count => count > 0));
+    const handle = controller.handleOf(pendant) ?? 0;
+    const part = carried(handle, 4, Buffer.alloc(20)).subarray(0, 19);
+    part.writeUInt16LE(14, 3);
+    controller.inject(part);
+    await settled();
+    t.deepEqual(Object.keys(bindings?._hci?._handleBuffers ?? {}), [String(handle)]);
+    pendant.dropLink();
+    await link.closed;
+    await settled();
+    t.deepEqual(tables(), [0, 0, 0]);
+    t.deepEqual(bindings?._hci?._handleBuffers, {});
+  });
+
+  test.serial(`${name}: a connection is over when another one takes its handle or its device`, async t => {
+    const { controller, pendant, connect, loaded } = setUp(t, library);
+    const other = '01 00 00 00 00 d0';
+    const established = (handle: number, address: string) =>
+      event(0x3e, [1, 0, handle, 0, 0, 1, ...hex(`${address} 18 00 00 00 90 01 00`)]);
+    const link = await connect();
+    const handle = controller.handleOf(pendant) ?? 0;
+    controller.inject(established(handle, other));
+    t.regex(await link.closed, /out of range/);
+    const { _gatts = {}, _aclStreams = {} } = loaded[0]?._bindings ?? {};
+    t.deepEqual(Object.keys(_gatts), [String(handle), 'd00000000001']);
+    controller.inject(established(handle + 1, other));
+    await settled();
+    t.deepEqual(Object.keys(_gatts), [String(handle + 1), 'd00000000001']);
+    t.deepEqual(Object.keys(_aclStreams), [String(handle + 1)]);
+  });
+
+  test.serial(
+    `${name}: a name that would steer a terminal is shown without its control characters`,
+    async t => {
+      const { radio, connect } = setUp(t, library, {}, { pendant: { name: '\x1b[31mOmi\r\n\x07' } });
+      t.is((await first(radio)).name, '[31mOmi');
+      t.is((await connect()).name, '[31mOmi');
+    },
+  );
+
+  test.serial(`${name}: of strangers' addresses only so many are remembered`, async t => {
+    const { controller, radio, connect, loaded } = setUp(t, library);
+    const link = await connect();
+    const looking = new AbortController();
+    const watching = (async () => {
+      for await (const _ of radio.scan(looking.signal));
+    })();
+    await controller.scanning();
+    for (let i = 0; i < 20_000; i += 1) {
+      const address = `d0:00:00:00:${[i >> 8, i & 0xff].map(byte => byte.toString(16).padStart(2, '0')).join(':')}`;
+      for (const type of i % 2 ? [0, 4] : [0])
+        controller.inject(encodeReport(false, type, address, hex('02 01 06')));
+      if (i % 500 === 0) await settled();
+    }
+    await settled();
+    const [noble] = loaded;
+    const tables = [
+      noble?._peripherals,
+      noble?._services,
+      noble?._characteristics,
+      noble?._descriptors,
+      noble?._bindings?._addresses,
+      noble?._bindings?._connectable,
+      noble?._bindings?._gap?._discoveries,
+    ];
+    for (const table of tables) {
+      const size = table instanceof Map ? table.size : Object.keys(table ?? {}).length;
+      t.true(size > 0 && size < 1100, `${size}`);
+    }
+    t.deepEqual([...(await readCodec(link))], [21]);
+    looking.abort();
+    await watching;
+    await link.disconnect();
+    await connect();
+  });
+
+  test.serial(
+    `${name}: an adapter that refuses to scan is told with the way out, until it scans`,
+    async t => {
+      const { controller, radio } = setUp(t, library, { scanRetryMs: 5 });
+      await reaches(radio, 'ready');
+      controller.refuseScan(0x0c);
+      const sighting = first(radio);
+      const hints: string[] = [];
+      for await (const { hint } of radio.states()) if (hints.push(hint) > 1 && hint) break;
+      t.regex(
+        radio.state.hint,
+        /refuses to scan \(another program may be scanning, 0x0c\).*bluetoothctl scan off/,
+      );
+      controller.refuseScan(0);
+      t.is((await sighting).name, 'Omi');
+      for await (const { hint } of radio.states()) if (!hint) break;
+      t.is(radio.state.name, 'ready');
+    },
+  );
+
+  test.serial(`${name}: an adapter that is silent at the start is told as such, and asked again`, async t => {
+    const controller = createController();
+    controller.setSilent(true);
+    const load = simulatedNoble(controller, library);
+    const radio = createRadio({ log, clock, load, limits: { askAgainMs: 30 } });
+    t.teardown(radio.close);
+    for await (const { hint } of radio.states()) if (hint) break;
+    t.like(radio.state, { name: 'starting' });
+    t.regex(radio.state.hint, /does not answer.*hciconfig hci0 reset/);
+    controller.setSilent(false);
+    t.is((await reaches(radio, 'ready')).hint, '');
+  });
+
+  test.serial(`${name}: an adapter that is plugged in later is found`, async t => {
+    const controller = createController({ fault: 'ENODEV' });
+    const load = simulatedNoble(controller, library);
+    const radio = createRadio({ log, clock, load, limits: { askAgainMs: 30 } });
+    t.teardown(radio.close);
+    await reaches(radio, 'unsupported');
+    controller.setFault(undefined);
+    t.is((await reaches(radio, 'ready')).hint, '');
+  });
+
+  test.serial(`${name}: an adapter that becomes unsupported later is asked again`, async t => {
+    const { controller, radio, connect } = setUp(t, library, { askAgainMs: 1 });
+    await connect();
+    controller.inject(event(0x0e, [1, 0x01, 0x10, 0, 5, 0, 0, 5, 0xff, 0xff, 0, 0])); // a Bluetooth of 2009
+    await reaches(radio, 'unsupported');
+    await reaches(radio, 'ready');
+    t.deepEqual([...(await readCodec(await connect()))], [21]);
+  });
+
+  test.serial(`${name}: pairing that fails is told as such, at once where the device says so`, async t => {
+    const { pendant, connect } = setUp(t, library, { attMs: 300 });
+    pendant.faults.errors.set(plain(AUDIO_CODEC), 0x0f);
+    await t.throwsAsync(readCodec(await connect()), { message: /pairing failed: it did not answer/ });
+    pendant.faults.pairing = 0x03;
+    const { connect: connectPatiently, pendant: other } = setUp(t, library, { attMs: 60_000 });
+    other.faults.errors.set(plain(AUDIO_CODEC), 0x05);
+    other.faults.pairing = 0x03;
+    const link = await connectPatiently();
+    await t.throwsAsync(readCodec(link), { message: /pairing failed: it asks for Secure Connections/ });
+    await link.closed;
+  });
+
+  test.serial(`${name}: what is optional never costs the connection`, async t => {
+    const { pendant, connect } = setUp(t, library, { attMs: SHORT_MS });
+    const optional = { optional: true };
+    const readBattery = (link: Link) => link.read(BATTERY_SERVICE, BATTERY_LEVEL, optional);
+    const watchBattery = (link: Link) => link.subscribe(BATTERY_SERVICE, BATTERY_LEVEL, () => {}, optional);
+    pendant.faults.errors.set('2a19', 0x02);
+    const link = await connect();
+    await t.throwsAsync(readBattery(link), { message: /refused/ });
+    await t.throwsAsync(watchBattery(link), { message: /refused with ATT error 2/ });
+    t.deepEqual([...(await readCodec(link))], [21]);
+    pendant.faults.silent.add('2a19');
+    await t.throwsAsync(readBattery(link), { message: /more than 1000 ms/ });
+    await link.probe(AUDIO_SERVICE, AUDIO_CODEC); // all requests wait behind that one, so the adapter is asked
+    pendant.slipAway();
+    await link.probe(AUDIO_SERVICE, AUDIO_CODEC);
+    t.regex(await link.closed, /the adapter has no such connection/);
+  });
+
+  test.serial(`${name}: characteristics are found in all services of one UUID`, async t => {
+    const pendant: Partial<PendantOptions> = {
+      services: ([audio, ...others]) => [
+        { uuid: AUDIO_SERVICE, characteristics: [] },
+        ...(audio ? [audio] : []),
+        ...others,
+        { uuid: AUDIO_SERVICE, characteristics: [{ uuid: '2a00', properties: ['read'] }] },
+      ],
+    };
+    const { pendant: device, connect } = setUp(t, library, {}, { pendant });
+    const link = await connect();
+    t.deepEqual([...(await readCodec(link))], [21]);
+    t.true(await link.has(AUDIO_SERVICE, '2a00'));
+    const heard = Promise.withResolvers<Buffer>();
+    await subscribe(link, heard.resolve);
+    device.notifyAudio(Buffer.alloc(20, 7));
+    t.is((await heard.promise).length, 20);
+  });
+
+  test.serial(`${name}: a device is waited for that takes its time for each answer`, async t => {
+    const { pendant, connect } = setUp(t, library, { attMs: 150 });
+    pendant.faults.answerMs = 100; // a discovery takes several
+    t.deepEqual([...(await readCodec(await connect()))], [21]);
+  });
+
+  test.serial(
+    `${name}: a connection that is reported by the device's identity is the one asked for`,
+    async t => {
+      const pendant = { address: '5a:ff:ee:00:00:01', identity: 'c0:ff:ee:00:00:99' };
+      const { connect } = setUp(t, library, {}, { pendant });
+      const link = await connect();
+      t.is(link.id, '5affee000001');
+      t.deepEqual([...(await readCodec(link))], [21]);
+    },
+  );
+
+  test.serial(`${name}: it is known whether the adapter can send long packets`, async t => {
+    const { connect } = setUp(t, library, {}, { controller: { dataLength: false } });
+    t.is((await connect()).hasDataLength, false);
+    const { connect: connectNewer } = setUp(t, library);
+    t.not((await connectNewer()).hasDataLength, false);
+  });
+
   const faults: [AdapterFault, RadioState['name'], RegExp][] = [
     ['EPERM', 'unauthorized', /sudo setcap cap_net_raw,cap_net_admin\+eip \//],
     ['ENODEV', 'unsupported', /no Bluetooth Low Energy adapter.*plug one in/],
@@ -346,6 +695,18 @@ for (const library of LIBRARIES) {
     });
   }
 }
+
+test.serial('with HCI_CHANNEL_USER the library that would hang is left out, with the reason', async t => {
+  process.env.HCI_CHANNEL_USER = '1';
+  t.teardown(() => delete process.env.HCI_CHANNEL_USER);
+  const controller = createController();
+  const radio = createRadio({ log, clock, load: simulatedNoble(controller, '@abandonware/noble') });
+  t.teardown(radio.close);
+  t.regex(radio.state.hint, /it hangs with HCI_CHANNEL_USER; unset that, or install @stoprocent\/noble/);
+  const other = createRadio({ log, clock, load: simulatedNoble(controller) });
+  t.teardown(other.close);
+  await reaches(other, 'ready');
+});
 
 test('an adapter that is off at the start is told as such', async t => {
   const controller = createController();

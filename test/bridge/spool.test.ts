@@ -124,6 +124,20 @@ test('a gap stays with the message behind it', async t => {
   );
 });
 
+test('gaps of parts of a millisecond are told in whole ones, of which the sum stays right', async t => {
+  const world = await makeWorld(t);
+  const recording = (await world.open()).begin(INFO);
+  const gapMs = 47 / 16;
+  let told = 0;
+  let worst = 0;
+  for (let i = 0; i < 5000; i++) {
+    recording.append(Buffer.alloc(10), gapMs);
+    told += recording.read(i, 1)?.[0]?.gapMs ?? Number.NaN;
+    worst = Math.max(worst, Math.abs(told - (i + 1) * gapMs));
+  }
+  t.true(worst > 0 && worst <= 0.5, `${worst} ms`);
+});
+
 test('a frame that core would take for a keep-alive becomes a gap of its length', async t => {
   const world = await makeWorld(t);
   const recording = (await world.open()).begin(INFO);

@@ -363,7 +363,15 @@ test('while one recording waits for confirmation, the next one is on its way', a
   t.deepEqual(left, [first.stream, second.stream], 'neither is confirmed');
 });
 
-for (const status of [401, 403]) {
+const REFUSALS = [
+  { status: 401, cure: /earshot key <account> --scopes listen/ },
+  { status: 403, cure: /earshot key <account> --scopes listen/ },
+  {
+    status: 426,
+    cure: /does not pass on the headers Upgrade and Connection; .* nginx needs: proxy_http_version 1\.1;/,
+  },
+];
+for (const { status, cure } of REFUSALS) {
   test(`a refusal with ${status} is told once with the way out, and not tried again soon`, async t => {
     const { spool, server, start, event, lines } = await setUp(t);
     server.refuse = { status };
@@ -372,7 +380,7 @@ for (const status of [401, 403]) {
     start();
     const { retryInMs, reason } = await event('disconnected');
     t.is(retryInMs, 60_000);
-    t.regex(reason, /earshot key <account> --scopes listen/);
+    t.regex(reason, cure);
     const errors = lines.filter(({ level }) => level === 50);
     t.is(errors.length, 1);
     t.regex(errors[0]?.msg ?? '', /audio is kept on disk/);

@@ -6,8 +6,8 @@ import { z } from 'zod';
 import { type Key, keysOf } from '../../config/keys.ts';
 import { ConfigError, loadConfig } from '../../config/load.ts';
 import { ConfigSchema } from '../../config/schema.ts';
-import { BUILTIN_PLUGINS } from '../../core/builtin-plugins.ts';
-import type { Plugin } from '../../core/plugin.ts';
+import type { Plugin } from '../../core/contract/plugin.ts';
+import { BUILTIN_PLUGINS } from '../../core/plugin-host/builtin.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'earshot-config-'));
 test.after.always(() => rmSync(root, { recursive: true }));
@@ -335,19 +335,65 @@ test('the example says nothing as it is, and uncommented it is valid and holds t
   t.deepEqual(load(EXAMPLE).config.listen, ConfigSchema.parse({}).listen);
   t.false(load(EXAMPLE).isSet('port'));
 
-  const cwd = workingDirectory(UNCOMMENTED.replace(/^ *apiKeyFile.*$/m, ''));
+  const cwd = workingDirectory(UNCOMMENTED);
   const { config } = loadConfig({ cwd, env: {} });
   const { core, key, ...bridge } = config.bridge;
   const { token, ...metrics } = config.metrics;
   const { timeZone, ...notifications } = config.notifications;
+  const { directory, ...backup } = config.backup;
   const { publicUrl, ...others } = config;
-  t.truthy(core && key && token && timeZone && publicUrl);
+  t.truthy(core && key && token && timeZone && directory && publicUrl);
   const defaults = ConfigSchema.parse({});
   t.deepEqual(
-    { ...others, bridge, metrics, notifications, plugins: {} },
+    { ...others, backup, bridge, metrics, notifications, plugins: {} },
     { ...defaults, dataDir: join(cwd, 'data'), plugins: {} },
   );
 });
+
+/** The example with one line and those of its sections uncommented, once for each; and what is said above these. */
+function uncommentEach(): { path: string[]; line: string; yaml: string; comments: string }[] {
+  const sections: { name: string; at: number; comment: string }[] = [];
+  const lines = EXAMPLE.split('\n');
+  return lines.flatMap((line, at) => {
+    const [, indent, name] = /^( *)#([\w-]+):/.exec(line) ?? [];
+    if (indent === undefined || name === undefined) return [];
+    sections.length = Math.min(sections.length, indent.length / 2);
+    sections.push({ name, at, comment: commentAbove(name, indent.length).join(' ') });
+    const chosen = new Set(sections.map(section => section.at));
+    const yaml = lines.map((text, number) => (chosen.has(number) ? text.replace('#', '') : text)).join('\n');
+    const comments = sections.map(section => section.comment).join(' ');
+    return [{ path: sections.map(section => section.name), line, yaml, comments }];
+  });
+}
+
+test('each line of the example can be uncommented alone, with the lines of its sections', async t => {
+  const each = uncommentEach();
+  t.true(each.length > 120, `${each.length}`);
+  for (const { path, line, yaml, comments } of each) {
+    const { isSet, pluginOptions } = load(yaml);
+    if (!line.endsWith(':')) t.true(isSet(path.join('.')), path.join('.'));
+    const [, plugin = ''] = path[0] === 'plugins' ? path : [];
+    const module = BUILTIN_PLUGINS[plugin];
+    if (!module) continue;
+    const { default: loaded }: { default: Plugin<unknown> } = await import(module.href);
+    for (const problem of problemsWith(() =>
+      pluginOptions(plugin, loaded.options?.(z) ?? z.strictObject({})),
+    )) {
+      const [, missing] = /\.(\w+) is required$/.exec(problem) ?? [];
+      t.regex(comments, new RegExp(`\\b${missing}\\b.* required`), problem);
+    }
+  }
+});
+
+function problemsWith(work: () => unknown): readonly string[] {
+  try {
+    work();
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
 
 test('the example shows every key of the schema with its description', t => {
   const { isSet } = load(UNCOMMENTED);

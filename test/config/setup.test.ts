@@ -100,7 +100,7 @@ test('fetches the model, and says nothing once all is there', async t => {
   t.is(first.out, '');
   t.regex(
     first.said,
-    /^Fetching the speech model test-model .* from 127\.0\.0\.1:\d+ …\nThe speech model is ready in /,
+    /^Fetching the speech model test-model .* from 127\.0\.0\.1:\d+ …\nThe speech model test-model is ready\n$/,
   );
   t.deepEqual(await readFile(model('model.onnx')), BYTES);
   t.deepEqual(await readFile(model('tokens.txt')), TOKENS);
@@ -173,7 +173,7 @@ test('says what the server answered, and how to try by hand', async t => {
   const { setup } = await checkout(t, origin);
   const { code, said } = await setup();
   t.is(code, 0);
-  t.regex(said, /model\.onnx answered with 404.*npx earshot models pull test-model --into \//);
+  t.regex(said, /model\.onnx answered with 404.*npx earshot models pull test-model\n/);
 });
 
 test('starts without a model where nothing answers', async t => {
@@ -234,7 +234,26 @@ test('tries again, for whoever asks for a recogniser, what failed before, and it
   isUp = true;
   const ready = await setup({}, ['--recogniser']);
   t.is(ready.code, 0, ready.said);
-  t.regex(ready.said, /The speech model is ready in .*\nNothing is left to make ready\n$/);
+  t.regex(ready.said, /The speech model test-model is ready\nNothing is left to make ready\n$/);
+});
+
+test('where the model cannot be fetched and pocketsphinx is there, says which one is used, and not that all is done', async t => {
+  const { origin } = await serveFiles(t, FILES, (_request, response) => void response.writeHead(503).end());
+  const { directory, setup } = await checkout(t, origin);
+  const names = ['library', 'hmm', 'lm', 'dict'];
+  for (const name of names) await writeFile(join(directory, name), '');
+  const env = Object.fromEntries(
+    names.map(name => [`EARSHOT_PLUGINS__POCKETSPHINX__${name.toUpperCase()}`, join(directory, name)]),
+  );
+  const { code, said } = await setup(env, ['--recogniser']);
+  t.is(code, 0);
+  t.regex(
+    said,
+    /could not be fetched: .*\. Once more: npx earshot models pull test-model\nUntil the speech model/,
+  );
+  t.notRegex(said, /Nothing is left/);
+  const elsewhere = await setup({ ...env, EARSHOT_DATA_DIR: 'state' }, ['--recogniser']);
+  t.regex(elsewhere.said, /models pull test-model --data-dir \/.*\/state\n/);
 });
 
 test('reads from the configuration file where the model goes, and whether one is wanted', async t => {
@@ -247,6 +266,18 @@ test('reads from the configuration file where the model goes, and whether one is
   await writeFile(join(directory, 'other.yaml'), 'dataDir: ./none\nstt: [someone-elses]\n');
   t.deepEqual(await setup({ EARSHOT_CONFIG: 'other.yaml' }), { code: 0, out: '', said: '' });
   t.is(asked.length, 2);
+  const others = await setup({ EARSHOT_CONFIG: 'other.yaml' }, ['--recogniser']);
+  t.is(others.code, 0);
+  t.regex(
+    others.said,
+    /^The configured speech recognisers \(someone-elses\) are not made ready by this command; npx earshot status/,
+  );
+  const none = await setup({ EARSHOT_STT: '[]' }, ['--recogniser']);
+  t.is(none.code, 0);
+  t.regex(
+    none.said,
+    /^No speech recogniser is configured: nothing will be transcribed\. .*stt: \[sherpa-onnx/,
+  );
 });
 
 const isRootOnDebian = process.getuid?.() === 0 && existsSync('/etc/debian_version');

@@ -2,9 +2,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { ConfigSchema } from '../../config/schema.ts';
+import { createHealth } from '../../core/control/readiness.ts';
+import { renderStatus } from '../../core/control/status.ts';
 import { say, startChatServer } from '../helpers/chat-server.ts';
-import { type House, openHouse } from '../helpers/house.ts';
 import { startLocalServer } from '../helpers/local-server.ts';
+import { countingStt, type House, openHouse } from '../helpers/services.ts';
 
 const ADVENTURE = 'Sailed alone around Iceland';
 const JOB = 'Works as a nurse at the county hospital';
@@ -60,18 +63,57 @@ test('a house without a language model says what decides instead', async t => {
   t.like(await languageModel(house), {
     name: 'none',
     ok: false,
-    detail: 'titles and overviews are made by plain rules',
+    detail: 'plain rules decide',
   });
-  const ready = (await house.app.commands.status({})).ready.filter(
-    ({ part }) => part === 'search by meaning',
-  );
+  const { ready } = await house.app.commands.status({});
   t.deepEqual(
-    ready.map(({ name, ok }) => [name, ok]),
+    ready.filter(({ part }) => part.startsWith('search')).map(({ part, name, ok }) => [part, name, ok]),
     [
-      ['words', true],
-      ['sqlite-vectors', true],
+      ['search by meaning', 'words', true],
+      ['search index', 'sqlite-vectors', true],
     ],
   );
+});
+
+test('health: ok with what is configured, degraded without a recogniser; a part that nobody needs is no failure', async t => {
+  const get = async ({ url }: { url: string }) => {
+    const response = await fetch(`${url}/healthz`);
+    return [response.status, await response.json()];
+  };
+  t.deepEqual(await get(await openHouse(t, countingStt())), [200, { status: 'ok', parts: [] }]);
+  t.deepEqual(await get(await openHouse(t, { stt: [] })), [200, { status: 'ok', parts: [] }]);
+  const deaf = await openHouse(t, { stt: ['pocketsphinx'], plugins: { pocketsphinx: { hmm: '/nowhere' } } });
+  t.deepEqual(await get(deaf), [200, { status: 'degraded', parts: ['speech recognition'] }]);
+  t.regex(renderStatus(await deaf.app.commands.status({})), /^✗ speech recognition: pocketsphinx: /m);
+  const either = { stt: ['counting', 'pocketsphinx'] };
+  const plugins = { ...countingStt().plugins, pocketsphinx: { hmm: '/nowhere' } };
+  const spare = renderStatus(await (await openHouse(t, { ...either, plugins })).app.commands.status({}));
+  t.regex(spare, /^· speech recognition: pocketsphinx: /m);
+  t.regex(spare, /^· language model: plain rules decide$/m);
+  t.notRegex(spare, /✗/);
+});
+
+test('health asks the database one question at a time, and does not wait for it for ever', async t => {
+  const asked: ((found: null) => void)[] = [];
+  const state = { isReady: false };
+  const late = Promise.withResolvers<void>();
+  const health = createHealth({
+    config: ConfigSchema.parse({ stt: [] }),
+    host: { list: () => [] },
+    database: { users: { get: () => new Promise(resolve => asked.push(resolve)) } },
+    clock: { sleep: () => late.promise },
+    state,
+  });
+  t.deepEqual(await health(), { status: 'failing', parts: [] });
+  state.isReady = true;
+  const answers = [health(), health(), health()];
+  t.is(asked.length, 1);
+  late.resolve();
+  for (const answer of answers) t.deepEqual(await answer, { status: 'failing', parts: ['database'] });
+  const next = health();
+  asked.at(-1)?.(null);
+  t.is(asked.length, 2);
+  await next;
 });
 
 /** Asks an address of a user at its start. */

@@ -1,12 +1,24 @@
 import test from 'ava';
 import { samplesToBytes } from '../../core/audio/pcm.ts';
+import { callControl, controlPath } from '../../core/control/control.ts';
 import { type CoreProcess, coreProcess } from '../helpers/core-process.ts';
-import { countingStt, failingStt } from '../helpers/house.ts';
 import { connectListen, type ListenClient } from '../helpers/listen-client.ts';
+import { countingStt, failingStt } from '../helpers/services.ts';
 import { join as joined, silence, speech } from '../helpers/sound.ts';
 
 const CHUNK_SAMPLES = 1600;
 const QUERY = { codec: 'pcm16', sample_rate: 16000, conversation_timeout: 3, client_device_id: 'pendant' };
+
+interface Imported {
+  id: string;
+  status: string;
+  discarded: boolean;
+}
+
+interface Item {
+  id: string;
+  description: string;
+}
 
 interface Stored {
   id: string;
@@ -95,6 +107,64 @@ test('a client that resumes after the kill loses nothing and doubles nothing', a
     t.true(Math.abs((resumed[i]?.start ?? 0) - segment.start) <= 0.1, `start of segment ${i}`);
     t.true(Math.abs((resumed[i]?.end ?? 0) - segment.end) <= 0.1, `end of segment ${i}`);
   }
+});
+
+test('killed amid imports and edits, core keeps what it answered, and finishes the imports as soon as it is back', async t => {
+  const core = await coreProcess(t, { ...countingStt(), rateLimits: { enabled: false } });
+  const scopes = ['conversations:write', 'action_items:read', 'action_items:write'];
+  const made = await callControl(controlPath(core.dataDir), 'key', { user: 'owner', scopes });
+  if (made === 'absent') return t.fail('core does not answer');
+  async function send<Answer>(method: string, path: string, body?: object): Promise<Answer> {
+    const headers = {
+      Authorization: `Bearer ${made === 'absent' ? '' : made.key}`,
+      'Content-Type': 'application/json',
+    };
+    const url = new URL(`/v1/dev/user/${path}`, core.url);
+    const response = await fetch(url, { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) });
+    if (response.status !== 200)
+      throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+    return (await response.json()) as Answer;
+  }
+  const AT_ONCE = 50;
+  const drafts = Array.from({ length: AT_ONCE }, (_, at) => ({ description: `Task ${at}` }));
+  const { action_items: items } = await send<{ action_items: Item[] }>('POST', 'action-items/batch', {
+    action_items: drafts,
+  });
+  const transcript_segments = Array.from({ length: 100 }, (_, at) => ({
+    ...{ text: `We planned part ${at} of the garden. `.repeat(8), start: at * 4, end: at * 4 + 2 },
+  }));
+  const bringIn = (at: number) =>
+    send<Imported>('POST', 'conversations/from-segments', {
+      client_session_id: `${at}`,
+      transcript_segments,
+    });
+  const imports = Array.from({ length: AT_ONCE }, (_, at) => bringIn(at).catch(() => null));
+  const edits = items.map(({ id }, at) =>
+    send<Item>('PATCH', `action-items/${id}`, { description: `Edited ${at}` }).catch(() => null),
+  );
+  await Promise.race(imports);
+  await core.kill();
+  const answered = (await Promise.all(imports)).filter(each => each !== null);
+  const edited = (await Promise.all(edits)).filter(each => each !== null);
+  t.true(answered.length > 0 && answered.length < AT_ONCE, `${answered.length} were answered`);
+
+  await core.start();
+  // A lease of the killed process lasts 60 s, and an import is answered after 20 s, completed or not.
+  const again = await Promise.all(Array.from({ length: AT_ONCE }, (_, at) => bringIn(at)));
+  t.deepEqual(
+    again.filter(({ status, discarded }) => status !== 'completed' || discarded),
+    [],
+  );
+  const ids = new Set(again.map(({ id }) => id));
+  t.is(ids.size, AT_ONCE);
+  t.true(answered.every(({ id }) => ids.has(id)));
+  const list = await send<Item[]>('GET', 'action-items?limit=1000');
+  t.is(list.length, AT_ONCE);
+  for (const each of edited)
+    t.deepEqual(
+      list.find(({ id }) => id === each.id),
+      each,
+    );
 });
 
 test('killed when it has heard nothing of what it took, core transcribes it by itself, without its client', async t => {

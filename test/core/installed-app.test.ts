@@ -1,9 +1,9 @@
 import test from 'ava';
 import { Webhook } from 'standardwebhooks';
 import { accountOf } from '../helpers/accounts.ts';
-import { countingStt, openHouse } from '../helpers/house.ts';
 import type { Json } from '../helpers/openapi.ts';
 import { startReceiver } from '../helpers/receiver.ts';
+import { countingStt, openHouse } from '../helpers/services.ts';
 
 const TALK = [
   { text: 'Shall we plant the tea bushes behind the house in spring?', start: 0, end: 4, is_user: true },

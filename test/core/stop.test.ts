@@ -1,8 +1,8 @@
 import test from 'ava';
 import { samplesToBytes } from '../../core/audio/pcm.ts';
 import { type CoreProcess, coreProcess } from '../helpers/core-process.ts';
-import { countingStt } from '../helpers/house.ts';
 import { connectListen, type ListenClient } from '../helpers/listen-client.ts';
+import { countingStt } from '../helpers/services.ts';
 import { join as joined, silence, speech } from '../helpers/sound.ts';
 
 const MESSAGE_SAMPLES = 1600;

@@ -1,8 +1,8 @@
 /** Accounts of a running server, and what they own: all of it made through the interface itself. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
-import type { House } from './house.ts';
 import type { Json } from './openapi.ts';
+import type { House } from './services.ts';
 
 export interface Account {
   name: string;
@@ -54,8 +54,11 @@ const OWNED: Record<string, (account: Account, ids: Ids) => Promise<unknown>> = 
   goal_id: async ({ post }) =>
     (await post('/v1/dev/user/goals', { title: 'Walk', goal_type: 'numeric', target_value: 9 })).id,
   memory_id: async ({ post }) => (await post('/v1/dev/user/memories', { content: 'Likes tea.' })).id,
+  account_id: async ({ get }) => (await get('/v1/accounts'))[0]?.id,
   key_id: async ({ post }) => (await post('/v1/dev/keys', { name: 'mine' })).id,
   person_id: async ({ post }) => (await post('/v1/people', { name: randomUUID() })).id,
+  template_id: async ({ post }) =>
+    (await post('/v1/summary-templates', { name: 'Mine', instructions: 'Short.' })).id,
   folder_id: async ({ post }) => (await post('/v1/folders', { name: randomUUID() })).id,
   segment_id: async ({ get }, { conversation_id: id }) => {
     const found = await get(`/v1/dev/user/conversations/${id}?include_transcript=true`);

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { stringify } from 'yaml';
-import { callControl, controlPath } from '../../core/control.ts';
+import { callControl, controlPath } from '../../core/control/control.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { freePort } from './free-port.ts';
 

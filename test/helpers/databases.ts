@@ -2,8 +2,8 @@ import type { ExecutionContext, TestFn } from 'ava';
 import type { Overrides } from '../../config/load.ts';
 import { openPostgres } from '../../plugins/storage/sql/postgres.ts';
 import type { openDomain } from './domain.ts';
-import { countingStt } from './house.ts';
 import { openPostgresStorage, postgresOptions, startPostgres } from './postgres.ts';
+import { countingStt } from './services.ts';
 import { type OpenStorage, storageContext, temporaryStorage } from './storage.ts';
 
 interface Database {

@@ -1,18 +1,18 @@
 /** All that delivers, on a database of its own, as a process that can be killed: it does what it is told over its channel. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
-import { delivery, hook } from '../../core/conformance/storage-outbound-rows.ts';
-import { conversation, user } from '../../core/conformance/storage-rows.ts';
+import type { Clock } from '../../core/contract/model.ts';
+import type { Capabilities, WebhookType } from '../../core/contract/plugin.ts';
 import { createOutbound } from '../../core/delivery/outbound.ts';
 import { createDelivery } from '../../core/delivery/service.ts';
-import { createConversations } from '../../core/domain/conversations.ts';
-import { deliverIn } from '../../core/domain/deliveries.ts';
+import { deliverIn } from '../../core/domain/apps/deliveries.ts';
+import { createConversations } from '../../core/domain/conversations/conversations.ts';
 import { newId } from '../../core/domain/ids.ts';
-import { createEvents } from '../../core/events.ts';
-import { createMetrics } from '../../core/metrics.ts';
-import type { Clock } from '../../core/model.ts';
-import type { Capabilities, WebhookType } from '../../core/plugin.ts';
-import conversationCreated from '../../plugins/webhook/conversation-created.ts';
+import { createEvents } from '../../core/runtime/events.ts';
+import { createMetrics } from '../../core/runtime/metrics.ts';
+import { delivery, hook } from '../../plugins/kit/suites/storage/outbound-rows.ts';
+import { conversation, user } from '../../plugins/kit/suites/storage/rows.ts';
+import conversationCreated from '../../plugins/webhook/conversation-created/index.ts';
 import { openStorage } from './storage.ts';
 
 /** What it is started with, as JSON. */
@@ -51,7 +51,7 @@ const metrics = createMetrics({
   spool: () => null,
 });
 const events = createEvents();
-const conversations = createConversations({ storage, clock, events, jobs: { poke: () => service.poke() } });
+const conversations = createConversations({ storage, clock, events });
 const { webhook }: Capabilities = conversationCreated.setup();
 const service = createDelivery({
   storage,

@@ -1,6 +1,7 @@
 /** What a log may not show: what people said and wrote, and what opens doors. */
-import { createLog, type Log } from '../../core/log.ts';
-import type { Row, Storage } from '../../core/plugin.ts';
+
+import type { Row, Storage } from '../../core/contract/plugin.ts';
+import { createLog, type Log } from '../../core/runtime/log.ts';
 
 /** Columns that hold it, by table; some of them JSON. */
 const PRIVATE: Readonly<Record<string, readonly string[]>> = {
@@ -24,6 +25,9 @@ const LEAST_CHARACTERS = 16;
 /** Of a thing, not what it says: the body of a delivery has some, and a log names things by theirs. */
 const AN_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const AN_INSTANT = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
+
+/** Of the plugin that made a structure: no secret. */
+const PLUGIN = 'plugin';
 
 /** A log that keeps its lines, all of them. */
 export function keptLog(): { log: Log; lines: string[] } {
@@ -65,8 +69,8 @@ function textsIn(value: Row[string] | undefined): string[] {
   if (!/^[[{]/.test(value)) return [value];
   const found: string[] = [];
   try {
-    JSON.parse(value, (_, inner) => {
-      if (typeof inner === 'string') found.push(inner);
+    JSON.parse(value, (key, inner) => {
+      if (typeof inner === 'string' && key !== PLUGIN) found.push(inner);
       return inner;
     });
   } catch {

@@ -3,38 +3,53 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { pino } from 'pino';
+import type { Clock, Segment } from '../../core/contract/model.ts';
+import type {
+  Embedder,
+  IdentityProvider,
+  LanguageModel,
+  Storage,
+  VectorIndex,
+} from '../../core/contract/plugin.ts';
+import { createFeed } from '../../core/delivery/feed.ts';
 import { createOutbound } from '../../core/delivery/outbound.ts';
-import { createActionItems } from '../../core/domain/action-items.ts';
-import { createApps } from '../../core/domain/apps.ts';
-import { createAsk } from '../../core/domain/ask.ts';
-import { createChannelAddresses, type LoadedChannel } from '../../core/domain/channel-addresses.ts';
-import { createConversations } from '../../core/domain/conversations.ts';
-import { createCredentials } from '../../core/domain/credentials.ts';
-import { createDeliveries } from '../../core/domain/deliveries.ts';
-import { createEmbedding } from '../../core/domain/embedding.ts';
-import { createFolders } from '../../core/domain/folders.ts';
-import { createGoals } from '../../core/domain/goals.ts';
-import { createHooks } from '../../core/domain/hooks.ts';
-import { type ChosenProviders, createIdentities } from '../../core/domain/identities.ts';
-import { createKeys } from '../../core/domain/keys.ts';
-import { createMemories } from '../../core/domain/memories.ts';
-import { createCategorise } from '../../core/domain/memory-category.ts';
-import { createNotifications } from '../../core/domain/notifications.ts';
-import { createPeople } from '../../core/domain/people.ts';
-import { createSearch } from '../../core/domain/search.ts';
-import { createSignIn } from '../../core/domain/sign-in.ts';
-import { createUsers } from '../../core/domain/users.ts';
-import { AppError } from '../../core/errors.ts';
-import { createEvents, type EventBus, type Events } from '../../core/events.ts';
-import type { Clock, Segment } from '../../core/model.ts';
-import type { Embedder, IdentityProvider, LanguageModel, Storage, VectorIndex } from '../../core/plugin.ts';
-import { createPluginState } from '../../core/plugin-state.ts';
+import { createAccounts } from '../../core/domain/accounts/accounts.ts';
+import { createCredentials } from '../../core/domain/accounts/credentials.ts';
+import { type ChosenProviders, createIdentities } from '../../core/domain/accounts/identities.ts';
+import { createKeys } from '../../core/domain/accounts/keys.ts';
+import { createPeople } from '../../core/domain/accounts/people.ts';
+import { createSignIn } from '../../core/domain/accounts/sign-in.ts';
+import { createUsers } from '../../core/domain/accounts/users.ts';
+import { createApps } from '../../core/domain/apps/apps.ts';
+import { createDeliveries } from '../../core/domain/apps/deliveries.ts';
+import { createHooks } from '../../core/domain/apps/hooks.ts';
+import { createConversations } from '../../core/domain/conversations/conversations.ts';
+import { createFolders } from '../../core/domain/conversations/folders.ts';
+import { createSummaryTemplates } from '../../core/domain/conversations/summary-templates.ts';
+import { createMemories } from '../../core/domain/memories/memories.ts';
+import { createCategorise } from '../../core/domain/memories/memory-category.ts';
+import { createCompareMemories } from '../../core/domain/memories/memory-comparison.ts';
+import {
+  createChannelAddresses,
+  type LoadedChannel,
+} from '../../core/domain/notifications/channel-addresses.ts';
+import { createDaySummaries } from '../../core/domain/notifications/day-summaries.ts';
+import { createNotifications } from '../../core/domain/notifications/notifications.ts';
+import { createAsk } from '../../core/domain/search/ask.ts';
+import { createEmbedding } from '../../core/domain/search/embedding.ts';
+import { createSearch } from '../../core/domain/search/search.ts';
+import { createActionItems } from '../../core/domain/tasks/action-items.ts';
+import { createGoals } from '../../core/domain/tasks/goals.ts';
+import { createRemember } from '../../core/pipeline/remember.ts';
+import { createPluginState } from '../../core/plugin-host/state.ts';
+import { AppError } from '../../core/runtime/errors.ts';
+import { createEvents, type EventBus, type Events } from '../../core/runtime/events.ts';
+import localPlugin from '../../plugins/identity/local/index.ts';
 import { createPasswords } from '../../plugins/identity/local/passwords.ts';
-import localPlugin from '../../plugins/identity/local.ts';
-import audioBytes from '../../plugins/webhook/audio-bytes.ts';
-import conversationCreated from '../../plugins/webhook/conversation-created.ts';
-import daySummary from '../../plugins/webhook/day-summary.ts';
-import transcriptProcessed from '../../plugins/webhook/transcript-processed.ts';
+import audioBytes from '../../plugins/webhook/audio-bytes/index.ts';
+import conversationCreated from '../../plugins/webhook/conversation-created/index.ts';
+import daySummary from '../../plugins/webhook/day-summary/index.ts';
+import transcriptProcessed from '../../plugins/webhook/transcript-processed/index.ts';
 import { indiscretions } from './discretion.ts';
 import { manualClock } from './manual-clock.ts';
 import { type OpenStorage, temporaryStorage } from './storage.ts';
@@ -64,14 +79,8 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
   const hooks = createHooks({ storage, clock, events, ...outside });
   const apps = createApps({ storage, clock, events, ...outside });
   const credentials = createCredentials({ users, keys, apps, identities });
-  const jobs = {
-    pokes: 0,
-    poke() {
-      jobs.pokes += 1;
-    },
-  };
-  const conversations = createConversations({ storage, clock, events, jobs });
-  const actionItems = createActionItems({ storage, clock, jobs });
+  const conversations = createConversations({ storage, clock, events });
+  const actionItems = createActionItems({ storage, clock, events });
   const goals = createGoals({ storage, clock });
   const folders = createFolders({ storage, clock });
   const people = createPeople({ storage, clock });
@@ -83,16 +92,34 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
   const meaning = noMeaning();
   const models: LanguageModel[] = [];
   const late = { embedder: () => meaning.embedder(), vectors: () => meaning.vectors() };
+  const categorise = createCategorise({ models: () => [], embedder: late.embedder, clock, log });
   const memories = createMemories({
     storage,
     clock,
-    jobs,
-    categorise: createCategorise({ models: () => [], embedder: late.embedder, clock, log }),
+    events,
+    categorise,
   });
   const channels: LoadedChannel[] = [];
   const told = recorded(events);
   const search = createSearch({ storage, log, ...late });
+  const compareMemories = createCompareMemories({
+    ...{ storage, search, categorise, log },
+    embedder: late.embedder,
+  });
+  const notifications = createNotifications({
+    storage,
+    clock,
+    defaults: { timeZone: 'UTC', perAppPerHour: 20, daySummaryAt: 22 * 60 },
+    publicUrl: 'https://earshot.example',
+  });
+  const embedding = createEmbedding({ storage, clock, log, ...late });
+  const accounts = createAccounts({
+    ...{ storage, clock, log, events, users, signIn, embedding },
+    installed: apps.installed,
+    forgetAudio: async () => {},
+  });
   return {
+    accounts,
     clock,
     storage,
     local,
@@ -105,30 +132,27 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     hooks,
     credentials,
     events,
-    jobs,
+    feed: createFeed({ events, conversations, clock, log }),
     conversations,
     actionItems,
     goals,
     memories,
     search,
-    ask: createAsk({ conversations, search, models: () => models, clock, log }),
-    notifications: createNotifications({
-      storage,
-      clock,
-      jobs,
-      defaults: { timeZone: 'UTC', perAppPerHour: 20, daySummaryAt: 22 * 60 },
-      publicUrl: 'https://earshot.example',
-    }),
+    remember: createRemember({ compareMemories }),
+    daySummaries: createDaySummaries({ storage }),
+    ask: createAsk({ conversations, search, notifications, models: () => models, clock, log }),
+    notifications,
     channelAddresses: createChannelAddresses({ storage, clock, log, ...outside, outlets: () => channels }),
     /** Outlets for notifications; a test may add some. */
     channels,
     /** Language models; a test may add some. */
     models,
-    embedding: createEmbedding({ storage, clock, log, jobs, ...late }),
+    embedding,
     meaning,
     folders,
+    summaryTemplates: createSummaryTemplates({ storage, clock }),
     people,
-    deliveries: createDeliveries({ storage, clock, jobs }),
+    deliveries: createDeliveries({ storage, clock }),
     /** Every event so far, by name. */
     told,
     log,
@@ -247,6 +271,8 @@ function recorded(events: EventBus): Told {
     'conversation.processing': [],
     'conversation.processed': [],
     'conversation.dropped': [],
+    changed: [],
+    device: [],
     'hooks.changed': [],
     'credential.revoked': [],
   };
@@ -254,6 +280,8 @@ function recorded(events: EventBus): Told {
   events.on('conversation.processing', event => told['conversation.processing'].push(event));
   events.on('conversation.processed', event => told['conversation.processed'].push(event));
   events.on('conversation.dropped', event => told['conversation.dropped'].push(event));
+  events.on('changed', event => told.changed.push(event));
+  events.on('device', event => told.device.push(event));
   events.on('hooks.changed', event => told['hooks.changed'].push(event));
   events.on('credential.revoked', event => told['credential.revoked'].push(event));
   return told;

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Embedder } from '../../core/plugin.ts';
+import type { Embedder } from '../../core/contract/plugin.ts';
 import { startLocalServer } from './local-server.ts';
 
 export interface AskedVectors {

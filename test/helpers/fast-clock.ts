@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import type { Clock } from '../../core/model.ts';
+import type { Clock } from '../../core/contract/model.ts';
 import { manualClock } from './manual-clock.ts';
 
 export interface FastClock extends Clock {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/model.ts';
+import type { Clock } from '../../core/contract/model.ts';
 
 export interface ManualClock extends Clock {
   /** Moves time on and wakes every sleeper whose time has come. */

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava';
-import type { Embedder, VectorIndex } from '../../core/plugin.ts';
-import words from '../../plugins/embedder/words.ts';
-import sqliteVectors from '../../plugins/vectors/sqlite-vectors.ts';
+import type { Embedder, VectorIndex } from '../../core/contract/plugin.ts';
+import words from '../../plugins/embedder/words/index.ts';
+import sqliteVectors from '../../plugins/vectors/sqlite-vectors/index.ts';
 import { contextOf } from '../plugins/stt/context.ts';
 import { startIndex } from '../plugins/vectors/context.ts';
 import { temporaryDirectory } from './domain.ts';

@@ -24,9 +24,6 @@ const TEXTS = [
 const WHOLE = [0, -1, 1, 2 ** 31 - 1, -(2 ** 31), Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER];
 const FRACTIONS = [0, 0.1, -1 / 3, 1e300, 5e-324, 2 ** 53 + 2, 1763000000.123456];
 
-/** More than one batch, and not a whole number of them. */
-const ROWS = 1111;
-
 /** The tables without those of the migrations. */
 async function shapesOf({ writer, tables }: Dialect): Promise<TableShape[]> {
   const run: Run = async query => await query(writer);
@@ -34,15 +31,15 @@ async function shapesOf({ writer, tables }: Dialect): Promise<TableShape[]> {
 }
 
 /** A text says which row it is in, so what belongs together does in every table, and nothing is there twice. */
-export async function fillWithOddRows(dialect: Dialect): Promise<void> {
+export async function fillWithOddRows(dialect: Dialect, count: number): Promise<void> {
   const shapes = await shapesOf(dialect);
   const done = new Set<string>();
   while (done.size < shapes.length) {
     for (const shape of shapes) {
       if (done.has(shape.name) || shape.parents.some(parent => !done.has(parent))) continue;
       const nullable = await nullableColumns(dialect.writer, shape);
-      for (let at = 0; at < ROWS; at += 200) {
-        const rows = Array.from({ length: Math.min(200, ROWS - at) }, (_, i) =>
+      for (let at = 0; at < count; at += 200) {
+        const rows = Array.from({ length: Math.min(200, count - at) }, (_, i) =>
           rowOf(shape, nullable, at + i),
         );
         await dialect.writer(shape.name).insert(rows);

@@ -31,7 +31,7 @@ export interface Operation {
 
 export interface OpenApi {
   openapi: string;
-  info: { version: string };
+  info: { version: string; 'x-earshot-version': string };
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, Json>; responses: Record<string, Answer> };
 }
@@ -39,6 +39,15 @@ export interface OpenApi {
 export async function documentOf(url: string): Promise<OpenApi> {
   const response = await fetch(`${url}/openapi.json`);
   return (await response.json()) as OpenApi;
+}
+
+/** The whole body; of a stream of events, which has no end, its first piece. */
+export async function textOf(response: Response): Promise<string> {
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return response.text();
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  const first = await reader?.read();
+  await reader?.cancel();
+  return first?.value ?? '';
 }
 
 export function operationsOf(document: OpenApi) {

@@ -1,7 +1,7 @@
 /** Messages of `/v4/listen` for tests: each codec's, of a sound at 16 kHz mono. */
 import { readFileSync } from 'node:fs';
 import { encodeWav, parseWav } from '../../core/audio/pcm.ts';
-import { packetsOf, type SentCodec } from '../../core/cli/recording.ts';
+import { packetsOf, type SentCodec } from '../../core/cli/stream/recording.ts';
 import type { Sound } from './sound.ts';
 
 /** As `earshot stream` makes them, without the silence at the end. */

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 import { loadConfig, type Overrides } from '../../config/load.ts';
-import { type Check, type Patient, runCheck } from '../../core/doctor/examination.ts';
-import type { Finding } from '../../core/doctor/finding.ts';
+import { type Check, type Patient, runCheck } from '../../core/cli/doctor/examination.ts';
+import type { Finding } from '../../core/cli/doctor/finding.ts';
 
 /** A server that does not run, with a data directory of its own, on this very machine. */
 export async function patientOf(
@@ -19,7 +19,6 @@ export async function patientOf(
     loaded: loadConfig({ env: {}, cwd, overrides: { dataDir: cwd, port: 0, ...overrides } }),
     server: 'absent',
     clock: { now: () => Date.now(), sleep: (ms, signal) => sleep(ms, undefined, signal ? { signal } : {}) },
-    sys: '/sys',
     proc: '/proc',
     run: '/run',
     fetch,

@@ -76,7 +76,12 @@ export async function openRawListen(url: string, key: string, query: string): Pr
   return raw;
 }
 
-export function upgradeRequest(key: string, query: string, headers: Record<string, string> = {}): string {
+export function upgradeRequest(
+  key: string,
+  query: string,
+  headers: Record<string, string> = {},
+  path = '/v4/listen',
+): string {
   const all = {
     Host: 'localhost',
     Authorization: `Bearer ${key}`,
@@ -87,7 +92,7 @@ export function upgradeRequest(key: string, query: string, headers: Record<strin
     ...headers,
   };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `GET /v4/listen?${query} HTTP/1.1\r\n${lines.join('')}\r\n`;
+  return `GET ${path}?${query} HTTP/1.1\r\n${lines.join('')}\r\n`;
 }
 
 function closeCodeIn(bytes: Buffer): number | null {

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava';
-import { EMBED_JOB } from '../../core/domain/embedding.ts';
-import type { Embedder } from '../../core/plugin.ts';
-import sqliteVectors from '../../plugins/vectors/sqlite-vectors.ts';
+import type { Embedder } from '../../core/contract/plugin.ts';
+import { EMBED_JOB } from '../../core/domain/search/embedding.ts';
+import sqliteVectors from '../../plugins/vectors/sqlite-vectors/index.ts';
 import categories from '../fixtures/memory-categories.json' with { type: 'json' };
 import paraphrases from '../fixtures/paraphrases.json' with { type: 'json' };
 import { startIndex } from '../plugins/vectors/context.ts';

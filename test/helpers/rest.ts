@@ -1,12 +1,22 @@
 import type { ExecutionContext } from 'ava';
 import type { Config } from '../../config/schema.ts';
-import { FINISH_JOB } from '../../core/domain/lifecycle.ts';
+import { FINISH_JOB, REPROCESS_JOB } from '../../core/domain/conversations/lifecycle.ts';
 import { createNotificationLimit, createRateLimits } from '../../core/http/rate-limit.ts';
 import { createServer } from '../../core/http/server.ts';
-import { createJobs } from '../../core/jobs.ts';
-import { createFinish, type Structure } from '../../core/pipeline/finish.ts';
-import { structure as countWords } from '../../core/pipeline/structure.ts';
-import { openDomain } from './domain.ts';
+import { createFinish, type PipelineDeps } from '../../core/pipeline/finish.ts';
+import { createReprocess, createReprocessGivenUp } from '../../core/pipeline/reprocess.ts';
+import { createUnderstand, type NamedUnderstanding } from '../../core/pipeline/understanding.ts';
+import { createJobs } from '../../core/runtime/jobs.ts';
+import plainUnderstanding from '../../plugins/understanding/plain-understanding/index.ts';
+import { type Domain, openDomain } from './domain.ts';
+
+/** Understands as a server does that is set up in no particular way. */
+export const PLAIN = { name: plainUnderstanding.name, ...plainUnderstanding.setup() };
+
+/** What the pipeline asks for of models and vectors: what the domain has by then. */
+export function meaningOf({ models, meaning }: Pick<Domain, 'models' | 'meaning'>) {
+  return { models: () => models, embedder: () => meaning.embedder() };
+}
 
 /** More than any test asks for: the clock stands still, so no bucket is filled again. */
 const AMPLE = {
@@ -24,16 +34,16 @@ const AMPLE = {
  */
 export async function openRest(t: ExecutionContext, openStorage?: Parameters<typeof openDomain>[1]) {
   const domain = await openDomain(t, openStorage);
-  const { storage, clock, log, conversations } = domain;
+  const { storage, clock, log } = domain;
   const rateLimits = createRateLimits({ storage, clock, limits: AMPLE });
   const notificationLimit = createNotificationLimit({ storage, clock, perHour: 10 });
   const server = createServer({
     ...domain,
     rateLimits,
     notificationLimit,
-    listen: { paths: [], authorize: async () => null, accept: async () => {} },
+    listen: { paths: [], refusal: () => null, authorize: async () => null, accept: async () => {} },
     config: { listen: { maxConnections: 100 } as Config['listen'], trustedProxies: ['loopback'] },
-    health: () => true,
+    health: async () => ({ status: 'ok', parts: [] }),
   });
   const { port } = await server.listen('127.0.0.1', 0);
   t.teardown(() => server.close());
@@ -43,18 +53,19 @@ export async function openRest(t: ExecutionContext, openStorage?: Parameters<typ
   const jobs = createJobs({ storage, clock, log });
 
   /** Begins to process what has ended; `runs` counts how often a structure was made. */
-  function run(structure: Structure = countWords) {
+  function run(providers: NamedUnderstanding[] = [PLAIN]) {
     const counted = { runs: 0 };
-    const finish = createFinish({
-      conversations,
-      log,
-      structure: (segments, context) => {
+    const understand = createUnderstand({ providers: () => providers, log });
+    const deps: PipelineDeps = {
+      ...domain,
+      ...meaningOf(domain),
+      understand: (...asked) => {
         counted.runs += 1;
-        return structure(segments, context);
+        return understand(...asked);
       },
-    });
-    domain.jobs.poke = () => jobs.poke();
-    jobs.handle(FINISH_JOB, finish);
+    };
+    jobs.handle(FINISH_JOB, createFinish(deps));
+    jobs.handle(REPROCESS_JOB, createReprocess(deps), createReprocessGivenUp(deps));
     jobs.start();
     t.teardown(() => jobs.stop());
     return counted;

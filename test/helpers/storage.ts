@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
-import { AppError } from '../../core/errors.ts';
-import type { Clock } from '../../core/model.ts';
-import type { Storage } from '../../core/plugin.ts';
+import type { Clock } from '../../core/contract/model.ts';
+import type { Storage } from '../../core/contract/plugin.ts';
+import { AppError } from '../../core/runtime/errors.ts';
 import { openSqlite } from '../../plugins/storage/sql/sqlite.ts';
 import { createStorage, type StorageContext } from '../../plugins/storage/sql/storage.ts';
 

@@ -1,22 +1,32 @@
 /** How well Earshot hears and understands. */
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import type { SentCodec } from '../../core/cli/recording.ts';
+import type { SentCodec } from '../../core/cli/stream/recording.ts';
 import type { Table } from '../bench/benchmark.ts';
 import { machine } from '../bench/machine.ts';
 import { renderTable } from '../bench/report.ts';
 import sentences from '../fixtures/sentences.json' with { type: 'json' };
-import { buildHouse, type House } from '../helpers/house.ts';
 import { connectListen } from '../helpers/listen-client.ts';
 import { messagesOf } from '../helpers/packets.ts';
+import { buildHouse, type House } from '../helpers/services.ts';
 import * as sound from '../helpers/sound.ts';
 import { wordErrorRate } from '../helpers/word-error-rate.ts';
+import { citationQuality, modelQuality } from './language-model.ts';
+import { ALL_SENDERS, loss } from './loss.ts';
 import { meaning } from './meaning.ts';
+import { memoryQuality } from './memories.ts';
+import { understandingQuality } from './understanding.ts';
 
 const HELP = `Measures how well Earshot hears (the whole server, pocketsphinx, recordings of flite's voices) and understands.
 
   npm run quality                       some minutes
   npm run quality -- --meaning          only what needs no recogniser: some seconds
+  npm run quality -- --understanding    only tasks, events, categories, overviews and memories of written conversations;
+                                         with a language model as well: EARSHOT_QUALITY_LLM_URL (its OpenAI endpoint,
+                                         http://127.0.0.1:11434/v1), EARSHOT_QUALITY_LLM_MODEL and _KEY, else a scripted
+                                         one that only shows that the measure works
+  npm run quality -- --loss             only what lost radio packets cost
+  npm run quality -- --loss --sender S  the same of some: ${ALL_SENDERS.join('; ')}
   npm run quality -- --json FILE        the figures for programs as well
 `;
 
@@ -36,7 +46,14 @@ const PEAKS = [-40, -25, -12];
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
-    options: { json: { type: 'string' }, meaning: { type: 'boolean' }, help: { type: 'boolean' } },
+    options: {
+      json: { type: 'string' },
+      meaning: { type: 'boolean' },
+      loss: { type: 'boolean' },
+      sender: { type: 'string', multiple: true },
+      understanding: { type: 'boolean' },
+      help: { type: 'boolean' },
+    },
   });
   if (values.help) return void process.stdout.write(HELP);
   const where = machine();
@@ -46,15 +63,34 @@ async function main(): Promise<void> {
     tables.push(table);
     process.stdout.write(`${renderTable(table)}\n\n`);
   };
-  for (const table of await meaning()) show(table);
-  if (!values.meaning) await hearing(show);
+  const isUnderstandingOnly = values.understanding === true;
+  if (isUnderstandingOnly) {
+    for (const table of [...(await understandingQuality()), ...(await memoryQuality())]) show(table);
+    show(await citationQuality());
+    for (const table of await modelQuality(process.env)) show(table);
+  }
+  if (!values.loss && !isUnderstandingOnly) for (const table of await meaning()) show(table);
+  if (!values.meaning && !isUnderstandingOnly)
+    await hearing(
+      values.loss ? [house => loss(house, sendersOf(values.sender))] : [byCodec, inNoise, ofNoise, loss],
+      show,
+    );
   if (values.json) await writeFile(values.json, `${JSON.stringify({ machine: where, tables }, null, 2)}\n`);
 }
 
-async function hearing(show: (table: Table) => void): Promise<void> {
+function sendersOf(names: readonly string[] | undefined) {
+  const unknown = names?.find(name => !ALL_SENDERS.some(sender => sender === name));
+  if (unknown !== undefined) throw new Error(`there is no sender "${unknown}"; --help lists them`);
+  return names && ALL_SENDERS.filter(sender => names.includes(sender));
+}
+
+async function hearing(
+  measures: ((house: House) => Promise<Table>)[],
+  show: (table: Table) => void,
+): Promise<void> {
   const house = await buildHouse({ stt: ['pocketsphinx'] });
   try {
-    for (const measure of [byCodec, inNoise, ofNoise]) show(await measure(house));
+    for (const measure of measures) show(await measure(house));
   } finally {
     await house.stop();
   }

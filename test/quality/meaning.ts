@@ -1,8 +1,8 @@
 /** How well Earshot understands without a language model: paraphrases found, memories told apart, and at what cost. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createCategorise } from '../../core/domain/memory-category.ts';
-import type { Embedder } from '../../core/plugin.ts';
-import words from '../../plugins/embedder/words.ts';
+import type { Embedder } from '../../core/contract/plugin.ts';
+import { createCategorise } from '../../core/domain/memories/memory-category.ts';
+import words from '../../plugins/embedder/words/index.ts';
 import type { Cell, Table } from '../bench/benchmark.ts';
 import { DISTRACTORS, PAIRS, recallOf, recallOfSearch, rightCategories } from '../helpers/recall.ts';
 import { contextOf } from '../plugins/stt/context.ts';

@@ -2,7 +2,7 @@ import { createClock } from '../../bridge/clock.ts';
 import { fixedKey } from '../../bridge/key.ts';
 import { openSpool } from '../../bridge/spool.ts';
 import { startUplink } from '../../bridge/uplink.ts';
-import { createLog } from '../../core/log.ts';
+import { createLog } from '../../core/runtime/log.ts';
 import type { Device } from './careful.ts';
 import type { Counts } from './connection.ts';
 import { MESSAGE_MS, type Script, type ScriptOptions } from './script.ts';

@@ -62,7 +62,7 @@ export async function deliveriesTorture(
   let child: ChildProcess | null = null;
   stage.teardown(() => child?.kill('SIGKILL'));
 
-  async function live(): Promise<ChildProcess> {
+  async function live(): Promise<{ born: ChildProcess; ready: Promise<unknown> }> {
     const born = fork(MAIN, [JSON.stringify(plan)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
     child = born;
     /** Of each user, until all of a batch are done. */
@@ -73,20 +73,26 @@ export async function deliveriesTorture(
       const next: Order = { order: 'complete', userId: `u${index}`, ids };
       if (ids.length > 0 && born.connected) born.send(next, () => {}); // it may just have been killed
     };
+    const { promise: ready, resolve } = Promise.withResolvers<void>();
+    born.once('exit', () => resolve());
     born.on('message', (said: Said) => {
-      if (said.event === 'ready') for (const index of wanted.keys()) order(index);
+      if (said.event === 'ready') {
+        resolve();
+        for (const index of wanted.keys()) order(index);
+      }
       if (said.event !== 'done') return;
       committed.add(said.id);
       for (const [index, left] of wanted.entries())
         if (left.delete(said.id) && underWay[index]?.delete(said.id) && underWay[index].size === 0)
           order(index);
     });
-    return born;
+    return { born, ready };
   }
 
   const arrived = () => new Set(receiver.received.map(({ body }) => JSON.parse(String(body)).id as string));
   for (let kill = 0; kill < kills; kill += 1) {
-    const born = await live();
+    const { born, ready } = await live();
+    if (kill % 2 === 1) await ready; // or a slow machine would see it killed at its start alone
     await sleep(dice.between(LIFE_MS.from, LIFE_MS.to));
     const dead = once(born, 'exit');
     born.kill('SIGKILL');

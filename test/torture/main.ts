@@ -1,7 +1,12 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { glob, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { MOST_DEVICES } from './crowd.ts';
 import { areDelivered, type DeliveriesPlan, deliveriesTorture } from './deliveries.ts';
 import { isGood, judge } from './judge.ts';
+import { isUnharmed, LIBRARIES, type RadioPlan, radioTorture } from './radio.ts';
 import { type Plan, type Stage, torture } from './run.ts';
 import { isUnderstood, speechTorture } from './speech.ts';
 
@@ -12,6 +17,8 @@ const HELP = `Devices talk to a server that is killed, over lines that are cut; 
   npm run torture -- --kills 20 --cuts 40 --devices 4
   npm run torture -- --speech           sentences, and pocketsphinx: words wrong with and without faults; 2 minutes
   npm run torture -- --deliveries       10,000 events, and 50 kills while they are delivered; 5 minutes
+  npm run torture -- --radio            a million packets that no radio should send, to both Bluetooth libraries; 5 minutes
+  npm run torture -- --tests            the tests that npm test runs in short, at full length; an hour
   npm run torture -- --json             one object for programs
 
   --seed N      of the random moments; without it, another one every time
@@ -20,6 +27,7 @@ const HELP = `Devices talk to a server that is killed, over lines that are cut; 
   --devices N   that talk at once, at most ${MOST_DEVICES} (10; 3)
   --speed N     times real time (4; 1)
   --events N    to deliver (10000)
+  --packets N   of the radio, for each library (1000000)
 
 Its exit status is 1 when anything was lost, doubled (of deliveries: more often than one is cut off), or misplaced; with --speech when 5 points more of the words are
 wrong than without the faults.
@@ -36,6 +44,9 @@ async function main(): Promise<number> {
       speech: { type: 'boolean', default: false },
       deliveries: { type: 'boolean', default: false },
       events: { type: 'string', default: '10000' },
+      radio: { type: 'boolean', default: false },
+      packets: { type: 'string', default: '1000000' },
+      tests: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
@@ -44,6 +55,7 @@ async function main(): Promise<number> {
     process.stdout.write(HELP);
     return 0;
   }
+  if (values.tests) return tests();
   const usual = values.speech ? SPEECH : values.deliveries ? DELIVERIES : TONES;
   const plan = {
     seed: whole('seed', values.seed ?? Date.now() % 1_000_000, 0, 2 ** 31),
@@ -56,9 +68,11 @@ async function main(): Promise<number> {
   const say = (line: string) => void process.stderr.write(`${line}\n`);
   say(`seed ${plan.seed}`);
   const { report, good } = await onStage(say, stage =>
-    values.deliveries
-      ? events(stage, { ...plan, events: whole('events', values.events, 1, 1_000_000) })
-      : (values.speech ? words : numbers)(stage, plan),
+    values.radio
+      ? radio(stage, { seed: plan.seed, packets: whole('packets', values.packets, 1, 100_000_000) })
+      : values.deliveries
+        ? events(stage, { ...plan, events: whole('events', values.events, 1, 1_000_000) })
+        : (values.speech ? words : numbers)(stage, plan),
   );
   process.stdout.write(values.json ? `${JSON.stringify({ plan, report }, null, 2)}\n` : render(report));
   return good ? 0 : 1;
@@ -87,6 +101,28 @@ async function events(stage: Stage, plan: DeliveriesPlan): Promise<Outcome> {
 async function words(stage: Stage, plan: Plan): Promise<Outcome> {
   const report = await speechTorture(stage, plan);
   return { report, good: isUnderstood(report) };
+}
+
+async function radio(stage: Stage, plan: RadioPlan): Promise<Outcome> {
+  process.setMaxListeners(1000); // every library instance listens for the end of the process
+  const reports = [];
+  for (const library of LIBRARIES) reports.push({ library, ...(await radioTorture(stage, library, plan)) });
+  return {
+    report: Object.fromEntries(reports.map(one => [one.library, one])),
+    good: reports.every(isUnharmed),
+  };
+}
+
+/** One file after the other: they are about what happens, and not about how fast. */
+async function tests(): Promise<number> {
+  const cwd = join(import.meta.dirname, '../..');
+  const long: string[] = [];
+  for await (const file of glob('test/**/*.test.ts', { cwd }))
+    if ((await readFile(join(cwd, file), 'utf8')).includes('helpers/thorough.ts')) long.push(file);
+  const args = [join(cwd, 'node_modules/ava/entrypoints/cli.js'), '--serial', '--timeout', '30m', ...long];
+  const env = { ...process.env, EARSHOT_THOROUGH: '1' };
+  const [status] = await once(spawn(process.execPath, args, { cwd, env, stdio: 'inherit' }), 'exit');
+  return status ?? 1;
 }
 
 async function onStage<T>(say: (line: string) => void, play: (stage: Stage) => Promise<T>): Promise<T> {

@@ -12,7 +12,6 @@ import { createScript } from './script.ts';
 const PLAN = { seed: 2026, devices: 5, kills: 4, cuts: 10, speed: 4, stallMs: 4000 };
 
 test('however the server is killed and lines are cut, each confirmed number is stored once, in order, at its time', async t => {
-  t.timeout(480_000);
   const stage = { teardown: (step: () => unknown) => t.teardown(async () => void (await step())), say() {} };
   const { counted, spoken, stored } = await torture(stage, PLAN);
   const verdict = judge(stored, spoken);
@@ -54,7 +53,6 @@ function changed(stored: Stored, change: (segment: Segment) => Segment[]): Store
 }
 
 test('of a client that only sends, what is on the disk is written down without it', async t => {
-  t.timeout(240_000);
   const core = await coreProcess(t, TONES_CONFIG);
   const dice = createDice(7);
   const spoken: Spoken[] = [];
@@ -92,7 +90,6 @@ async function synced(url: string) {
 }
 
 test('however often the server is killed, what happened is told to every webhook, hardly ever twice, always by one id', async t => {
-  t.timeout(240_000);
   const stage = { teardown: (step: () => unknown) => t.teardown(async () => void (await step())), say() {} };
   const report = await deliveriesTorture(stage, { seed: 2026, events: 1000, kills: 4 });
   t.log(report);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import type { ActionItems } from '../../domain/action-items.ts';
-import type { ActionItem, ActionItemDraft } from '../../model.ts';
+import type { ActionItem, ActionItemDraft } from '../../contract/model.ts';
+import { inPages, mapped } from '../../domain/pages.ts';
+import type { ActionItems } from '../../domain/tasks/action-items.ts';
 import { instant, optional, someOf, text } from '../fields.ts';
 import { boolean, instant as instantParameter, integer, word } from '../query.ts';
 import { type Route, route } from '../route.ts';
@@ -80,8 +81,9 @@ export function actionItemRoutes(actionItems: ActionItems): Route[] {
           conversation_id: conversationId,
           ...rest
         } = query;
-        const found = await actionItems.list(user.id, { ...rest, conversationId, createdFrom, createdTo });
-        return found.map(actionItemJson);
+        const filter = { ...rest, conversationId, createdFrom, createdTo };
+        const found = inPages(page => actionItems.list(user.id, { ...filter, ...page }), query);
+        return mapped(found, actionItemJson);
       },
     }),
     route({

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { App, AppKey } from '../../contract/model.ts';
 import {
   ACTIONS,
   type AppEdit,
@@ -6,10 +7,9 @@ import {
   CAPABILITIES,
   MAX_APP_NAME_CHARS,
   USER_SCOPES,
-} from '../../domain/apps.ts';
-import type { Installed } from '../../domain/installations.ts';
-import type { App, AppKey } from '../../model.ts';
-import { optional, someOf, text } from '../fields.ts';
+} from '../../domain/apps/apps.ts';
+import type { Installed } from '../../domain/apps/installations.ts';
+import { name as nameField, optional, someOf, text } from '../fields.ts';
 import { type Route, route } from '../route.ts';
 
 const LIST = '/v1/apps';
@@ -21,8 +21,8 @@ const MAX_TYPE_CHARS = 100;
 
 const dateTime = z.iso.datetime();
 const capabilities = z.array(z.enum(CAPABILITIES)).max(CAPABILITIES.length);
-const scopes = z.array(z.enum(USER_SCOPES));
-const actions = z.array(z.enum(ACTIONS));
+const scopes = z.array(z.enum(USER_SCOPES)).max(USER_SCOPES.length);
+const actions = z.array(z.enum(ACTIONS)).max(ACTIONS.length);
 
 const ABOUT = {
   id: z.string(),
@@ -119,16 +119,12 @@ const SETTINGS = {
     .exactOptional()
     .describe('What is left out stays as it is'),
   proactive_notification: z
-    .object({ scopes: scopes.max(USER_SCOPES.length).transform(given => [...new Set(given)]) })
+    .object({ scopes: scopes.transform(given => [...new Set(given)]) })
     .exactOptional(),
 };
 
-const name = text({ max: MAX_APP_NAME_CHARS });
-const description = z
-  .string()
-  .overwrite(given => given.toWellFormed().trim())
-  .max(MAX_DESCRIPTION_CHARS)
-  .refine(given => !given.includes('\0'), 'String should not have a NUL character');
+const name = nameField({ max: MAX_APP_NAME_CHARS });
+const description = text({ max: MAX_DESCRIPTION_CHARS, mayBeEmpty: true });
 
 const EXAMPLE = {
   name: 'Tea counter',
@@ -152,10 +148,8 @@ const EditBody = someOf({
 
 const InstallBody = z
   .object({
-    scopes: optional(scopes.max(USER_SCOPES.length), undefined).describe(
-      'Only these; left out: all it asks for',
-    ),
-    actions: optional(actions.max(ACTIONS.length), undefined).describe('Likewise'),
+    scopes: optional(scopes, undefined).describe('Only these; left out: all it asks for'),
+    actions: optional(actions, undefined).describe('Likewise'),
   })
   .optional()
   .meta({ id: 'AppInstall', override: { examples: [{ scopes: ['user_name'] }] } });

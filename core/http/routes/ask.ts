@@ -1,12 +1,28 @@
 import { z } from 'zod';
-import type { Ask } from '../../domain/ask.ts';
-import { text } from '../fields.ts';
+import type { Ask } from '../../domain/search/ask.ts';
+import { isTimeZone } from '../../domain/wall-clock.ts';
+import { MAX_CODE_CHARS, optional, text } from '../fields.ts';
 import { type Route, route } from '../route.ts';
 
 const MAX_QUESTION_CHARS = 1000;
 
+const timeZone = z
+  .string()
+  .max(MAX_CODE_CHARS)
+  .trim()
+  .refine(isTimeZone, {
+    message: 'Input should be an IANA time zone, such as Europe/Berlin',
+    params: { type: 'value_error' },
+  });
+
 const Question = z
-  .object({ question: text({ max: MAX_QUESTION_CHARS }) })
+  .object({
+    question: text({ max: MAX_QUESTION_CHARS }),
+    time_zone: optional(timeZone, null).describe(
+      'In which the question is asked, for words such as yesterday; left out: that of your notifications',
+    ),
+    timezone: optional(timeZone, null).describe('As time_zone'),
+  })
   .meta({ id: 'Question', override: { examples: [{ question: 'When does the train leave?' }] } });
 
 const AnswerJson = z
@@ -21,7 +37,7 @@ const AnswerJson = z
         z.object({
           type: z.enum(['conversation', 'memory']),
           id: z.string(),
-          title: z.string().nullable(),
+          title: z.string().describe('Of a memory: how it begins'),
           text: z.string().describe('A passage of the conversation, or the memory'),
           created_at: z.iso.datetime().describe('When it was said, or noted'),
         }),
@@ -46,7 +62,11 @@ export function askRoutes({ ask }: Ask): Route[] {
       body: Question,
       response: AnswerJson,
       async handle({ principal, body }) {
-        const { answer, model, sources } = await ask(principal, body.question);
+        const { answer, model, sources } = await ask(
+          principal,
+          body.question,
+          body.time_zone ?? body.timezone,
+        );
         return {
           answer,
           model,

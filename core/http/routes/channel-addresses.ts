@@ -1,11 +1,14 @@
 import { z } from 'zod';
-import type { ChannelAddresses, ShownAddress } from '../../domain/channel-addresses.ts';
-import { optional, someOf, text } from '../fields.ts';
+import type { ChannelAddresses, ShownAddress } from '../../domain/notifications/channel-addresses.ts';
+import { name, optional, someOf, text } from '../fields.ts';
 import { type Route, route } from '../route.ts';
 
 const LIST = '/v1/notifications/addresses';
 const ONE = `${LIST}/{address_id}` as const;
 const MAX_LABEL_CHARS = 100;
+const MAX_FIELDS = 100;
+/** Room for an address, which may be of any form. */
+const MAX_BODY_BYTES = 32 * 1024;
 
 const ChannelJson = z
   .object({
@@ -30,8 +33,11 @@ const AddressJson = z
   })
   .meta({ id: 'NotificationAddress' });
 
-const fields = z.record(z.string(), z.unknown()).describe('As its channel wants it');
-const label = text({ max: MAX_LABEL_CHARS });
+const fields = z
+  .record(z.string().max(MAX_LABEL_CHARS), z.unknown())
+  .meta({ maxProperties: MAX_FIELDS })
+  .describe('As its channel wants it');
+const label = name({ max: MAX_LABEL_CHARS });
 
 const Draft = z
   .object({
@@ -84,6 +90,7 @@ export function channelAddressRoutes(addresses: ChannelAddresses): Route[] {
       summary: 'Have notifications sent there, too; the same address again is the one that is there',
       errors: ['conflict'],
       body: Draft,
+      maxBodyBytes: MAX_BODY_BYTES,
       response: AddressJson,
       handle: async ({ principal: { user }, body }) => addressJson(await addresses.add(user.id, body)),
     }),
@@ -94,6 +101,7 @@ export function channelAddressRoutes(addresses: ChannelAddresses): Route[] {
       path: ONE,
       summary: 'Change an address, or switch it on or off',
       body: Edit,
+      maxBodyBytes: MAX_BODY_BYTES,
       response: AddressJson,
       handle: async ({ principal: { user }, params, body }) =>
         addressJson(await addresses.edit(user.id, params.address_id, body)),

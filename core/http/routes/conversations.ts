@@ -1,17 +1,16 @@
 import { z } from 'zod';
-import { CATEGORY_EMOJI, isCategory } from '../../domain/categories.ts';
-import { ConversationJson } from '../../domain/conversation-json.ts';
-import type { Conversations } from '../../domain/conversations.ts';
-import { createPresenter } from '../../domain/present.ts';
-import { someOf, text } from '../fields.ts';
+import { CATEGORY_EMOJI, isCategory } from '../../domain/conversations/categories.ts';
+import { ConversationJson } from '../../domain/conversations/conversation-json.ts';
+import type { Conversations } from '../../domain/conversations/conversations.ts';
+import { createPresenter } from '../../domain/conversations/present.ts';
+import { inPages } from '../../domain/pages.ts';
+import { MAX_QUERY_CHARS, someOf, text } from '../fields.ts';
 import { boolean, instant, integer, listOf } from '../query.ts';
 import { type Route, route } from '../route.ts';
 
 const MAX_TITLE_CHARS = 500;
 const DEFAULT_LIMIT = 25;
-const MAX_LIMIT = 100;
-/** A transcript can be hundreds of kilobytes. */
-const MAX_LIMIT_WITH_TRANSCRIPT = 25;
+const MAX_LIMIT = 1000;
 
 const includeTranscript = boolean()
   .transform(given => given ?? false)
@@ -29,13 +28,21 @@ const ListQuery = z.object({
 });
 
 const SearchQuery = z.object({
-  query: text().describe('Words, in any case, with or without accents; one of them is enough, 32 count'),
+  query: z
+    .string()
+    .max(4 * MAX_QUERY_CHARS) // before it is trimmed
+    .transform(given => (given.trim() === '' ? undefined : given))
+    .pipe(text({ max: MAX_QUERY_CHARS }).optional())
+    .optional()
+    .describe(
+      'Words, in any case, with or without accents; one of them is enough, 32 count. Left out: all, the newest first',
+    ),
   limit: integer({ from: 1, to: MAX_LIMIT, absent: DEFAULT_LIMIT }),
   offset: integer({ from: 0, absent: 0 }),
 });
 
 const FoundJson = ConversationJson.extend({
-  snippet: z.string().describe('The passage that fits best, at most 500 characters'),
+  snippet: z.string().describe('The passage that fits best, at most 500 characters; empty without a query'),
 }).meta({ id: 'FoundConversation' });
 
 const policyOf = (query: { include_transcript: boolean }) =>
@@ -52,7 +59,7 @@ const EditBody = someOf({
 
 /** Reading, changing and deleting conversations. */
 export function conversationRoutes(conversations: Conversations): Route[] {
-  const { present, presentOne } = createPresenter(conversations);
+  const { present, stream, streamOne } = createPresenter(conversations);
   return [
     route({
       method: 'get',
@@ -66,20 +73,18 @@ export function conversationRoutes(conversations: Conversations): Route[] {
       policy: policyOf,
       response: z.array(ConversationJson),
       async handle({ principal: { user }, query }) {
-        const withTranscript = query.include_transcript;
-        const found = await conversations.list(user.id, {
-          statuses: ['completed'],
+        const filter = {
+          statuses: ['completed' as const],
           discarded: false,
           locked: false,
-          limit: withTranscript ? Math.min(query.limit, MAX_LIMIT_WITH_TRANSCRIPT) : query.limit,
-          offset: query.offset,
           ...(query.starred === undefined ? {} : { starred: query.starred }),
           ...(query.categories === undefined ? {} : { categories: query.categories }),
           ...(query.folder_id === undefined ? {} : { folderId: query.folder_id }),
           ...(query.start_date === undefined ? {} : { createdFrom: query.start_date }),
           ...(query.end_date === undefined ? {} : { createdTo: query.end_date }),
-        });
-        return present(user, found, withTranscript);
+        };
+        const found = inPages(page => conversations.list(user.id, { ...filter, ...page }), query);
+        return stream(user, found, query.include_transcript ? Number.POSITIVE_INFINITY : null);
       },
     }),
     route({
@@ -87,18 +92,21 @@ export function conversationRoutes(conversations: Conversations): Route[] {
       id: 'searchConversations',
       path: '/v1/dev/user/conversations/search',
       tag: 'Conversations',
-      summary: 'Find completed conversations by words of their title, overview or transcript, the best first',
+      summary:
+        'Find completed conversations by words of their title, overview or transcript, the best first; or all of them',
       scope: 'conversations:read',
       policy: 'search',
       params: z.object({}),
       query: SearchQuery,
       response: z.array(FoundJson),
       async handle({ principal: { user }, query: { query, limit, offset } }) {
-        const found = await conversations.search(user.id, query, { limit, offset });
+        const found =
+          query === undefined
+            ? await conversations.newest(user.id, { limit, offset })
+            : await conversations.search(user.id, query, { limit, offset });
         const shown = await present(
           user,
           found.map(({ conversation }) => conversation),
-          false,
         );
         return shown.map((json, place) => ({ ...json, snippet: found[place]?.passage ?? '' }));
       },
@@ -117,7 +125,7 @@ export function conversationRoutes(conversations: Conversations): Route[] {
       response: ConversationJson,
       async handle({ principal: { user }, params, query }) {
         const found = await conversations.get(user.id, params.conversation_id);
-        return presentOne(user, found?.locked ? null : found, query.include_transcript);
+        return streamOne(user, found?.locked ? null : found, query.include_transcript);
       },
     }),
     route({
@@ -135,7 +143,7 @@ export function conversationRoutes(conversations: Conversations): Route[] {
       async handle({ principal: { user }, params, body: { folder_id: folderId, ...body } }) {
         const changes = folderId === undefined ? body : { ...body, folderId };
         const edited = await conversations.edit(user.id, params.conversation_id, changes);
-        return presentOne(user, edited, false);
+        return streamOne(user, edited, false);
       },
     }),
     route({

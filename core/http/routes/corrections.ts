@@ -1,17 +1,17 @@
 import { z } from 'zod';
-import { ConversationJson } from '../../domain/conversation-json.ts';
-import type { Conversations } from '../../domain/conversations.ts';
-import { OWNER } from '../../domain/corrections.ts';
-import { createPresenter } from '../../domain/present.ts';
+import { ConversationJson } from '../../domain/conversations/conversation-json.ts';
+import { MAX_SEGMENT_CHARS } from '../../domain/conversations/conversation-size.ts';
+import type { Conversations } from '../../domain/conversations/conversations.ts';
+import { OWNER } from '../../domain/conversations/corrections.ts';
+import { createPresenter } from '../../domain/conversations/present.ts';
 import { someOf, text } from '../fields.ts';
 import { type Route, route } from '../route.ts';
 
 const ONE = '/v1/conversations/{conversation_id}';
-const MAX_TEXT_CHARS = 100_000;
 const EXAMPLE_ID = '01a19c21-7200-7649-808b-0dbd5a9abf06';
 
 const SegmentEdit = someOf({
-  text: text({ max: MAX_TEXT_CHARS }).exactOptional(),
+  text: text({ max: MAX_SEGMENT_CHARS }).exactOptional(),
   person_id: text()
     .nullable()
     .exactOptional()
@@ -28,7 +28,7 @@ const Split = z
 
 /** What its owner puts right in a conversation. The answer has the transcript. */
 export function correctionRoutes(conversations: Conversations): Route[] {
-  const { presentOne } = createPresenter(conversations);
+  const { streamOne } = createPresenter(conversations);
   const common = {
     tag: 'Corrections',
     credential: 'idToken',
@@ -50,7 +50,7 @@ export function correctionRoutes(conversations: Conversations): Route[] {
         const { conversation_id: id, segment_id: segmentId } = params;
         const correction = personId === undefined ? body : { ...body, personId };
         await conversations.correct(user.id, id, segmentId, correction);
-        return presentOne(user, await conversations.get(user.id, id), true);
+        return streamOne(user, await conversations.get(user.id, id), true);
       },
     }),
     route({
@@ -65,7 +65,7 @@ export function correctionRoutes(conversations: Conversations): Route[] {
       body: Merge,
       async handle({ principal: { user }, params: { conversation_id: id }, body }) {
         await conversations.merge(user.id, id, body.with);
-        return presentOne(user, await conversations.get(user.id, id), true);
+        return streamOne(user, await conversations.get(user.id, id), true);
       },
     }),
     route({
@@ -79,7 +79,7 @@ export function correctionRoutes(conversations: Conversations): Route[] {
       params: one,
       body: Split,
       handle: async ({ principal: { user }, params, body }) =>
-        presentOne(user, await conversations.split(user.id, params.conversation_id, body.segment_id), true),
+        streamOne(user, await conversations.split(user.id, params.conversation_id, body.segment_id), true),
     }),
   ];
 }

@@ -1,13 +1,14 @@
 import { z } from 'zod';
-import type { Deliveries } from '../../domain/deliveries.ts';
-import type { Delivery, DeliveryAttempt, LoggedDelivery } from '../../model.ts';
+import type { Delivery, DeliveryAttempt, LoggedDelivery } from '../../contract/model.ts';
+import type { Deliveries } from '../../domain/apps/deliveries.ts';
+import { inPagesBefore, mapped } from '../../domain/pages.ts';
 import { choice, integer, word } from '../query.ts';
 import { type Route, route } from '../route.ts';
 
 const LIST = '/v1/deliveries';
 const ONE = '/v1/deliveries/{delivery_id}';
 const DEFAULT_LIMIT = 50;
-const MAX_LIMIT = 200;
+const MAX_LIMIT = 1000;
 
 const dateTime = z.iso.datetime();
 const STATES = ['pending', 'delivered', 'failed', 'dropped'] as const;
@@ -68,9 +69,10 @@ export function deliveryRoutes(deliveries: Deliveries): Route[] {
         limit: integer({ from: 1, to: MAX_LIMIT, absent: DEFAULT_LIMIT }),
       }),
       response: z.array(DeliveryJson),
-      handle: async ({ principal: { user }, query: { target_id, state, before, limit } }) => {
-        const filter = { targetId: target_id, state, beforeId: before, limit };
-        return (await deliveries.list(user.id, filter)).map(toJson);
+      async handle({ principal: { user }, query: { target_id: targetId, state, before: beforeId, limit } }) {
+        const load = (part: typeof page) => deliveries.list(user.id, { targetId, state, ...part });
+        const page = { limit, beforeId };
+        return mapped(inPagesBefore(load, page), toJson);
       },
     }),
     route({

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { Conversations } from '../../domain/conversations.ts';
-import type { Folders } from '../../domain/folders.ts';
-import type { Folder } from '../../model.ts';
-import { optional, someOf, text } from '../fields.ts';
+import type { Folder } from '../../contract/model.ts';
+import type { Conversations } from '../../domain/conversations/conversations.ts';
+import type { Folders } from '../../domain/conversations/folders.ts';
+import { MAX_CODE_CHARS, name as nameField, optional, someOf, text } from '../fields.ts';
 import { type Route, route } from '../route.ts';
 
 const MAX_NAME_CHARS = 100;
@@ -14,7 +14,7 @@ const FolderJson = z
   .object({
     id: z.string(),
     name: z.string(),
-    description: z.string().nullable(),
+    description: z.string().describe('Empty where there is none'),
     color: z.string(),
     icon: z.string(),
     created_at: z.iso.datetime(),
@@ -26,13 +26,14 @@ const FolderJson = z
   })
   .meta({ id: 'Folder' });
 
-const name = text({ max: MAX_NAME_CHARS });
-const description = text({ max: MAX_DESCRIPTION_CHARS });
+const name = nameField({ max: MAX_NAME_CHARS });
+const description = text({ max: MAX_DESCRIPTION_CHARS, mayBeEmpty: true });
 const color = z
   .string()
+  .max(MAX_CODE_CHARS)
   .trim()
   .regex(/^#[0-9a-fA-F]{6}$/, 'String should be of the form #rrggbb');
-const icon = text({ max: MAX_ICON_CHARS }).describe('An emoji');
+const icon = nameField({ max: MAX_ICON_CHARS }).describe('An emoji');
 
 const DRAFT_EXAMPLE = { name: 'Garden', icon: '🌱', color: '#22C55E' };
 
@@ -123,7 +124,7 @@ function folderJson(folder: Folder, count: number): z.input<typeof FolderJson> {
   return {
     id: folder.id,
     name: folder.name,
-    description: folder.description,
+    description: folder.description ?? '',
     color: folder.color,
     icon: folder.icon,
     created_at: new Date(folder.createdAt).toISOString(),

@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { type GoalEdit, type Goals, MAX_HISTORY_DAYS, statusOf } from '../../domain/goals.ts';
-import type { Goal, GoalProgress } from '../../model.ts';
+import type { Goal, GoalProgress } from '../../contract/model.ts';
+import { inPages, mapped } from '../../domain/pages.ts';
+import { type GoalEdit, type Goals, MAX_HISTORY_DAYS, statusOf } from '../../domain/tasks/goals.ts';
 import { instant, optional, someOf, text } from '../fields.ts';
-import { boolean, integer, number } from '../query.ts';
+import { boolean, integer, integerWithin, number } from '../query.ts';
 import { type Route, route } from '../route.ts';
 
 const LIST = '/v1/dev/user/goals';
@@ -23,8 +24,10 @@ const goalType = z.enum(['boolean', 'scale', 'numeric']);
 const GoalJson = z
   .object({
     id: z.string(),
+    goal_id: z.string().describe('As id'),
+    source: z.literal('user'),
     title: z.string(),
-    desired_outcome: z.string().nullable(),
+    desired_outcome: z.string().describe('Empty where there is none'),
     why_it_matters: z.string().nullable(),
     success_criteria: z.array(z.string()),
     horizon_at: dateTime.nullable().describe('By when; when it has passed the goal stays active'),
@@ -51,6 +54,7 @@ const ProgressJson = z
 
 const title = text({ max: MAX_TITLE_CHARS });
 const story = text({ max: MAX_STORY_CHARS });
+const outcome = text({ max: MAX_STORY_CHARS, mayBeEmpty: true });
 const criteria = z.array(text({ max: MAX_CRITERION_CHARS })).max(MAX_CRITERIA);
 const unit = text({ max: MAX_UNIT_CHARS });
 const value = z.number();
@@ -61,7 +65,7 @@ const DRAFT_EXAMPLE = { title: 'Read more', goal_type: 'numeric', target_value: 
 const Draft = z
   .object({
     title,
-    desired_outcome: optional(story, null),
+    desired_outcome: optional(outcome, null),
     why_it_matters: optional(story, null),
     success_criteria: optional(criteria, []),
     horizon_at: optional(instant(), null),
@@ -80,7 +84,7 @@ const Draft = z
 
 const Edit = someOf({
   title: title.exactOptional(),
-  desired_outcome: story.exactOptional(),
+  desired_outcome: outcome.exactOptional(),
   why_it_matters: story.exactOptional(),
   success_criteria: criteria.exactOptional(),
   horizon_at: instant().exactOptional(),
@@ -113,8 +117,10 @@ export function goalRoutes(goals: Goals): Route[] {
           .meta({ description: 'Also paused and completed ones', override: { default: false } }),
       }),
       response: z.array(GoalJson),
-      handle: async ({ principal: { user }, query: { limit, include_inactive: all } }) =>
-        (await goals.list(user.id, { active: !all, limit })).map(toJson),
+      async handle({ principal: { user }, query: { limit, include_inactive: all } }) {
+        const found = inPages(page => goals.list(user.id, { active: !all, ...page }), { limit, offset: 0 });
+        return mapped(found, toJson);
+      },
     }),
     route({
       ...common,
@@ -192,7 +198,7 @@ export function goalRoutes(goals: Goals): Route[] {
       scope: 'goals:read',
       errors: ['not_found'],
       params: one,
-      query: z.object({ days: integer({ from: 1, to: MAX_HISTORY_DAYS, absent: DEFAULT_DAYS }) }),
+      query: z.object({ days: integerWithin({ from: 1, to: MAX_HISTORY_DAYS, absent: DEFAULT_DAYS }) }),
       response: z.array(ProgressJson),
       handle: async ({ principal: { user }, params, query: { days } }) =>
         (await goals.history(user.id, params.goal_id, days)).map(progressJson),
@@ -240,8 +246,10 @@ function toJson(goal: Goal): z.input<typeof GoalJson> {
   const status = statusOf(goal);
   return {
     id: goal.id,
+    goal_id: goal.id,
+    source: 'user',
     title: goal.title,
-    desired_outcome: goal.desiredOutcome,
+    desired_outcome: goal.desiredOutcome ?? '',
     why_it_matters: goal.whyItMatters,
     success_criteria: goal.successCriteria,
     horizon_at: goal.horizonAt === null ? null : toIso(goal.horizonAt),

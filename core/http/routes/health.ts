@@ -1,23 +1,41 @@
 import { z } from 'zod';
+import type { Health } from '../../contract/model.ts';
 import type { OpenRoute } from '../route.ts';
 
-/** For supervisors and load balancers. */
-export function healthRoute(isReady: () => boolean): OpenRoute {
-  const answer = (status: 'ok' | 'starting', description: string) => ({
+const STATUS_CODES: Record<Health['status'], number> = { ok: 200, degraded: 200, failing: 503 };
+
+/**
+ * Health for orchestrators and load balancers. 503 means: send nothing here, and start it again if it lasts. A degraded
+ * server is answered with 200, as it goes on serving and a restart would not repair it.
+ */
+export function healthRoute(health: () => Promise<Health>): OpenRoute {
+  const answer = (description: string, ...statuses: Health['status'][]) => ({
     description,
     type: 'application/json',
-    schema: z.object({ status: z.literal(status) }),
+    schema: z.object({
+      status: z.enum(statuses),
+      parts: z
+        .array(z.string())
+        .describe('What does not work, such as speech recognition; GET needs no credential, so no reasons'),
+    }),
   });
   return {
     id: 'getHealth',
     path: '/healthz',
     tag: 'Service',
-    summary: 'Tell whether everything is up',
-    answers: { 200: answer('ok', 'It is'), 503: answer('starting', 'Not yet, or no longer') },
-    serve(context) {
-      const ready = isReady();
-      context.status = ready ? 200 : 503;
-      context.body = { status: ready ? 'ok' : 'starting' };
+    summary: 'Tell whether the server works',
+    answers: {
+      200: answer(
+        'ok: everything that is configured works. degraded: it serves, but parts do not work; audio that cannot be transcribed is kept on disk until it can',
+        'ok',
+        'degraded',
+      ),
+      503: answer('It is starting or stopping, or its database does not answer', 'failing'),
+    },
+    async serve(context) {
+      const found = await health();
+      context.status = STATUS_CODES[found.status];
+      context.body = found;
     },
   };
 }

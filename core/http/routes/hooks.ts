@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type Hooks, secretHint } from '../../domain/hooks.ts';
-import type { Hook } from '../../model.ts';
+import type { Hook } from '../../contract/model.ts';
+import { type Hooks, secretHint } from '../../domain/apps/hooks.ts';
 import { type Route, route } from '../route.ts';
 import { SecretJson, secretJson } from './apps.ts';
 
@@ -15,6 +15,7 @@ const HookJson = z
   .object({
     id: z.string(),
     type: z.string(),
+    label: z.string().describe("Tells your own webhooks of one type apart; '' is the default one"),
     url: z.string(),
     seconds: z.int().nullable().describe('Between two pieces of audio; null where it is of no audio'),
     app_id: z.string().nullable().describe('Of the app of yours that it is of; null: it is your own'),
@@ -30,6 +31,7 @@ const HookJson = z
 const Address = z.object({ url: z.string().max(MAX_URL_CHARS) });
 const AddressBody = Address.meta({
   id: 'HookAddress',
+  description: 'Of `audio_bytes` with a comma and the seconds between two pieces: 1 to 60, or 5',
   override: { examples: [{ url: 'https://hooks.example.org/earshot' }] },
 });
 
@@ -144,9 +146,7 @@ export function hookRoutes(hooks: Hooks): Route[] {
       summary: "Say where one of your own webhooks goes, which enables it; '' or ',' switches it off",
       errors: ['not_found'],
       params: typed,
-      body: AddressBody.describe(
-        'Of `audio_bytes` with a comma and the seconds between two pieces: 1 to 60, or 5',
-      ),
+      body: AddressBody,
       response: Done,
       async handle({ principal: { user }, params, body }) {
         await hooks.set(user.id, params.hook_type, body.url);
@@ -176,6 +176,7 @@ function toJson(hook: Hook): z.input<typeof HookJson> {
   return {
     id: hook.id,
     type: hook.type,
+    label: hook.label,
     url: hook.url,
     seconds: hook.seconds,
     app_id: hook.appId,

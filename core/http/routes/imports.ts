@@ -1,13 +1,14 @@
 import { z } from 'zod';
-import type { Conversations } from '../../domain/conversations.ts';
-import type { TextRequest } from '../../domain/imports.ts';
-import { SPEAKER } from '../../domain/segments.ts';
-import { isSource, SOURCES } from '../../domain/sources.ts';
-import { LANGUAGE_CODE } from '../../listen/protocol.ts';
-import { instant, optional, text } from '../fields.ts';
+import { MAX_SEGMENT_CHARS } from '../../domain/conversations/conversation-size.ts';
+import type { Conversations } from '../../domain/conversations/conversations.ts';
+import type { TextRequest } from '../../domain/conversations/imports.ts';
+import { SPEAKER } from '../../domain/conversations/segments.ts';
+import { LANGUAGE_RULE, languageOf } from '../../domain/languages.ts';
+import { instant, MAX_CODE_CHARS, optional, text } from '../fields.ts';
 import { type Route, route } from '../route.ts';
 
 const MAX_SEGMENTS = 500;
+const MAX_SEGMENTS_BYTES = 8 * 1024 * 1024;
 const MAX_TEXT_CHARS = 100_000;
 const MAX_SESSION_ID_CHARS = 200;
 const MAX_NAME_CHARS = 200;
@@ -18,11 +19,11 @@ const MAX_SPEAKER_ID = 999_999_999;
 
 const SegmentBody = z
   .object({
-    text: text(),
+    text: text({ max: MAX_SEGMENT_CHARS }),
     start: z.number().min(0).max(MAX_SECONDS).describe('Seconds since started_at'),
     end: z.number().max(MAX_SECONDS).describe('Seconds since started_at'),
     speaker: optional(
-      z.string().trim().regex(SPEAKER, 'String should be of the form SPEAKER_00'),
+      z.string().max(MAX_CODE_CHARS).trim().regex(SPEAKER, 'String should be of the form SPEAKER_00'),
       'SPEAKER_00',
     ),
     speaker_id: optional(z.int().min(0).max(MAX_SPEAKER_ID), null),
@@ -53,24 +54,49 @@ const GeolocationBody = z
 
 const sessionId = optional(text({ max: MAX_SESSION_ID_CHARS }), null);
 
+const language = z
+  .string()
+  .max(MAX_CODE_CHARS)
+  .trim()
+  .transform((code, context) => {
+    const known = languageOf(code);
+    if (known !== null) return known;
+    const message = `Input should be ${LANGUAGE_RULE}`;
+    context.addIssue({ code: 'custom', message, params: { type: 'string_pattern_mismatch' } });
+    return z.NEVER;
+  })
+  .meta({ description: LANGUAGE_RULE, examples: ['en'] });
+
+/** `{platform}_{hash}`; a hash may hold `_`. */
+const DEVICE_ID = /^[A-Za-z][A-Za-z0-9-]*_[A-Za-z0-9_-]+$/;
+const deviceId = z
+  .string()
+  .trim()
+  .max(MAX_NAME_CHARS)
+  .regex(DEVICE_ID, 'String should be of the form {platform}_{hash}, such as ios_3f2a')
+  .describe('`{platform}_{hash}`');
+
 /** What every way to bring a conversation in says of it. */
-const ABOUT = {
-  started_at: optional(instant(), null),
-  finished_at: optional(instant(), null),
-  language: optional(z.string().trim().regex(LANGUAGE_CODE, 'String should be a language code'), 'en'),
-  source: optional(
-    z
-      .string()
-      .trim()
-      .refine(isSource, {
-        message: `Input should be one of: ${[...SOURCES].join(', ')}`,
-        params: { type: 'enum' },
-      })
-      .meta({ override: { enum: [...SOURCES] } }),
-    'external_integration',
-  ),
-  geolocation: optional(GeolocationBody, null),
-};
+function aboutOf(sources: ReadonlySet<string>) {
+  return {
+    started_at: optional(instant(), null),
+    finished_at: optional(instant(), null),
+    language: optional(language, 'en'),
+    source: optional(
+      z
+        .string()
+        .max(MAX_CODE_CHARS)
+        .trim()
+        .refine(source => sources.has(source), {
+          message: `Input should be one of: ${[...sources].join(', ')}`,
+          params: { type: 'enum' },
+        })
+        .meta({ override: { enum: [...sources] } }),
+      'external_integration',
+    ),
+    geolocation: optional(GeolocationBody, null),
+  };
+}
 
 const SEGMENTS_EXAMPLE = {
   transcript_segments: [
@@ -80,33 +106,43 @@ const SEGMENTS_EXAMPLE = {
   client_session_id: 'recording-17',
 };
 
-const FromSegments = z
-  .object({
-    ...ABOUT,
-    transcript_segments: z.array(SegmentBody).min(1).max(MAX_SEGMENTS),
-    client_device_id: optional(text({ max: MAX_NAME_CHARS }), null),
-    client_platform: optional(z.enum(['ios', 'android', 'macos']), null),
-    client_session_id: sessionId.describe(
-      'The same again is the same conversation, stored and processed once',
-    ),
-    client_conversation_id: sessionId.describe('As client_session_id'),
-    session_id: sessionId.describe('As client_session_id'),
-    client_id: sessionId.describe('As client_session_id'),
-  })
-  .meta({ id: 'ConversationFromSegments', override: { examples: [SEGMENTS_EXAMPLE] } });
+function fromSegments(sources: ReadonlySet<string>) {
+  return z
+    .object({
+      ...aboutOf(sources),
+      transcript_segments: z.array(SegmentBody).min(1).max(MAX_SEGMENTS),
+      client_device_id: optional(deviceId, null),
+      client_platform: optional(z.enum(['ios', 'android', 'macos']), null),
+      client_session_id: sessionId.describe(
+        'The same again is the same conversation, stored and processed once',
+      ),
+      client_conversation_id: sessionId.describe('As client_session_id'),
+      session_id: sessionId.describe('As client_session_id'),
+      client_id: sessionId.describe('As client_session_id'),
+    })
+    .meta({ id: 'ConversationFromSegments', override: { examples: [SEGMENTS_EXAMPLE] } });
+}
 
 const TEXT_EXAMPLE = { text: 'The train leaves at seven tomorrow.', text_source: 'message' };
 
-export const FromText = z
-  .object({
-    ...ABOUT,
-    text: text({ max: MAX_TEXT_CHARS }),
-    text_source: optional(z.enum(['audio_transcript', 'message', 'other_text']), 'audio_transcript').describe(
-      'What kind of text it is; all kinds are treated alike',
-    ),
-    text_source_spec: optional(text({ max: MAX_NAME_CHARS }), null).describe('More about that; not kept'),
-  })
-  .meta({ id: 'ConversationFromText', override: { examples: [TEXT_EXAMPLE] } });
+export type TextBody = ReturnType<typeof fromText>;
+
+/** The body of a conversation from text: one schema for all that take it, as the OpenAPI document has one of its name. */
+export function fromText(sources: ReadonlySet<string>) {
+  return z
+    .object({
+      ...aboutOf(sources),
+      text: text({ max: MAX_TEXT_CHARS }).describe(
+        `More than ${MAX_SEGMENT_CHARS} characters become several segments, divided at sentences`,
+      ),
+      text_source: optional(
+        z.enum(['audio_transcript', 'message', 'other_text']),
+        'audio_transcript',
+      ).describe('What kind of text it is; all kinds are treated alike'),
+      text_source_spec: optional(text({ max: MAX_NAME_CHARS }), null).describe('More about that; not kept'),
+    })
+    .meta({ id: 'ConversationFromText', override: { examples: [TEXT_EXAMPLE] } });
+}
 
 const Imported = z
   .object({
@@ -117,7 +153,7 @@ const Imported = z
   .meta({ id: 'ImportedConversation' });
 
 /** Conversations that were recorded elsewhere. */
-export function importRoutes(conversations: Conversations): Route[] {
+export function importRoutes(conversations: Conversations, textBody: TextBody): Route[] {
   return [
     route({
       method: 'post',
@@ -128,7 +164,8 @@ export function importRoutes(conversations: Conversations): Route[] {
       scope: 'conversations:write',
       params: z.object({}),
       query: z.object({}),
-      body: FromSegments,
+      body: fromSegments(conversations.sources),
+      maxBodyBytes: MAX_SEGMENTS_BYTES,
       response: Imported,
       handle: ({ principal: { user }, body }) =>
         conversations.importSegments({
@@ -161,14 +198,14 @@ export function importRoutes(conversations: Conversations): Route[] {
       scope: 'conversations:write',
       params: z.object({}),
       query: z.object({}),
-      body: FromText,
+      body: textBody,
       response: Imported,
       handle: ({ principal: { user }, body }) => conversations.importText(textRequest(user.id, body)),
     }),
   ];
 }
 
-export function textRequest(userId: string, body: z.output<typeof FromText>): TextRequest {
+export function textRequest(userId: string, body: z.output<TextBody>): TextRequest {
   return {
     userId,
     text: body.text,

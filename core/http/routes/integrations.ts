@@ -1,21 +1,25 @@
 import { z } from 'zod';
-import type { ActionItems } from '../../domain/action-items.ts';
-import { ConversationJson } from '../../domain/conversation-json.ts';
-import type { Conversations } from '../../domain/conversations.ts';
-import type { Principal } from '../../domain/credentials.ts';
-import { type Memories, piecesOf, requireMemoryAccess } from '../../domain/memories.ts';
-import type { Notifications } from '../../domain/notifications.ts';
-import { createPresenter } from '../../domain/present.ts';
-import type { AppAction, Conversation, ConversationStatus, User } from '../../model.ts';
-import { optional, text } from '../fields.ts';
+import type { AppAction, ConversationStatus } from '../../contract/model.ts';
+import type { Principal } from '../../domain/accounts/credentials.ts';
+import { ConversationJson } from '../../domain/conversations/conversation-json.ts';
+import type { Conversations } from '../../domain/conversations/conversations.ts';
+import { createPresenter } from '../../domain/conversations/present.ts';
+import { type Memories, requireMemoryAccess } from '../../domain/memories/memories.ts';
+import type { Notifications } from '../../domain/notifications/notifications.ts';
+import { inPages, mapped } from '../../domain/pages.ts';
+import type { ActionItems } from '../../domain/tasks/action-items.ts';
+import { piecesOf } from '../../domain/text-pieces.ts';
+import { MAX_QUERY_CHARS, optional, text } from '../fields.ts';
 import { boolean, instant, integer, listOf, word } from '../query.ts';
 import { type Route, route } from '../route.ts';
 import { ActionItemJson, actionItemJson } from './action-items.ts';
-import { FromText, textRequest } from './imports.ts';
+import { type TextBody, textRequest } from './imports.ts';
 import { content, MAX_BATCH, MAX_CONTENT_CHARS, MemoryJson, memoryJson, tags } from './memories.ts';
 
 const APP = '/v2/integrations/{app_id}';
 const MAX_MESSAGE_CHARS = 4000;
+/** Of a body with one of them, as it may be escaped. */
+const MAX_MESSAGE_BYTES = 64 * 1024;
 /** It becomes as many memories as it has pieces of the longest that one may be. */
 const MAX_TEXT_CHARS = 5000;
 const DEFAULT_LIMIT = 100;
@@ -23,8 +27,6 @@ const MAX_LIMIT = 1000;
 const DEFAULT_SEGMENTS = 100;
 const DEFAULT_PAGE = 10;
 const MAX_PAGE = 100;
-/** Whose transcripts are read at once. */
-const CHUNK = 25;
 
 const STATUSES = ['in_progress', 'processing', 'completed', 'failed'] as const satisfies ConversationStatus[];
 
@@ -76,7 +78,9 @@ const MemoriesBody = z
 
 const SearchBody = z
   .object({
-    query: text().describe('Words, in any case, with or without accents; one of them is enough, 32 count'),
+    query: text({ max: MAX_QUERY_CHARS }).describe(
+      'Words, in any case, with or without accents; one of them is enough, 32 count',
+    ),
     page: optional(z.int().min(1).max(MAX_LIMIT), 1),
     per_page: optional(z.int().min(1).max(MAX_PAGE), DEFAULT_PAGE),
     include_discarded: optional(z.boolean(), false),
@@ -98,22 +102,30 @@ const MessageBody = z.object({ uid, aid: text().describe('The id of the app'), m
   },
 });
 
+const AppMemoryJson = MemoryJson.extend({
+  uid: z.string(),
+  layer: z.null().describe('Always null: memories have no layers here'),
+}).meta({ id: 'AppMemory' });
+
 const Ok = z.object({ status: z.literal('Ok') });
 const Empty = z.object({});
 
 /** What apps may do for the users who installed them. */
-export function integrationRoutes({
-  conversations,
-  memories,
-  actionItems,
-  notifications,
-}: {
-  conversations: Conversations;
-  memories: Memories;
-  actionItems: ActionItems;
-  notifications: Pick<Notifications, 'tell'>;
-}): Route[] {
-  const { present } = createPresenter(conversations);
+export function integrationRoutes(
+  {
+    conversations,
+    memories,
+    actionItems,
+    notifications,
+  }: {
+    conversations: Conversations;
+    memories: Memories;
+    actionItems: ActionItems;
+    notifications: Pick<Notifications, 'tell'>;
+  },
+  textBody: TextBody,
+): Route[] {
+  const { present, stream } = createPresenter(conversations);
   const by = <A extends AppAction | null>(action: A) =>
     ({
       tag: 'Integrations',
@@ -128,14 +140,6 @@ export function integrationRoutes({
     const rule = `The app ${name}, which you installed, sent it`;
     await notifications.tell(user.id, { appId, event: 'app_message', rule, title: name, text, data: {} });
     return { status: 'Ok' as const };
-  }
-
-  /** A few at a time: transcripts are long. */
-  async function withTranscripts(user: User, found: Conversation[], maxSegments: number) {
-    const shown: z.input<typeof ConversationJson>[] = [];
-    for (let first = 0; first < found.length; first += CHUNK)
-      shown.push(...(await present(user, found.slice(first, first + CHUNK), true, maxSegments)));
-    return shown;
   }
 
   return [
@@ -161,6 +165,7 @@ export function integrationRoutes({
       params: z.object({}),
       query: z.object({}),
       body: MessageBody,
+      maxBodyBytes: MAX_MESSAGE_BYTES,
       response: Ok,
       handle: ({ principal, body }) => notify(principal, body.message),
     }),
@@ -175,16 +180,15 @@ export function integrationRoutes({
       response: z.object({ conversations: z.array(ConversationJson) }),
       async handle({ principal: { user }, query }) {
         const { start_date: createdFrom, end_date: createdTo, max_transcript_segments: most } = query;
-        const found = await conversations.list(user.id, {
-          statuses: query.statuses ?? ['completed'],
+        const filter = {
+          statuses: query.statuses ?? ['completed' as const],
           locked: false,
-          limit: query.limit,
-          offset: query.offset,
           ...(query.include_discarded ? {} : { discarded: false }),
           ...(createdFrom === undefined ? {} : { createdFrom }),
           ...(createdTo === undefined ? {} : { createdTo }),
-        });
-        return { conversations: await withTranscripts(user, found, most === -1 ? Infinity : most) };
+        };
+        const found = inPages(page => conversations.list(user.id, { ...filter, ...page }), query);
+        return { conversations: stream(user, found, most === -1 ? Number.POSITIVE_INFINITY : most) };
       },
     }),
     route({
@@ -213,7 +217,7 @@ export function integrationRoutes({
         });
         const rows = found.map(({ conversation }) => conversation);
         return {
-          conversations: await present(user, rows, false),
+          conversations: await present(user, rows),
           total_pages: Math.ceil(total / perPage),
           current_page: page,
           per_page: perPage,
@@ -227,7 +231,7 @@ export function integrationRoutes({
       path: `${APP}/user/conversations`,
       summary: 'Create a conversation of a user from text; its title and overview are made afterwards',
       query,
-      body: FromText,
+      body: textBody,
       response: Empty,
       async handle({ principal: { user }, body }) {
         await conversations.storeText(textRequest(user.id, body));
@@ -241,10 +245,11 @@ export function integrationRoutes({
       path: `${APP}/memories`,
       summary: 'List memories of a user',
       query: z.object(PAGE),
-      response: z.object({ memories: z.array(MemoryJson) }),
+      response: z.object({ memories: z.array(AppMemoryJson) }),
       async handle({ principal: { user }, query: { limit, offset } }) {
         requireMemoryAccess(user);
-        return { memories: (await memories.list(user.id, { limit, offset })).map(memoryJson) };
+        const found = inPages(page => memories.list(user.id, page), { limit, offset });
+        return { memories: mapped(found, each => ({ ...memoryJson(each), uid: user.id, layer: null })) };
       },
     }),
     route({
@@ -261,7 +266,7 @@ export function integrationRoutes({
         const told = body.text === null ? [] : piecesOf(body.text, MAX_CONTENT_CHARS);
         const drafts = [...told.map(content => ({ content, tags: [] })), ...body.memories];
         const rest = { category: 'auto', visibility: 'private' } as const;
-        await memories.create(
+        await memories.note(
           user.id,
           drafts.map(draft => ({ ...draft, ...rest })),
         );
@@ -277,17 +282,16 @@ export function integrationRoutes({
       query: TaskQuery,
       response: z.object({ tasks: z.array(ActionItemJson) }),
       async handle({ principal: { user }, query }) {
-        const found = await actionItems.list(user.id, {
-          limit: query.limit,
-          offset: query.offset,
+        const filter = {
           completed: query.completed,
           conversationId: query.conversation_id,
           createdFrom: query.start_date,
           createdTo: query.end_date,
           dueFrom: query.due_start_date,
           dueTo: query.due_end_date,
-        });
-        return { tasks: found.map(actionItemJson) };
+        };
+        const found = inPages(page => actionItems.list(user.id, { ...filter, ...page }), query);
+        return { tasks: mapped(found, actionItemJson) };
       },
     }),
   ];

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { type Keys, MAX_KEY_NAME_CHARS, SCOPES } from '../../domain/keys.ts';
-import type { ApiKey } from '../../model.ts';
-import { optional, text } from '../fields.ts';
+import type { ApiKey } from '../../contract/model.ts';
+import { type Keys, MAX_KEY_NAME_CHARS, SCOPES } from '../../domain/accounts/keys.ts';
+import { name, optional } from '../fields.ts';
 import { type Route, route } from '../route.ts';
 
-const Scopes = z.array(z.enum(SCOPES));
+const Scopes = z.array(z.enum(SCOPES)).max(SCOPES.length);
 
 const RECORD = {
   id: z.string(),
@@ -24,10 +24,8 @@ const KEY_EXAMPLE = { name: 'Kitchen tablet', scopes: ['conversations:read'] };
 
 const KeyBody = z
   .object({
-    name: text({ max: MAX_KEY_NAME_CHARS }),
-    scopes: optional(Scopes.min(1).max(SCOPES.length), undefined).describe(
-      'What it may do; left out: read everything',
-    ),
+    name: name({ max: MAX_KEY_NAME_CHARS }),
+    scopes: optional(Scopes.min(1), undefined).describe('What it may do; left out: read everything'),
   })
   .meta({ id: 'KeyCreate', override: { examples: [KEY_EXAMPLE] } });
 

@@ -1,18 +1,20 @@
 import { z } from 'zod';
+import type { Memory, MemorySource } from '../../contract/model.ts';
 import {
   isMemoryCategory,
   MEMORY_CATEGORIES,
   type Memories,
   requireMemoryAccess,
-} from '../../domain/memories.ts';
-import type { Hit, Search } from '../../domain/search.ts';
-import type { Memory } from '../../model.ts';
-import { optional, someOf, text } from '../fields.ts';
-import { integer, integerWithin, listOf } from '../query.ts';
+} from '../../domain/memories/memories.ts';
+import { inPages, mapped } from '../../domain/pages.ts';
+import type { Hit, Search } from '../../domain/search/search.ts';
+import { MAX_QUERY_CHARS, optional, someOf, text } from '../fields.ts';
+import { boolean, integer, integerWithin, listOf } from '../query.ts';
 import { type Route, route } from '../route.ts';
 
 const LIST = '/v1/dev/user/memories';
 const ONE = '/v1/dev/user/memories/{memory_id}';
+const OWN = '/v1/memories/{memory_id}';
 export const MAX_CONTENT_CHARS = 500;
 const MAX_TAGS = 50;
 const MAX_TAG_CHARS = 100;
@@ -33,7 +35,7 @@ export const MemoryJson = z
     updated_at: z.iso.datetime(),
     manually_added: z.boolean().describe('Somebody wrote it; otherwise it was taken from a conversation'),
     scoring: z.string().describe('What lists are sorted by'),
-    reviewed: z.boolean(),
+    reviewed: z.boolean().describe('Written or accepted by its owner; otherwise it waits to be reviewed'),
     user_review: z.boolean().nullable().describe('Null: not asked yet'),
     edited: z.boolean(),
   })
@@ -64,14 +66,41 @@ const FoundJson = z
   })
   .meta({ id: 'FoundMemories' });
 
+const VersionJson = z
+  .object({
+    id: z.string().nullable().describe('Null: what the memory says now'),
+    content: z.string(),
+    as_of: z.iso.datetime().describe('When it was last said, written or confirmed'),
+    superseded_at: z.iso.datetime().nullable().describe('Null: it is not'),
+    sources: z
+      .array(
+        z.object({
+          conversation_id: z.string(),
+          segment_ids: z.array(z.string()),
+          said_at: z.iso.datetime(),
+        }),
+      )
+      .describe('Where it was said; none: it was written down, or its conversations are deleted'),
+  })
+  .meta({ id: 'MemoryVersion' });
+
+const Review = z
+  .object({ accept: z.boolean().describe('False: it is deleted, and not stored again when it is heard') })
+  .meta({ id: 'MemoryReview', override: { examples: [{ accept: true }] } });
+
+const Undo = z
+  .object({ version: optional(text(), null).describe('The id of one in its history; absent: the last') })
+  .meta({ id: 'MemoryUndo', override: { examples: [{}] } });
+
 const ListQuery = z.object({
   limit: integer({ from: 1, to: MAX_LIMIT, absent: DEFAULT_LIMIT }),
   offset: integer({ from: 0, absent: 0 }),
   categories: listOf(isMemoryCategory, MEMORY_CATEGORIES),
+  reviewed: boolean(),
 });
 
 const SearchQuery = z.object({
-  query: text().describe('What it is about, in any words'),
+  query: text({ max: MAX_QUERY_CHARS }).describe('What it is about, in any words'),
   limit: integerWithin({ from: 1, to: MAX_HITS, absent: DEFAULT_HITS }),
 });
 
@@ -116,10 +145,14 @@ export function memoryRoutes(memories: Memories, search: Search): Route[] {
       scope: 'memories:read',
       query: ListQuery,
       response: z.array(MemoryJson),
-      async handle({ principal: { user }, query: { categories, ...page } }) {
+      async handle({ principal: { user }, query: { categories, reviewed, ...page } }) {
         requireMemoryAccess(user);
-        const found = await memories.list(user.id, { ...page, ...(categories && { categories }) });
-        return found.map(memoryJson);
+        const filter = {
+          ...(categories ? { categories } : {}),
+          ...(reviewed === undefined ? {} : { reviewed }),
+        };
+        const found = inPages(part => memories.list(user.id, { ...filter, ...part }), page);
+        return mapped(found, memoryJson);
       },
     }),
     route({
@@ -192,21 +225,71 @@ export function memoryRoutes(memories: Memories, search: Search): Route[] {
       params: one,
       body: Edit,
       response: MemoryJson,
-      handle: async ({ principal: { user }, params, body }) =>
-        memoryJson(await memories.edit(user.id, params.memory_id, body)),
+      async handle({ principal: { user }, params, body }) {
+        requireMemoryAccess(user); // the answer shows what was there before
+        return memoryJson(await memories.edit(user.id, params.memory_id, body));
+      },
     }),
     route({
       ...common,
       method: 'delete',
       id: 'deleteMemory',
       path: ONE,
-      summary: 'Delete a memory, for good',
+      summary: 'Delete a memory, for good: it is not stored again when it is heard',
       scope: 'memories:write',
       errors: ['not_found', 'locked'],
       params: one,
       response: z.object({ success: z.literal(true) }),
       async handle({ principal: { user }, params }) {
         await memories.remove(user.id, params.memory_id);
+        return { success: true as const };
+      },
+    }),
+    route({
+      ...common,
+      method: 'get',
+      id: 'getMemoryHistory',
+      path: `${OWN}/history`,
+      summary: 'Get what a memory says and said before, the newest first, and where it was said',
+      credential: 'idToken',
+      errors: ['not_found'],
+      params: one,
+      response: z.array(VersionJson),
+      async handle({ principal: { user }, params }) {
+        requireMemoryAccess(user);
+        return historyJson(await memories.get(user.id, params.memory_id));
+      },
+    }),
+    route({
+      ...common,
+      method: 'post',
+      id: 'restoreMemory',
+      path: `${OWN}/undo`,
+      summary: 'Undo a change: the memory says again what it said before, if it ever said something else',
+      credential: 'idToken',
+      errors: ['not_found', 'locked'],
+      params: one,
+      body: Undo,
+      response: MemoryJson,
+      async handle({ principal: { user }, params, body }) {
+        requireMemoryAccess(user);
+        return memoryJson(await memories.restore(user.id, params.memory_id, body.version));
+      },
+    }),
+    route({
+      ...common,
+      method: 'post',
+      id: 'reviewMemory',
+      path: `${OWN}/review`,
+      summary: 'Accept a memory, or reject it: it is deleted then',
+      credential: 'idToken',
+      errors: ['not_found', 'locked'],
+      params: one,
+      body: Review,
+      response: z.object({ success: z.literal(true) }),
+      async handle({ principal: { user }, params: { memory_id: id }, body: { accept } }) {
+        if (accept) await memories.accept(user.id, id);
+        else await memories.remove(user.id, id);
         return { success: true as const };
       },
     }),
@@ -227,6 +310,25 @@ export function memoryJson(memory: Memory): z.input<typeof MemoryJson> {
     reviewed: memory.reviewed,
     user_review: memory.userReview,
     edited: memory.edited,
+  };
+}
+
+function historyJson({ content, asOf, sources, history }: Memory): z.input<typeof VersionJson>[] {
+  const now = { id: null, content, asOf, sources, supersededAt: null };
+  return [now, ...history.toReversed()].map(version => ({
+    id: version.id,
+    content: version.content,
+    as_of: new Date(version.asOf).toISOString(),
+    superseded_at: version.supersededAt === null ? null : new Date(version.supersededAt).toISOString(),
+    sources: version.sources.map(sourceJson),
+  }));
+}
+
+function sourceJson({ conversationId, segmentIds, saidAt }: MemorySource) {
+  return {
+    conversation_id: conversationId,
+    segment_ids: segmentIds,
+    said_at: new Date(saidAt).toISOString(),
   };
 }
 

@@ -3,8 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import { BlockList, isIPv6 } from 'node:net';
 import type { Middleware } from 'koa';
 import { z } from 'zod';
-import { AppError } from '../../errors.ts';
-import type { HttpMetrics, Metrics } from '../../metrics.ts';
+import { AppError } from '../../runtime/errors.ts';
+import type { HttpMetrics, Metrics } from '../../runtime/metrics.ts';
 import { Failed } from '../openapi.ts';
 import type { OpenRoute } from '../route.ts';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Middleware, ParameterizedContext } from 'koa';
 import { z } from 'zod';
-import type { Notifications } from '../../domain/notifications.ts';
+import type { Notifications } from '../../domain/notifications/notifications.ts';
 import { toFailure } from '../failure.ts';
 import type { OpenRoute } from '../route.ts';
 

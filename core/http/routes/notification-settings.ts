@@ -1,12 +1,15 @@
 import { z } from 'zod';
-import type { SettingsEdit } from '../../domain/notification-settings.ts';
-import type { Notifications } from '../../domain/notifications.ts';
+import type { NotificationSettings } from '../../contract/model.ts';
+import type { SettingsEdit } from '../../domain/notifications/notification-settings.ts';
+import type { Notifications } from '../../domain/notifications/notifications.ts';
 import { minuteOf, timeOfDay } from '../../domain/wall-clock.ts';
-import type { NotificationSettings } from '../../model.ts';
-import { someOf, text } from '../fields.ts';
+import { MAX_CODE_CHARS, someOf, text } from '../fields.ts';
 import { type Route, route } from '../route.ts';
 
 const PATH = '/v1/notifications/settings';
+/** Apps and events that settings may name. */
+const MAX_NAMES = 1000;
+const MAX_NAME_CHARS = 100;
 const TIME = 'HH:MM in the time zone of these settings';
 const time = z.string().regex(/^\d\d:\d\d$/);
 
@@ -25,6 +28,7 @@ const SettingsJson = z
 function timeField() {
   return z
     .string()
+    .max(MAX_CODE_CHARS)
     .transform((given, context) => {
       const minute = minuteOf(given);
       if (minute !== null) return minute;
@@ -53,11 +57,13 @@ const Edit = someOf({
     .describe('All of a day in one message, then; null: each at once'),
   day_summary_at: timeField().nullable().exactOptional().describe('When the day is summed up; null: never'),
   muted: z
-    .array(text({ max: 100 }))
+    .array(text({ max: MAX_NAME_CHARS }))
+    .max(MAX_NAMES)
     .exactOptional()
     .describe('Ids of apps, and events of the server itself, of which nothing is sent'),
   budgets: z
-    .record(z.string(), z.int())
+    .record(z.string().max(MAX_NAME_CHARS), z.int())
+    .meta({ maxProperties: MAX_NAMES })
     .exactOptional()
     .describe(
       'How much one app may send in an hour, by its id; an app that is not in it has what the server grants',

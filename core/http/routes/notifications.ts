@@ -1,15 +1,17 @@
 import { z } from 'zod';
+import type { Notification } from '../../contract/model.ts';
 import { isId } from '../../domain/ids.ts';
-import type { Notifications } from '../../domain/notifications.ts';
-import type { Notification } from '../../model.ts';
+import type { Notifications } from '../../domain/notifications/notifications.ts';
+import { inPagesBefore, mapped } from '../../domain/pages.ts';
 import { optional, text } from '../fields.ts';
 import { boolean, integer, word } from '../query.ts';
 import { type Route, route } from '../route.ts';
 
 const LIST = '/v1/notifications';
 const DEFAULT_LIMIT = 25;
-const MAX_LIMIT = 100;
+const MAX_LIMIT = 1000;
 const MAX_IDS = 1000;
+const MAX_ID_CHARS = 100;
 
 const dateTime = z.iso.datetime();
 
@@ -40,7 +42,7 @@ const NotificationJson = z
 const READ_EXAMPLE = { all: true };
 const ReadBody = z
   .object({
-    ids: optional(z.array(z.string()).max(MAX_IDS), undefined),
+    ids: optional(z.array(z.string().max(MAX_ID_CHARS)).max(MAX_IDS), undefined),
     all: optional(z.boolean(), false).describe('All of them, instead of these'),
   })
   .refine(({ ids, all }) => all || ids !== undefined, {
@@ -71,9 +73,14 @@ function namesIn({ app_id: app, event }: z.output<typeof MuteBody>): string[] {
 export function notificationRoutes(notifications: Notifications): Route[] {
   const common = { tag: 'Notifications', credential: 'idToken', params: z.object({}) } as const;
 
-  async function present(found: readonly Notification[]) {
-    const names = await notifications.appNames(found.flatMap(({ appId }) => appId ?? []));
-    return found.map(notification => notificationJson(notification, names));
+  /** Asks for the name of each app once. */
+  function presenter() {
+    const names = new Map<string, string | null>();
+    return async (notification: Notification) => {
+      const { appId } = notification;
+      if (appId !== null && !names.has(appId)) names.set(appId, await notifications.appName(appId));
+      return notificationJson(notification, appId === null ? null : (names.get(appId) ?? null));
+    };
   }
 
   return [
@@ -90,8 +97,12 @@ export function notificationRoutes(notifications: Notifications): Route[] {
         app_id: word().meta({ description: 'Only those of this app' }),
       }),
       response: z.array(NotificationJson),
-      handle: async ({ principal: { user }, query: { limit, before, unread, app_id: appId } }) =>
-        present(await notifications.list(user.id, { limit, beforeId: before, unread, appId })),
+      async handle({ principal: { user }, query: { limit, before: beforeId, ...filter } }) {
+        const { unread, app_id: appId } = filter;
+        const load = (part: typeof page) => notifications.list(user.id, { ...part, unread, appId });
+        const page = { limit, beforeId };
+        return mapped(inPagesBefore(load, page), presenter());
+      },
     }),
     route({
       ...common,
@@ -141,11 +152,11 @@ export function notificationRoutes(notifications: Notifications): Route[] {
 
 function notificationJson(
   { appId, createdAt, readAt, heldUntil, ...notification }: Notification,
-  names: ReadonlyMap<string, string>,
+  appName: string | null,
 ): z.input<typeof NotificationJson> {
   const { id, event, rule, title, text, data, silence } = notification;
   return {
-    ...{ id, app_id: appId, app_name: appId === null ? null : (names.get(appId) ?? null) },
+    ...{ id, app_id: appId, app_name: appName },
     ...{ event, rule, title, text, data, silence },
     created_at: toIso(createdAt),
     read_at: readAt === null ? null : toIso(readAt),

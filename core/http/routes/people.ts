@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { People } from '../../domain/people.ts';
-import type { Person } from '../../model.ts';
-import { text } from '../fields.ts';
+import type { Person } from '../../contract/model.ts';
+import type { People } from '../../domain/accounts/people.ts';
+import { name } from '../fields.ts';
 import { type Route, route } from '../route.ts';
 
 const LIST = '/v1/people';
@@ -13,7 +13,7 @@ const PersonJson = z
   .meta({ id: 'Person' });
 
 const PersonBody = z
-  .object({ name: text({ max: MAX_NAME_CHARS }) })
+  .object({ name: name({ max: MAX_NAME_CHARS }) })
   .meta({ id: 'PersonName', override: { examples: [{ name: 'Eve' }] } });
 
 /** Those who are named in transcripts. */

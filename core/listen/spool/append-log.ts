@@ -1,4 +1,4 @@
-import type { Clock } from '../../model.ts';
+import type { Clock } from '../../contract/model.ts';
 import { decodeChunk, decodeChunks, type Extent, extentOf, type Found } from './chunk.ts';
 import type { Disk, DiskFile } from './disk.ts';
 

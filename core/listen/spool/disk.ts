@@ -1,5 +1,6 @@
-import { mkdir, open, readdir, rm, statfs } from 'node:fs/promises';
+import { mkdir, open, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { freeBytes, syncDirectory } from '../../runtime/files.ts';
 
 /** The files of one directory, as far as an append log needs them: so that a test can cut the power. */
 export interface Disk {
@@ -23,13 +24,13 @@ export interface DiskFile {
 
 export async function openDisk(dir: string): Promise<Disk> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
-  await syncNames(dirname(dir));
+  await syncDirectory(dirname(dir));
 
   return {
     list: () => readdir(dir),
     async create(name) {
       const handle = await open(join(dir, name), 'wx', 0o600);
-      await syncNames(dir);
+      await syncDirectory(dir);
       return {
         async write(bytes, offset) {
           for (let done = 0; done < bytes.length; ) {
@@ -54,15 +55,6 @@ export async function openDisk(dir: string): Promise<Disk> {
       }
     },
     remove: name => rm(join(dir, name), { force: true }),
-    async free() {
-      const { bavail, bsize } = await statfs(dir);
-      return bavail * bsize;
-    },
+    free: () => freeBytes(dir),
   };
-}
-
-/** A file, or directory, that was made in it is there after a power loss. */
-async function syncNames(dir: string): Promise<void> {
-  const handle = await open(dir, 'r');
-  await handle.sync().finally(() => handle.close());
 }

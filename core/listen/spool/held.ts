@@ -1,4 +1,5 @@
-import type { AppError } from '../../errors.ts';
+import type { AppError } from '../../runtime/errors.ts';
+import { Deque } from '../deque.ts';
 import type { Place } from './append-log.ts';
 import { bytesIn, type Entry, type Extent, type Found, isAudio, sizeOf } from './chunk.ts';
 
@@ -39,9 +40,9 @@ export class Held {
   onSynced = () => {};
 
   private readonly options: HeldOptions;
-  private written: Written[] = [];
+  private readonly written = new Deque<Written>();
   /** The entries from `tailSeq` on; those below `writtenSeq` are on the disk too. */
-  private tail: Entry[] = [];
+  private readonly tail = new Deque<Entry>();
   private tailSeq = 0;
   private tailBytes = 0;
   private writtenSeq = 0;
@@ -88,7 +89,7 @@ export class Held {
 
   /** The disk refuses: what is not on it is forgotten. Answers how many bytes that were. */
   break(error: AppError): number {
-    const lost = this.tail.splice(this.writtenSeq - this.tailSeq);
+    const lost = this.tail.cut(this.writtenSeq - this.tailSeq);
     const bytes = bytesIn(lost);
     this.tailBytes -= bytes;
     this.next = this.durable;
@@ -138,24 +139,20 @@ export class Held {
   private forget(): void {
     const all = this.settled >= this.next;
     const below = all ? this.settled : this.settled - LEAD_IN_MESSAGES;
-    while (this.written[0] && this.written[0].endNumber <= below) {
-      const [gone] = this.written.splice(0, 1);
-      if (gone) this.options.release(gone);
+    for (let oldest = this.written.at(0); oldest && oldest.endNumber <= below; oldest = this.written.at(0)) {
+      this.written.drop(1);
+      this.options.release(oldest);
     }
   }
 
   /** Lets go of what is both written and read, and of what is written where that is too much. */
   private trim(): void {
-    let count = 0;
-    for (const entry of this.tail) {
-      const seq = this.tailSeq + count;
-      const wanted = this.isOpen && seq >= this.readSeq && this.tailBytes <= TAIL_BYTES;
-      if (seq >= this.writtenSeq || wanted) break;
+    for (let entry = this.tail.at(0); entry && this.tailSeq < this.writtenSeq; entry = this.tail.at(0)) {
+      if (this.isOpen && this.tailSeq >= this.readSeq && this.tailBytes <= TAIL_BYTES) return;
       this.tailBytes -= sizeOf(entry);
-      count += 1;
+      this.tail.drop(1);
+      this.tailSeq += 1;
     }
-    this.tail.splice(0, count);
-    this.tailSeq += count;
   }
 
   /** From message `from`, or somewhat before it, to the end, as it comes. Each message once, in order. */
@@ -170,7 +167,7 @@ export class Held {
     };
     for (;;) {
       if (this.readSeq < this.tailSeq) yield* this.fromDisk(isNew);
-      const entry = this.tail[this.readSeq - this.tailSeq];
+      const entry = this.tail.at(this.readSeq - this.tailSeq);
       if (entry) {
         this.readSeq += 1;
         this.trim();

@@ -1,6 +1,6 @@
 import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import type { IdentityProvider, PluginContext } from '../../../core/plugin.ts';
+import type { IdentityProvider, PluginContext } from '../../../core/contract/plugin.ts';
 
 /** What OWASP's Password Storage Cheat Sheet asks for at least: 19 MiB, 2 passes, 1 lane. About 35 ms of one core. */
 export const COST = { memory: 19_456, passes: 2, parallelism: 1 };
@@ -62,6 +62,10 @@ export function createPasswords(
         const found = await state.get(keyOf(subject));
         if (await state.compareAndSet(keyOf(subject), found?.version ?? 0, phc)) return;
       }
+    },
+
+    async isSet(subject) {
+      return (await state.get(keyOf(subject))) !== null;
     },
 
     async check(subject, password) {
@@ -129,5 +133,5 @@ function fromPhc(phc: unknown): Hashed | null {
 }
 
 function base64(bytes: Buffer): string {
-  return bytes.toString('base64').replace(/=+$/, '');
+  return bytes.toString('base64').replace(/={1,2}$/, '');
 }

@@ -8,7 +8,7 @@ import {
 import { link, open, readdir, readFile, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { calculateJwkThumbprint } from 'jose';
-import type { JsonWebKeySet, PluginContext } from '../../../core/plugin.ts';
+import type { JsonWebKeySet, PluginContext } from '../../../core/contract/plugin.ts';
 
 /** Named after when it was made, in epoch ms. */
 const FILE = /^signing-key-(\d{1,16})\.pem$/;

@@ -1,5 +1,6 @@
 /** The connection to the broker. One that is lost is the end of the plugin: core sets it up again. */
-import type { PluginContext } from '../../../core/plugin.ts';
+import type { PluginContext } from '../../../core/contract/plugin.ts';
+import { orAborted } from '../../kit/kit.ts';
 
 interface Server {
   url: string;
@@ -59,19 +60,7 @@ export async function connect({ url, username, password }: Server, context: Cont
       const sent = client.publishAsync(topic, payload, { qos: 1, retain }).catch(cause => {
         throw error('upstream_error', `mqtt: ${url} did not take a message`, { cause });
       });
-      await until(ending, sent);
+      await orAborted(sent, ending);
     },
   };
-}
-
-/** `work`, or the signal's reason. */
-async function until<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  const cut = Promise.withResolvers<never>();
-  const abort = () => cut.reject(signal.reason);
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    return await Promise.race([work, cut.promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
 }

@@ -1,4 +1,4 @@
-import type { PluginContext } from '../../../core/plugin.ts';
+import type { PluginContext } from '../../../core/contract/plugin.ts';
 
 /** Both as base64url: of P-256, a point of 65 bytes and a number of 32. */
 export interface VapidKeys {

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Knex } from 'knex';
-import type { PluginContext } from '../../../core/plugin.ts';
+import type { PluginContext } from '../../../core/contract/plugin.ts';
 import type { Dialect } from './dialect.ts';
 
 const SLOW_TRANSACTION_MS = 50;
@@ -16,7 +16,11 @@ export interface Access {
   write<T>(verb: string, query: (db: Knex) => PromiseLike<T>, conflict?: string): Promise<T>;
   /** Several statements that hold or fall together. */
   atomic<T>(verb: string, query: (db: Knex) => Promise<T>, conflict?: string): Promise<T>;
+  /** Tells listeners of a job that was written, once it is committed. */
+  enqueued(kind: string, runAt: number): void;
 }
+
+type Listener = (jobs: ReadonlyMap<string, number>) => void;
 
 interface Running {
   name: string;
@@ -25,6 +29,8 @@ interface Running {
   failed: { cause: unknown } | null;
   /** Statements that are under way. */
   count: number;
+  /** Kinds of the jobs that were written in it, each with its earliest `runAt`. */
+  jobs: Map<string, number>;
   /** Told when there are none any more. */
   idle: (() => void) | null;
 }
@@ -39,8 +45,19 @@ export function createAccess(
 ): {
   outside: Access;
   transaction: TransactionRunner;
+  onEnqueued(listener: Listener): () => void;
 } {
   const current = new AsyncLocalStorage<Running>();
+  const listeners = new Set<Listener>();
+
+  function onEnqueued(listener: Listener): () => void {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  }
+
+  function tell(jobs: ReadonlyMap<string, number>): void {
+    if (jobs.size > 0) for (const listener of listeners) listener(jobs);
+  }
 
   function refuseInside(verb: string): void {
     const running = current.getStore();
@@ -117,6 +134,7 @@ export function createAccess(
       refuseInside(verb);
       return await attempt(verb, () => dialect.transaction(query), conflict);
     },
+    enqueued: (kind, runAt) => tell(new Map([[kind, runAt]])), // what was written outside of a transaction is committed
   };
 
   async function attempt<T>(verb: string, work: () => PromiseLike<T>, conflict?: string): Promise<T> {
@@ -141,16 +159,23 @@ export function createAccess(
         if (running.count === 0) running.idle?.();
       }
     }
-    return { read: run, write: run, atomic: run };
+    return {
+      read: run,
+      write: run,
+      atomic: run,
+      enqueued: (kind, runAt) => {
+        running.jobs.set(kind, Math.min(runAt, running.jobs.get(kind) ?? runAt));
+      },
+    };
   }
 
   async function transaction<T>(name: string, work: (access: Access) => Promise<T>): Promise<T> {
     refuseInside(`transaction "${name}"`);
-    const running: Running = { name, open: true, failed: null, count: 0, idle: null };
+    const running: Running = { name, open: true, failed: null, count: 0, jobs: new Map(), idle: null };
     let thrown: { error: unknown } | undefined;
     let beganAt: number | undefined;
     try {
-      return await dialect.transaction(async db => {
+      const result = await dialect.transaction(async db => {
         beganAt = clock.now();
         try {
           const result = await current.run(running, () => work(within(db, running)));
@@ -163,6 +188,8 @@ export function createAccess(
           throw error;
         }
       });
+      tell(running.jobs);
+      return result;
     } catch (error) {
       throw thrown ? thrown.error : translate(`transaction "${name}"`, error);
     } finally {
@@ -174,7 +201,7 @@ export function createAccess(
     if (ms > SLOW_TRANSACTION_MS) log.warn({ transaction: name, ms }, 'slow transaction');
   }
 
-  return { outside, transaction };
+  return { outside, transaction, onEnqueued };
 }
 
 /** Nothing is left that nobody waited for: it would reach the next transaction. Nothing new begins from now on. */

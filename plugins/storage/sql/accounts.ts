@@ -1,4 +1,4 @@
-import type { KeyStore, PersonStore, UserStore } from '../../../core/plugin.ts';
+import type { KeyStore, PersonStore, UserStore } from '../../../core/contract/plugin.ts';
 import type { Access } from './access.ts';
 import { all, Keys, one, People, Users } from './models.ts';
 import { first, pair } from './statements.ts';
@@ -13,7 +13,7 @@ export function userStore({ read, write }: Access): UserStore {
       );
     },
     get: id => read('users.get', db => first(db, Users, [['id = ?', id]])),
-    byName: name => read('users.byName', db => one(Users.query(db).where({ name }))),
+    byName: key => read('users.byName', db => one(Users.query(db).where({ name_key: key }))),
     byIdentity: (issuer, subject) =>
       read('users.byIdentity', db => one(Users.query(db).where({ issuer, subject }))),
     list: () => read('users.list', db => all(Users.query(db).orderBy(['created_at', 'id']))),
@@ -23,7 +23,12 @@ export function userStore({ read, write }: Access): UserStore {
         async db => (await Users.query(db).where({ id }).patch({ memoryAccess: isOpen })) > 0,
       ),
     update: (id, patch) =>
-      write('users.update', async db => (await Users.query(db).patch(patch).where({ id })) > 0),
+      write(
+        'users.update',
+        async db => (await Users.query(db).patch(patch).where({ id })) > 0,
+        'The name is taken already',
+      ),
+    remove: id => write('users.remove', async db => (await Users.query(db).delete().where({ id })) > 0),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { ActionItemFilter, ActionItemStore } from '../../../core/plugin.ts';
+import type { ActionItemFilter, ActionItemStore } from '../../../core/contract/plugin.ts';
 import type { Access } from './access.ts';
 import { ActionItems } from './models.ts';
 import { type Clause, first, given, insert, keyOf, select } from './statements.ts';

@@ -1,4 +1,4 @@
-import type { AppStore, HookStore, InstallationStore } from '../../../core/plugin.ts';
+import type { AppStore, HookStore, InstallationStore } from '../../../core/contract/plugin.ts';
 import type { Access } from './access.ts';
 import { AppKeys, Apps, all, Hooks, Installations, one } from './models.ts';
 import { first, oneOf, select } from './statements.ts';
@@ -84,7 +84,7 @@ export function hookStore({ read, write }: Access): HookStore {
             .onConflict('id')
             .merge()
             .whereRaw('hooks.user_id = excluded.user_id'),
-        'There is a webhook of this type already',
+        'There is a webhook of this type and label already',
       );
     },
     get: (userId, id) => read('hooks.get', db => one(Hooks.query(db).where({ user_id: userId, id }))),

@@ -1,4 +1,4 @@
-import type { AttemptCount, AttemptStore } from '../../../core/plugin.ts';
+import type { AttemptCount, AttemptStore } from '../../../core/contract/plugin.ts';
 import type { Access } from './access.ts';
 
 const TABLE = 'attempts';
@@ -17,7 +17,11 @@ export function attemptStore({ read, write }: Access): AttemptStore {
           .onConflict('key')
           .merge({
             count: db.raw(`case when ${ended} then 0 else ${TABLE}.count end + ?`, [now, by]),
-            until: db.raw(`case when ${ended} then excluded.until else ${TABLE}.until end`, [now]),
+            // a window that ends later than one that begins now: the clock was set back
+            until: db.raw(
+              `case when ${ended} or ${TABLE}.until > excluded.until then excluded.until else ${TABLE}.until end`,
+              [now],
+            ),
           })
           .returning(['count', 'until']);
         return rows[0] as AttemptCount; // there is one now

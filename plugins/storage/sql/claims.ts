@@ -1,4 +1,4 @@
-import type { ClaimStore } from '../../../core/plugin.ts';
+import type { ClaimStore } from '../../../core/contract/plugin.ts';
 import type { Access } from './access.ts';
 
 export function claimStore({ write }: Access): ClaimStore {

@@ -1,10 +1,24 @@
-import type { Segment } from '../../../core/model.ts';
-import type { ConversationFilter, ConversationStore, SegmentStore } from '../../../core/plugin.ts';
+import { setImmediate as othersTurn } from 'node:timers/promises';
+import type { Knex } from 'knex';
+import type { Segment } from '../../../core/contract/model.ts';
+import type { ConversationFilter, ConversationStore, SegmentStore } from '../../../core/contract/plugin.ts';
 import type { Access } from './access.ts';
 import { Conversations, Segments } from './models.ts';
-import { type Clause, first, given, insert, keyOf, oneOf, select, update, upsert } from './statements.ts';
+import { removePassages } from './passages.ts';
+import {
+  type Clause,
+  first,
+  given,
+  insert,
+  keyOf,
+  oneOf,
+  run,
+  select,
+  update,
+  upsert,
+} from './statements.ts';
 
-export function conversationStore({ read, write }: Access): ConversationStore {
+export function conversationStore({ read, write, atomic }: Access): ConversationStore {
   return {
     async insert(conversation) {
       await write(
@@ -44,7 +58,9 @@ export function conversationStore({ read, write }: Access): ConversationStore {
         return (await update(db, Conversations, patch, where)) > 0;
       }),
     remove: (userId, id) =>
-      write('conversations.remove', async db => {
+      atomic('conversations.remove', async db => {
+        await removePassages(statement => statement(db), userId, id);
+        await removeSegments(db, userId, id);
         return (await Conversations.query(db).delete().where({ user_id: userId, id })) > 0;
       }),
     async refile(userId, fromFolder, toFolder) {
@@ -55,6 +71,13 @@ export function conversationStore({ read, write }: Access): ConversationStore {
       );
     },
   };
+}
+
+/** They would go with the conversation: many at once would hold up the thread. */
+async function removeSegments(db: Knex, userId: string, conversationId: string): Promise<void> {
+  const sql = `delete from segments where user_id = ? and id in
+    (select id from segments where user_id = ? and conversation_id = ? limit ${ROWS_AT_ONCE})`;
+  while ((await run(db, sql, [userId, userId, conversationId])).changes === ROWS_AT_ONCE) await othersTurn();
 }
 
 function conditions(filter: ConversationFilter): (Clause | undefined)[] {
@@ -74,6 +97,8 @@ function conditions(filter: ConversationFilter): (Clause | undefined)[] {
 
 /** SQLite takes at most 500 of them. */
 const ROWS_A_STATEMENT = 250;
+/** Of those that are moved or deleted, so that other work has its turn between. */
+const ROWS_AT_ONCE = 200;
 
 export function segmentStore({ read, write, atomic }: Access): SegmentStore {
   return {
@@ -90,6 +115,18 @@ export function segmentStore({ read, write, atomic }: Access): SegmentStore {
         }
       });
     },
+    async move(userId, from, { to, seconds, since }) {
+      await atomic('segments.move', async db => {
+        const ids = await idsOf(db, userId, from, since);
+        for (let first = 0; first < ids.length; first += ROWS_AT_ONCE) {
+          if (first > 0) await othersTurn();
+          const some = ids.slice(first, first + ROWS_AT_ONCE);
+          const sql = `update segments set conversation_id = ?, start = ${LATER('start')}, "end" = ${LATER('"end"')}
+            where user_id = ? and id in (${some.map(() => '?')})`;
+          await run(db, sql, [to, seconds, seconds, seconds, seconds, userId, ...some]);
+        }
+      });
+    },
     list: (userId, conversationIds) =>
       read('segments.list', db =>
         select(
@@ -99,6 +136,27 @@ export function segmentStore({ read, write, atomic }: Access): SegmentStore {
           ['order by start, id'],
         ),
       ),
+    page: (userId, conversationId, after, limit) =>
+      read('segments.page', db =>
+        select(
+          db,
+          Segments,
+          [
+            ['user_id = ?', userId],
+            ['conversation_id = ?', conversationId],
+            after ? ['(start, id) > (?, ?)', after.start, after.id] : undefined,
+          ],
+          ['order by start, id limit ?', limit],
+        ),
+      ),
+    get: (userId, id) => read('segments.get', db => first(db, Segments, keyOf(userId, id))),
+    size: (userId, conversationId) =>
+      read('segments.size', async db => {
+        const sql = `select count(*) as segments, coalesce(sum(octet_length(text)), 0) as text_bytes
+          from segments where user_id = ? and conversation_id = ?`;
+        const [row] = (await run(db, sql, [userId, conversationId])).rows;
+        return { segments: Number(row?.segments), textBytes: Number(row?.text_bytes) };
+      }),
     last: (userId, conversationId) =>
       read('segments.last', db =>
         first(
@@ -121,6 +179,23 @@ export function segmentStore({ read, write, atomic }: Access): SegmentStore {
       );
     },
   };
+}
+
+/** Whole milliseconds, and none below 0. */
+const LATER = (column: string) =>
+  `case when ${column} + ? > 0 then round((${column} + ?) * 1000) / 1000 else 0 end`;
+
+/** All are read before any changes its place. */
+async function idsOf(
+  db: Knex,
+  userId: string,
+  conversationId: string,
+  since: Pick<Segment, 'start' | 'id'> | undefined,
+): Promise<string[]> {
+  const where = `user_id = ? and conversation_id = ? ${since ? 'and (start, id) >= (?, ?)' : ''}`;
+  const sql = `select id from segments where ${where} order by start, id`;
+  const { rows } = await run(db, sql, [userId, conversationId, ...(since ? [since.start, since.id] : [])]);
+  return rows.map(({ id }) => String(id));
 }
 
 /** The last one of an id counts: a statement may not write a row twice. */

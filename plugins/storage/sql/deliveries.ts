@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { QueryBuilder } from 'objection';
-import type { LoggedDelivery } from '../../../core/model.ts';
-import type { DeliveryFilter, DeliveryOutcome, DeliveryStore } from '../../../core/plugin.ts';
+import type { LoggedDelivery } from '../../../core/contract/model.ts';
+import type { DeliveryFilter, DeliveryOutcome, DeliveryStore } from '../../../core/contract/plugin.ts';
 import type { Access } from './access.ts';
 import { all, Deliveries, DeliveryAttempts, one } from './models.ts';
 import { type Clause, insert, run, select } from './statements.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Diagnosis, DiagnosisContext } from '../../../core/plugin.ts';
+import type { Diagnosis, DiagnosisContext } from '../../../core/contract/plugin.ts';
 import { MIGRATIONS, TABLE } from './migrations.ts';
 import { openPostgres, type PostgresOptions } from './postgres.ts';
 import type { SqliteState } from './sqlite-diagnosis-main.ts';
@@ -20,6 +20,8 @@ const HOUR_MS = 3_600_000;
 /** Reads all of it, and writes nothing; a server may have it open. */
 export async function diagnoseSqlite(file: string, { clock, signal }: Context): Promise<Diagnosis[]> {
   const found = await stat(file).catch(() => null);
+  const log = await stat(`${file}-wal`).catch(() => null);
+  if (!found?.size && log?.size) return [lost(file, await latestBackup(file))];
   if (!found) return [note('file', `${file} is not there yet; the first start makes it`)];
   const backup = await latestBackup(file);
   const state = await read(file, signal);
@@ -68,8 +70,17 @@ function tellBackup(backup: Backup | null, now: number): Diagnosis {
   return note('backup', `${backup.path}, ${Math.round((now - backup.at) / HOUR_MS)} hours old`);
 }
 
+function lost(file: string, backup: Backup | null): Diagnosis {
+  const cure = `put back the file that belongs to the log; or move ${file}-wal away, and ${copyOf(backup, file)}`;
+  return bad('file', `${file} is missing or empty, and its write-ahead log is there`, cure);
+}
+
+function copyOf(backup: Backup | null, file: string): string {
+  return backup ? `cp ${backup.path} ${file}` : 'put back a copy of your own';
+}
+
 function broken(file: string, reason: string, backup: Backup | null): Diagnosis {
-  const copy = backup ? `cp ${backup.path} ${file}` : 'put back a copy of your own';
+  const copy = copyOf(backup, file);
   return bad(
     'file',
     `${file} is damaged: ${reason}`,

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { Row } from '../../../core/plugin.ts';
+import type { Row } from '../../../core/contract/plugin.ts';
 
 /** What a driver's error means to us; null for an error that is none of the driver's. */
 export type Fault =
@@ -65,8 +65,14 @@ export interface Dialect {
   explain(thrown: unknown): string;
   /** A copy of all data, made before a migration. Resolves to where it is; null where that is the operator's. */
   backup(label: string): Promise<string | null>;
+  /** Writes all data, as it is at one moment, into a new SQLite file. Others read and write meanwhile. */
+  snapshot(target: string): Promise<void>;
   /** The same for two dialects exactly when they are on the same data. */
   identity(): Promise<string>;
   tables: TableDialect;
+  /** Once the schema is of this version, before anything is served. */
+  settle(): Promise<void>;
+  /** Each night: what was deleted leaves the files, as far as that is not up to others. */
+  upkeep(): Promise<void>;
   close(): Promise<void>;
 }

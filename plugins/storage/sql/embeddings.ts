@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
-import type { MemoryChange } from '../../../core/model.ts';
-import type { EmbeddingStore } from '../../../core/plugin.ts';
+import type { MemoryChange } from '../../../core/contract/model.ts';
+import type { EmbeddingStore } from '../../../core/contract/plugin.ts';
 import type { Access } from './access.ts';
 import { all, Embeddings, MemoryChanges, one } from './models.ts';
 import { insert } from './statements.ts';

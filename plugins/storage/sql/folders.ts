@@ -1,4 +1,4 @@
-import type { FolderStore } from '../../../core/plugin.ts';
+import type { FolderStore } from '../../../core/contract/plugin.ts';
 import type { Access } from './access.ts';
 import { Conversations, Folders, one } from './models.ts';
 import { select } from './statements.ts';

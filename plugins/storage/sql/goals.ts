@@ -1,4 +1,4 @@
-import type { GoalStore } from '../../../core/plugin.ts';
+import type { GoalStore } from '../../../core/contract/plugin.ts';
 import type { Access } from './access.ts';
 import { all, Goals, one, Progress } from './models.ts';
 
@@ -8,11 +8,12 @@ export function goalStore({ read, write }: Access): GoalStore {
       await write('goals.insert', db => Goals.query(db).insert(goal), 'This goal exists already');
     },
     get: (userId, id) => read('goals.get', db => one(Goals.query(db).where({ user_id: userId, id }))),
-    list: (userId, { active, limit }) =>
+    list: (userId, { active, limit, offset = 0 }) =>
       read('goals.list', db => {
         const query = Goals.query(db).where('user_id', userId);
         if (active) query.whereRaw('not paused and not reached'); // as the index says it
-        return all(query.orderBy([{ column: 'created_at', order: 'desc' }, { column: 'id' }]).limit(limit));
+        query.orderBy([{ column: 'created_at', order: 'desc' }, { column: 'id' }]);
+        return all(query.limit(limit).offset(offset));
       }),
     update: (userId, id, patch) =>
       write(

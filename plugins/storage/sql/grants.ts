@@ -1,4 +1,4 @@
-import type { GrantStore } from '../../../core/plugin.ts';
+import type { GrantStore } from '../../../core/contract/plugin.ts';
 import type { Access } from './access.ts';
 import { Grants, one } from './models.ts';
 

@@ -1,11 +1,14 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import type { Knex } from 'knex';
-import type { Clock, Job, JobCount } from '../../../core/model.ts';
-import type { JobStore } from '../../../core/plugin.ts';
+import type { Clock, Job, JobCount } from '../../../core/contract/model.ts';
+import type { JobStore } from '../../../core/contract/plugin.ts';
 import type { Access } from './access.ts';
 import type { Dialect } from './dialect.ts';
 import { type JobRow, Jobs, mappingOf } from './models.ts';
 import { type Clause, insert, oneOf, run, select } from './statements.ts';
+
+/** Times that a job may have been begun to be taken up at once after the process ended. */
+const TAKEN_UP_AT_ONCE = 2;
 
 /** A lease that ran out is one that nobody holds: its job is due. */
 const STANDING = `case
@@ -20,7 +23,7 @@ const STANDING = `case
  * meanwhile, it remembers that in `again_at` and is set free, instead of removed, when it is done.
  */
 export function jobStore(
-  { read, write, atomic }: Access,
+  { read, write, atomic, enqueued }: Access,
   clock: Clock,
   { locksRows }: Pick<Dialect, 'locksRows'>,
 ): JobStore {
@@ -38,6 +41,7 @@ export function jobStore(
   return {
     async enqueue(job) {
       await write('jobs.enqueue', db => upsert(db, job, clock.now()));
+      enqueued(job.kind, job.runAt);
     },
     cancel: (kind, key) =>
       atomic('jobs.cancel', async db => {
@@ -46,7 +50,7 @@ export function jobStore(
         if (removed === 0) await open().patch({ againAt: null });
         return removed > 0;
       }),
-    claim: (kinds, now, leaseMs, limit) =>
+    claim: (kinds, now, leaseMs, limit, holder = '') =>
       write('jobs.claim', async db => {
         const [ofKinds, ...wanted] = oneOf('kind', kinds);
         const due = `select id from jobs where state = 'open' and ${ofKinds} and due_at <= ?
@@ -57,10 +61,19 @@ export function jobStore(
           db,
           `update jobs set lease = ?, due_at = ?, again_at = null, attempts = attempts + 1
             where id ${claimed} returning *`,
-          [randomUUID(), Math.round(now + leaseMs), ...wanted, Math.round(now), limit],
+          [`${holder}/${randomUUID()}`, Math.round(now + leaseMs), ...wanted, Math.round(now), limit],
         );
         const { plain } = mappingOf<JobRow>(Jobs);
         return rows.map(row => toJob(plain(row))).sort((a, b) => a.runAt - b.runAt || (a.id < b.id ? -1 : 1));
+      }),
+    release: (holder, now) =>
+      write('jobs.release', async db => {
+        const { changes } = await run(
+          db,
+          `update jobs set due_at = ? where state = 'open' and lease like ? and due_at > ? and attempts <= ?`,
+          [Math.round(now), `${holder}/%`, Math.round(now), TAKEN_UP_AT_ONCE],
+        );
+        return changes;
       }),
     extend: (job, until) =>
       write('jobs.extend', db => leased(db, job, ['update jobs set due_at = ?', Math.round(until)])),

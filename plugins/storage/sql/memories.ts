@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
-import type { MemoryStore } from '../../../core/plugin.ts';
+import type { ForgottenMemoryStore, MemoryStore } from '../../../core/contract/plugin.ts';
 import type { Access } from './access.ts';
-import { all, Memories } from './models.ts';
+import { all, ForgottenMemories, Memories } from './models.ts';
 import { first, insert, keyOf, oneOf, select } from './statements.ts';
 import { isPostgres, matchWords } from './word-index.ts';
 
@@ -20,18 +20,23 @@ export function memoryStore({ read, write, atomic }: Access): MemoryStore {
       ids.length === 0
         ? []
         : read('memories.some', db => select(db, Memories, [['user_id = ?', userId], oneOf('id', ids)])),
-    list: (userId, { categories = [], limit, offset }) =>
+    list: (userId, { categories = [], reviewed, limit, offset }) =>
       read('memories.list', db => {
         const [category, ...others] = categories;
         if (others.length === 0)
           return select(
             db,
             Memories,
-            [['user_id = ?', userId], ['locked = ?', false], category && ['category = ?', category]],
+            [
+              ['user_id = ?', userId],
+              ['locked = ?', false],
+              category && ['category = ?', category],
+              reviewed === undefined ? undefined : [reviewed ? 'reviewed' : 'not reviewed'],
+            ],
             ['order by scoring desc, id limit ? offset ?', limit, offset],
           );
         const query = Memories.query(db).orderBy(ORDER).limit(limit).offset(offset);
-        const shown = { user_id: userId, locked: false };
+        const shown = { user_id: userId, locked: false, ...(reviewed === undefined ? {} : { reviewed }) };
         const each = [...new Set(categories)].map(category => ({ ...shown, category }));
         return all(query.from(merged(db, each, offset + limit)));
       }),
@@ -40,6 +45,18 @@ export function memoryStore({ read, write, atomic }: Access): MemoryStore {
         const query = Memories.query(db).where('user_id', userId).orderBy('id').limit(limit);
         return all(afterId === null ? query : query.where('id', '>', afterId));
       }),
+    ofTopic: (userId, topic) =>
+      read('memories.ofTopic', db =>
+        select(
+          db,
+          Memories,
+          [
+            ['user_id = ?', userId],
+            ['topic = ?', topic],
+          ],
+          ['order by id'],
+        ),
+      ),
     update: (userId, id, patch) =>
       write('memories.update', async db => {
         const query = Memories.query(db).where({ user_id: userId, id });
@@ -53,6 +70,29 @@ export function memoryStore({ read, write, atomic }: Access): MemoryStore {
       ),
     match: (userId, text, limit) =>
       read('memories.match', db => matchWords(db, Memories.tableName, { userId, text, limit })),
+  };
+}
+
+export function forgottenMemoryStore({ read, write }: Access): ForgottenMemoryStore {
+  return {
+    async insert(forgotten) {
+      await write('forgottenMemories.insert', db => insert(db, ForgottenMemories, [forgotten]));
+    },
+    list: (userId, limit) =>
+      read('forgottenMemories.list', db =>
+        select(
+          db,
+          ForgottenMemories,
+          [['user_id = ?', userId]],
+          ['order by forgotten_at desc, id desc limit ?', limit],
+        ),
+      ),
+    async remove(userId, ids) {
+      if (ids.length === 0) return;
+      await write('forgottenMemories.remove', db =>
+        ForgottenMemories.query(db).delete().where('user_id', userId).whereIn('id', ids),
+      );
+    },
   };
 }
 

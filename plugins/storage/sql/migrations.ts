@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { PluginContext } from '../../../core/plugin.ts';
+import type { PluginContext } from '../../../core/contract/plugin.ts';
 import type { Dialect } from './dialect.ts';
 import { up as first } from './migrations/0001-first.ts';
 import { up as claims } from './migrations/0002-claims.ts';
@@ -13,6 +13,9 @@ import { up as signingIn } from './migrations/0009-signing-in.ts';
 import { up as corrections } from './migrations/0010-corrections.ts';
 import { up as passages } from './migrations/0011-passages.ts';
 import { up as outbound } from './migrations/0012-outbound.ts';
+import { up as accounts } from './migrations/0013-accounts.ts';
+import { up as memoryHistory } from './migrations/0014-memory-history.ts';
+import { up as summaries } from './migrations/0015-summaries.ts';
 
 /** One step of the schema. It runs in a transaction with all others that are due, and is never undone. */
 export interface Migration {
@@ -34,6 +37,9 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0010-corrections', up: corrections },
   { name: '0011-passages', up: passages },
   { name: '0012-outbound', up: outbound },
+  { name: '0013-accounts', up: accounts },
+  { name: '0014-memory-history', up: memoryHistory },
+  { name: '0015-summaries', up: summaries },
 ];
 
 type Context = Pick<PluginContext<never>, 'log' | 'clock' | 'error'>;

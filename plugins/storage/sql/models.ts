@@ -10,6 +10,7 @@ import type {
   DeliveryAttempt,
   Embedding,
   Folder,
+  ForgottenMemory,
   Goal,
   GoalProgress,
   Grant,
@@ -23,8 +24,10 @@ import type {
   RateLimit,
   Segment,
   Stream,
+  SummarySettings as SummarySettingsRow,
+  SummaryTemplate,
   User,
-} from '../../../core/model.ts';
+} from '../../../core/contract/model.ts';
 import { wordsOf } from './words.ts';
 
 /**
@@ -162,7 +165,18 @@ export const Users = table<User>({
   name: 'users',
   id: ['id'],
   booleans: ['memoryAccess'],
-  read: ['id', 'name', 'issuer', 'subject', 'createdAt', 'memoryAccess', 'signedOutAt'],
+  read: [
+    'id',
+    'name',
+    'issuer',
+    'subject',
+    'createdAt',
+    'memoryAccess',
+    'signedOutAt',
+    'nameKey',
+    'role',
+    'disabledAt',
+  ],
 });
 
 export const Keys = table<ApiKey>({
@@ -202,16 +216,23 @@ export const Folders = table<Folder>({
 export const Memories = table<Memory>({
   name: 'memories',
   id: ['user_id', 'id'],
-  json: ['tags'],
+  json: ['tags', 'sources', 'history'],
   booleans: ['manuallyAdded', 'reviewed', 'userReview', 'edited', 'locked'],
   read: [
     ...(['id', 'userId', 'content', 'category', 'visibility', 'tags', 'createdAt', 'updatedAt'] as const),
     ...(['manuallyAdded', 'scoring', 'reviewed', 'userReview', 'edited', 'locked'] as const),
+    ...(['topic', 'asOf', 'sources', 'history'] as const),
   ],
   derived: {
     words: ({ content }) => (typeof content === 'string' ? wordsOf(content).join(' ') : undefined),
     lexemes: () => undefined, // Postgres makes them of the words
   },
+});
+
+export const ForgottenMemories = table<ForgottenMemory>({
+  name: 'forgotten_memories',
+  id: ['user_id', 'id'],
+  json: ['words'],
 });
 
 export const MemoryChanges = table<MemoryChange>({ name: 'memory_changes', id: ['user_id', 'id'] });
@@ -239,6 +260,14 @@ export const Progress = table<GoalProgress>({
   id: ['user_id', 'goal_id', 'day'],
   fractions: ['value'],
 });
+
+export const SummaryTemplates = table<SummaryTemplate>({
+  name: 'summary_templates',
+  id: ['user_id', 'id'],
+  json: ['categories'],
+});
+
+export const SummarySettings = table<SummarySettingsRow>({ name: 'summary_settings', id: ['user_id'] });
 
 export const Apps = table<App>({
   name: 'apps',

@@ -1,4 +1,4 @@
-import type { ChannelAddressStore, NotificationStore } from '../../../core/plugin.ts';
+import type { ChannelAddressStore, NotificationStore } from '../../../core/contract/plugin.ts';
 import type { Access } from './access.ts';
 import { all, ChannelAddresses, NotificationSettingsRows, Notifications, one } from './models.ts';
 

@@ -1,20 +1,39 @@
+import { setImmediate as othersTurn } from 'node:timers/promises';
 import type { Knex } from 'knex';
-import type { PassageStore } from '../../../core/plugin.ts';
+import type { PassageStore } from '../../../core/contract/plugin.ts';
 import type { Access } from './access.ts';
+import type { Value } from './models.ts';
+import { run } from './statements.ts';
 import { matchWords } from './word-index.ts';
 import { wordsOf } from './words.ts';
 
 const TABLE = 'passages';
 /** Long enough to say something, short enough to be read as the answer to a search. */
 const PASSAGE_CHARS = 500;
-/** Rows that are written, or read, by one statement. */
+/** Rows that are read by one statement. */
 const ROWS_A_STATEMENT = 100;
+/** Rows that are written, or deleted, by one statement: some milliseconds, with their words. */
+const ROWS_WRITTEN = 25;
 
-export function passageStore({ read, atomic }: Access): PassageStore {
+export function passageStore({ read, write, atomic }: Access): PassageStore {
   return {
+    /** Outside a transaction each statement is committed on its own, so that other writes go between them. */
     async put(userId, conversationId, texts) {
-      await atomic('passages.put', db => putPassages(db, { userId, conversationId, texts }));
+      const put = { userId, conversationId, texts };
+      await putPassages(statement => write('passages.put', statement), put);
     },
+    retitle: (userId, conversationId, from, to) =>
+      atomic('passages.retitle', async db => {
+        const key = [userId, passageId(conversationId, 0)];
+        const [first] = (await run(db, `select text from ${TABLE} where user_id = ? and id = ?`, key)).rows;
+        const [before, after] = [from, to].map(title => title.toWellFormed().trim());
+        const text = String(first?.text ?? '');
+        if (!first || before === undefined || !text.startsWith(before)) return false;
+        const changed = `${after} ${text.slice(before.length).trimStart()}`.trim();
+        const sql = `update ${TABLE} set text = ?, words = ? where user_id = ? and id = ?`;
+        await run(db, sql, [changed, wordsOf(changed).join(' '), ...key]);
+        return true;
+      }),
     match: (userId, text, limit, { discarded = false } = {}) =>
       read('passages.match', async db => {
         const ids = await matchWords(db, TABLE, { userId, text, limit });
@@ -60,18 +79,52 @@ interface Texts {
   texts: readonly string[];
 }
 
-export async function putPassages(db: Knex, { userId, conversationId, texts }: Texts): Promise<void> {
-  await db(TABLE).delete().where({ user_id: userId, conversation_id: conversationId });
-  const rows = passagesOf(texts).map((text, place) => ({
-    id: `${conversationId} ${place}`,
-    user_id: userId,
-    conversation_id: conversationId,
-    text,
-    words: wordsOf(text).join(' '),
-    locked: false, // the index asks for it; what may not be found is not among the conversations that are read
-  }));
-  for (let first = 0; first < rows.length; first += ROWS_A_STATEMENT)
-    await db(TABLE).insert(rows.slice(first, first + ROWS_A_STATEMENT));
+/** Runs one statement. */
+type Write = <T>(statement: (db: Knex) => PromiseLike<T>) => PromiseLike<T>;
+
+export async function putPassages(write: Write, { userId, conversationId, texts }: Texts): Promise<void> {
+  await removePassages(write, userId, conversationId);
+  const passages = passagesOf(texts);
+  for (let first = 0; first < passages.length; first += ROWS_WRITTEN) {
+    if (first > 0) await othersTurn(); // their words take time
+    const rows = passages
+      .slice(first, first + ROWS_WRITTEN)
+      .map((text, at) => [
+        passageId(conversationId, first + at),
+        userId,
+        conversationId,
+        text,
+        wordsOf(text).join(' '),
+        false,
+      ]);
+    await write(db => insertRows(db, rows));
+  }
+}
+
+/** Some at a time, like all that may be many. */
+export async function removePassages(write: Write, userId: string, conversationId: string): Promise<void> {
+  const sql = `delete from ${TABLE} where user_id = ? and id in
+    (select id from ${TABLE} where user_id = ? and conversation_id = ? limit ${ROWS_WRITTEN})`;
+  for (;;) {
+    const { changes } = await write(db => run(db, sql, [userId, userId, conversationId]));
+    if (changes < ROWS_WRITTEN) return;
+    await othersTurn();
+  }
+}
+
+function passageId(conversationId: string, place: number): string {
+  return `${conversationId} ${place}`;
+}
+
+/**
+ * Plain SQL, compiled once for all that has as many rows. Another run may write the same. The index asks for `locked`;
+ * what may not be found is not among the conversations that are read.
+ */
+function insertRows(db: Knex, rows: readonly Value[][]): Promise<unknown> {
+  const places = rows.map(() => '(?, ?, ?, ?, ?, ?)');
+  const sql = `insert into ${TABLE} (id, user_id, conversation_id, text, words, locked) values ${places}
+    on conflict (user_id, id) do nothing`;
+  return run(db, sql, rows.flat());
 }
 
 /** Short texts together, long ones in pieces; none ends within a word, unless that is longer than a passage. */
@@ -88,8 +141,32 @@ function passagesOf(texts: readonly string[]): string[] {
   return open === '' ? passages : [...passages, open];
 }
 
-const PIECE = new RegExp(`\\S[^]{0,${PASSAGE_CHARS - 2}}(?=\\s|$)|\\S{1,${PASSAGE_CHARS}}`, 'gu');
-
+/** At most so long, and cut at blanks where there are any. */
 function pieces(text: string): string[] {
-  return (text.toWellFormed().match(PIECE) ?? []).map(piece => piece.trim());
+  const whole = text.toWellFormed();
+  const found: string[] = [];
+  for (let from = skipBlanks(whole, 0); from < whole.length; ) {
+    const to = endOfPiece(whole, from);
+    found.push(whole.slice(from, to).trim());
+    from = skipBlanks(whole, to);
+  }
+  return found;
+}
+
+function endOfPiece(text: string, from: number): number {
+  const most = from + PASSAGE_CHARS;
+  if (most >= text.length) return text.length;
+  for (let to = most - 1; to > from; to--) if (isBlank(text[to])) return to;
+  const cutsCharacter = /[\uDC00-\uDFFF]/.test(text[most] ?? '');
+  return cutsCharacter ? most - 1 : most;
+}
+
+function skipBlanks(text: string, from: number): number {
+  let at = from;
+  while (at < text.length && isBlank(text[at])) at++;
+  return at;
+}
+
+function isBlank(character = ''): boolean {
+  return /\s/.test(character);
 }

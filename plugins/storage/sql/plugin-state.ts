@@ -1,4 +1,4 @@
-import type { PluginContext, PluginStateStore } from '../../../core/plugin.ts';
+import type { PluginContext, PluginStateStore } from '../../../core/contract/plugin.ts';
 import type { Access } from './access.ts';
 import { one, PluginStates } from './models.ts';
 

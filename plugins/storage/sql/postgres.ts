@@ -1,11 +1,13 @@
 import { createRequire } from 'node:module';
 import knex, { type Knex } from 'knex';
-import type { PluginContext } from '../../../core/plugin.ts';
+import type { PluginContext } from '../../../core/contract/plugin.ts';
 import type { Dialect } from './dialect.ts';
 import type { Value } from './models.ts';
 import { explain, fault, withoutValues } from './postgres-faults.ts';
+import { copyToSqlite } from './postgres-snapshot.ts';
 import { postgresTables, storable } from './postgres-tables.ts';
 import type { Result, Runner } from './statements.ts';
+import type { StorageContext } from './storage.ts';
 
 /** How to reach a server: by an address that says it all, or piece by piece. */
 export interface PostgresOptions {
@@ -57,7 +59,8 @@ const INT8 = 20;
 const TRANSACTION_LOCK = 732_768_420;
 
 /** The database that the options name; it must be there. Connected to at its first use. */
-export function openPostgres(options: PostgresOptions, { log }: PostgresContext): Dialect {
+export function openPostgres(options: PostgresOptions, context: StorageContext): Dialect {
+  const { log } = context;
   const place = placeOf(options);
   const locks = `set lock_timeout = ${options.lockMs}`;
   const writer = connect(options, log, options.writers, [
@@ -85,6 +88,8 @@ export function openPostgres(options: PostgresOptions, { log }: PostgresContext)
       );
       return null;
     },
+    snapshot: target =>
+      copyToSqlite(reader, { place: `database ${place.database}`, tables: postgresTables }, target, context),
     async identity() {
       const { rows } = await reader.raw(
         'select system_identifier::text as server, current_database() as database from pg_control_system()',
@@ -92,6 +97,8 @@ export function openPostgres(options: PostgresOptions, { log }: PostgresContext)
       return `postgres ${rows[0].server} ${rows[0].database}`;
     },
     tables: postgresTables,
+    async settle() {},
+    async upkeep() {}, // autovacuum does it
     async close() {
       await reader.destroy();
       await writer.destroy();
@@ -192,8 +199,13 @@ function serialClient(): PgClientClass {
       }
     }
 
-    override transaction(container: unknown, config: unknown, outer: unknown): Knex.Transaction {
+    override transaction(
+      container: unknown,
+      config: Knex.TransactionConfig | undefined,
+      outer: unknown,
+    ): Knex.Transaction {
       const transaction = super.transaction(container, config, outer);
+      if (config?.isolationLevel) return transaction; // sees one state of the data, waits for nobody
       return Object.assign(transaction, {
         begin: (connection: Connection) => this.beginSerial(connection),
       });

@@ -1,4 +1,4 @@
-import type { RateLimitStore } from '../../../core/plugin.ts';
+import type { RateLimitStore } from '../../../core/contract/plugin.ts';
 import type { Access } from './access.ts';
 import { one, RateLimits } from './models.ts';
 

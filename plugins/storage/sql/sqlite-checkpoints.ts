@@ -1,5 +1,5 @@
 /** When SQLite's write-ahead log is copied into the database: that waits for the disk, so a thread beside does it. */
-import type { PluginContext } from '../../../core/plugin.ts';
+import type { PluginContext } from '../../../core/contract/plugin.ts';
 
 /** 4 MB, as SQLite has it by itself. */
 const PAGES = 1000;

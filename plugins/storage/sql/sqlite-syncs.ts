@@ -1,6 +1,6 @@
 /** Syncs of SQLite's write-ahead log, in a thread of Node's pool: sockets are served while the disk works. */
 import { type FileHandle, open } from 'node:fs/promises';
-import type { PluginContext } from '../../../core/plugin.ts';
+import type { PluginContext } from '../../../core/contract/plugin.ts';
 
 /** The code of the error of whoever waited for a sync that failed, or wants to write after it. */
 export const UNSYNCED = 'UNSYNCED';

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { Row } from '../../../core/plugin.ts';
+import type { Row } from '../../../core/contract/plugin.ts';
 import type { Run, TableDialect, TableShape } from './dialect.ts';
 import { isDerived } from './word-index.ts';
 

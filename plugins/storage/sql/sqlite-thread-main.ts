@@ -43,7 +43,7 @@ parentPort?.on('message', async (asked: Asked | 'close') => {
 
 async function carryOut(task: Task): Promise<string[]> {
   if (typeof task === 'object') return matchSqlite(ask, task.table, task.question);
-  const [state] = database.pragma('wal_checkpoint(passive)');
+  const [state] = database.pragma(`wal_checkpoint(${task === 'empty' ? 'truncate' : 'passive'})`);
   if (state?.busy === 0 && state.log === state.checkpointed) beginLog();
   return [];
 }

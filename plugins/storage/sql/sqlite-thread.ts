@@ -1,7 +1,7 @@
 /** The side of the thread beside that carries sockets. */
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { PluginContext } from '../../../core/plugin.ts';
+import type { PluginContext } from '../../../core/contract/plugin.ts';
 import type { Question } from './word-index.ts';
 
 const ENTRY = new URL(`./sqlite-thread-main${extname(import.meta.filename)}`, import.meta.url);
@@ -20,8 +20,8 @@ interface Limits {
 
 const LIMITS: Limits = { maxWaiting: 200, answerMs: 10_000, copyMs: 60_000, pauseMs: 10_000, closeMs: 3000 };
 
-/** To search by words; or to copy the write-ahead log into the database. */
-export type Task = { table: string; question: Question } | 'copy';
+/** To search by words; or to copy the write-ahead log into the database; or to empty its file as well. */
+export type Task = { table: string; question: Question } | 'copy' | 'empty';
 
 /** To the thread. */
 export interface Asked {
@@ -118,6 +118,10 @@ export function createThread(
      */
     async copyLog(): Promise<boolean> {
       return (await aside('copy', copyMs)) !== null;
+    },
+    /** The same, and the file of the log is empty. Nobody may write meanwhile. */
+    async emptyLog(): Promise<boolean> {
+      return (await aside('empty', copyMs)) !== null;
     },
     async close(): Promise<void> {
       isClosed = true;

@@ -1,18 +1,20 @@
-import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import knex, { type Knex } from 'knex';
-import type { PluginContext } from '../../../core/plugin.ts';
+import type { PluginContext } from '../../../core/contract/plugin.ts';
 import type { Dialect, Fault } from './dialect.ts';
 import type { Value } from './models.ts';
 import { backUp } from './sqlite-backup.ts';
 import { createCheckpoints } from './sqlite-checkpoints.ts';
 import { createCommits } from './sqlite-commits.ts';
+import { copySqlite } from './sqlite-snapshot.ts';
 import { createSyncs, UNSYNCED } from './sqlite-syncs.ts';
 import { sqliteTables } from './sqlite-tables.ts';
 import { createThread } from './sqlite-thread.ts';
+import { clearDeleted, rewriteOnce } from './sqlite-upkeep.ts';
 import type { Result, Runner } from './statements.ts';
 import { type Ask, matchSqlite, type Searcher } from './word-index.ts';
 
@@ -29,7 +31,7 @@ export type SqliteContext = Pick<PluginContext<never>, 'log' | 'error'>;
 interface Connection {
   inTransaction: boolean;
   prepare(sql: string): Prepared;
-  pragma(source: string): unknown;
+  pragma(source: string, options?: { simple: true }): unknown;
   close(): void;
 }
 interface Prepared {
@@ -64,6 +66,7 @@ const BetterSqlite: BetterSqliteClientClass = require('knex/lib/dialects/better-
  * @throws AppError `config_error`, naming the file, when it can be neither opened nor made
  */
 export function openSqlite(file: string, context: SqliteContext, busyMs: number = DEFAULT_BUSY_MS): Dialect {
+  refuseLost(file, context);
   createPrivate(file, context);
   const writer = connect(patientClient(busyMs), file, context, {
     min: 0,
@@ -108,6 +111,18 @@ export function openSqlite(file: string, context: SqliteContext, busyMs: number 
     writer.client.emit('query', { sql, bindings: values });
     return commits(() => alone.execute(sql, values));
   };
+  const step = <T>(work: (connection: Connection) => T) => commits(async () => work(held ?? refuseUnheld()));
+
+  async function emptyLog(): Promise<void> {
+    await thread.copyLog(); // most of it, while others write
+    const connection = await acquire();
+    try {
+      if (!(await thread.emptyLog())) connection.pragma('wal_checkpoint(truncate)');
+    } finally {
+      release(connection);
+    }
+  }
+
   return {
     place: `database ${file}`,
     writer,
@@ -118,11 +133,21 @@ export function openSqlite(file: string, context: SqliteContext, busyMs: number 
     fault,
     explain: reasonOf,
     backup: label => backUp(writer, file, label),
+    snapshot: target => copySqlite(file, target),
     async identity() {
       const { dev, ino } = await stat(file, { bigint: true }); // whatever links lead to it
       return `sqlite ${dev} ${ino}`;
     },
     tables: sqliteTables,
+    async settle() {
+      const connection = await acquire();
+      try {
+        await rewriteOnce(file, connection, context);
+      } finally {
+        release(connection);
+      }
+    },
+    upkeep: () => clearDeleted({ step, emptyLog }),
     async close() {
       checkpoints.close();
       await thread.close();
@@ -134,11 +159,20 @@ export function openSqlite(file: string, context: SqliteContext, busyMs: number 
 }
 
 /** SQLite syncs no commit, and copies no log, by itself: it would hold up the thread meanwhile. */
-const WRITING = ['journal_mode = wal', 'synchronous = normal', 'wal_autocheckpoint = 0', 'foreign_keys = on'];
+const WRITING = [
+  'secure_delete = on',
+  'journal_mode = wal',
+  'synchronous = normal',
+  'wal_autocheckpoint = 0',
+  'foreign_keys = on',
+];
 const READING = ['query_only = on'];
 
 function setUp(connection: Connection, pragmas: readonly string[]): Connection {
   try {
+    // of a new database alone: it writes, and so does what comes after it
+    if (pragmas === WRITING && connection.pragma('page_count', { simple: true }) === 0)
+      connection.pragma('auto_vacuum = incremental');
     for (const pragma of pragmas) connection.pragma(pragma);
     connection.pragma('busy_timeout = 0'); // the client waits instead, without holding the thread
     return connection;
@@ -167,6 +201,22 @@ function openOnce(file: string) {
 
 function refuseUnheld(): never {
   throw new Error('no transaction is under way');
+}
+
+/** SQLite would begin a log anew that is without its database, and what is in it would be lost. */
+function refuseLost(file: string, { error }: SqliteContext): void {
+  const log = `${file}-wal`;
+  if (sizeOf(file) > 0 || sizeOf(log) === 0) return;
+  throw error(
+    'config_error',
+    `The database ${file} is missing or empty, but its write-ahead log ${log} is there; nothing was changed. Put back ` +
+      `the file that belongs to it; or move ${log} away and put back a backup. To begin anew, move the data ` +
+      `directory away: mv ${dirname(file)} ${dirname(file)}.old`,
+  );
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /** Conversations are private: nobody else on the machine may read the file. SQLite gives its log the same mode. */

@@ -1,4 +1,4 @@
-import type { PluginContext, Storage, Stores } from '../../../core/plugin.ts';
+import type { PluginContext, Storage, Stores } from '../../../core/contract/plugin.ts';
 import { type Access, createAccess } from './access.ts';
 import { keyStore, personStore, userStore } from './accounts.ts';
 import { actionItemStore } from './action-items.ts';
@@ -13,13 +13,15 @@ import { folderStore } from './folders.ts';
 import { goalStore } from './goals.ts';
 import { grantStore } from './grants.ts';
 import { jobStore } from './jobs.ts';
-import { memoryStore } from './memories.ts';
+import { forgottenMemoryStore, memoryStore } from './memories.ts';
 import { createMigrator, type Migration } from './migrations.ts';
 import { channelAddressStore, notificationStore } from './notifications.ts';
 import { passageStore } from './passages.ts';
 import { pluginStateStore } from './plugin-state.ts';
 import { rateLimitStore } from './rate-limits.ts';
+import { checkSqlite } from './sqlite-snapshot.ts';
 import { streamStore } from './streams.ts';
+import { summaryStore } from './summaries.ts';
 import { openTables } from './tables.ts';
 
 export type StorageContext = Pick<PluginContext<never>, 'log' | 'clock' | 'error'>;
@@ -47,8 +49,10 @@ export async function createStorage(
     people: personStore(access),
     actionItems: actionItemStore(access),
     memories: memoryStore(access),
+    forgottenMemories: forgottenMemoryStore(access),
     embeddings: embeddingStore(access),
     goals: goalStore(access),
+    summaries: summaryStore(access),
     passages: passageStore(access),
     apps: appStore(access),
     installations: installationStore(access),
@@ -59,13 +63,23 @@ export async function createStorage(
     jobs: jobStore(access, context.clock, dialect),
     pluginState: pluginStateStore(access, context.error),
   });
-  const { outside, transaction } = createAccess(dialect, context);
+  const { outside, transaction, onEnqueued } = createAccess(dialect, context);
   const migrator = createMigrator(dialect, context, migrations);
   await outside.read('schema check', () => migrator.check());
   return {
     ...storesOn(outside),
     transaction: (name, work) => transaction(name, access => work(storesOn(access))),
-    migrate: () => outside.write('migrate', () => migrator.migrate()),
+    onEnqueued,
+    async migrate() {
+      const migrated = await outside.write('migrate', () => migrator.migrate());
+      await outside.read('settle', () => dialect.settle());
+      return migrated;
+    },
+    async snapshot(target) {
+      await dialect.snapshot(target);
+      return checkSqlite(target);
+    },
+    upkeep: () => outside.read('upkeep', () => dialect.upkeep()),
     describe: () =>
       outside.read('describe', async () => ({
         title: dialect.place,

@@ -1,4 +1,4 @@
-import type { StreamStore } from '../../../core/plugin.ts';
+import type { StreamStore } from '../../../core/contract/plugin.ts';
 import type { Access } from './access.ts';
 import { Streams } from './models.ts';
 import { first, insert, keyOf, update } from './statements.ts';
@@ -21,6 +21,11 @@ export function streamStore({ read, write }: Access): StreamStore {
         ]),
       ),
     get: (userId, id) => read('streams.get', db => first(db, Streams, keyOf(userId, id))),
+    ids: userId =>
+      read('streams.ids', async db => {
+        const found: { id: string }[] = await db('streams').where({ user_id: userId }).select('id');
+        return found.map(({ id }) => id);
+      }),
     advance: (userId, id, progress) =>
       write('streams.advance', async db => {
         const { through, received, receivedSample } = progress;

@@ -1,4 +1,4 @@
-import type { PluginContext, Row, Table } from '../../../core/plugin.ts';
+import type { PluginContext, Row, Table } from '../../../core/contract/plugin.ts';
 import type { Access } from './access.ts';
 import type { Dialect, TableShape } from './dialect.ts';
 import { MIGRATION_TABLES } from './migrations.ts';
@@ -32,8 +32,8 @@ const WORDS: Readonly<Record<Kind, string>> = {
  * that has just begun.
  */
 export async function openTables(
-  { place, tables }: Dialect,
-  { write }: Access,
+  { place, tables }: Pick<Dialect, 'place' | 'tables'>,
+  { write }: Pick<Access, 'write'>,
   error: PluginContext<never>['error'],
 ): Promise<Table[]> {
   const found = await tables.shapes(query => write('tables', query));

@@ -5,9 +5,18 @@ const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
 const ACCENTS = /[\u0300-\u036f]/g;
 const NO_WORD = /[^\p{L}\p{N}\p{M}]+/u;
 
+/** Of a text: more than any that is indexed or looked for has. Normalising can take quadratic time. */
+const MAX_TEXT_CHARS = 5000;
+
 /** The words of a text as they are searched for: small letters and digits without accents, the same on any database. */
 export function wordsOf(text: string): string[] {
-  const plain = text.normalize('NFKD').replace(ACCENTS, '').toLowerCase().normalize('NFKC');
+  const plain = text
+    .slice(0, MAX_TEXT_CHARS)
+    .toWellFormed()
+    .normalize('NFKD')
+    .replace(ACCENTS, '')
+    .toLowerCase()
+    .normalize('NFKC');
   return [...segmenter.segment(plain)]
     .filter(({ isWordLike }) => isWordLike)
     .flatMap(({ segment }) => segment.split(NO_WORD))

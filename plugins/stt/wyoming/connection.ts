@@ -1,6 +1,7 @@
 /** One connection for one question: what is sent waits for the server to take it, what comes is one answer. */
 import { connect as connectSocket } from 'node:net';
-import type { PluginContext } from '../../../core/plugin.ts';
+import type { PluginContext } from '../../../core/contract/plugin.ts';
+import { deadline } from '../../kit/kit.ts';
 import { createEventReader, type WyomingEvent } from './events.ts';
 
 export interface Server {
@@ -72,17 +73,9 @@ export async function connect(
     );
   }
 
-  async function inTime<T>(promise: Promise<T>, complaint: string): Promise<T> {
-    const late = Promise.withResolvers<never>();
-    const timer = setTimeout(
-      () => late.reject(error('timeout', `${name} ${complaint} within ${timeoutMs} ms`)),
-      timeoutMs,
-    );
-    try {
-      return await Promise.race([promise, late.promise]);
-    } finally {
-      clearTimeout(timer);
-    }
+  function inTime<T>(promise: Promise<T>, complaint: string): Promise<T> {
+    const late = () => error('timeout', `${name} ${complaint} within ${timeoutMs} ms`);
+    return deadline({ limitMs: timeoutMs, late }, () => promise);
   }
 
   async function send(bytes: Uint8Array): Promise<void> {

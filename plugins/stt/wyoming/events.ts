@@ -2,6 +2,7 @@
  * Events of the Wyoming protocol as bytes: a line of JSON, then `data_length` bytes of further JSON, then
  * `payload_length` bytes of anything. Pure.
  */
+import { isRecord, parseJson } from '../../kit/kit.ts';
 
 export interface WyomingEvent {
   type: string;
@@ -84,19 +85,7 @@ function readLength(value: unknown, most: number): number {
 }
 
 function parseObject(bytes: Buffer): Record<string, unknown> {
-  const value = parse(bytes.toString('utf8'));
+  const value = parseJson(bytes.toString('utf8'));
   if (!isRecord(value)) throw new Error('a part is not a JSON object');
   return value;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null; // the parser's own words would quote what was said
-  }
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

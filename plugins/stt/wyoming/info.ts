@@ -1,5 +1,5 @@
 /** What a server says that it can do. Pure. */
-import { isRecord } from './events.ts';
+import { isRecord } from '../../kit/kit.ts';
 
 interface Model {
   name: string;

@@ -1,6 +1,6 @@
 /** A collection for each space, made when it is needed. */
 import { randomUUID } from 'node:crypto';
-import type { PluginContext, VectorSpace } from '../../../core/plugin.ts';
+import type { PluginContext, VectorSpace } from '../../../core/contract/plugin.ts';
 import type { Server } from './server.ts';
 
 export interface Collection extends VectorSpace {

@@ -1,8 +1,8 @@
 /** What Qdrant calls points: items, as they are put, searched and removed. Pure. */
 import { createHash } from 'node:crypto';
 import type { Schemas } from '@qdrant/js-client-rest';
-import type { VectorItem, VectorSpace } from '../../../core/plugin.ts';
-import { directionOf } from '../geometry/direction.ts';
+import type { VectorItem, VectorSpace } from '../../../core/contract/plugin.ts';
+import { directionOf } from '../../kit/geometry/direction.ts';
 
 type Point = Schemas['PointStruct'];
 type Upsert = Schemas['UpsertOperation'];

@@ -1,7 +1,8 @@
 /** Qdrant's client, with a way to leave, a time limit, and the errors that core understands. */
 import type { QdrantClient } from '@qdrant/js-client-rest';
-import type { AppError } from '../../../core/errors.ts';
-import type { PluginContext } from '../../../core/plugin.ts';
+import type { PluginContext } from '../../../core/contract/plugin.ts';
+import type { AppError } from '../../../core/runtime/errors.ts';
+import { deadline, isAppError } from '../../kit/kit.ts';
 
 /** Wants the TypeScript compiler (31 MB) beside it: whoever uses it installs it. The version is the one in package.json. */
 export const PACKAGE = '@qdrant/js-client-rest@1.19.0';
@@ -33,30 +34,20 @@ const MAX_REASON = 500;
 export async function connectServer(settings: ServerSettings, context: Context): Promise<Server> {
   const { url, timeoutMs } = settings;
   const { clock, error } = context;
-  const base = url.replace(/\/+$/, '');
+  const base = url.replace(/(?<!\/)\/+$/, '');
   const api = (await openClient(settings, error)).api();
 
   async function send<Data>(call: Call<Data>, signal: AbortSignal = context.signal): Promise<Data | null> {
     const leaving = AbortSignal.any([signal, context.signal]);
-    leaving.throwIfAborted();
-    const late = new AbortController();
-    const done = new AbortController();
-    clock.sleep(timeoutMs, done.signal).then(
-      () => late.abort(),
-      () => undefined,
-    );
+    const late = () => error('timeout', `qdrant: ${base} did not answer within ${timeoutMs} ms`);
     try {
       // A redirect is not followed: vectors go where the operator sent them, and nowhere else.
-      const init: RequestInit = { redirect: 'manual', signal: AbortSignal.any([leaving, late.signal]) };
-      return (await call(api, init)).data;
+      const ask = (ending: AbortSignal) => call(api, { redirect: 'manual', signal: ending });
+      return (await deadline({ clock, limitMs: timeoutMs, late }, ask, leaving)).data;
     } catch (cause) {
       leaving.throwIfAborted();
-      if (late.signal.aborted)
-        throw error('timeout', `qdrant: ${base} did not answer within ${timeoutMs} ms`, { cause });
       if (isRefusal(cause) && (cause.status === 404 || cause.status === 409)) return null;
-      throw failureOf(cause, base, error);
-    } finally {
-      done.abort();
+      throw isAppError(cause) ? cause : failureOf(cause, base, error);
     }
   }
 
@@ -82,7 +73,7 @@ async function openClient({ url, apiKey }: ServerSettings, error: Context['error
   const { origin, pathname } = new URL(url);
   return new QdrantClient({
     url: origin,
-    prefix: pathname.replace(/\/+$/, ''),
+    prefix: pathname.replace(/(?<!\/)\/+$/, ''),
     // Or an address without a port, which means 80 or 443, would become 6333.
     port: null,
     // Named as an option, it would be complained of on the console wherever the address is http.

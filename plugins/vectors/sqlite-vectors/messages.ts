@@ -1,6 +1,7 @@
 /** What core's side and the index's thread say to each other. */
-import type { ErrorCode } from '../../../core/errors.ts';
-import type { VectorItem, VectorSpace } from '../../../core/plugin.ts';
+
+import type { VectorItem, VectorSpace } from '../../../core/contract/plugin.ts';
+import type { ErrorCode } from '../../../core/runtime/errors.ts';
 
 /** What the thread can be asked for. */
 export interface Verbs {

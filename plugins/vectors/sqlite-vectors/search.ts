@@ -1,5 +1,5 @@
 /** What the index's thread does: the file has the vectors, memory finds those that are worth a closer look. */
-import { directionOf, isZero } from '../geometry/direction.ts';
+import { directionOf, isZero } from '../../kit/geometry/direction.ts';
 import type { CodeMemory } from './codes.ts';
 import type { Verbs } from './messages.ts';
 import { createShelves } from './shelves.ts';
@@ -8,6 +8,8 @@ import { openVectorsFile } from './vectors-file.ts';
 export interface Search extends Verbs {
   /** Goes on tidying up; false when there is nothing left. */
   tidy(): boolean;
+  /** What was removed leaves the log of the file. */
+  emptyLog(): void;
   close(): void;
 }
 
@@ -47,6 +49,7 @@ export function openSearch(path: string, memory: CodeMemory): Search {
       shelves.clear(); // nobody will search what was in it
     },
     tidy: file.sweep,
+    emptyLog: file.emptyLog,
     close() {
       shelves.clear();
       file.close();

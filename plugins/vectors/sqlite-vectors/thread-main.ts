@@ -5,9 +5,13 @@ import type { FromThread, ThreadSettings, ToThread } from './messages.ts';
 import { openSearch, type Search } from './search.ts';
 import { isDamage, setAside } from './vectors-file.ts';
 
+/** After which removed vectors are gone from the log. */
+const EMPTY_LOG_MS = 10 * 60_000;
+
 const { file, maxBytes }: ThreadSettings = workerData;
 const memory = await createCodeMemory(maxBytes);
 let search: Search | null = null;
+let isEmptying = false;
 
 try {
   search = openOrBegin();
@@ -37,6 +41,7 @@ function answer(question: Extract<ToThread, { type: 'ask' }>): void {
     tell({ type: 'failed', code, message: messageOf(error) });
   }
   if (question.verb === 'drop') tidy();
+  if (question.verb === 'remove' || question.verb === 'drop') emptyLogLater();
 }
 
 /** A file that turns out to be damaged is begun anew, and asked once more. */
@@ -67,6 +72,20 @@ function begin(damage: Error): Search {
   const aside = setAside(file);
   tell({ type: 'lost', reason: damage.message, aside });
   return openSearch(file, memory);
+}
+
+/** Not at each removal: it waits for the disk. */
+function emptyLogLater(): void {
+  if (isEmptying) return;
+  isEmptying = true;
+  setTimeout(() => {
+    isEmptying = false;
+    try {
+      search?.emptyLog();
+    } catch {
+      // The next removal tries again.
+    }
+  }, EMPTY_LOG_MS).unref();
 }
 
 /** Step by step: searches come in between. */

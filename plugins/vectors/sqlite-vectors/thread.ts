@@ -1,6 +1,6 @@
 /** Core's side of the index's thread: one question at a time, searches first, and nobody waits for ever. */
 import { Worker } from 'node:worker_threads';
-import type { PluginContext } from '../../../core/plugin.ts';
+import type { PluginContext } from '../../../core/contract/plugin.ts';
 import type { FromThread, ThreadSettings, ToThread, Verb, Verbs } from './messages.ts';
 
 /** Questions that wait; past it they are refused. */

@@ -1,9 +1,9 @@
 /** The file that holds all vectors: what is in memory comes from here, and is gone without harm. */
 import { randomUUID } from 'node:crypto';
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import type { VectorItem, VectorSpace } from '../../../core/plugin.ts';
-import { directionOf } from '../geometry/direction.ts';
+import type { VectorItem, VectorSpace } from '../../../core/contract/plugin.ts';
+import { directionOf } from '../../kit/geometry/direction.ts';
 
 /** The part of better-sqlite3 that is used here. */
 interface Database {
@@ -63,6 +63,7 @@ export type VectorsFile = ReturnType<typeof openVectorsFile>;
 
 /** @throws what SQLite says; `isDamage` tells whether the file is to blame */
 export function openVectorsFile(path: string) {
+  makePrivate(path);
   const database = new SQLite(path, { timeout: BUSY_MS });
   try {
     return vectorsIn(prepared(database));
@@ -72,8 +73,15 @@ export function openVectorsFile(path: string) {
   }
 }
 
+/** Nobody else on the machine may read the file, nor its log. */
+function makePrivate(path: string): void {
+  closeSync(openSync(path, 'a', 0o600));
+  for (const part of ['', '-wal']) if (existsSync(path + part)) chmodSync(path + part, 0o600);
+}
+
 function prepared(database: Database): Database {
   // What is in memory follows this process alone: no other one may write.
+  database.pragma('secure_delete = on');
   database.pragma('locking_mode = exclusive');
   database.pragma('journal_mode = wal');
   database.pragma('synchronous = full');
@@ -167,6 +175,8 @@ function vectorsIn(database: Database) {
       if (swept.length < SWEPT_AT_ONCE) statements.dropOwner.run(orphan.key);
       return true;
     }),
+    /** What was removed leaves the log, too. */
+    emptyLog: () => void database.pragma('wal_checkpoint(truncate)'),
     close: () => database.close(),
   };
 }

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
-import { user } from '../../../core/conformance/storage-rows.ts';
-import type { Storage } from '../../../core/plugin.ts';
+import type { Storage } from '../../../core/contract/plugin.ts';
+import { user } from '../../../plugins/kit/suites/storage/rows.ts';
 import type { Dialect } from '../../../plugins/storage/sql/dialect.ts';
 import { idOf } from '../lists/many.ts';
 
@@ -14,7 +14,7 @@ const SHARE = 0.01;
 
 export const OWNER = idOf(1);
 /** Webhooks that each user's rows went to, in turn: half of them are of an app each. */
-export const TARGETS = 20;
+const TARGETS = 20;
 export const APPS = TARGETS / 2;
 export const targetOf = (number: number) => idOf(1000 + (number % TARGETS));
 /** Of the target of this number, which is less. */

@@ -2,20 +2,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { Pool } from 'undici';
-import { app, hook, installation } from '../../../core/conformance/storage-outbound-rows.ts';
-import { conversation, segment, user } from '../../../core/conformance/storage-rows.ts';
+import type { Clock, Conversation, Delivery, Hook } from '../../../core/contract/model.ts';
+import type { Capabilities, WebhookType } from '../../../core/contract/plugin.ts';
 import { createOutbound } from '../../../core/delivery/outbound.ts';
 import { createDelivery } from '../../../core/delivery/service.ts';
 import { signatureHeaders } from '../../../core/delivery/signature.ts';
-import { createConversations } from '../../../core/domain/conversations.ts';
-import { deliverIn, tellOfConversationIn } from '../../../core/domain/deliveries.ts';
+import { deliverIn, tellOfConversationIn } from '../../../core/domain/apps/deliveries.ts';
+import { createConversations } from '../../../core/domain/conversations/conversations.ts';
+import { createPresenter } from '../../../core/domain/conversations/present.ts';
 import { newId } from '../../../core/domain/ids.ts';
-import { createPresenter } from '../../../core/domain/present.ts';
-import { createEvents } from '../../../core/events.ts';
-import { createMetrics } from '../../../core/metrics.ts';
-import type { Clock, Conversation, Delivery, Hook } from '../../../core/model.ts';
-import type { Capabilities, WebhookType } from '../../../core/plugin.ts';
-import conversationCreated from '../../../plugins/webhook/conversation-created.ts';
+import { createEvents } from '../../../core/runtime/events.ts';
+import { createMetrics } from '../../../core/runtime/metrics.ts';
+import { app, hook, installation } from '../../../plugins/kit/suites/storage/outbound-rows.ts';
+import { conversation, segment, user } from '../../../plugins/kit/suites/storage/rows.ts';
+import conversationCreated from '../../../plugins/webhook/conversation-created/index.ts';
 import { openStorage } from '../../helpers/storage.ts';
 
 const WAYS = [
@@ -73,7 +73,7 @@ for (const each of hooks) {
   await storage.hooks.put(each);
 }
 const events = createEvents();
-const conversations = createConversations({ storage, clock, events, jobs: { poke() {} } });
+const conversations = createConversations({ storage, clock, events });
 const { presentOne } = createPresenter(conversations);
 const outbound = createOutbound({ allowHosts: ['127.0.0.1'], clock });
 const { webhook }: Capabilities = conversationCreated.setup();

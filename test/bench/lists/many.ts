@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { ActionItem, Conversation, Memory } from '../../../core/model.ts';
+import type { ActionItem, Conversation, Memory } from '../../../core/contract/model.ts';
 import { ActionItems, Conversations, Folders, Memories, Users } from '../../../plugins/storage/sql/models.ts';
 
 /** Rows of one statement; SQLite takes at most 500 of them. */
@@ -47,8 +47,18 @@ export async function addRows(db: Knex, userId: string, count: number): Promise<
 
 async function addUsers(db: Knex): Promise<string[]> {
   const ids = Array.from({ length: OTHERS }, (_, at) => idOf(at + 1));
-  const user = { issuer: 'bench', createdAt: NOW, memoryAccess: true, signedOutAt: null };
-  const rows = ids.map((id, at) => ({ id, name: `user ${at}`, subject: id, ...user }));
+  const user = {
+    issuer: 'bench',
+    createdAt: NOW,
+    memoryAccess: true,
+    signedOutAt: null,
+    role: 'owner',
+    disabledAt: null,
+  } as const;
+  const rows = ids.map((id, at) => ({
+    ...{ id, name: `user ${at}`, nameKey: `user ${at}` },
+    ...{ subject: id, ...user },
+  }));
   await db(Users.tableName).insert(rows.map(row => Users.fromJson(row).$toDatabaseJson()));
   return ids;
 }
@@ -58,7 +68,7 @@ export function idOf(number: number): string {
   return `01980000-0000-7000-8000-${number.toString(16).padStart(12, '0')}`;
 }
 
-function conversation(userId: string, number: number): Conversation {
+export function conversation(userId: string, number: number): Conversation {
   const createdAt = NOW + number * MINUTE_MS;
   const dueAt = createdAt + 60 * MINUTE_MS;
   return {
@@ -107,6 +117,10 @@ function memory(userId: string, number: number): Memory {
     userReview: true,
     edited: false,
     locked: false,
+    topic: null,
+    asOf: createdAt,
+    sources: [],
+    history: [],
   };
 }
 

@@ -1,15 +1,16 @@
 /** What a request costs core part by part: how long each takes when it runs alone, in this process. */
-import { createActionItems } from '../../../core/domain/action-items.ts';
-import { createConversations } from '../../../core/domain/conversations.ts';
-import { createCredentials } from '../../../core/domain/credentials.ts';
-import { createIdentities } from '../../../core/domain/identities.ts';
-import { createKeys } from '../../../core/domain/keys.ts';
-import { createUsers } from '../../../core/domain/users.ts';
-import { createEvents } from '../../../core/events.ts';
+
+import type { Storage } from '../../../core/contract/plugin.ts';
+import { createCredentials } from '../../../core/domain/accounts/credentials.ts';
+import { createIdentities } from '../../../core/domain/accounts/identities.ts';
+import { createKeys } from '../../../core/domain/accounts/keys.ts';
+import { createUsers } from '../../../core/domain/accounts/users.ts';
+import { createConversations } from '../../../core/domain/conversations/conversations.ts';
+import { createActionItems } from '../../../core/domain/tasks/action-items.ts';
 import { createRateLimits } from '../../../core/http/rate-limit.ts';
 import { actionItemRoutes } from '../../../core/http/routes/action-items.ts';
 import { conversationRoutes } from '../../../core/http/routes/conversations.ts';
-import type { Storage } from '../../../core/plugin.ts';
+import { createEvents } from '../../../core/runtime/events.ts';
 import { storageContext } from '../../helpers/storage.ts';
 import { percentile } from '../benchmark.ts';
 
@@ -43,9 +44,8 @@ export async function partsOf(plan: PartsPlan): Promise<Record<string, number>[]
     apps: { verify: async () => null },
     identities,
   });
-  const jobs = { poke() {} };
-  const conversations = createConversations({ storage, clock, events, jobs });
-  const actionItems = createActionItems({ storage, clock, jobs });
+  const conversations = createConversations({ storage, clock, events });
+  const actionItems = createActionItems({ storage, clock, events });
   const routes = [...conversationRoutes(conversations), ...actionItemRoutes(actionItems)];
   const rateLimits = createRateLimits({ storage, clock, limits });
   const principal = await credentials.authenticate(`Bearer ${key}`);

@@ -1,7 +1,7 @@
 /** What is asked for: of each kind of row the statements and the JSON of the floor, and the requests. */
 import { randomUUIDv7 } from 'node:crypto';
-import { conversationJson } from '../../../core/domain/conversation-json.ts';
-import type { Conversation } from '../../../core/model.ts';
+import type { Conversation } from '../../../core/contract/model.ts';
+import { conversationJson } from '../../../core/domain/conversations/conversation-json.ts';
 
 export type Value = string | number | boolean | null;
 /** As the drivers give it: a flag is 0 or 1 on SQLite, and a bigint is text on Postgres. */

@@ -1,6 +1,6 @@
 /** What is searched: the same for a seed, always. */
-import type { Embedder } from '../../../core/plugin.ts';
-import words from '../../../plugins/embedder/words.ts';
+import type { Embedder } from '../../../core/contract/plugin.ts';
+import words from '../../../plugins/embedder/words/index.ts';
 
 export interface Corpus {
   dimensions: number;

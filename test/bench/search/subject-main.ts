@@ -1,7 +1,7 @@
 /** One way to search, in a process of its own: the embedded index, or the floor, which compares with every vector. */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { VectorItem } from '../../../core/plugin.ts';
+import type { VectorItem } from '../../../core/contract/plugin.ts';
 import { CORPORA, type Corpus } from './corpora.ts';
 import { exact, index, type Subject } from './subjects.ts';
 

@@ -1,10 +1,10 @@
 /** Ways to find what is near. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { AppError } from '../../../core/errors.ts';
-import { createLog } from '../../../core/log.ts';
-import type { PluginContext, VectorItem } from '../../../core/plugin.ts';
-import sqliteVectors from '../../../plugins/vectors/sqlite-vectors.ts';
+import type { PluginContext, VectorItem } from '../../../core/contract/plugin.ts';
+import { AppError } from '../../../core/runtime/errors.ts';
+import { createLog } from '../../../core/runtime/log.ts';
+import sqliteVectors from '../../../plugins/vectors/sqlite-vectors/index.ts';
 import type { Corpus } from './corpora.ts';
 
 /** Who searches. */

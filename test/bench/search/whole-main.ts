@@ -1,9 +1,9 @@
 /** Search of memories as the interface has it: by words and by meaning at once, in a process of its own. */
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { memory, user } from '../../../core/conformance/storage-rows.ts';
-import { createSearch } from '../../../core/domain/search.ts';
-import type { Embedder, Storage, VectorIndex } from '../../../core/plugin.ts';
+import type { Embedder, Storage, VectorIndex } from '../../../core/contract/plugin.ts';
+import { createSearch } from '../../../core/domain/search/search.ts';
+import { memory, user } from '../../../plugins/kit/suites/storage/rows.ts';
 import { openSqlite } from '../../../plugins/storage/sql/sqlite.ts';
 import { createStorage } from '../../../plugins/storage/sql/storage.ts';
 import { storageContext } from '../../helpers/storage.ts';

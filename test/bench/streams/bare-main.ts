@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { WebSocketServer } from 'ws';
 import { createDecoder } from '../../../core/audio/codecs.ts';
 import { createSampleBuffer } from '../../../core/audio/sample-buffer.ts';
-import type { VadProvider } from '../../../core/plugin.ts';
-import silero from '../../../plugins/vad/silero.ts';
+import type { VadProvider } from '../../../core/contract/plugin.ts';
+import silero from '../../../plugins/vad/silero/index.ts';
 
 const FORMAT = { codec: 'opus_fs320', sampleRate: 16_000, channels: 1 } as const;
 const detector = process.argv.includes('detector') ? await openDetector() : null;

@@ -1,9 +1,12 @@
 import test from 'ava';
-import type { WireFormat } from '../../../bridge/driver.ts';
+import type { Decoded, WireFormat } from '../../../bridge/driver.ts';
 import omi from '../../../bridge/drivers/omi.ts';
+import { random } from '../../helpers/sound.ts';
 
 const OPUS_20MS: WireFormat = { codec: 'opus_fs320', sampleRate: 16000, frameMs: 20 };
 const PCM: WireFormat = { codec: 'pcm16', sampleRate: 16000, frameMs: 10 };
+/** Nominal. */
+const PCM_FRAME_BYTES = 320;
 const WIDE = 256;
 const NARROW = 100;
 
@@ -13,7 +16,7 @@ interface Case {
   format?: WireFormat;
   mtu?: number;
   packets: string[];
-  /** Frames as they come out; `n×` in front: n frames were lost before. */
+  /** Frames as they come out; `n×` in front: so many were lost before, of PCM `n/320×`: so many bytes. */
   frames: string[];
   /** Frames that come only at the end. */
   flushed?: string[];
@@ -101,12 +104,53 @@ const CASES: Case[] = [
   },
   {
     title: 'lost fragments of several frames are told as frames',
-    format: PCM,
+    mtu: NARROW,
     // Two packets a frame: Z Z | A - | - B | C C
     packets: ['0000 00 0101', '0100 01 0202', '0200 00 0303', '0500 01 0606', '0600 00 0707', '0700 01 0808'],
     frames: ['01010202'],
     flushed: ['2×07070808'],
     counts: { lost: 2 },
+  },
+  {
+    title: 'of PCM the fragments that arrived come out, and only what is missing is lost',
+    format: PCM,
+    packets: ['0000 00 0101', '0100 01 0202', '0200 00 0303', '0500 01 0606', '0600 00 0707', '0700 01 0808'],
+    frames: ['01010202', '0303', '4/320×0606'],
+    flushed: ['07070808'],
+    counts: { lost: 4 / 320 },
+  },
+  {
+    title: 'a sample of which one half is lost is lost, and what follows keeps its place',
+    format: PCM,
+    // Fragments of three bytes: 01 01 02 | 02 03 03 | 04 04, and of the next frame the second is missing.
+    packets: [
+      '0000 00 010102',
+      '0100 01 020303',
+      '0200 02 0404',
+      '0300 00 050506',
+      '0500 02 0808',
+      '0600 00 0909',
+    ],
+    frames: ['0101020203030404', '0505', '4/320×0808'],
+    flushed: ['0909'],
+    counts: { lost: 4 / 320 },
+  },
+  {
+    title: 'of PCM from old firmware a lost fragment is missed by the length of its frame',
+    format: PCM,
+    packets: [
+      ...['0000 00 '.concat('11'.repeat(200)), `0000 01 ${'12'.repeat(120)}`],
+      ...['0100 00 '.concat('21'.repeat(200)), `0300 01 ${'42'.repeat(120)}`],
+      ...['0400 00 '.concat('51'.repeat(200)), `0500 00 ${'61'.repeat(200)}`],
+    ],
+    frames: [
+      '11'.repeat(200) + '12'.repeat(120),
+      '21'.repeat(200),
+      `640/320×${'42'.repeat(120)}`,
+      '51'.repeat(200),
+    ],
+    flushed: [`120/320×${'61'.repeat(200)}`],
+    counts: { lost: 760 / 320 },
   },
   {
     title: 'a fragment out of turn spoils its frame alone',
@@ -144,9 +188,10 @@ const CASES: Case[] = [
 for (const { title, format = OPUS_20MS, mtu = WIDE, packets, frames, flushed = [], counts } of CASES) {
   test(title, t => {
     const decoder = omi.createDecoder(format, { mtu });
-    const out = packets.flatMap(packet => show(decoder.push(hex(packet))));
+    const bytesPerFrame = format === PCM ? PCM_FRAME_BYTES : 1;
+    const out = packets.flatMap(packet => show(decoder.push(hex(packet)), bytesPerFrame));
     t.deepEqual(out, frames);
-    t.deepEqual(show(decoder.flush()), flushed);
+    t.deepEqual(show(decoder.flush(), bytesPerFrame), flushed);
     const none = { lost: 0, duplicates: 0, malformed: 0, resets: 0 };
     t.deepEqual(
       { ...decoder.counts },
@@ -162,6 +207,73 @@ test('frames do not share memory with the notification they came in', t => {
   t.is(Buffer.from(frame?.bytes ?? []).toString('hex'), 'b8aa');
 });
 
+/** Frames of random samples, sent in fragments of `room` bytes, of which one in ten is lost. */
+function lossyRun({
+  frameBytes,
+  room,
+  numbersFrames,
+  seed,
+}: {
+  frameBytes: number;
+  room: number;
+  numbersFrames: boolean;
+  seed: number;
+}) {
+  const frames = 700;
+  const dice = random(seed);
+  const noise = Buffer.from(Uint8Array.from({ length: 2000 }, () => 128 * dice() + 128));
+  const source = (frame: number) => noise.subarray(2 * (frame % 499), 2 * (frame % 499) + frameBytes);
+  const decoder = omi.createDecoder(PCM, { mtu: room + 6 });
+  /** A length that is not the usual one is known when a frame has come whole. */
+  const wholeFrames = numbersFrames || frameBytes > PCM_FRAME_BYTES ? 2 : 0;
+  const run = { position: 0, heard: 0, lostPackets: 0, wrong: 0, expected: frames * frameBytes };
+  const check = ({ frames: out }: Decoded) => {
+    for (const { bytes, lostBefore } of out) {
+      run.position += lostBefore * PCM_FRAME_BYTES;
+      const offset = run.position % frameBytes;
+      const said = source((run.position - offset) / frameBytes).subarray(offset, offset + bytes.length);
+      if (!said.equals(bytes)) run.wrong += 1;
+      run.position += bytes.length;
+      run.heard += bytes.length;
+    }
+  };
+  let id = 64_500;
+  for (let frame = 0; frame < frames; frame++)
+    for (let at = 0, fragment = 0; at < frameBytes; at += room, fragment++) {
+      const isSafe = frame < wholeFrames || frame + fragment === 0 || frame === frames - 1;
+      const header = [id & 0xff, id >> 8, fragment];
+      if (!isSafe && dice() > 0.8) run.lostPackets += 1;
+      else check(decoder.push(Buffer.concat([Buffer.from(header), source(frame).subarray(at, at + room)])));
+      if (!numbersFrames || at + room >= frameBytes) id = (id + 1) & 0xffff;
+    }
+  check(decoder.flush());
+  return { ...run, counted: decoder.counts.lost * PCM_FRAME_BYTES };
+}
+
+for (const [title, frameBytes, room, numbersFrames] of [
+  ['in two fragments', 320, 250, false],
+  ['in four fragments', 320, 98, false],
+  ['in fragments that split samples', 320, 95, false],
+  ['in frames of twice the usual length', 640, 94, false],
+  ['in frames that a notification holds', 320, 400, false],
+  ['of old firmware', 320, 95, true],
+] as const)
+  test(`of PCM ${title} every sample that arrived keeps its place, whatever is lost`, t => {
+    for (let seed = 1; seed <= 20; seed++) {
+      const { wrong, position, expected, heard, counted, lostPackets } = lossyRun({
+        frameBytes,
+        room,
+        numbersFrames,
+        seed,
+      });
+      t.is(wrong, 0, `seed ${seed}`);
+      t.is(position, expected, `seed ${seed}`);
+      t.true(Math.abs(counted - (expected - heard)) < 1e-6);
+      // No more than what was in the lost packets, and a sample split on either side of each.
+      t.true(expected - heard <= lostPackets * (Math.min(room, frameBytes) + 2));
+    }
+  });
+
 test('a frame that grows without end is given up', t => {
   const decoder = omi.createDecoder(PCM, { mtu: WIDE });
   for (let i = 0; i < 200; i += 1) decoder.push(Buffer.from([i & 0xff, i >> 8, i, ...Buffer.alloc(200, 1)]));
@@ -171,9 +283,9 @@ test('a frame that grows without end is given up', t => {
 
 test('100,000 random notifications never throw, and never make a frame out of nothing', t => {
   let seed = 42;
-  const random = (below: number) => {
+  const below = (limit: number) => {
     seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
-    return Math.floor((seed / 2 ** 32) * below);
+    return Math.floor((seed / 2 ** 32) * limit);
   };
   const STEPS = [0, 1, 1, 1, 1, 1, 2, undefined];
   for (const [format, mtu] of [
@@ -187,18 +299,19 @@ test('100,000 random notifications never throw, and never make a frame out of no
     let bytesOut = 0;
     for (let i = 0; i < 100_000; i += 1) {
       // Mostly in order, so that runs, gaps, repetitions and restarts all happen.
-      id = (id + (STEPS[random(STEPS.length)] ?? random(0x10000))) & 0xffff;
+      id = (id + (STEPS[below(STEPS.length)] ?? below(0x10000))) & 0xffff;
       const packet = Buffer.from([
         id & 0xff,
         id >> 8,
-        random(3) === 0 ? random(4) : 0,
-        ...Buffer.alloc(random(3), 7),
+        below(3) === 0 ? below(4) : 0,
+        ...Buffer.alloc(below(3), 7),
       ]);
-      if (random(20) === 0) packet.fill(random(256));
+      if (below(20) === 0) packet.fill(below(256));
       bytesIn += packet.length;
-      for (const { bytes, lostBefore } of decoder.push(packet.subarray(0, random(9))).frames) {
+      for (const { bytes, lostBefore } of decoder.push(packet.subarray(0, below(9))).frames) {
         bytesOut += bytes.length;
-        if (bytes.length === 0 || lostBefore < 0 || !Number.isInteger(lostBefore)) t.fail();
+        const lost = format === PCM ? lostBefore * PCM_FRAME_BYTES : lostBefore;
+        if (bytes.length === 0 || lost < 0 || !Number.isInteger(lost)) t.fail();
       }
     }
     const { packets, frames, lost, malformed, duplicates, resets } = decoder.counts;
@@ -221,8 +334,9 @@ function hex(text: string): Buffer {
   return Buffer.from(text.replaceAll(' ', ''), 'hex');
 }
 
-function show({ frames }: { frames: { bytes: Uint8Array; lostBefore: number }[] }): string[] {
-  return frames.map(
-    ({ bytes, lostBefore }) => `${lostBefore ? `${lostBefore}×` : ''}${Buffer.from(bytes).toString('hex')}`,
-  );
+function show({ frames }: Decoded, bytesPerFrame: number): string[] {
+  return frames.map(({ bytes, lostBefore }) => {
+    const lost = bytesPerFrame > 1 ? `${lostBefore * bytesPerFrame}/${bytesPerFrame}` : lostBefore;
+    return `${lostBefore ? `${lost}×` : ''}${Buffer.from(bytes).toString('hex')}`;
+  });
 }

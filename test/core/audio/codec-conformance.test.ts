@@ -1,8 +1,8 @@
 import test from 'ava';
 import { type Codec, checkFormat, createDecoder } from '../../../core/audio/codecs.ts';
-import { type CodecSubject, codecChecks } from '../../conformance/codec.ts';
 import { adtsFrames, messagesOf } from '../../helpers/packets.ts';
 import { type Sound, speech } from '../../helpers/sound.ts';
+import { type CodecSubject, codecChecks } from './conformance/codec.ts';
 
 const sound: Sound = speech('tomorrow').slice(0, 3 * 16_000);
 const garbage = Uint8Array.from({ length: 40 }, () => 0xff);

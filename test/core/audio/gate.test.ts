@@ -4,7 +4,7 @@ import { GATE_DEFAULTS, type GateOptions } from '../../../core/audio/gate-option
 import { concatSamples } from '../../../core/audio/pcm.ts';
 import { isSteadyTone, STEADY_TONE_SAMPLES } from '../../../core/audio/steady-tone.ts';
 import type { GrowingUtterance } from '../../../core/audio/utterance.ts';
-import type { VadSession } from '../../../core/plugin.ts';
+import type { VadSession } from '../../../core/contract/plugin.ts';
 import {
   atPeak,
   hum,

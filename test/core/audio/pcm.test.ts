@@ -49,8 +49,8 @@ test('the extensible form is PCM when its sub-format says so', t => {
   const extensible = (coding: number) =>
     bytes(format(0xfffe, 1, 16_000, 16), u16(22, 16), u32(4), u16(coding), new Uint8Array(14));
   t.is(parseWav(riff(chunk('fmt ', extensible(1)), chunk('data', u16(7)))).samples[0], 7);
-  t.throws(() => parseWav(riff(chunk('fmt ', extensible(3)), chunk('data', u16(7)))), {
-    message: /coding 3/,
+  t.throws(() => parseWav(riff(chunk('fmt ', extensible(2)), chunk('data', u16(7)))), {
+    message: /coding 2/,
   });
 });
 
@@ -59,7 +59,22 @@ test('a file whose recorder was switched off is read up to its end', t => {
   t.deepEqual(parseWav(whole.subarray(0, whole.length - 3)).samples, new Int16Array([1, 2]));
 });
 
-test('what is no 16-bit PCM in a WAV file is refused with the reason', t => {
+test('samples of every depth become 16 bits; what is too loud is cut off, and what is no number is silence', t => {
+  const read = (coding: number, bits: number, data: ArrayBuffer) => [
+    ...parseWav(riff(chunk('fmt ', format(coding, 1, 96_000, bits)), chunk('data', new Uint8Array(data))))
+      .samples,
+  ];
+  t.deepEqual(read(1, 8, new Uint8Array([0, 128, 255]).buffer), [-32768, 0, 32512]);
+  t.deepEqual(
+    read(1, 24, new Uint8Array([0, 0, 128, 0, 0, 64, 255, 255, 127]).buffer),
+    [-32768, 16384, 32767],
+  );
+  t.deepEqual(read(1, 32, new Int32Array([-(2 ** 31), 2 ** 30, 65_536]).buffer), [-32768, 16384, 1]);
+  t.deepEqual(read(3, 32, new Float32Array([-1, 0.5, 3, Number.NaN]).buffer), [-32768, 16384, 32767, 0]);
+  t.deepEqual(read(3, 64, new Float64Array([-0.5, Number.POSITIVE_INFINITY]).buffer), [-16384, 32767]);
+});
+
+test('what is no PCM in a WAV file is refused with the reason', t => {
   const pcm = chunk('fmt ', format(1, 1, 16_000, 16));
   const refused: [Uint8Array, RegExp][] = [
     [new Uint8Array(0), /no RIFF/],
@@ -69,6 +84,11 @@ test('what is no 16-bit PCM in a WAV file is refused with the reason', t => {
     [riff(chunk('fmt ', u16(1, 1)), chunk('data', u16(1))), /cut off/],
     [riff(chunk('fmt ', format(7, 1, 8000, 8)), chunk('data', u16(1))), /coding 7 with 8 bits/],
     [riff(chunk('fmt ', format(1, 0, 8000, 16)), chunk('data', u16(1))), /no channels/],
+    [
+      riff(chunk('fmt ', format(1, 33, 8000, 16)), chunk('data', u16(1))),
+      /33 channels at 8000 Hz; at most 32/,
+    ],
+    [riff(chunk('fmt ', format(1, 1, 999, 16)), chunk('data', u16(1))), /1 channels at 999 Hz/],
   ];
   for (const [file, message] of refused) t.throws(() => parseWav(file), { code: 'invalid_input', message });
 });

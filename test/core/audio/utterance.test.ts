@@ -4,6 +4,7 @@ import { createUtterance } from '../../../core/audio/utterance.ts';
 import { atPeak, whiteNoise } from '../../helpers/sound.ts';
 
 const noise = atPeak(-6, whiteNoise(5));
+const never = new AbortController().signal;
 
 async function readAll(pcm: AsyncIterable<Int16Array>) {
   const pieces: Int16Array[] = [];
@@ -62,12 +63,21 @@ test('what a reader was given stays as it was', async t => {
 
 test('the WAV file holds the whole utterance from a sample on, once it has ended', async t => {
   const utterance = grown(16_000, noise.subarray(0, 8000));
-  const whole = utterance.wav();
-  const rest = utterance.wav(16_000 + 6000);
+  const whole = utterance.wav(undefined, never);
+  const rest = utterance.wav(16_000 + 6000, never);
   utterance.append(noise.subarray(8000, 9000));
   utterance.end();
   t.deepEqual(parseWav(await whole).samples, noise.slice(0, 9000));
   t.deepEqual(parseWav(await rest).samples, noise.slice(6000, 9000));
+});
+
+test('who waits for the WAV file stops waiting when aborted, long before the speech has ended', async t => {
+  const utterance = grown(0, noise);
+  const leaving = new AbortController();
+  const wav = utterance.wav(0, leaving.signal);
+  leaving.abort(new Error('left'));
+  await t.throwsAsync(wav, { message: 'left' });
+  t.true(utterance.isOpen);
 });
 
 test('released audio is freed and cannot be read; what follows can', async t => {
@@ -79,7 +89,7 @@ test('released audio is freed and cannot be read; what follows can', async t => 
   t.true(utterance.bytes < before / 2);
   const expected = { code: 'internal', message: /before sample 70000 was released/ };
   await t.throwsAsync(readAll(utterance.pcm()), expected);
-  await t.throwsAsync(utterance.wav(69_999), expected);
+  await t.throwsAsync(utterance.wav(69_999, never), expected);
   t.deepEqual(await readAll(utterance.pcm(70_000)), noise.slice(70_000));
 });
 

@@ -1,7 +1,9 @@
+import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { earshot } from '../../helpers/cli.ts';
 import { temporaryDirectory } from '../../helpers/domain.ts';
-import { openHouse } from '../../helpers/house.ts';
+import { openHouse, prepareData } from '../../helpers/services.ts';
+import { changeDatabase } from '../../helpers/sqlite.ts';
 
 const URL_ = 'https://tea.example.org/hook';
 
@@ -33,7 +35,7 @@ async function start(t: ExecutionContext) {
 
 test.serial('An app is made, installed, looked at, and deleted', async t => {
   const { app, json, ask } = await start(t);
-  t.is(await app('list'), 'There is no app yet: earshot app create <user> <name>\n');
+  t.is(await app('list'), 'There is no app yet: npx earshot app create <user> <name>\n');
   const about = [
     '--webhook-url',
     URL_,
@@ -44,14 +46,19 @@ test.serial('An app is made, installed, looked at, and deleted', async t => {
   ];
   const made = await app('create', 'owner', 'Tea counter', '--actions', 'read_tasks,read_memories', ...about);
   const [, id = '', secret = '', signing = ''] =
-    /^id: (\S+)\nsecret: (sk_[0-9a-f]{32})\nsigning secret: (whsec_\S+)\nNow whoever wants it installs it: earshot app install <user> \1\n$/.exec(
+    /^id: (\S+)\nsecret: (sk_[0-9a-f]{32})\nsigning secret: (whsec_\S+)\nInstall it for an account: npx earshot app install <user> \1\n$/.exec(
       made,
     ) ?? [];
   t.truthy(signing, made);
   t.is(await ask(secret, id), 404);
   t.is(
     await app('install', 'owner', 'Tea counter', '--actions', 'read_tasks'),
-    'owner has installed Tea counter.\nIt may know: user_name\nIt may do: read_tasks\n',
+    [
+      'owner has installed Tea counter.',
+      `It is sent: memory_created, audio_bytes (to ${URL_})`,
+      'It may ask for messages that hold: user_name',
+      'It may do: read_tasks\n',
+    ].join('\n'),
   );
   t.is(await ask(secret, id), 200);
 
@@ -68,7 +75,7 @@ test.serial('An app is made, installed, looked at, and deleted', async t => {
       `secret: ${key.label} (${key.id}) of ${key.createdAt}`,
     ].join('\n')}\n`,
   );
-  t.is(await app('list', 'owner'), `${id}  owner  Tea counter\n`);
+  t.regex(await app('list', 'owner'), new RegExp(`^ID +ACCOUNT +NAME\n${id}  owner    Tea counter\n$`));
   t.like((await json('list')).apps[0], { id, owner: 'owner', triggersOn: ['memory_created', 'audio_bytes'] });
 
   const second = (await app('keys', id, '--new')).trim();
@@ -115,6 +122,24 @@ test.serial('What is wrong with a command for apps is said in a line, with the w
   t.regex(await refused('delete', 'Tea'), new RegExp(`several apps "Tea"; name one by its id: .*${id}`));
 });
 
+test.serial(
+  'A name that steers a terminal is refused; one that is there already is shown without that',
+  async t => {
+    const { app, json, refused, dataDir } = await start(t);
+    t.regex(await refused('create', 'owner', 'Tea\u001b[2J\nowner: Mallory'), /name: has control characters/);
+    await app('create', 'owner', 'Tea');
+    await changeDatabase(
+      join(dataDir, 'earshot.db'),
+      "update apps set name = 'Tea' || char(27) || ']0;x' || char(7, 13, 10) || 'forged', description = char(155) || 'x'",
+    );
+    const { id } = (await json('list')).apps[0];
+    for (const shown of [await app('list'), await app('show', id)]) {
+      t.true(shown.includes('Tea ]0;x forged'), shown);
+      t.notRegex(shown, /[^\P{Cc}\n]/u);
+    }
+  },
+);
+
 test.serial('Apps are made while no server runs, too', async t => {
   const env = { EARSHOT_DATA_DIR: await temporaryDirectory(t) };
   const run = async (...args: string[]) => {
@@ -122,6 +147,7 @@ test.serial('Apps are made while no server runs, too', async t => {
     t.is(code, 0, stderr);
     return stdout;
   };
+  await prepareData(env.EARSHOT_DATA_DIR);
   await run('user', 'add', 'ada');
   await run('app', 'create', 'ada', 'Tea', '--webhook-url', URL_, '--triggers', 'memory_created');
   t.regex(await run('app', 'show', 'Tea'), /memory_created: on/);

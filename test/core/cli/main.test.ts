@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import test, { type ExecutionContext } from 'ava';
-import { MAIN, plainEnvironment } from '../../helpers/cli.ts';
+import { asCalled, COMMAND_NAMES } from '../../../config/called-as.ts';
+import { earshot, MAIN, plainEnvironment } from '../../helpers/cli.ts';
 
 /** What main.mjs hands over to, as emitted: it tells who runs it, and does as it is told. */
 const PROGRAM = `
@@ -17,7 +18,8 @@ export async function run(argv) {
   });
   if (argv[0] === 'leave') resolve(Number(argv[1]));
   else setInterval(() => {}, 1000);
-  console.log(JSON.stringify({ pid: process.pid, node: process.execPath, argv }));
+  const calledAs = process.env.EARSHOT_CALLED_AS;
+  console.log(JSON.stringify({ pid: process.pid, node: process.execPath, argv, calledAs }));
   return promise;
 }`;
 
@@ -33,6 +35,11 @@ async function project(t: ExecutionContext): Promise<{ main: string; ownNode: st
   const otherNode = join(root, 'bin/node');
   await mkdir(dirname(main), { recursive: true });
   await copyFile(MAIN, main);
+  await mkdir(join(root, 'node_modules/earshot/config'));
+  await copyFile(
+    join(dirname(MAIN), '../../config/parent.mjs'),
+    join(root, 'node_modules/earshot/config/parent.mjs'),
+  );
   const program = join(root, 'node_modules/earshot/build/core/cli/program.js');
   await mkdir(dirname(program), { recursive: true });
   await writeFile(program, PROGRAM);
@@ -106,9 +113,93 @@ test('what it started ends with it, also when it is killed', async t => {
   t.is(await next(), null); // its standard output is closed: it has gone
 });
 
+for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+  test(`under npm it ends with npm, also by ${signal}, and with a shell in between`, async t => {
+    const { main, otherNode } = await project(t);
+    // npm, as far as it matters here: it runs the script in a shell, and ends without waiting for it
+    const npm = `const { spawn } = require('node:child_process');
+      const shell = spawn('sh', ['-c', process.argv[1] + '; exit $?'], { stdio: 'inherit' });
+      process.on('SIGTERM', () => { shell.kill('SIGTERM'); process.exit(); });`;
+    const env = { ...plainEnvironment(), npm_lifecycle_event: 'start' };
+    const child = spawn(otherNode, ['-e', npm, `"${otherNode}" "${main}" stay`], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+      env,
+    });
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    const next = async () => JSON.parse((await lines.next()).value ?? 'null');
+    const { pid } = await next();
+    t.teardown(() => {
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch {} // it has gone, as it should
+    });
+    child.kill(signal);
+    t.deepEqual(await next(), { signal: 'SIGTERM' });
+    t.is(await next(), null); // its standard output is closed: it has gone
+  });
+}
+
 test('without a project Node, the one that runs it has to be new enough', async t => {
   const { main, ownNode, otherNode } = await project(t);
   await rm(dirname(dirname(ownNode)), { recursive: true });
   const { next } = start(t, otherNode, main, ['leave', '0']);
   t.is((await next()).node, otherNode);
+});
+
+/** How the command is called back, started by a link at this place. */
+async function calledAs(
+  t: ExecutionContext,
+  { node, link, cwd, env }: { node: string; link: string; cwd: string; env?: NodeJS.ProcessEnv },
+): Promise<unknown> {
+  const child = spawn(node, [link, 'leave', '0'], {
+    cwd,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...withoutNpm(), ...env },
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  for await (const line of createInterface({ input: child.stdout })) return JSON.parse(line).calledAs;
+  return null;
+}
+
+const withoutNpm = () =>
+  Object.fromEntries(Object.entries(plainEnvironment()).filter(([name]) => !name.startsWith('npm_')));
+
+test('messages name the command as it was called, and npx only where it finds the command', async t => {
+  const { main, otherNode, ownNode } = await project(t);
+  const root = main.slice(0, main.indexOf('/node_modules/'));
+  const local = join(root, 'node_modules/.bin/earshot');
+  const shared = join(root, 'bin/earshot');
+  const spaced = join(root, 'my programs/earshot');
+  for (const link of [local, shared, spaced]) {
+    await mkdir(dirname(link), { recursive: true });
+    await symlink(main, link);
+  }
+  const elsewhere = tmpdir();
+  const path = `${dirname(shared)}:${process.env.PATH}`;
+  const npm = { npm_command: 'exec', PATH: `${dirname(local)}:${process.env.PATH}` };
+  for (const node of [otherNode, ownNode]) {
+    t.is(await calledAs(t, { node, link: shared, cwd: elsewhere, env: { PATH: path } }), 'earshot');
+    t.is(await calledAs(t, { node, link: local, cwd: root, env: npm }), 'npx earshot');
+    t.is(await calledAs(t, { node, link: local, cwd: join(root, 'bin'), env: npm }), 'npx earshot');
+    t.is(await calledAs(t, { node, link: local, cwd: elsewhere, env: npm }), local);
+    t.is(await calledAs(t, { node, link: spaced, cwd: elsewhere }), `'${spaced}'`);
+    t.is(await calledAs(t, { node, link: main, cwd: root }), 'npx earshot');
+    t.is(await calledAs(t, { node, link: main, cwd: elsewhere }), `node ${main}`);
+    const stale = { EARSHOT_CALLED_AS: 'npx earshot' };
+    t.is(await calledAs(t, { node, link: shared, cwd: elsewhere, env: { ...stale, PATH: path } }), 'earshot');
+  }
+});
+
+test('only the command is replaced, wherever it stands in a message', async t => {
+  const called = '/opt/earshot/node_modules/.bin/earshot';
+  const message = "try: earshot user add x; be it: sudo -u '#0' earshot doctor; earshot is no command here";
+  t.is(
+    asCalled(message, called),
+    `try: ${called} user add x; be it: sudo -u '#0' ${called} doctor; earshot is no command here`,
+  );
+  for (const text of ['/opt/earshot serve', 'npm-earshot serve', 'Earshot serve', 'earshot keyboard'])
+    t.is(asCalled(text, 'x'), text);
+  const { stdout } = await earshot([]);
+  const named = [...stdout.matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name);
+  t.deepEqual(COMMAND_NAMES.toSorted(), named.filter(name => name !== 'help').toSorted());
 });

@@ -112,7 +112,8 @@ test('goes on where the connection broke, and has nothing under the name until t
   );
   t.false(existsSync(file));
   broken = false;
-  t.is((await models('pull', 'whisper-small')).code, 0);
+  const again = await models('pull', 'whisper-small');
+  t.is(again.code, 0, again.stderr);
   t.deepEqual(await readFile(file), BYTES);
   t.regex(asked.at(-1) ?? '', /^\/small\.bin bytes=[1-9]\d+-$/);
 });
@@ -126,7 +127,8 @@ test('begins anew where the server cannot go on', async t => {
   const { file, models } = await checkout(t, origin);
   await models('pull', 'whisper-small');
   broken = false;
-  t.is((await models('pull', 'whisper-small')).code, 0);
+  const { code, stderr } = await models('pull', 'whisper-small');
+  t.is(code, 0, stderr);
   t.regex(asked.at(-1) ?? '', /bytes=[1-9]/);
   t.deepEqual(await readFile(file), BYTES);
 });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { earshot } from '../../helpers/cli.ts';
-import { openHouse } from '../../helpers/house.ts';
+import { openHouse, prepareData } from '../../helpers/services.ts';
 
 interface Places {
   oldDir: string;
@@ -23,6 +23,7 @@ async function places(t: ExecutionContext): Promise<Places> {
     string,
   ];
   await writeFile(config, `dataDir: ${newDir}\n`);
+  await prepareData(oldDir);
   await run(t, 'user', 'add', 'ada', '--data-dir', oldDir);
   return { oldDir, newDir, config };
 }
@@ -122,6 +123,7 @@ test.serial('a signing key is not replaced by another one', async t => {
 
 test.serial('one configuration, or one that is not there, is no place to move to', async t => {
   const here = await places(t);
+  await prepareData(here.newDir);
   await refused(
     t,
     { ...here, oldDir: here.newDir },

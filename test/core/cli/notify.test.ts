@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import test from 'ava';
 import { MAIN, plainEnvironment } from '../../helpers/cli.ts';
-import { openHouse } from '../../helpers/house.ts';
+import { openHouse } from '../../helpers/services.ts';
 
 const PIN = 'canary-pin-4421';
 
@@ -28,7 +28,7 @@ test.serial(
     };
     const channels = await run('', 'channels');
     t.regex(channels.said, /acme-channel {2}Acme pager\n {4}number\n {4}pin \(optional\)/);
-    t.regex((await run('', 'list', 'owner')).said, /Nowhere yet: earshot notify add owner/);
+    t.regex((await run('', 'list', 'owner')).said, /Nowhere yet: npx earshot notify add owner/);
 
     const added = await run(
       `${PIN}\n`,
@@ -44,7 +44,8 @@ test.serial(
     const { id } = JSON.parse(added.said);
     t.deepEqual(await run('', 'test', 'owner', id), { code: 0, said: 'Sent.\n' });
     const listed = await run('', 'list', 'owner');
-    t.is(listed.said, `${id}  acme-channel  on  acme-channel\n`);
+    t.regex(listed.said, /^ID +CHANNEL +STATE +LABEL +ADDRESS\n/);
+    t.true(listed.said.endsWith(`\n${id}  acme-channel  on     acme-channel  number=+49  pin=***\n`));
     t.false(JSON.stringify([added, listed]).includes(PIN));
 
     const bad = JSON.parse((await run('', 'add', 'owner', 'acme-channel', 'number=bad', '--json')).said);
@@ -56,6 +57,10 @@ test.serial(
       [['add', 'owner', 'acme-channel', 'number=x'], /number: must be a number/],
       [['add', 'owner', 'acme-channel', 'number'], /"number" is no field: write name=value/],
       [['add', 'owner', 'acme-channel', 'number:={'], /number:= is followed by JSON/],
+      [['add', 'owner', 'acme-channel', 'nubmer=1'], /nubmer is not a field of .*did you mean number\?/],
+      [['add', 'owner', 'ntfy', 'topic=x', 'servre=https://a.example'], /servre is .*did you mean server\?/],
+      [['add', 'owner', 'ntfy', 'topic=x', 'colour=red'], /colour is .*there are: server, topic, token/],
+      [['add', 'owner', 'log', 'topic=x'], /topic is not a field .*it has none/],
       [['add', 'owner', 'pigeon'], /channel should be one of: .*acme-channel/],
       [['remove', 'owner', 'nonsense'], /Address not found/],
       [['list', 'eve'], /There is no user "eve"/],

@@ -1,8 +1,9 @@
+import { Readable } from 'node:stream';
 import test, { type ExecutionContext } from 'ava';
+import type { Stores, WebhookEvent } from '../../../core/contract/plugin.ts';
 import { createDaySummary } from '../../../core/delivery/day-summary.ts';
-import { DAY_JOB } from '../../../core/domain/deliveries.ts';
-import { AppError } from '../../../core/errors.ts';
-import type { Stores, WebhookEvent } from '../../../core/plugin.ts';
+import { DAY_JOB } from '../../../core/domain/apps/deliveries.ts';
+import { AppError } from '../../../core/runtime/errors.ts';
 import { openDatabases } from '../../helpers/databases.ts';
 import { completedConversation, openDomain } from '../../helpers/domain.ts';
 
@@ -83,14 +84,13 @@ for (const { name, open } of databases)
       ['Your day: Mon 2 Nov', '2 conversations: The garden; The budget. Open tasks: Call Eve.'],
     ]);
     t.like(events[0], { trigger: 'day', userId: anna.id, day: '2026-11-02', timeZone: 'UTC' });
-    t.like(events[0]?.wire, {
-      uid: anna.id,
-      day: '2026-11-02',
-      time_zone: 'UTC',
-      summary: events[0]?.summary,
-    });
-    t.is((events[0]?.wire.conversations as unknown[] | undefined)?.length, 2);
-    t.like((events[0]?.wire.action_items as object[] | undefined)?.[0], {
+    const { summary_json, ...wire } = events[0]?.wire ?? {};
+    const summary = events[0]?.summary;
+    t.deepEqual(wire, { uid: anna.id, created_at: '2026-11-02T22:00:00.000Z', summary });
+    const { conversations, action_items, ...rest } = summary_json as Record<string, unknown>;
+    t.deepEqual(rest, { date: '2026-11-02', time_zone: 'UTC', summary });
+    t.is((conversations as unknown[]).length, 2);
+    t.like((action_items as object[])[0], {
       description: 'Call Eve',
       due_at: new Date(dueAt).toISOString(),
     });
@@ -99,6 +99,38 @@ for (const { name, open } of databases)
     t.deepEqual(await told(), []);
     t.false(await work(), 'who says nothing has no job');
     t.is(events.length, 1);
+  });
+
+for (const { name, open } of databases)
+  test(`${name}: Summaries are kept by day, for their user alone; what is told of a day later is added`, async t => {
+    const { anna, users, daySummaries, notifications, talk, at, told } = await start(t, open);
+    await talk('The garden');
+    await at('2026-11-02T22:00:00Z');
+    await notifications.changeSettings(anna.id, { daySummaryAt: 23 * 60 });
+    await talk('The budget');
+    await at('2026-11-02T23:00:00Z');
+    await talk('The sea');
+    await at('2026-11-03T23:00:00Z');
+    t.is((await told()).length, 3);
+    const [sea, both, ...others] = await Readable.from(
+      await daySummaries.list(anna.id, { limit: 10, offset: 0 }),
+    ).toArray();
+    t.like(sea, { day: '2026-11-03', timeZone: 'UTC', createdAt: Date.parse('2026-11-03T23:00:00Z') });
+    t.is(both?.summary, 'One conversation: The garden.\n\nOne conversation: The budget.');
+    t.is(both?.conversationIds.length, 2);
+    t.deepEqual(others, []);
+    t.deepEqual(await Readable.from(await daySummaries.list(anna.id, { limit: 1, offset: 1 })).toArray(), [
+      both,
+    ]);
+    t.deepEqual(await daySummaries.get(anna.id, '2026-11-02'), both);
+    const ben = await users.add('ben');
+    t.deepEqual(await Readable.from(await daySummaries.list(ben.id, { limit: 10, offset: 0 })).toArray(), []);
+    for (const [user, day] of [
+      [ben.id, '2026-11-02'],
+      [anna.id, '2026-11-04'],
+      [anna.id, ''],
+    ] as const)
+      await t.throwsAsync(daySummaries.get(user, day), { message: 'Daily summary not found' });
   });
 
 test('A server that was away tells of the day when it is back, and a clock that is set back tells nothing twice', async t => {

@@ -1,20 +1,20 @@
 import test, { type ExecutionContext } from 'ava';
+import type { Delivery, DeliveryAttempt, Job } from '../../../core/contract/model.ts';
+import type { NotificationChannel } from '../../../core/contract/plugin.ts';
+import { createDeliverer } from '../../../core/delivery/deliverer.ts';
+import { createOutbound } from '../../../core/delivery/outbound.ts';
+import { createTargets, type Target } from '../../../core/delivery/targets.ts';
+import { newId } from '../../../core/domain/ids.ts';
+import { AppError } from '../../../core/runtime/errors.ts';
+import { createMetrics } from '../../../core/runtime/metrics.ts';
+import { MAX_ATTEMPTS } from '../../../core/runtime/retry.ts';
 import {
   app,
   channelAddress,
   delivery,
   hook,
   installation,
-} from '../../../core/conformance/storage-outbound-rows.ts';
-import { createDeliverer } from '../../../core/delivery/deliverer.ts';
-import { createOutbound } from '../../../core/delivery/outbound.ts';
-import { createTargets, type Target } from '../../../core/delivery/targets.ts';
-import { newId } from '../../../core/domain/ids.ts';
-import { AppError } from '../../../core/errors.ts';
-import { createMetrics } from '../../../core/metrics.ts';
-import type { Delivery, DeliveryAttempt, Job } from '../../../core/model.ts';
-import type { NotificationChannel } from '../../../core/plugin.ts';
-import { MAX_ATTEMPTS } from '../../../core/retry.ts';
+} from '../../../plugins/kit/suites/storage/outbound-rows.ts';
 import { openDatabases } from '../../helpers/databases.ts';
 import { openDomain } from '../../helpers/domain.ts';
 import { type Behaviour, behaviours, startReceiver, status } from '../../helpers/receiver.ts';
@@ -52,7 +52,8 @@ async function open(
     tellOff: async (_tx, target, reason) => void toldOff.push({ target, reason }),
   });
   const metrics = createMetrics({ now: () => 0, plugins: () => [], jobs: async () => [], spool: () => null });
-  const makeDeliverer = () => createDeliverer({ storage, clock, targets, metrics, random: () => 0.5 });
+  const makeDeliverer = () =>
+    createDeliverer({ storage, clock, targets, metrics, hear: () => {}, random: () => 0.5 });
   let deliverer = makeDeliverer();
   const target = hook('h1', user.id, { url: url ?? receiver.url });
   await storage.hooks.put(target);

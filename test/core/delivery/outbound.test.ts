@@ -9,7 +9,7 @@ import test, { type ExecutionContext } from 'ava';
 import { createAllowList, isPublic } from '../../../core/delivery/addresses.ts';
 import { resolveByDns } from '../../../core/delivery/names.ts';
 import { createOutbound, type Posted } from '../../../core/delivery/outbound.ts';
-import { createLog } from '../../../core/log.ts';
+import { createLog } from '../../../core/runtime/log.ts';
 import { startDnsServer } from '../../helpers/dns-server.ts';
 
 type Options = Partial<Parameters<typeof createOutbound>[0]>;
@@ -287,32 +287,44 @@ test('nothing of address, headers, body or answer gets into the log with a failu
 
 // ── names that move ─────────────────────────────────────────────────────────────────────────────────────────────
 
+const FIXTURES = new URL('../../fixtures/tls/', import.meta.url);
+const certificate = readFileSync(new URL('certificate.pem', FIXTURES), 'utf8');
+const key = readFileSync(new URL('key.pem', FIXTURES));
+
+/** Until the test ends; it has to be serial. */
+function trustCertificate(t: ExecutionContext) {
+  const before = getCACertificates('default');
+  setDefaultCACertificates([...before, certificate]);
+  t.teardown(() => setDefaultCACertificates(before));
+}
+
 /** The same port at 127.0.0.1, which is allowed, and at ::1, which is not. */
 async function twoHosts(t: ExecutionContext) {
   const allowed = await listen(
     t,
-    createHttpServer((request, response) => {
+    createHttpsServer({ cert: certificate, key }, (request, response) => {
       request.resume();
       response.writeHead(200, { connection: 'close' }).end('allowed');
     }),
   );
   const trap = await listen(
     t,
-    createHttpServer((_request, response) => void response.end('trap')),
+    createHttpsServer({ cert: certificate, key }, (_request, response) => void response.end('trap')),
     '::1',
     allowed.port,
   );
   return { allowed, trap };
 }
 
-test('DNS that changes its answer after the check changes nothing', async t => {
+test.serial('DNS that changes its answer after the check changes nothing', async t => {
+  trustCertificate(t);
   const { allowed, trap } = await twoHosts(t);
   let asked = 0;
   const outbound = open(t, {
     // Who asks once more for the connection gets the trap.
     resolve: async () => (asked++ % 2 === 0 ? ['127.0.0.1'] : ['::1']),
   });
-  const url = `http://moving.example:${allowed.port}/`;
+  const url = `https://hook.example:${allowed.port}/`;
   for (let count = 0; count < 4; count++) {
     const posted = await post(outbound, url);
     if (count % 2 === 0) t.is(posted.status, 200);
@@ -323,13 +335,14 @@ test('DNS that changes its answer after the check changes nothing', async t => {
   t.is(trap.connections, 0);
 });
 
-test('a real DNS server that moves a name is asked, and checked, for each connection', async t => {
+test.serial('a real DNS server that moves a name is asked, and checked, for each connection', async t => {
+  trustCertificate(t);
   const { allowed, trap } = await twoHosts(t);
   let at = ['127.0.0.1'];
   const dns = await startDnsServer(() => at);
   t.teardown(() => dns.close());
   const outbound = open(t, { resolve: resolveByDns([dns.address]) });
-  const url = `http://moving.example:${allowed.port}/`;
+  const url = `https://hook.example:${allowed.port}/`;
   t.is((await post(outbound, url)).status, 200);
   at = ['::1'];
   t.is(errorOf(await post(outbound, url))?.code, 'forbidden');
@@ -337,18 +350,22 @@ test('a real DNS server that moves a name is asked, and checked, for each connec
   t.is(errorOf(await post(outbound, url))?.code, 'forbidden');
   at = ['127.0.0.1'];
   t.is((await post(outbound, url)).status, 200);
-  t.deepEqual(dns.asked, Array(4).fill('moving.example'));
+  t.deepEqual(dns.asked, Array(4).fill('hook.example'));
   t.is(trap.connections, 0);
 });
 
-test('a connection that is kept is of the address that was checked', async t => {
-  const { seen, url } = await serve(t, (request, response) => {
-    request.resume().on('end', () => response.end());
-  });
+test.serial('a connection that is kept is of the address that was checked', async t => {
+  trustCertificate(t);
+  const seen = await listen(
+    t,
+    createHttpsServer({ cert: certificate, key }, (request, response) => {
+      request.resume().on('end', () => response.end());
+    }),
+  );
   const trap = await listen(t, createServer(), '::1', seen.port);
   let at = ['127.0.0.1'];
   const outbound = open(t, { resolve: async () => at });
-  const named = url.replace('127.0.0.1', 'moving.example');
+  const named = `https://hook.example:${seen.port}/hook`;
   t.is((await post(outbound, named)).status, 200);
   at = ['::1'];
   await turn();
@@ -382,7 +399,8 @@ const PASSES: { allow: string[]; url: string; passes: boolean }[] = [
   { allow: ['nas.example'], url: 'http://other.example:PORT/', passes: false },
   { allow: ['nas.example'], url: 'http://sub.nas.example:PORT/', passes: false },
   { allow: ['example'], url: 'http://nas.example:PORT/', passes: false },
-  { allow: ['127.0.0.1'], url: 'http://nas.example:PORT/', passes: true },
+  { allow: ['127.0.0.1'], url: 'http://nas.example:PORT/', passes: false },
+  { allow: ['127.0.0.0/8', 'nas.example'], url: 'http://nas.example:PORT/', passes: true },
   { allow: ['127.0.0.1:1'], url: 'http://nas.example:PORT/', passes: false },
 ];
 
@@ -437,34 +455,52 @@ test('an address is checked before it is asked for', t => {
   const outbound = open(t, { allowHosts: [] });
   t.notThrows(() => outbound.check('https://hooks.example.com/a?b=c'));
   t.throws(() => outbound.check('https://10.0.0.1/'), {
-    message: '10.0.0.1 is at no public address; its operator can allow it by delivery.allowHosts',
+    message:
+      '10.0.0.1 is at no public address; the operator of this server can allow it in its configuration (delivery.allowHosts)',
   });
 });
 
 const BY_HTTP = {
   code: 'forbidden',
-  message: 'hook.example must be asked by https, not http; its operator can allow it by delivery.allowHosts',
+  message:
+    'hook.example must be asked by https, not http; the operator of this server can allow it in its configuration (delivery.allowHosts)',
 };
-for (const allowHosts of [[], ['nas.example'], ['hook.example:8123']])
-  test(`http to a name is refused before it is asked for, with ${allowHosts} allowed`, async t => {
+for (const allowHosts of [
+  ...[[], ['nas.example'], ['hook.example:8123'], ['10.0.0.0/8'], ['10.0.0.7'], ['10.0.0.7:80', 'fd00::5']],
+])
+  test(`http to a name that is not listed is refused unresolved, with [${allowHosts}] allowed`, async t => {
     const resolve = async () => t.fail();
     const outbound = open(t, { allowHosts, resolve: resolve as () => Promise<never> });
     t.throws(() => outbound.check('http://hook.example/'), BY_HTTP);
     t.notThrows(() => outbound.check('https://hook.example/'));
     t.like(errorOf(await post(outbound, 'http://hook.example/')), BY_HTTP);
   });
-for (const allowed of ['10.0.0.0/8', '10.0.0.7', '10.0.0.7:80', 'fd00::5'])
-  test(`http to a name that may lead to ${allowed} is refused once it leads elsewhere`, async t => {
-    const outbound = open(t, { allowHosts: [allowed], resolve: async () => ['93.184.215.14'] });
-    t.notThrows(() => outbound.check('http://hook.example/'));
-    t.like(errorOf(await post(outbound, 'http://hook.example/')), BY_HTTP);
-  });
+
+test('https to a name passes where it leads to an allowed address, and is refused where it leads elsewhere inside', async t => {
+  let address = '127.0.0.1';
+  const outbound = open(t, { allowHosts: ['127.0.0.1'], resolve: async () => [address] });
+  t.is(
+    errorOf(await post(outbound, 'https://hook.example:1/'))?.message,
+    'hook.example:1 cannot be reached: ECONNREFUSED',
+  );
+  address = '10.0.0.7';
+  t.is(errorOf(await post(outbound, 'https://hook.example:1/'))?.code, 'forbidden');
+});
+
+test('http to an address passes where it or its network is listed, and nowhere else', t => {
+  const outbound = open(t, { allowHosts: ['192.168.1.0/24', '10.0.0.7:8123'] });
+  for (const url of ['http://192.168.1.9/', 'http://10.0.0.7:8123/', 'http://[::ffff:192.168.1.9]/'])
+    t.notThrows(() => outbound.check(url), url);
+  for (const url of [
+    'http://192.168.2.9/',
+    'http://10.0.0.7/',
+    'http://93.184.215.14/',
+    'http://[2606:4700::1]/',
+  ])
+    t.throws(() => outbound.check(url), { code: 'forbidden' }, url);
+});
 
 // ── TLS ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-const FIXTURES = new URL('../../fixtures/tls/', import.meta.url);
-const certificate = readFileSync(new URL('certificate.pem', FIXTURES), 'utf8');
-const key = readFileSync(new URL('key.pem', FIXTURES));
 
 test.serial('a certificate counts, also of hosts that are allowed', async t => {
   const server = createHttpsServer({ cert: certificate, key }, (request, response) => {
@@ -480,9 +516,7 @@ test.serial('a certificate counts, also of hosts that are allowed', async t => {
     code: 'upstream_error',
     message: `hook.example:${port} cannot be reached: DEPTH_ZERO_SELF_SIGNED_CERT`,
   });
-  const before = getCACertificates('default');
-  setDefaultCACertificates([...before, certificate]);
-  t.teardown(() => setDefaultCACertificates(before));
+  trustCertificate(t);
   const trusting = open(t, options);
   t.is((await post(trusting, `https://hook.example:${port}/`)).status, 200);
   t.like(errorOf(await post(trusting, `https://other.example:${port}/`)), {

@@ -1,10 +1,10 @@
 import test, { type ExecutionContext } from 'ava';
-import type { Answered } from '../../../core/delivery/live.ts';
+import type { App, UserScope } from '../../../core/contract/model.ts';
+import type { LanguageModel, Prompt } from '../../../core/contract/plugin.ts';
+import type { Answered } from '../../../core/delivery/answers.ts';
 import { createProactive } from '../../../core/delivery/proactive.ts';
 import { newId } from '../../../core/domain/ids.ts';
-import { AppError } from '../../../core/errors.ts';
-import type { App, UserScope } from '../../../core/model.ts';
-import type { LanguageModel, Prompt } from '../../../core/plugin.ts';
+import { AppError } from '../../../core/runtime/errors.ts';
 import { openDatabases } from '../../helpers/databases.ts';
 import { completedConversation, openDomain } from '../../helpers/domain.ts';
 
@@ -28,11 +28,11 @@ interface Wanted {
 
 async function start(t: ExecutionContext, open = onSqlite) {
   const domain = await openDomain(t, open);
-  const { storage, clock, notifications, conversations, log, jobs, users, models } = domain;
+  const { storage, clock, notifications, conversations, log, users, models } = domain;
   logs.push(domain.logged);
   const anna = await users.add('anna');
   const make = () =>
-    createProactive({ storage, clock, notifications, conversations, log, jobs, models: () => models });
+    createProactive({ storage, clock, notifications, conversations, log, models: () => models });
   const proactive = make();
 
   async function app({ capabilities, asks = SCOPES, granted = SCOPES }: Wanted = {}): Promise<string> {
@@ -99,7 +99,7 @@ for (const { name, open } of databases)
       appId: coach,
       event: 'app_message',
       title: 'Coach',
-      rule: 'The app Coach heard what was said, and answered',
+      rule: 'The app Coach was told what was said, and answered',
       data: { conversation_id: 'c1' },
     });
   });
@@ -123,8 +123,10 @@ test('What is too short, from an app that is gone, not installed or may not, is 
   t.is(await receive({ message: 'Hello there' }, await app({ granted: null })), 'not_allowed');
   t.is(await ask('Say something', newId(0)), 'not_allowed');
   t.is(await ask('Say something', await app({ capabilities: ['external_integration'] })), 'not_allowed');
+  t.is(await ask('Say something', await app({ capabilities: ['proactive_notification'] })), 'not_allowed');
+  t.is(await receive({ prompt: 'Say something', params: [], context: null }, null), 'not_allowed');
   t.is((await inbox()).length, 0);
-  t.is(logged.filter(({ msg }) => msg === 'an answer of a hook was ignored').length, 6);
+  t.is(logged.filter(({ msg }) => msg === 'an answer of a hook was ignored').length, 8);
   t.is(
     await receive({ message: '🫖🫖🫖🫖🫖' }, await app({ capabilities: ['external_integration'] })),
     'told',
@@ -132,7 +134,11 @@ test('What is too short, from an app that is gone, not installed or may not, is 
 });
 
 test('A template is filled with what was granted, and the rest of its places are removed', async t => {
-  const { app, ask, inbox, anna, clock, memories, conversations } = await start(t);
+  const { app, ask, models, anna, clock, memories, conversations } = await start(t);
+  const { model, prompts } = scribe(async function* () {
+    yield 'Good';
+  });
+  models.push(model);
   await memories.create(anna.id, [
     { content: 'Likes tea {{user_name}}', category: 'manual', visibility: 'private', tags: [] },
   ]);
@@ -143,7 +149,7 @@ test('A template is filled with what was granted, and the rest of its places are
   t.is(await ask(prompt, await app({ asks: ['user_facts'] })), 'told');
   t.is(await ask(prompt, await app(), ['user_context', 'everything']), 'told');
   t.deepEqual(
-    (await inbox()).reverse().toSorted(),
+    prompts.map(({ user }) => JSON.parse(user).request).toSorted(),
     [
       'anna|Likes tea {{user_name}}|The garden: Overview.|||anna!',
       'anna|||||anna!',
@@ -154,13 +160,20 @@ test('A template is filled with what was granted, and the rest of its places are
 });
 
 test('Memories that are closed to programs are closed to apps', async t => {
-  const { app, ask, inbox, anna, memories, users } = await start(t);
+  const { app, ask, models, anna, memories, users } = await start(t);
+  const { model, prompts } = scribe(async function* () {
+    yield 'Good';
+  });
+  models.push(model);
   await memories.create(anna.id, [
     { content: 'Likes tea', category: 'manual', visibility: 'private', tags: [] },
   ]);
   await users.setMemoryAccess('anna', false);
   await ask('Facts: {{user_facts}}', await app());
-  t.deepEqual(await inbox(), ['Facts:']);
+  t.deepEqual(
+    prompts.map(({ user }) => JSON.parse(user)),
+    [{ request: 'Facts:' }],
+  );
 });
 
 test('A model writes the text: what the app wants is data to it, and never an order', async t => {
@@ -181,8 +194,12 @@ test('A model writes the text: what the app wants is data to it, and never an or
   });
 });
 
-test('Where models fail, say nothing or hang, the next one writes, and at last the template, shortened', async t => {
-  const { app, ask, inbox, models, clock } = await start(t);
+test('Where models fail, say nothing or hang, the next one writes; a filled prompt is never shown to anyone', async t => {
+  const { app, ask, inbox, models, clock, logged } = await start(t);
+  const coach = await app();
+  t.is(await ask('Tell {{user_name}} off', coach), 'not_written', 'there is no model');
+  t.deepEqual(await inbox(), []);
+  t.like(logged.at(-1), { outcome: 'not_written', msg: 'an answer of a hook was ignored' });
   const broken = scribe(async function* () {
     yield* [];
     throw new AppError('upstream_error', 'It is away');
@@ -194,7 +211,7 @@ test('Where models fail, say nothing or hang, the next one writes, and at last t
     yield 'Good';
   });
   models.push(broken.model, silent.model, good.model);
-  t.is(await ask('Say something', await app()), 'told');
+  t.is(await ask('Say something', coach), 'told', 'what was not written does not count');
   t.deepEqual(await inbox(), ['Good']);
   const stuck = scribe(async function* () {
     yield 'Half of';
@@ -204,8 +221,7 @@ test('Where models fail, say nothing or hang, the next one writes, and at last t
   const asked = ask(`Tell ${'x'.repeat(400)}`, await app());
   await clock.asleep(15_000);
   clock.advance(15_000);
-  t.is(await asked, 'told');
-  const text = (await inbox()).find(each => each !== 'Good') ?? '';
-  t.is(text, `Tell ${'x'.repeat(294)}…`, 'the models together have 15 s');
+  t.is(await asked, 'not_written', 'the models together have 15 s');
+  t.deepEqual(await inbox(), ['Good']);
   t.is(good.prompts.length, 1);
 });

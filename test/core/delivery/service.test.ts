@@ -1,17 +1,17 @@
 import type { ServerResponse } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { app, hook, installation } from '../../../core/conformance/storage-outbound-rows.ts';
-import type { Answered } from '../../../core/delivery/live.ts';
+import type { Hook, Segment } from '../../../core/contract/model.ts';
+import type { Capabilities, WebhookType } from '../../../core/contract/plugin.ts';
+import type { Answered } from '../../../core/delivery/answers.ts';
 import { createOutbound } from '../../../core/delivery/outbound.ts';
 import { createDelivery } from '../../../core/delivery/service.ts';
 import { newId } from '../../../core/domain/ids.ts';
-import { createMetrics } from '../../../core/metrics.ts';
-import type { Hook, Segment } from '../../../core/model.ts';
-import type { Capabilities, WebhookType } from '../../../core/plugin.ts';
-import audioBytes from '../../../plugins/webhook/audio-bytes.ts';
-import conversationCreated from '../../../plugins/webhook/conversation-created.ts';
-import transcriptProcessed from '../../../plugins/webhook/transcript-processed.ts';
+import { createMetrics } from '../../../core/runtime/metrics.ts';
+import { app, hook, installation } from '../../../plugins/kit/suites/storage/outbound-rows.ts';
+import audioBytes from '../../../plugins/webhook/audio-bytes/index.ts';
+import conversationCreated from '../../../plugins/webhook/conversation-created/index.ts';
+import transcriptProcessed from '../../../plugins/webhook/transcript-processed/index.ts';
 import { completedConversation } from '../../helpers/domain.ts';
 import { type Behaviour, behaviours, startReceiver, status } from '../../helpers/receiver.ts';
 import { openRest } from '../../helpers/rest.ts';
@@ -39,7 +39,6 @@ async function open(t: ExecutionContext, behaviour?: Behaviour) {
     tellOff: async (_tx, target) => void toldOff.push(target.id),
     answered: async answer => void answers.push(answer),
   });
-  rest.jobs.poke = delivery.poke;
   delivery.start();
   const stop = async () => {
     await delivery.stop();
@@ -117,7 +116,7 @@ test('a conversation that is completed is told of once, as the interface answers
     actionItems: [],
     events: [],
   };
-  t.true(await conversations.complete(user.id, id, structured), 'processed once more');
+  t.true(await conversations.revise(user.id, id, structured), 'processed once more');
   await completedConversation({ ...rest, conversations, clock }, user.id, ['Bye.']);
   await receiver.arrived(2);
   t.false(String(receiver.received[1]?.body).includes(id), 'told of once');
@@ -295,6 +294,46 @@ test('live: what a receiver answers is heard; one that is gone is switched off',
   ]);
   t.is((await storage.hooks.get(user.id, target.id))?.enabled, false);
   t.deepEqual(toldOff, [target.id]);
+});
+
+test('live: segments say who speaks, and come in the order in which they were said', async t => {
+  const { hooked, say, receiver, storage, clock, user, textsOf } = await open(t);
+  await storage.people.insert({ id: 'p1', userId: user.id, name: 'Clara', createdAt: clock.now() });
+  await hooked('transcript_processed');
+  say('mine', { isUser: true });
+  say('hers', { personId: 'p1' });
+  say('whose', { speaker: 'SPEAKER_03', speakerId: 7 });
+  await receiver.arrived(3);
+  t.deepEqual(textsOf(), ['mine', 'hers', 'whose']);
+  const bodies = receiver.received.map(({ body }) => JSON.parse(String(body)));
+  t.deepEqual(
+    bodies.map(({ uid, segments: [one] }) => [
+      uid,
+      one.is_user,
+      one.person_id,
+      one.speaker,
+      one.speaker_name,
+    ]),
+    [
+      [user.id, true, null, 'SPEAKER_00', 'anna'],
+      [user.id, false, 'p1', 'SPEAKER_00', 'Clara'],
+      [user.id, false, null, 'SPEAKER_03', 'Speaker 7'],
+    ],
+  );
+});
+
+test('what a receiver of memory_created answers is heard once it has been stored that it was delivered', async t => {
+  const { hooked, receiver, answers, user, storage, ...rest } = await open(t, response => {
+    response.end('{"notification":{"prompt":"Say hello to {{user_name}}","params":["user_name"]}}');
+  });
+  const target = await hooked('memory_created');
+  const { id } = await completedConversation(rest, user.id, ['Tea?']);
+  await receiver.arrived(1);
+  while (answers.length === 0) await turn();
+  const prompt = { prompt: 'Say hello to {{user_name}}', params: ['user_name'], context: null };
+  t.deepEqual(answers, [{ appId: null, userId: user.id, conversationId: id, answer: prompt }]);
+  const [delivery] = await storage.deliveries.list(user.id, { targetId: target.id, limit: 9 });
+  t.is(delivery?.state, 'delivered');
 });
 
 test('audio goes to who asked for it, in pieces of as many seconds as they want, and is not kept', async t => {

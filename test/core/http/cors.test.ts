@@ -10,13 +10,13 @@ async function start(t: ExecutionContext, origins: string[]) {
   const rest = await openRest(t);
   const server = createServer({
     ...rest,
-    listen: { paths: [], authorize: async () => null, accept: async () => {} },
+    listen: { paths: [], refusal: () => null, authorize: async () => null, accept: async () => {} },
     config: {
       listen: { maxConnections: 100 } as Config['listen'],
       trustedProxies: ['loopback'],
       cors: { origins },
     },
-    health: () => true,
+    health: async () => ({ status: 'ok', parts: [] }),
   });
   const { port } = await server.listen('127.0.0.1', 0);
   t.teardown(() => server.close());

@@ -28,8 +28,33 @@ test('A bucket holds as many requests as a minute may have, and is filled drop b
   t.deepEqual(await remaining(), [0, 60, undefined]);
   clock.advance(60_000);
   t.deepEqual(await remaining(), [2, 20, undefined]);
-  clock.advance(-3_600_000); // the clock is set back: an hour of waiting would be wrong
+  t.deepEqual(await remaining(), [1, 40, undefined]);
+  clock.advance(-3_600_000); // the clock is set back: what is in the bucket stays in it
+  t.deepEqual(await remaining(), [0, 60, undefined]);
   t.deepEqual(await remaining(), [0, 60, 20]);
+  clock.advance(20_000);
+  t.deepEqual(await remaining(), [0, 60, undefined]);
+});
+
+test('A clock that is set back refuses nobody, nor across a restart, nor in the windows of sign-in', async t => {
+  const { storage, clock } = await openDomain(t);
+  const first = createRateLimits({ storage, clock, limits: LIMITS });
+  for (const _ of [1, 2]) await first.take(ANNA, 'read');
+  clock.advance(-30_000);
+  await first.flush();
+  await first.flush(); // it is read anew
+  t.is((await first.take(ANNA, 'read')).refusal, null);
+  t.is((await first.take(ANNA, 'read')).refusal?.retryAfter, 20);
+  await first.flush();
+
+  clock.advance(-3_600_000);
+  const second = createRateLimits({ storage, clock, limits: LIMITS });
+  t.is((await second.take(ANNA, 'read')).refusal, null);
+
+  const window = (now: number) => storage.attempts.add('somebody', 1, now, now + 1000);
+  t.deepEqual(await window(50_000), { count: 1, until: 51_000 });
+  t.deepEqual(await window(50_900), { count: 2, until: 51_000 });
+  t.deepEqual(await window(20_000), { count: 3, until: 21_000 });
 });
 
 test('Over any minute a bucket lets through at most twice what it holds, and in the long run just that', async t => {
@@ -121,12 +146,12 @@ async function startLimited(t: Parameters<typeof openRest>[0]) {
   const server = createServer({
     ...rest,
     rateLimits: limits,
-    listen: { paths: [], authorize: async () => null, accept: async () => {} },
+    listen: { paths: [], refusal: () => null, authorize: async () => null, accept: async () => {} },
     config: {
       listen: { maxConnections: 10 } as Parameters<typeof createServer>[0]['config']['listen'],
       trustedProxies: [],
     },
-    health: () => true,
+    health: async () => ({ status: 'ok', parts: [] }),
   });
   const { port } = await server.listen('127.0.0.1', 0);
   t.teardown(() => server.close());

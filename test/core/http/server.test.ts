@@ -3,9 +3,11 @@ import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import WebSocket from 'ws';
-import { AppError } from '../../../core/errors.ts';
+import type { Health } from '../../../core/contract/model.ts';
 import { createServer } from '../../../core/http/server.ts';
+import { AppError } from '../../../core/runtime/errors.ts';
 import { openDomain } from '../../helpers/domain.ts';
+import { startPlainProxy } from '../../helpers/plain-proxy.ts';
 
 const CLOSE_MS = 5000;
 const AUTHORIZE_MS = 10_000;
@@ -16,6 +18,7 @@ type Live = Options['listen'];
 /** A live side that answers each message with its length, in order. */
 const echo: Live = {
   paths: ['/v4/listen'],
+  refusal: () => null,
   authorize: async () => null,
   async accept(socket) {
     await new Promise(resolve => setImmediate(resolve)); // messages come before anyone listens
@@ -31,7 +34,7 @@ async function start(t: ExecutionContext, changes: Partial<Options> = {}) {
     ...domain,
     listen: echo,
     config: { listen: { maxConnections: 10 } as Options['config']['listen'], trustedProxies: [] },
-    health: () => true,
+    health: async () => ({ status: 'ok', parts: [] }),
     ...changes,
   });
   t.teardown(async () => {
@@ -68,16 +71,18 @@ async function refusedUpgrade(
   return { status: response.statusCode ?? 0, headers: response.headers, body };
 }
 
-test('Health is told without a credential: starting, then ok', async t => {
-  let ready = false;
-  const { url } = await start(t, { health: () => ready });
-  const starting = await fetch(`${url}/healthz`);
-  t.is(starting.status, 503);
-  t.deepEqual(await starting.json(), { status: 'starting' });
-  ready = true;
-  const ok = await fetch(`${url}/healthz`);
-  t.is(ok.status, 200);
-  t.deepEqual(await ok.json(), { status: 'ok' });
+test('Health is told without a credential: only a server that cannot serve answers with 503', async t => {
+  let health: Health = { status: 'failing', parts: [] };
+  const { url } = await start(t, { health: async () => health });
+  const get = async () => {
+    const response = await fetch(`${url}/healthz`);
+    return [response.status, await response.json()];
+  };
+  t.deepEqual(await get(), [503, { status: 'failing', parts: [] }]);
+  health = { status: 'degraded', parts: ['speech recognition'] };
+  t.deepEqual(await get(), [200, health]);
+  health = { status: 'ok', parts: [] };
+  t.deepEqual(await get(), [200, health]);
 });
 
 test('Every answer is JSON that no browser keeps, frames or guesses at', async t => {
@@ -98,7 +103,6 @@ test('Unknown paths, wrong methods and unknown methods are told apart', async t 
     return [response.status, await response.text(), response.headers.get('allow')];
   };
   t.deepEqual(await answer('GET', '/nowhere'), [404, '{"detail":"Not Found"}', null]);
-  t.deepEqual(await answer('GET', '/v4/listen'), [404, '{"detail":"Not Found"}', null]);
   t.deepEqual(await answer('POST', '/healthz'), [405, '{"detail":"Method Not Allowed"}', 'HEAD, GET']);
   t.deepEqual(await answer('DELETE', '/v1/dev/user/conversations'), [
     405,
@@ -109,6 +113,24 @@ test('Unknown paths, wrong methods and unknown methods are told apart', async t 
   t.deepEqual(await answer('HEAD', '/healthz'), [200, '', null]);
   t.deepEqual(await answer('HEAD', '/nowhere'), [404, '', null]);
   t.deepEqual(await answer('OPTIONS', '/healthz'), [200, '', 'HEAD, GET']);
+});
+
+test('A WebSocket whose header Upgrade was lost on the way is told so', async t => {
+  const listen = {
+    paths: ['/v4/listen'],
+    refusal: () => null,
+    authorize: async () => null,
+    accept: async () => {},
+  };
+  const { url } = await start(t, { listen });
+  const proxy = await startPlainProxy(t, url);
+  const { status, headers, body } = await refusedUpgrade(`${proxy}/v4/listen`);
+  t.is(status, 426);
+  t.is(headers.upgrade, 'websocket');
+  t.regex(
+    JSON.parse(body).detail,
+    /it has to pass on Upgrade and Connection; nginx: proxy_http_version 1\.1;/,
+  );
 });
 
 test('An unexpected failure is logged with its cause, and shown as nothing but a failure', async t => {
@@ -246,6 +268,16 @@ test('The live side sees what it granted, and only with its own request', async 
     ['/v4/listen?a', { path: '/v4/listen?a' }],
     ['/v4/listen?b', { path: '/v4/listen?b' }],
   ]);
+});
+
+test('An upgrade that the live side refuses at once is not authenticated', async t => {
+  const refusal = () => new AppError('rate_limited', 'Too many connections', { retryAfter: 1 });
+  const authorize = () => t.fail() as never;
+  const { url } = await start(t, { listen: { ...echo, refusal, authorize } });
+  const { status, headers, body } = await refusedUpgrade(`${url}/v4/listen`);
+  t.is(status, 429);
+  t.is(headers['retry-after'], '1');
+  t.is(JSON.parse(body).detail, 'Too many connections');
 });
 
 test('An upgrade is refused before it is accepted, with status, reason and challenge', async t => {

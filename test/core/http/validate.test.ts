@@ -1,8 +1,8 @@
 import test from 'ava';
 import { z } from 'zod';
-import { AppError } from '../../../core/errors.ts';
 import { toFailure } from '../../../core/http/failure.ts';
 import { validate } from '../../../core/http/validate.ts';
+import { AppError } from '../../../core/runtime/errors.ts';
 
 const Body = z.object({
   memories: z

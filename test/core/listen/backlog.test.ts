@@ -4,9 +4,9 @@ import { pino } from 'pino';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
 import { createBacklog } from '../../../core/listen/backlog.ts';
 import { RETURN_MS } from '../../../core/listen/parameters.ts';
-import { failingStt, type House, openHouse } from '../../helpers/house.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
 import { manualClock } from '../../helpers/manual-clock.ts';
+import { failingStt, type House, openHouse } from '../../helpers/services.ts';
 import { join as joined, silence, speech } from '../../helpers/sound.ts';
 
 const QUERY = {

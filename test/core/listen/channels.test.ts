@@ -1,13 +1,13 @@
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { Codec } from '../../../core/audio/codecs.ts';
 import sentences from '../../fixtures/sentences.json' with { type: 'json' };
 import { type CoreProcess, coreProcess } from '../../helpers/core-process.ts';
-import { buildHouse, countingStt, failingStt, type House, openHouse } from '../../helpers/house.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
 import { adtsFrames, messagesOf } from '../../helpers/packets.ts';
+import { buildHouse, countingStt, failingStt, type House, openHouse } from '../../helpers/services.ts';
 import { join as joined, type Sound, silence, speech } from '../../helpers/sound.ts';
+import { openDatabase } from '../../helpers/sqlite.ts';
 import { wordErrorRate } from '../../helpers/word-error-rate.ts';
 
 const test = anyTest as TestFn<{ house: House }>;
@@ -92,7 +92,7 @@ test.before(async t => {
 });
 test.after.always(t => t.context.house?.stop());
 
-test('two who speak at once are both understood, each as who they are, at their times', async t => {
+test.serial('two who speak at once are both understood, each as who they are, at their times', async t => {
   const house = await openHouse(t, { stt: ['pocketsphinx'] });
   const client = await connectListen(house.url, house.key, CALL);
   send(
@@ -193,7 +193,7 @@ test('a conversation is silent when both sides are', async t => {
   client.socket.close();
 });
 
-test('the end of a conversation that its client asks for is behind what both have said', async t => {
+test.serial('the end of a conversation that its client asks for is behind what both have said', async t => {
   const house = await openHouse(t, { stt: ['pocketsphinx'] }); // which takes its time
   const client = await connectListen(house.url, house.key, CALL);
   const { conversation_id: id } = await client.until('conversation_session');
@@ -223,7 +223,7 @@ test('a side that never sends holds nothing back', async t => {
   client.socket.close();
   await client.closed;
   await until(async () => (await metric(house, 'streams_open')) === 0);
-  const database = new DatabaseSync(join(house.dataDir, 'earshot.db'));
+  const database = openDatabase(join(house.dataDir, 'earshot.db'), { readonly: true });
   const rows = database.prepare('select channel, received from streams order by channel').all();
   database.close();
   t.deepEqual(

@@ -2,9 +2,9 @@ import anyTest, { type TestFn } from 'ava';
 import { type Codec, checkFormat, createDecoder } from '../../../core/audio/codecs.ts';
 import { SAMPLE_RATE } from '../../../core/audio/pcm.ts';
 import { KEEP_ALIVE_BYTES } from '../../../core/listen/protocol.ts';
-import { buildHouse, countingStt, type House } from '../../helpers/house.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
 import { adtsFrames, messagesOf } from '../../helpers/packets.ts';
+import { buildHouse, countingStt, type House } from '../../helpers/services.ts';
 import { random, speech } from '../../helpers/sound.ts';
 
 const test = anyTest as TestFn<{ house: House }>;

@@ -1,8 +1,8 @@
 import test from 'ava';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
 import { coreProcess } from '../../helpers/core-process.ts';
-import { countingStt, type House, openHouse } from '../../helpers/house.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
+import { countingStt, type House, openHouse } from '../../helpers/services.ts';
 import { join as joined, silence, speech } from '../../helpers/sound.ts';
 
 const BEGAN_AT = Date.UTC(2026, 0, 2, 3, 4, 5);

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import test, { type ExecutionContext } from 'ava';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
-import { countingStt, type House, openHouse } from '../../helpers/house.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
+import { countingStt, type House, openHouse } from '../../helpers/services.ts';
 import { mountSmallDisk, type SmallDisk } from '../../helpers/small-disk.ts';
 import { join as joined, silence, speech } from '../../helpers/sound.ts';
+import { openDatabase } from '../../helpers/sqlite.ts';
 
 const MiB = 1024 * 1024;
 const DISK_BYTES = 16 * MiB;
@@ -110,7 +110,7 @@ testOn(
     while ((await starts(house, goneId)).length < whole)
       await new Promise(resolve => setTimeout(resolve, 100));
 
-    const database = new DatabaseSync(join(disk.dir, 'earshot.db'), { readOnly: true });
+    const database = openDatabase(join(disk.dir, 'earshot.db'), { readonly: true });
     t.is(database.prepare('pragma integrity_check').get()?.integrity_check, 'ok');
     database.close();
   },
@@ -118,7 +118,7 @@ testOn(
 
 testOn(
   low,
-  'while the disk has little room new streams are refused, and those that run are heard to their end',
+  'while the disk has little room new streams are refused and open ones end, and what was acknowledged is kept',
   async (t, disk) => {
     const house = await openHouse(t, { ...countingStt(), dataDir: disk.dir, listen: spoolWith(6 * MiB) });
     const running = await connect(house, 'running');
@@ -132,12 +132,16 @@ testOn(
     t.regex(JSON.stringify(refusal), /has [0-4] MiB left .listen.spool.minFreeBytes/);
 
     await talking;
-    running.socket.send(JSON.stringify({ type: 'finish_conversation' }));
-    const { conversation_id: id } = await running.until('conversation_session');
-    await running.until('memory_created');
-    await running.until('ack', ({ messages }) => messages === MESSAGES);
-    t.is((await starts(house, id)).length, UTTERANCES);
+    t.is((await running.closed).code, 1013);
+    t.is(running.events.findLast(event => event.type === 'error')?.code, 'storage_full');
+    t.true(acked(running) < MESSAGES);
     await disk.empty();
+    const again = await connect(house, 'running', acked(running));
+    const { conversation_id: id } = await again.until('conversation_session');
+    await talk(again, acked(running));
+    again.socket.send(JSON.stringify({ type: 'finish_conversation' }));
+    await again.until('memory_created');
+    t.is((await starts(house, id)).length, UTTERANCES);
     const next = await connect(house, 'next');
     await next.until('service_status', event => event.status === 'ready');
   },

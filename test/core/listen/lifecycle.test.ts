@@ -7,9 +7,9 @@ import {
   createLifecycle,
   LIFE,
 } from '../../../core/listen/lifecycle.ts';
-import { createLog } from '../../../core/log.ts';
-import { countingStt, type House, openHouse } from '../../helpers/house.ts';
+import { createLog } from '../../../core/runtime/log.ts';
 import { connectListen } from '../../helpers/listen-client.ts';
+import { countingStt, type House, openHouse } from '../../helpers/services.ts';
 import { join as joined, silence, speech } from '../../helpers/sound.ts';
 
 /** The way into each state. */

@@ -1,10 +1,10 @@
 import test from 'ava';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
+import type { VadProvider } from '../../../core/contract/plugin.ts';
 import { createHearing, type Pending } from '../../../core/listen/hearing.ts';
 import { meterUtterance } from '../../../core/listen/meters.ts';
 import { createSilence } from '../../../core/listen/silence.ts';
-import { createMetrics, type ListenMetrics } from '../../../core/metrics.ts';
-import type { VadProvider } from '../../../core/plugin.ts';
+import { createMetrics, type ListenMetrics } from '../../../core/runtime/metrics.ts';
 import { atPeak, rms, type Sound, silence, whiteNoise } from '../../helpers/sound.ts';
 
 const WINDOW = 512;

@@ -1,7 +1,7 @@
 import { registerHooks } from 'node:module';
 import test from 'ava';
-import { buildHouse } from '../../helpers/house.ts';
 import { connectListen } from '../../helpers/listen-client.ts';
+import { buildHouse } from '../../helpers/services.ts';
 
 /** As on a machine where the optional package was left out. */
 registerHooks({

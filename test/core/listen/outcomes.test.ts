@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
-import type { Clock } from '../../../core/model.ts';
+import type { Clock } from '../../../core/contract/model.ts';
 import { fastClock } from '../../helpers/fast-clock.ts';
-import { countingStt, type House, openHouse } from '../../helpers/house.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
+import { countingStt, type House, openHouse } from '../../helpers/services.ts';
 import { join as joined, type Sound, silence, speech } from '../../helpers/sound.ts';
 
 const PCM = { codec: 'pcm16', sample_rate: 16000, conversation_timeout: 600 };
@@ -80,6 +80,27 @@ test('audio without speech is expected silence, and audio that is none is invali
 
   t.is((await (await connectListen(house.url, house.key, { codec: 'mp3' })).closed).code, 1003);
   t.deepEqual(await counted(house), { expected_silence: 1, invalid_input: 2 });
+});
+
+test('a recogniser that is replaced by the next one is told with the name of both', async t => {
+  const { house, become } = await moodyHouse(t, { others: ['counting'] });
+  const client = await connectListen(house.url, house.key, { ...PCM, stt_service: 'moody' });
+  await client.until('service_status', ({ status }) => status === 'ready');
+  await become('upstream_error');
+  await client.until('service_status', ({ provider }) => provider === 'counting');
+  const told = client.events.flatMap(event => (event.type === 'service_status' ? [event] : []));
+  t.deepEqual(
+    told.map(({ status, provider, reason }) => [status, provider, reason]),
+    [
+      ['initiating', undefined, undefined],
+      ['stt_initiating', undefined, undefined],
+      ['ready', 'moody', undefined],
+      ['stt_initiating', undefined, 'upstream_error'],
+      ['ready', 'counting', 'fallback_from_moody'],
+    ],
+  );
+  for (const { status_text: text } of told) t.is(typeof text, 'string');
+  client.socket.close();
 });
 
 for (const [outcome, retryable] of [

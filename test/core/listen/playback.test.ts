@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import type { Channels } from '../../../core/listen/channels.ts';
 import { playHeld } from '../../../core/listen/playback.ts';
 import { openDisk } from '../../../core/listen/spool/disk.ts';
-import { openSpool } from '../../../core/listen/spool.ts';
+import { openSpool } from '../../../core/listen/spool/spool.ts';
 import { temporaryDirectory } from '../../helpers/domain.ts';
 import { manualClock } from '../../helpers/manual-clock.ts';
 
@@ -44,7 +44,7 @@ test('whoever is heard faster than it was said leaves the others their turn', as
   };
   let next = setImmediate(count);
   const { signal } = new AbortController();
-  await playHeld({ held, settled: 0, channels, mayGoOn: false, clock, signal });
+  await playHeld({ held, settled: 0, channels, onPlay() {}, mayGoOn: false, clock, signal });
   clearImmediate(next);
   t.is(heard, MESSAGES);
   t.true(turns > MESSAGES / 10, `${turns} turns`);

@@ -6,9 +6,9 @@ import test, { type ExecutionContext } from 'ava';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
 import { coreProcess } from '../../helpers/core-process.ts';
 import { createVolatileDisk, parseJournal, restore, type Step } from '../../helpers/disk-journal.ts';
-import { countingStt, type House, openHouse } from '../../helpers/house.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
 import { compilePreload, type Preload } from '../../helpers/preload.ts';
+import { countingStt, type House, openHouse } from '../../helpers/services.ts';
 import { join as joined, silence, speech } from '../../helpers/sound.ts';
 import { createDice } from '../../torture/dice.ts';
 
@@ -141,7 +141,6 @@ async function startsOf(house: House, id: string): Promise<number[]> {
 
 function testsWith(preload: Preload): void {
   test(`after a power loss at any of ${MOMENTS} moments (seed ${SEED}) what was acknowledged is there, and becomes text once`, async t => {
-    t.timeout(240_000);
     const watched = await watchServer(t, preload);
     for await (const { step, house, promisedTo } of powerLosses(t, watched)) {
       const returns = STREAMS.map(async stream => {
@@ -161,7 +160,6 @@ function testsWith(preload: Preload): void {
   });
 
   test('a server that did not sync its audio would be caught', async t => {
-    t.timeout(240_000);
     const watched = await watchServer(t, preload);
     const steps = watched.steps.filter(({ kind, name }) => kind !== 'sync' || !name.startsWith('audio/'));
     let missing = 0;

@@ -6,7 +6,7 @@ import test from 'ava';
 import { pino } from 'pino';
 import { createSettling } from '../../../core/listen/progress.ts';
 import { openDisk } from '../../../core/listen/spool/disk.ts';
-import { openSpool } from '../../../core/listen/spool.ts';
+import { openSpool } from '../../../core/listen/spool/spool.ts';
 import { manualClock } from '../../helpers/manual-clock.ts';
 
 const STREAM = { id: '018f0000-0000-7000-8000-000000000001', userId: '018f0000-0000-7000-8000-00000000000a' };

@@ -4,8 +4,8 @@ import { runInNewContext } from 'node:vm';
 import test from 'ava';
 import { pino } from 'pino';
 import { createUtterance } from '../../../core/audio/utterance.ts';
+import type { SttProvider, SttSession, Transcript, Utterance } from '../../../core/contract/plugin.ts';
 import { createRecogniser } from '../../../core/listen/recogniser.ts';
-import type { SttProvider, SttSession, Transcript, Utterance } from '../../../core/plugin.ts';
 import { manualClock } from '../../helpers/manual-clock.ts';
 
 /** A recogniser with one engine, which behaves as told. */
@@ -139,4 +139,24 @@ test('a connection that is over is not kept by an engine that goes on', async t 
   const kept = over.filter(signal => signal.deref() !== undefined).length;
   t.true(kept <= 1, `${kept} of ${over.length} are kept`);
   t.truthy(failed);
+});
+
+test('a plugin is told where an utterance ends once it has ended, and not before', async t => {
+  const seen: (number | undefined)[] = [];
+  const { recogniser } = recogniserOf({
+    async *transcribe(utterance, signal) {
+      seen.push(utterance.endSample);
+      await utterance.wav(utterance.startSample, signal);
+      seen.push(utterance.endSample);
+      yield* heard(utterance);
+    },
+  });
+  await recogniser.open();
+  const utterance = createUtterance({ startSample: 100, channel: 0 });
+  utterance.append(new Int16Array(1600));
+  const pieces = recogniser.transcribe(utterance).next();
+  while (seen.length === 0) await turn();
+  utterance.end();
+  await pieces;
+  t.deepEqual(seen, [undefined, 1700]);
 });

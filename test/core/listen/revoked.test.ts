@@ -2,9 +2,9 @@ import { setImmediate } from 'node:timers/promises';
 import anyTest, { type TestFn } from 'ava';
 import { decodeJwt } from 'jose';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
-import { buildHouse, countingStt, type House, openHouse } from '../../helpers/house.ts';
 import { connectListen, type ListenClient, refusedListen } from '../../helpers/listen-client.ts';
 import { manualClock } from '../../helpers/manual-clock.ts';
+import { buildHouse, countingStt, type House, openHouse } from '../../helpers/services.ts';
 import { speech } from '../../helpers/sound.ts';
 
 const test = anyTest as TestFn<{ house: House }>;

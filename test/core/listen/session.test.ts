@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import test from 'ava';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
-import { countingStt, type House, openHouse } from '../../helpers/house.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
+import { countingStt, type House, openHouse } from '../../helpers/services.ts';
 import { join as joined, silence, speech } from '../../helpers/sound.ts';
+import { changeDatabase, openDatabase } from '../../helpers/sqlite.ts';
 
 const PCM = { codec: 'pcm16', sample_rate: 16000, conversation_timeout: 600 };
 const LIST = '/v1/dev/user/conversations?include_transcript=true';
@@ -62,12 +62,11 @@ test('a database that fails is not told as a failure of the recogniser', async t
   const house = await openHouse(t, countingStt());
   const client = await connectListen(house.url, house.key, PCM);
   await client.until('service_status', event => event.status === 'ready');
-  const database = new DatabaseSync(join(house.dataDir, 'earshot.db'));
-  database.exec('alter table segments rename to lost');
+  const database = join(house.dataDir, 'earshot.db');
+  await changeDatabase(database, 'alter table segments rename to lost');
   send(client, joined(speech('budget'), silence(1)));
   t.is((await client.closed).code, 1013);
-  database.exec('alter table lost rename to segments');
-  database.close();
+  await changeDatabase(database, 'alter table lost rename to segments');
   const states = client.events.flatMap(event => (event.type === 'service_status' ? [event.status] : []));
   t.is(states.at(-1), 'ready');
 });
@@ -149,7 +148,7 @@ test('a recording that is text already still ends its conversation when it is as
 
 /** Resolves when so many messages of the one stream are done with. */
 async function allIsText(house: House, messages: number): Promise<void> {
-  const database = new DatabaseSync(join(house.dataDir, 'earshot.db'), { readOnly: true });
+  const database = openDatabase(join(house.dataDir, 'earshot.db'), { readonly: true });
   const query = database.prepare('select received from streams');
   while (query.get()?.received !== messages) await new Promise(resolve => setTimeout(resolve, 50));
   database.close();

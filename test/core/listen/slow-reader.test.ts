@@ -1,14 +1,20 @@
-import test from 'ava';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import test, { type ExecutionContext } from 'ava';
+import { WebSocket, WebSocketServer } from 'ws';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
-import { countingStt, type House, openHouse } from '../../helpers/house.ts';
+import { createUnsent } from '../../../core/listen/unsent.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
+import { countingStt, type House, openHouse } from '../../helpers/services.ts';
 import { join as joined, silence, speech } from '../../helpers/sound.ts';
 
 /** Who does not read does not answer a ping: it is to fall for what it leaves unread, however slow this machine is. */
 const PATIENT = { ...countingStt(), listen: { heartbeatMs: 600_000 } };
 const QUERY = { codec: 'pcm16', sample_rate: 16000, conversation_timeout: 600 };
 const MAX_UNSENT_BYTES = 5 * 1024 * 1024; // of the configuration's defaults
-const ONE_ANSWER_BYTES = 200;
+/** With what the server counts for the record of a write. */
+const ONE_ANSWER_BYTES = 200 + 512;
 /** Answered with some 80 bytes. */
 const ASKED = 'this is not JSON';
 const BATCH = 5000;
@@ -39,7 +45,7 @@ test('one that reads nothing is told to go at 5 MiB, and the others get what is 
   const slow = await connectListen(house.url, house.key, QUERY);
   const most = await askWithoutReading(house, slow);
   t.true(most > MAX_UNSENT_BYTES, `only ${most} bytes waited`);
-  t.true(most <= MAX_UNSENT_BYTES + ONE_ANSWER_BYTES, `${most} bytes waited`);
+  t.true(most <= MAX_UNSENT_BYTES + 2 * ONE_ANSWER_BYTES, `${most} bytes waited`);
   say();
   slow.socket.resume();
   t.deepEqual(await slow.closed, { code: 1008, reason: 'slow consumer' });
@@ -54,4 +60,88 @@ test('one that never reads is cut off, and nothing is held for it any more', asy
   while ((await heldIn(house, 'answers')) > 0) await new Promise(resolve => setTimeout(resolve, 50));
   slow.socket.resume();
   t.is((await slow.closed).code, 1006);
+});
+
+/** Both ends of so many connections; the clients read nothing until they are told to. */
+async function pairs(t: ExecutionContext, count: number): Promise<[server: WebSocket, client: WebSocket][]> {
+  const http = createServer().listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  const server = new WebSocketServer({ server: http });
+  t.teardown(() => {
+    for (const client of server.clients) client.terminate();
+    http.close();
+  });
+  const made: [WebSocket, WebSocket][] = [];
+  for (let n = 0; n < count; n++) {
+    const client = new WebSocket(`ws://127.0.0.1:${(http.address() as AddressInfo).port}`);
+    const [[socket]] = await Promise.all([once(server, 'connection'), once(client, 'open')]);
+    client.on('error', () => {});
+    client.pause();
+    made.push([socket, client]);
+  }
+  return made;
+}
+
+const MiB = 1024 * 1024;
+const never = (t: ExecutionContext) => () => t.fail('a client that reads was closed');
+
+test('one that reads gets the largest conversation that there may be, and what comes after it', async t => {
+  const [[socket, client] = []] = await pairs(t, 1);
+  if (!socket || !client) return t.fail();
+  const unsent = createUnsent({ maxBytes: 5 * MiB, maxTotalBytes: 64 * MiB, onTooMuch: never(t) });
+  const large = '🫖é'.repeat(3 * MiB); // 18 MiB in UTF-8, where no frame may end within a character
+  const messages = ['before', large, ...Array(100).fill('after'), ''];
+  for (const message of messages) unsent.send(socket, message);
+  t.true(unsent.of(socket) > 10 * MiB);
+  const received: string[] = [];
+  client.on('message', message => received.push(String(message)));
+  client.resume();
+  while (received.length < messages.length) await once(client, 'message');
+  t.true(received.every((message, place) => message === messages[place]));
+  while (unsent.of(socket) > 0) await new Promise(resolve => setTimeout(resolve, 5));
+});
+
+test('a second large message counts, and the first does not', async t => {
+  const [[socket] = []] = await pairs(t, 1);
+  if (!socket) return t.fail();
+  const closed: WebSocket[] = [];
+  const unsent = createUnsent({
+    maxBytes: 5 * MiB,
+    maxTotalBytes: 64 * MiB,
+    onTooMuch: each => closed.push(each),
+  });
+  unsent.send(socket, 'x'.repeat(20 * MiB));
+  unsent.send(socket, 'x'.repeat(4 * MiB));
+  t.deepEqual(closed, []);
+  unsent.send(socket, 'x'.repeat(MiB));
+  t.deepEqual(closed, [socket]);
+});
+
+test('all that do not read are bounded together; one that reads a large message is not cut off for others', async t => {
+  let now = 0;
+  const [reads, some, most] = await pairs(t, 3);
+  if (!reads || !some || !most) return t.fail();
+  const unsent = createUnsent({
+    ...{ maxBytes: 32 * MiB, maxTotalBytes: 40 * MiB, onTooMuch: never(t), now: () => now },
+  });
+  unsent.send(some[0], 'x'.repeat(8 * MiB));
+  unsent.send(most[0], 'x'.repeat(12 * MiB));
+  unsent.send(reads[0], 'x'.repeat(18 * MiB));
+  // Sockets take some of it for their peers, and tell so later.
+  const allUnsent = () => [reads, some, most].reduce((sum, [socket]) => sum + unsent.of(socket), 0);
+  for (let before = -1; before !== allUnsent(); await new Promise(resolve => setTimeout(resolve, 50)))
+    before = allUnsent();
+  const before = unsent.of(reads[0]);
+  reads[1].resume();
+  while (unsent.of(reads[0]) === before) {
+    now += 1000;
+    await new Promise(resolve => setTimeout(resolve, 5));
+  }
+  reads[1].pause();
+  const missing = 40 * MiB - allUnsent();
+  unsent.send(reads[0], 'x'.repeat(Math.max(0, missing) + 1));
+  t.is(most[0].readyState, WebSocket.CLOSING);
+  t.is(some[0].readyState, WebSocket.OPEN);
+  t.is(reads[0].readyState, WebSocket.OPEN);
+  while (unsent.of(most[0]) > 0) await new Promise(resolve => setTimeout(resolve, 5));
 });

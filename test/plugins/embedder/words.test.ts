@@ -1,7 +1,7 @@
 import test from 'ava';
-import { embedderChecks } from '../../../core/conformance/embedder.ts';
+import words from '../../../plugins/embedder/words/index.ts';
 import { readTable, writeTable } from '../../../plugins/embedder/words/table.ts';
-import words from '../../../plugins/embedder/words.ts';
+import { embedderChecks } from '../../../plugins/kit/suites/embedder.ts';
 import { DISTRACTORS, PAIRS, recallOf } from '../../helpers/recall.ts';
 import { contextOf } from '../stt/context.ts';
 

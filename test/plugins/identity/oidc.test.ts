@@ -7,13 +7,13 @@ import { decodeJwt, decodeProtectedHeader, importJWK, type JWK, SignJWT } from '
 import { pino } from 'pino';
 import { loadConfig } from '../../../config/load.ts';
 import { createApp } from '../../../core/app.ts';
-import { AppError, type ErrorCode } from '../../../core/errors.ts';
+import { AppError, type ErrorCode } from '../../../core/runtime/errors.ts';
 import { discover, openKeys } from '../../../plugins/identity/oidc/provider.ts';
 import { temporaryDirectory } from '../../helpers/domain.ts';
-import { openHouse } from '../../helpers/house.ts';
 import { connectListen } from '../../helpers/listen-client.ts';
 import { manualClock } from '../../helpers/manual-clock.ts';
 import { type OidcProvider, oidcProvider, signingKey } from '../../helpers/oidc-provider.ts';
+import { openHouse } from '../../helpers/services.ts';
 
 const COOL_DOWN_MS = 30_000;
 
@@ -120,6 +120,7 @@ test('Only tokens of this provider for this app are taken, and only as long as t
     ['not yet good', await forge(good, key, { claims: { nbf: nowS + 60 } }), /Invalid/],
     ['without an end', await forge(good, key, { claims: { exp: undefined } }), /Invalid/],
     ['without a subject', await forge(good, key, { claims: { sub: undefined } }), /Invalid/],
+    ['a list of subjects', await forge(good, key, { claims: { sub: ['anna'] } }), /Invalid/],
     ['an endless subject', await forge(good, key, { claims: { sub: 'x'.repeat(256) } }), /Invalid/],
     ['an access token', await forge(good, key, { header: { typ: 'at+jwt' } }), /not an ID token/],
     ['a logout token', await forge(good, key, { header: { typ: 'logout+jwt' } }), /not an ID token/],

@@ -1,8 +1,8 @@
 import type { ExecutionContext } from 'ava';
 import { z } from 'zod';
+import type { Clock } from '../../../core/contract/model.ts';
+import type { NotificationMessage, Plugin, PluginState } from '../../../core/contract/plugin.ts';
 import { createOutbound, type Outbound } from '../../../core/delivery/outbound.ts';
-import type { Clock } from '../../../core/model.ts';
-import type { NotificationMessage, Plugin, PluginState } from '../../../core/plugin.ts';
 import { contextOf } from '../stt/context.ts';
 
 /** What servers may be asked: this machine, as if its operator had allowed it. */

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import test, { type ExecutionContext } from 'ava';
-import { channelChecks } from '../../../core/conformance/notify.ts';
-import email from '../../../plugins/notify/email.ts';
+import { channelChecks } from '../../../plugins/kit/suites/notify.ts';
+import email from '../../../plugins/notify/email/index.ts';
 import { CERTIFICATE, startMailServer } from '../../helpers/mail-server.ts';
 import { MESSAGE, startChannel } from './context.ts';
 

@@ -1,11 +1,11 @@
 import test, { type ExecutionContext } from 'ava';
-import { channelChecks } from '../../../core/conformance/notify.ts';
-import type { NotificationChannel } from '../../../core/plugin.ts';
-import apprise from '../../../plugins/notify/apprise.ts';
-import gotify from '../../../plugins/notify/gotify.ts';
-import log from '../../../plugins/notify/log.ts';
-import ntfy from '../../../plugins/notify/ntfy.ts';
-import webhook from '../../../plugins/notify/webhook.ts';
+import type { NotificationChannel } from '../../../core/contract/plugin.ts';
+import { channelChecks } from '../../../plugins/kit/suites/notify.ts';
+import apprise from '../../../plugins/notify/apprise/index.ts';
+import gotify from '../../../plugins/notify/gotify/index.ts';
+import log from '../../../plugins/notify/log/index.ts';
+import ntfy from '../../../plugins/notify/ntfy/index.ts';
+import webhook from '../../../plugins/notify/webhook/index.ts';
 import {
   type NotifyServer,
   startAppriseServer,

@@ -2,8 +2,8 @@ import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { channelChecks } from '../../../core/conformance/notify.ts';
-import mqtt from '../../../plugins/notify/mqtt.ts';
+import { channelChecks } from '../../../plugins/kit/suites/notify.ts';
+import mqtt from '../../../plugins/notify/mqtt/index.ts';
 import { manualClock } from '../../helpers/manual-clock.ts';
 import { findMosquitto, listenTo, startBroker } from '../../helpers/mqtt-broker.ts';
 import { MESSAGE, startChannel } from './context.ts';
@@ -176,9 +176,10 @@ test('its own stop is no death', async t => {
 test('without its package mqtt names the command that installs it', async t => {
   const elsewhere = await mkdtemp(join(tmpdir(), 'earshot-mqtt-'));
   t.teardown(() => rm(elsewhere, { recursive: true }));
-  await cp(join(ROOT, 'plugins/notify'), join(elsewhere, 'plugins/notify'), { recursive: true });
+  for (const part of ['plugins/notify', 'plugins/kit', 'core/runtime'])
+    await cp(join(ROOT, part), join(elsewhere, part), { recursive: true });
   await writeFile(join(elsewhere, 'package.json'), '{ "type": "module" }');
-  const { default: alone } = await import(join(elsewhere, 'plugins/notify/mqtt.ts'));
+  const { default: alone } = await import(join(elsewhere, 'plugins/notify/mqtt/index.ts'));
   const { devDependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
   await t.throwsAsync(startChannel(t, alone, { url: 'mqtt://127.0.0.1:1' }), {
     code: 'config_error',

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
-import { channelChecks } from '../../../core/conformance/notify.ts';
-import webPush from '../../../plugins/notify/web-push.ts';
+import { channelChecks } from '../../../plugins/kit/suites/notify.ts';
+import webPush from '../../../plugins/notify/web-push/index.ts';
 import { startPushService } from '../../helpers/push-service.ts';
 import { MESSAGE, memoryState, startChannel } from './context.ts';
 

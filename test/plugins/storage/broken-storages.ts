@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Storage } from '../../../core/plugin.ts';
+import type { Storage } from '../../../core/contract/plugin.ts';
 
 /** Storages with one fault each, and the check that has to notice it. */
 export interface BrokenStorage {
@@ -216,6 +216,25 @@ export const brokenStorages: readonly BrokenStorage[] = [
     },
   },
   {
+    fault: 'a title is added to the one before',
+    caughtBy: 'the first text of a conversation is replaced by itself, or, where it cannot be, nothing is',
+    breakIt: storage => {
+      const retitle: Storage['passages']['retitle'] = (userId, id, from, to) =>
+        storage.passages.retitle(userId, id, from, `${to} ${from}`);
+      return { ...storage, passages: { ...storage.passages, retitle } };
+    },
+  },
+  {
+    fault: 'segments that are moved begin when they did',
+    caughtBy:
+      'segments are moved to another time, or to another conversation, all of them or those from one on',
+    breakIt: storage => {
+      const move: Storage['segments']['move'] = (userId, from, change) =>
+        storage.segments.move(userId, from, { ...change, seconds: 0 });
+      return { ...storage, segments: { ...storage.segments, move } };
+    },
+  },
+  {
     fault: 'a job that runs is asked for again though it was taken back',
     caughtBy: 'a job that was taken back does not run, unless it runs already, and then not again',
     breakIt: storage => {
@@ -224,6 +243,23 @@ export const brokenStorages: readonly BrokenStorage[] = [
         return waits && storage.jobs.cancel(kind, key === 'k' ? 'none' : key);
       };
       return { ...storage, jobs: { ...storage.jobs, cancel } };
+    },
+  },
+  {
+    fault: 'jobs are told of before they are committed',
+    caughtBy: 'what was enqueued is told once it is committed, and not after a rollback',
+    breakIt: storage => {
+      const listeners: Parameters<Storage['onEnqueued']>[0][] = [];
+      const onEnqueued: Storage['onEnqueued'] = listener => {
+        listeners.push(listener);
+        return storage.onEnqueued(listener);
+      };
+      const transaction: Storage['transaction'] = (name, work) =>
+        storage.transaction(name, tx => {
+          for (const listener of listeners) listener(new Map([['finish', 0]]));
+          return work(tx);
+        });
+      return { ...storage, onEnqueued, transaction };
     },
   },
   {
@@ -282,6 +318,17 @@ export const brokenStorages: readonly BrokenStorage[] = [
         return claimed;
       };
       return { ...storage, jobs: { ...storage.jobs, claim } };
+    },
+  },
+  {
+    fault: 'a node that starts takes the jobs of all others',
+    caughtBy: 'the jobs of a holder that has ended are due at once, and those of others are not',
+    breakIt: storage => {
+      const one = '33333333-3333-4333-8333-333333333333';
+      const claim: Storage['jobs']['claim'] = (kinds, now, leaseMs, limit) =>
+        storage.jobs.claim(kinds, now, leaseMs, limit, one);
+      const release: Storage['jobs']['release'] = (_holder, now) => storage.jobs.release(one, now);
+      return { ...storage, jobs: { ...storage.jobs, claim, release } };
     },
   },
   {

@@ -3,7 +3,7 @@
  * Usage: node interrupted-writer.ts <database file, or address of a Postgres database>
  */
 
-import { user } from '../../../core/conformance/storage-rows.ts';
+import { user } from '../../../plugins/kit/suites/storage/rows.ts';
 import { openPostgresStorage } from '../../helpers/postgres.ts';
 import { openStorage } from '../../helpers/storage.ts';
 

@@ -2,20 +2,26 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Writable } from 'node:stream';
 import { inspect } from 'node:util';
-import test, { type ExecutionContext } from 'ava';
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import knex, { type Knex } from 'knex';
 import { pino } from 'pino';
 import { z } from 'zod';
-import type { StorageSubject } from '../../../core/conformance/storage.ts';
-import { claimOne, conversation, idsOf, job, segment, user } from '../../../core/conformance/storage-rows.ts';
-import type { AppError } from '../../../core/errors.ts';
-import type { PluginContext } from '../../../core/plugin.ts';
+import type { PluginContext } from '../../../core/contract/plugin.ts';
+import type { AppError } from '../../../core/runtime/errors.ts';
+import {
+  claimOne,
+  conversation,
+  idsOf,
+  job,
+  segment,
+  user,
+} from '../../../plugins/kit/suites/storage/rows.ts';
+import type { StorageSubject } from '../../../plugins/kit/suites/storage.ts';
 import type { Dialect } from '../../../plugins/storage/sql/dialect.ts';
+import sql from '../../../plugins/storage/sql/index.ts';
 import { MIGRATIONS, type Migration } from '../../../plugins/storage/sql/migrations.ts';
 import { openPostgres, type PostgresOptions } from '../../../plugins/storage/sql/postgres.ts';
 import { createStorage, type StorageContext } from '../../../plugins/storage/sql/storage.ts';
-import sql from '../../../plugins/storage/sql.ts';
-import { storageConformance } from '../../conformance/storage.ts';
 import {
   openPostgresStorage,
   PASSWORD,
@@ -24,13 +30,16 @@ import {
   startPostgres,
 } from '../../helpers/postgres.ts';
 import { storageContext } from '../../helpers/storage.ts';
+import { storageConformance } from '../kit/suites/storage.ts';
 
+/** One after the other: on a busy machine connections of many tests at once would not be made in time. */
+const test = anyTest.serial as unknown as TestFn;
 /** A server of our own, or why there can be none on this machine. */
 const server: PostgresServer | Error = await startPostgres().catch(error => error);
 
 const admin = server instanceof Error ? null : await openAdmin(server);
 
-test.after.always('stop Postgres', async () => {
+anyTest.after.always('stop Postgres', async () => {
   if (server instanceof Error) return;
   await admin?.close();
   await server.stop();

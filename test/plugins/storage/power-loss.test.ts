@@ -3,15 +3,16 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import test, { type ExecutionContext } from 'ava';
 import { createVolatileDisk, parseJournal, restore, type Step } from '../../helpers/disk-journal.ts';
 import { compilePreload, type Preload } from '../../helpers/preload.ts';
+import { openDatabase } from '../../helpers/sqlite.ts';
 import { openStorage } from '../../helpers/storage.ts';
+import { amount } from '../../helpers/thorough.ts';
 import { createDice, type Dice } from '../../torture/dice.ts';
 import { AT_ONCE, lastStored } from './promised-rows.ts';
 
-const MOMENTS = 100;
+const MOMENTS = amount(25, 100);
 /** Enough that the write-ahead log is copied into the database a few times. */
 const TRANSACTIONS = 300;
 const SEED = 1;
@@ -32,7 +33,6 @@ if (preload instanceof Error) {
 
 function testsWith(preload: Preload): void {
   test(`after a power loss at any of ${MOMENTS} moments (seed ${SEED}) every committed transaction is there, and none by half`, async t => {
-    t.timeout(120_000);
     const { steps, directory } = await watchWriter(t, preload);
     const count = (kind: Step['kind'], name: string) =>
       steps.filter(step => step.kind === kind && step.name === name).length;
@@ -157,7 +157,7 @@ async function faultOf(file: string, promised: number | null): Promise<string | 
 }
 
 function integrityFault(file: string): string | null {
-  const database = new DatabaseSync(file);
+  const database = openDatabase(file);
   try {
     const said = database.prepare('pragma integrity_check').get()?.integrity_check;
     return said === 'ok' ? null : `integrity_check: ${said}`;

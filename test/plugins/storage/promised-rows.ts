@@ -1,6 +1,7 @@
 /** What is stored again and again, so that each transaction leaves traces in several tables. */
-import { conversation, job, segment, stream, user } from '../../../core/conformance/storage-rows.ts';
-import type { Storage } from '../../../core/plugin.ts';
+
+import type { Storage } from '../../../core/contract/plugin.ts';
+import { conversation, job, segment, stream, user } from '../../../plugins/kit/suites/storage/rows.ts';
 
 /** Transactions that are begun before the first of them is told of. */
 export const AT_ONCE = 4;

@@ -7,17 +7,19 @@ import { Writable } from 'node:stream';
 import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import { z } from 'zod';
-import { type StorageSubject, storageChecks } from '../../../core/conformance/storage.ts';
-import { conversation, idsOf, job, segment, user } from '../../../core/conformance/storage-rows.ts';
-import type { AppError } from '../../../core/errors.ts';
-import type { PluginContext, Storage } from '../../../core/plugin.ts';
+import type { PluginContext, Storage } from '../../../core/contract/plugin.ts';
+import type { AppError } from '../../../core/runtime/errors.ts';
+import { conversation, idsOf, job, memory, segment, user } from '../../../plugins/kit/suites/storage/rows.ts';
+import { type StorageSubject, storageChecks } from '../../../plugins/kit/suites/storage.ts';
+import sql from '../../../plugins/storage/sql/index.ts';
 import { MIGRATIONS, type Migration } from '../../../plugins/storage/sql/migrations.ts';
 import { Segments } from '../../../plugins/storage/sql/models.ts';
 import { openSqlite } from '../../../plugins/storage/sql/sqlite.ts';
+import { rewriteOnce } from '../../../plugins/storage/sql/sqlite-upkeep.ts';
 import { createStorage, type StorageContext } from '../../../plugins/storage/sql/storage.ts';
-import sql from '../../../plugins/storage/sql.ts';
-import { storageConformance } from '../../conformance/storage.ts';
+import { openDatabase } from '../../helpers/sqlite.ts';
 import { openStorage, storageContext, temporaryStorage } from '../../helpers/storage.ts';
+import { storageConformance } from '../kit/suites/storage.ts';
 import { brokenStorages } from './broken-storages.ts';
 
 async function openSubject(): Promise<StorageSubject> {
@@ -53,6 +55,73 @@ for (const { fault, caughtBy, breakIt } of brokenStorages) {
 }
 
 // ── the file ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** How often the word stands in any file of the directory, in whatever file. */
+async function traces(directory: string, word: string): Promise<string[]> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const files = entries.filter(entry => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+  const found = await Promise.all(files.map(async file => (await readFile(file)).includes(word)));
+  return files.filter((_file, index) => found[index]);
+}
+
+test('what was deleted is in no file of the database any more after the upkeep of the night', async t => {
+  const directory = await directoryFor(t);
+  const file = join(directory, 'earshot.db');
+  const { storage } = await open(t, file);
+  await storage.migrate();
+  const userId = 'anna';
+  await storage.users.insert(user(userId));
+  const memories = Array.from({ length: 500 }, (_, index) => {
+    const text = index % 3 === 0 ? `zanzibar ${'x'.repeat((index % 5) * 3000)}` : 'something else';
+    return memory(`m${index}`, userId, { content: `${text} ${index}` });
+  });
+  for (const each of memories) await storage.memories.insert([each]);
+  t.deepEqual(await storage.memories.match(userId, 'zanzibar', 1).then(found => found.length), 1);
+  t.not((await traces(directory, 'zanzibar')).length, 0, 'it is looked for in the right place');
+  for (const { id, content } of memories)
+    if (content.startsWith('zanzibar')) await storage.memories.remove(userId, id);
+  t.not((await traces(directory, 'zanzibar')).length, 0, 'the log at least still has it');
+
+  const sizeBefore = (await stat(file)).size;
+  const busy = Array.from({ length: 50 }, (_, index) =>
+    storage.memories.insert([memory(`n${index}`, userId)]),
+  ); // beside it
+  await Promise.all([storage.upkeep(), ...busy]);
+  await storage.upkeep();
+  t.deepEqual(await traces(directory, 'zanzibar'), []);
+  t.true((await stat(file)).size < sizeBefore);
+  t.is((await storage.memories.match(userId, 'something', 1000)).length, 333, 'the rest is found as before');
+});
+
+test('a database that an earlier version has written is rewritten once, without what was deleted', async t => {
+  const directory = await directoryFor(t);
+  const file = join(directory, 'earshot.db');
+  const first = await open(t, file);
+  await first.storage.migrate();
+  await first.close();
+  const earlier = openDatabase(file);
+  earlier.exec('pragma auto_vacuum = none; vacuum; create table old (text text)');
+  earlier.prepare('insert into old values (?)').run('zanzibar'.repeat(10_000));
+  earlier.exec('drop table old');
+  t.is(earlier.prepare('pragma auto_vacuum').get()?.auto_vacuum, 0);
+  earlier.close();
+  t.not((await traces(directory, 'zanzibar')).length, 0);
+
+  const told: string[] = [];
+  const log = pino({ level: 'info' }, { write: line => void told.push(JSON.parse(line).msg) });
+  const { storage } = await open(t, file, { log });
+  await storage.migrate();
+  await storage.migrate();
+  await storage.upkeep();
+  t.deepEqual(await traces(directory, 'zanzibar'), []);
+  t.is(told.filter(msg => msg.includes('rewritten once')).length, 1);
+
+  const large = openDatabase(file);
+  large.exec('pragma auto_vacuum = none; vacuum');
+  await rewriteOnce(file, { pragma: () => 0, prepare: () => t.fail() as never }, { log }, 1000);
+  t.regex(told.at(-1) ?? '', /too large.*Stop Earshot and run the command/);
+  large.close();
+});
 
 async function directoryFor(t: ExecutionContext): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'earshot-sql-'));

@@ -1,10 +1,10 @@
 import test, { type ExecutionContext } from 'ava';
-import { memory, user } from '../../../core/conformance/storage-rows.ts';
+import { memory, user } from '../../../plugins/kit/suites/storage/rows.ts';
 import { openSqlite } from '../../../plugins/storage/sql/sqlite.ts';
 import { createThread } from '../../../plugins/storage/sql/sqlite-thread.ts';
 import { storageContext, temporaryStorage } from '../../helpers/storage.ts';
 
-const MOODY = new URL('moody-thread-main.ts', import.meta.url);
+const MOODY = new URL('flaky-thread-main.ts', import.meta.url);
 
 function moody(t: ExecutionContext, limits: NonNullable<Parameters<typeof createThread>[4]> = {}) {
   const context = storageContext();

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { AppError } from '../../../core/errors.ts';
-import { createLog } from '../../../core/log.ts';
-import type { Clock } from '../../../core/model.ts';
-import type { Plugin, PluginContext, SttProvider } from '../../../core/plugin.ts';
+import type { Clock } from '../../../core/contract/model.ts';
+import type { Plugin, PluginContext, SttProvider } from '../../../core/contract/plugin.ts';
+import { AppError } from '../../../core/runtime/errors.ts';
+import { createLog } from '../../../core/runtime/log.ts';
 
 export interface Logged {
   level: string;

@@ -1,7 +1,7 @@
 import { Decoder, Encoder } from '@evan/opus';
 import test from 'ava';
-import { sttChecks, utteranceOf, wordErrorRate } from '../../../core/conformance/stt.ts';
-import pocketsphinx from '../../../plugins/stt/pocketsphinx.ts';
+import { sttChecks, utteranceOf, wordErrorRate } from '../../../plugins/kit/suites/stt.ts';
+import pocketsphinx from '../../../plugins/stt/pocketsphinx/index.ts';
 import { crash, fixture, type Running, run } from './context.ts';
 
 const never = new AbortController().signal;

@@ -2,10 +2,10 @@ import { mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { growingUtterance, sttChecks } from '../../../core/conformance/stt.ts';
-import { readCatalogue } from '../../../plugins/stt/engine/model-file.ts';
-import { type KnownModel, MODEL_KINDS } from '../../../plugins/stt/engine/sherpa-model.ts';
-import sherpaOnnx from '../../../plugins/stt/sherpa-onnx.ts';
+import { readCatalogue } from '../../../plugins/kit/engine/model-file.ts';
+import { growingUtterance, sttChecks } from '../../../plugins/kit/suites/stt.ts';
+import sherpaOnnx from '../../../plugins/stt/sherpa-onnx/index.ts';
+import { type KnownModel, MODEL_KINDS } from '../../../plugins/stt/sherpa-onnx/sherpa-model.ts';
 import { crash, run } from './context.ts';
 import { SAMPLE_RATE, sounds, writeToneModel } from './tone-model.ts';
 
@@ -69,7 +69,7 @@ test('sherpa-onnx refuses a model with a missing file, and says which and how to
   const directory = await mkdtemp(join(tmpdir(), 'earshot-models-'));
   t.teardown(() => rm(directory, { recursive: true }));
   const error = await t.throwsAsync(run(sherpaOnnx, { directory }), { code: 'config_error' });
-  t.regex(error?.message ?? '', /encoder-.*\.onnx is missing; .*npx earshot models pull sherpa-onnx-/);
+  t.regex(error?.message ?? '', /encoder-.*\.onnx is missing; .*earshot models pull sherpa-onnx-/);
   t.true(error?.message.endsWith(`--into ${directory}`));
 });
 

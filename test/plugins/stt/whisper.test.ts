@@ -2,10 +2,10 @@ import { cp, mkdir, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/p
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { sttChecks, utteranceOf } from '../../../core/conformance/stt.ts';
-import type { SttProvider } from '../../../core/plugin.ts';
-import { type KnownFile, readCatalogue } from '../../../plugins/stt/engine/model-file.ts';
-import whisper, { PACKAGE } from '../../../plugins/stt/whisper.ts';
+import type { SttProvider } from '../../../core/contract/plugin.ts';
+import { type KnownFile, readCatalogue } from '../../../plugins/kit/engine/model-file.ts';
+import { sttChecks, utteranceOf } from '../../../plugins/kit/suites/stt.ts';
+import whisper, { PACKAGE } from '../../../plugins/stt/whisper/index.ts';
 import { crash, run } from './context.ts';
 import { writeGgmlToneModel } from './ggml-tone-model.ts';
 import { sounds } from './tone-model.ts';
@@ -70,7 +70,7 @@ test('whisper refuses a model that is missing, and says how to get it', async t 
   await t.throwsAsync(run(whisper), {
     code: 'config_error',
     message:
-      /whisper-base\/ggml-base-q8_0\.bin is missing; .*npx earshot models pull whisper-base --into \/.*\/whisper-base$/,
+      /whisper-base\/ggml-base-q8_0\.bin is missing; .*earshot models pull whisper-base --into \/.*\/whisper-base$/,
   });
   await t.throwsAsync(run(whisper, { model: './none.bin' }), {
     code: 'config_error',
@@ -117,9 +117,10 @@ test('whisper refuses a file of the catalogue that has the wrong size', async t 
 
 test('without its package whisper names the command that installs it', async t => {
   const elsewhere = await tempDir(t);
-  await cp(join(ROOT, 'plugins/stt'), join(elsewhere, 'plugins/stt'), { recursive: true });
+  for (const part of ['plugins/stt', 'plugins/kit', 'core/runtime'])
+    await cp(join(ROOT, part), join(elsewhere, part), { recursive: true });
   await writeFile(join(elsewhere, 'package.json'), '{ "type": "module" }');
-  const { default: alone } = await import(join(elsewhere, 'plugins/stt/whisper.ts'));
+  const { default: alone } = await import(join(elsewhere, 'plugins/stt/whisper/index.ts'));
   await t.throwsAsync(run(alone), {
     code: 'config_error',
     message: `whisper: its package is not installed; install it with: npm install ${PACKAGE}`,

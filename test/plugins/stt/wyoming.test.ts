@@ -1,9 +1,9 @@
 import test, { type ExecutionContext } from 'ava';
 import { z } from 'zod';
-import { growingUtterance, sttChecks, utteranceOf } from '../../../core/conformance/stt.ts';
-import { AppError, type ErrorCode } from '../../../core/errors.ts';
-import type { Utterance } from '../../../core/plugin.ts';
-import wyoming from '../../../plugins/stt/wyoming.ts';
+import type { Utterance } from '../../../core/contract/plugin.ts';
+import { AppError, type ErrorCode } from '../../../core/runtime/errors.ts';
+import { growingUtterance, sttChecks, utteranceOf } from '../../../plugins/kit/suites/stt.ts';
+import wyoming from '../../../plugins/stt/wyoming/index.ts';
 import { SPEECH } from '../../helpers/known-speech.ts';
 import { startWyomingServer, wyomingEvent, wyomingInfo } from '../../helpers/wyoming-server.ts';
 import { run } from './context.ts';

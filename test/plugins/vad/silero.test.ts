@@ -8,10 +8,10 @@ import { promisify } from 'node:util';
 import test from 'ava';
 import { z } from 'zod';
 import { createGate } from '../../../core/audio/gate.ts';
-import { AppError } from '../../../core/errors.ts';
-import type { VadProvider } from '../../../core/plugin.ts';
+import type { VadProvider } from '../../../core/contract/plugin.ts';
+import { AppError } from '../../../core/runtime/errors.ts';
+import silero from '../../../plugins/vad/silero/index.ts';
 import { readTensors } from '../../../plugins/vad/silero/onnx.ts';
-import silero from '../../../plugins/vad/silero.ts';
 import {
   atPeak,
   atRms,

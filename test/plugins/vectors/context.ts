@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Clock } from '../../../core/model.ts';
-import type { Plugin, VectorIndex } from '../../../core/plugin.ts';
+import type { Clock } from '../../../core/contract/model.ts';
+import type { Plugin, VectorIndex } from '../../../core/contract/plugin.ts';
 import { contextOf } from '../stt/context.ts';
 
 /** Sets an index up as core does: options parsed, undone when setup throws. */

@@ -3,11 +3,11 @@ import { cp, readFile, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { vectorsChecks } from '../../../core/conformance/vectors.ts';
-import type { AppError } from '../../../core/errors.ts';
-import type { Clock } from '../../../core/model.ts';
+import type { Clock } from '../../../core/contract/model.ts';
+import type { AppError } from '../../../core/runtime/errors.ts';
+import { vectorsChecks } from '../../../plugins/kit/suites/vectors.ts';
+import qdrant from '../../../plugins/vectors/qdrant/index.ts';
 import { PACKAGE } from '../../../plugins/vectors/qdrant/server.ts';
-import qdrant from '../../../plugins/vectors/qdrant.ts';
 import { temporaryDirectory } from '../../helpers/domain.ts';
 import { manualClock } from '../../helpers/manual-clock.ts';
 import { startQdrantServer } from '../../helpers/qdrant-server.ts';
@@ -201,9 +201,10 @@ test('a server that does not answer is given up after its time, and at once by w
 
 test('without its package Qdrant names the command that installs it', async t => {
   const elsewhere = await temporaryDirectory(t);
-  await cp(join(ROOT, 'plugins/vectors'), join(elsewhere, 'plugins/vectors'), { recursive: true });
+  for (const part of ['plugins/vectors', 'plugins/kit', 'core/runtime'])
+    await cp(join(ROOT, part), join(elsewhere, part), { recursive: true });
   await writeFile(join(elsewhere, 'package.json'), '{ "type": "module" }');
-  const { default: alone } = await import(join(elsewhere, 'plugins/vectors/qdrant.ts'));
+  const { default: alone } = await import(join(elsewhere, 'plugins/vectors/qdrant/index.ts'));
   await t.throwsAsync(startIndex(alone, elsewhere), {
     code: 'config_error',
     message: `qdrant: its package is not installed; install it with: npm install ${PACKAGE}`,

@@ -1,14 +1,14 @@
 import { execFile } from 'node:child_process';
-import { mkdir, open, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, open, readFile, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
-import { vectorsChecks } from '../../../core/conformance/vectors.ts';
-import type { VectorIndex, VectorItem } from '../../../core/plugin.ts';
+import type { VectorIndex, VectorItem } from '../../../core/contract/plugin.ts';
+import { vectorsChecks } from '../../../plugins/kit/suites/vectors.ts';
+import sqliteVectors from '../../../plugins/vectors/sqlite-vectors/index.ts';
 import { openVectorsFile } from '../../../plugins/vectors/sqlite-vectors/vectors-file.ts';
-import sqliteVectors from '../../../plugins/vectors/sqlite-vectors.ts';
 import { temporaryDirectory } from '../../helpers/domain.ts';
 import { startIndex } from './context.ts';
 
@@ -155,6 +155,18 @@ test('a space has 4096 dimensions at most', async t => {
     (await index.spaces()).map(({ name }) => name),
     ['wide'],
   );
+});
+
+test('the file of an earlier version, and its log, become private', async t => {
+  const dataDir = await temporaryDirectory(t);
+  const file = join(dataDir, 'vectors.db');
+  const before = await start(t, dataDir);
+  await put(before.index, itemsOf('anna', 3));
+  await before.stop();
+  await chmod(file, 0o644);
+  const { index } = await start(t, dataDir);
+  await put(index, itemsOf('anna', 4));
+  for (const part of [file, `${file}-wal`]) t.is((await stat(part)).mode & 0o777, 0o600, part);
 });
 
 // ── damage ──────────────────────────────────────────────────────────────────────────────────────────────────────────

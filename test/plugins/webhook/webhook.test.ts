@@ -1,13 +1,14 @@
 import test from 'ava';
-import { webhookChecks } from '../../../core/conformance/webhook.ts';
-import type { Conversation, Segment } from '../../../core/model.ts';
-import type { WebhookEvent, WebhookType } from '../../../core/plugin.ts';
-import audioBytes from '../../../plugins/webhook/audio-bytes.ts';
-import conversationCreated from '../../../plugins/webhook/conversation-created.ts';
-import daySummary from '../../../plugins/webhook/day-summary.ts';
-import homeAssistant from '../../../plugins/webhook/home-assistant.ts';
-import slack from '../../../plugins/webhook/slack.ts';
-import transcriptProcessed from '../../../plugins/webhook/transcript-processed.ts';
+import type { Conversation, Segment } from '../../../core/contract/model.ts';
+import type { WebhookEvent, WebhookType } from '../../../core/contract/plugin.ts';
+import { segmentJson } from '../../../core/domain/conversations/conversation-json.ts';
+import { webhookChecks } from '../../../plugins/kit/suites/webhook.ts';
+import audioBytes from '../../../plugins/webhook/audio-bytes/index.ts';
+import conversationCreated from '../../../plugins/webhook/conversation-created/index.ts';
+import daySummary from '../../../plugins/webhook/day-summary/index.ts';
+import homeAssistant from '../../../plugins/webhook/home-assistant/index.ts';
+import slack from '../../../plugins/webhook/slack/index.ts';
+import transcriptProcessed from '../../../plugins/webhook/transcript-processed/index.ts';
 
 const PLUGINS = [transcriptProcessed, audioBytes, conversationCreated, daySummary, homeAssistant, slack];
 
@@ -92,18 +93,27 @@ function bodyOf(webhook: Pick<WebhookType, 'render'>, event: WebhookEvent) {
 
 test('transcript_processed has the session, and who says what, in the shape of the interface', t => {
   const { webhook } = transcriptProcessed.setup();
-  const event = { trigger: 'segments', userId: 'u1', conversationId: 'c1', segments: [SEGMENT] } as const;
+  const wire = [segmentJson(SEGMENT, 'Anna')];
+  const event = {
+    trigger: 'segments',
+    userId: 'u1',
+    conversationId: 'c1',
+    segments: [SEGMENT],
+    wire,
+  } as const;
   t.deepEqual(bodyOf(webhook, event), {
     query: { session_id: 'c1', uid: 'u1' },
     contentType: 'application/json',
     body: {
       session_id: 'c1',
+      uid: 'u1',
       segments: [
         {
           id: 's1',
           text: 'Water the plants tomorrow',
           speaker: 'SPEAKER_01',
           speaker_id: 1,
+          speaker_name: 'Anna',
           is_user: true,
           person_id: null,
           start: 0.5,
@@ -112,7 +122,7 @@ test('transcript_processed has the session, and who says what, in the shape of t
       ],
     },
   });
-  t.is(webhook.render({ ...event, segments: [] }), null);
+  t.is(webhook.render({ ...event, segments: [], wire: [] }), null);
 });
 
 test('audio_bytes has the samples as they are, low byte first', t => {

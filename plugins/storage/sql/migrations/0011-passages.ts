@@ -35,7 +35,7 @@ async function fill(db: Knex): Promise<void> {
       .where({ user_id: userId, conversation_id: conversationId })
       .orderBy(['start', 'id'])
       .select('text');
-    await putPassages(db, {
+    await putPassages(statement => statement(db), {
       userId,
       conversationId,
       texts: [title, overview, ...said.map(({ text }) => text)],

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { NOTICE_JOB, REMINDER_JOB } from '../../../../core/domain/reminders.ts';
+import { NOTICE_JOB, REMINDER_JOB } from '../../../../core/domain/tasks/reminders.ts';
 import { openDatabases } from '../../../helpers/databases.ts';
 import { completedConversation } from '../../../helpers/domain.ts';
 import { openRest } from '../../../helpers/rest.ts';
@@ -199,6 +199,25 @@ for (const { name, open } of await openDatabases(test)) {
       t.truthy(body.completed_at);
     }
   });
+
+  on('each edit has an instant of its own, also of those that come at once', async (t, rest) => {
+    const { create, edit } = rest;
+    const { id, updated_at } = await create({ description: 'x' });
+    const edits = Array.from({ length: 6 }, (_, at) => edit(id, { description: `x ${at}` }));
+    const times = (await Promise.all(edits)).map(edited => edited.updated_at).sort();
+    t.is(new Set([updated_at, ...times]).size, 7);
+    t.true(times.every(time => String(time) > String(updated_at)));
+  });
+
+  on(
+    'a task may be due in the last instant that has a year of four digits',
+    async (t, { create, issues }) => {
+      const due_at = '9999-12-31T23:59:59.999Z';
+      t.is((await create({ description: 'x', due_at })).due_at, due_at);
+      const later = { description: 'x', due_at: '9999-12-31T23:59:59-01:00' };
+      t.deepEqual(await issues('POST', LIST, later), { 'body.due_at': 'datetime_parsing' });
+    },
+  );
 
   on(
     'everything that is wrong is named by its place, and nothing is stored',

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { z } from 'zod';
-import openai from '../../../../plugins/llm/openai.ts';
+import openai from '../../../../plugins/llm/openai-llm/index.ts';
 import { refuse, say, startChatServer } from '../../../helpers/chat-server.ts';
 import { completedConversation } from '../../../helpers/domain.ts';
 import { openRest } from '../../../helpers/rest.ts';
@@ -48,7 +48,13 @@ test('Without a language model it says so, and answers what fits best', async t 
   t.is(answer, 'There is no language model to answer with. What fits the question best is in the sources.');
   t.is(model, null);
   t.deepEqual(sources, [
-    { type: 'memory', id: memory, title: null, text: 'Goes by train, never by car', created_at: at },
+    {
+      type: 'memory',
+      id: memory,
+      title: 'Goes by train, never by car',
+      text: 'Goes by train, never by car',
+      created_at: at,
+    },
     {
       type: 'conversation',
       id,
@@ -140,6 +146,31 @@ test('Memories answer for who may read them alone, and nobody is told what anoth
   t.deepEqual((await ask('train', await users.token('ben'))).sources, []);
   t.is((await send('POST', PATH, { question: 'x' }, await create('memories:read'))).status, 403);
   t.is((await send('POST', PATH, { question: 'x' }, null)).status, 401);
+});
+
+test('The model is told when the user asks, by the clock on their wall; an unknown zone is refused', async t => {
+  const { ask, said, model, send, issues, notifications, user } = await start(t);
+  const server = await model();
+  server.chat = (_, response) => say(response, '{"answer":"At seven.","sources":[1]}');
+  await said(['The train to Łódź leaves at seven.']);
+  await notifications.changeSettings(user.id, { timeZone: 'Asia/Tokyo' });
+  await ask();
+  for (const zone of [{ time_zone: 'America/New_York' }, { timezone: 'Europe/Berlin' }])
+    t.is((await send('POST', PATH, { question: QUESTION, ...zone })).status, 200);
+  const given = server.asked.map(({ messages }) => JSON.parse(String(messages[1]?.content)));
+  t.deepEqual(
+    given.map(({ time_zone, now, sources }) => [time_zone, now, sources[0].at]),
+    [
+      ['Asia/Tokyo', '2026-11-02 21:00', '2026-11-02 21:00'],
+      ['America/New_York', '2026-11-02 07:00', '2026-11-02 07:00'],
+      ['Europe/Berlin', '2026-11-02 13:00', '2026-11-02 13:00'],
+    ],
+  );
+  for (const zone of ['Mars/Phobos', '', '+02:00', 'Europe/Berlin\0'])
+    t.deepEqual(await issues('POST', PATH, { question: QUESTION, time_zone: zone, timezone: zone }), {
+      'body.time_zone': 'value_error',
+      'body.timezone': 'value_error',
+    });
 });
 
 test('A question is 1 to 1000 characters', async t => {

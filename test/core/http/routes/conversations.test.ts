@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { z } from 'zod';
-import { ConversationJson } from '../../../../core/domain/conversation-json.ts';
+import { ConversationJson } from '../../../../core/domain/conversations/conversation-json.ts';
 import { completedConversation } from '../../../helpers/domain.ts';
 import { openRest } from '../../../helpers/rest.ts';
 
@@ -77,6 +77,7 @@ test('A conversation has every field of the interface, null where there is nothi
     },
     folder_id: folder?.id,
     folder_name: 'Personal',
+    structure_by: null,
     geolocation: null,
     language: 'en',
     source: 'omi',
@@ -138,10 +139,13 @@ test('Segments come only when asked for, with the names of their speakers', asyn
     { ...whose, speaker: 'SPEAKER_03', speakerId: 3 },
   ]);
   const expected = [
-    { id: mine.id, text: 'mine', speaker_id: 0, speaker_name: 'anna', start: 0, end: 2 },
-    { id: hers.id, text: 'hers', speaker_id: 0, speaker_name: 'Clara', start: 10, end: 12 },
-    { id: whose.id, text: 'whose', speaker_id: 3, speaker_name: 'Speaker 3', start: 20, end: 22 },
-  ];
+    ['anna', { id: mine.id, text: 'mine', speaker_id: 0, start: 0, end: 2, is_user: true }],
+    ['Clara', { id: hers.id, text: 'hers', speaker_id: 0, start: 10, end: 12, person_id: person.id }],
+    ['Speaker 3', { id: whose.id, text: 'whose', speaker_id: 3, start: 20, end: 22, speaker: 'SPEAKER_03' }],
+  ].map(([speaker_name, said]) => ({
+    ...{ speaker: 'SPEAKER_00', is_user: false, person_id: null },
+    ...{ speaker_name, ...(said as object) },
+  }));
   const { key } = await keys.create(user.id, { name: 'r' });
   for (const yes of ['true', '1', 'TRUE']) {
     const single = JSON.parse((await ask(`${LIST}/${id}?include_transcript=${yes}`, key)).text);
@@ -230,7 +234,7 @@ test('Lists are only of the user who asks', async t => {
   t.is((await ask(LIST, await users.token('ben'))).text, '[]');
 });
 
-test('limit and offset are brought into range; with transcripts at most 25 come', async t => {
+test('limit and offset are brought into range, with transcripts too', async t => {
   const { ids, complete } = await start(t);
   const all: string[] = [];
   for (let count = 0; count < 27; count += 1) all.unshift((await complete()).id);
@@ -238,7 +242,7 @@ test('limit and offset are brought into range; with transcripts at most 25 come'
   t.deepEqual(await ids(), all.slice(0, 25));
   t.deepEqual(await ids('limit=26'), all.slice(0, 26));
   t.deepEqual(await ids('limit=1000000000000000000000'), all);
-  t.deepEqual(await ids('limit=100&include_transcript=true'), all.slice(0, 25));
+  t.deepEqual(await ids('limit=1000&include_transcript=true'), all);
   t.deepEqual(await ids('limit=3&include_transcript=true'), all.slice(0, 3));
   t.deepEqual(await ids('limit=0'), all.slice(0, 1));
   t.deepEqual(await ids('limit=-7&offset=-3'), all.slice(0, 1));

@@ -7,6 +7,8 @@ const LIST = '/v1/dev/user/conversations';
 const PATH = '/v1/conversations';
 const UNKNOWN = '01890000-0000-7000-8000-000000000000';
 const MINUTE_MS = 60_000;
+/** From the last correction to its processing. */
+const SOON_MS = 10_000;
 
 type Json = Record<string, unknown>;
 type Rest = Awaited<ReturnType<typeof start>>;
@@ -54,7 +56,7 @@ for (const { name, open } of await openDatabases(test)) {
     test.serial(`${name}: ${title}`, async t => run(t, await start(t, open)));
 
   on('another text is stored and summarised again; a title of the owner’s stays', async (t, rest) => {
-    const { good, get, process, user, told } = rest;
+    const { good, get, process, user, told, clock } = rest;
     const plain = await completedConversation(rest, user.id, ['the cat ate the budget'], {
       title: 'The Cat',
     });
@@ -63,14 +65,16 @@ for (const { name, open } of await openDatabases(test)) {
     const text = 'We have to cut the budget for the garden.';
     for (const { id, segments } of [plain, own]) {
       const answer = await good('PATCH', `${PATH}/${id}/segments/${segments[0]?.id}`, { text: ` ${text} ` });
-      t.like(answer, { id, status: 'processing' });
+      t.like(answer, { id, status: 'completed' });
       t.deepEqual(
         answer.transcript_segments.map((segment: Json) => segment.text),
         [text],
       );
     }
     t.is(told.segments.at(-1)?.segments[0]?.text, text);
+    clock.advance(SOON_MS);
     await process(2);
+    t.like(await get(plain.id), { structure_by: { plugin: 'plain-understanding', provisional: false } });
     t.like((await get(plain.id)).structured, {
       title: 'We Have to Cut the Budget for the Garden',
       overview: text,
@@ -79,25 +83,39 @@ for (const { name, open } of await openDatabases(test)) {
     t.is((await get(own.id)).status, 'completed');
   });
 
-  on(
-    'a segment is given to a person, to the owner, or to nobody, without another summary',
-    async (t, rest) => {
-      const { good, people, user } = rest;
-      const eve = await people.create(user.id, 'Eve');
-      const { id, segments } = await completedConversation(rest, user.id);
-      const rows: [string | null, string][] = [
-        [eve.id, 'Eve'],
-        ['user', 'anna'],
-        [null, 'Speaker 0'],
-        [eve.id, 'Eve'],
-      ];
-      for (const [person_id, speaker_name] of rows) {
-        const answer = await good('PATCH', `${PATH}/${id}/segments/${segments[0]?.id}`, { person_id });
-        t.like(answer, { status: 'completed', structured: { title: 'Title' } });
-        t.is(answer.transcript_segments[0].speaker_name, speaker_name);
-      }
-    },
-  );
+  on('a segment is given to a person, to the owner, or to nobody', async (t, rest) => {
+    const { good, people, user } = rest;
+    const eve = await people.create(user.id, 'Eve');
+    const { id, segments } = await completedConversation(rest, user.id);
+    const rows: [string | null, string][] = [
+      [eve.id, 'Eve'],
+      ['user', 'anna'],
+      [null, 'Speaker 0'],
+      [eve.id, 'Eve'],
+    ];
+    for (const [person_id, speaker_name] of rows) {
+      const answer = await good('PATCH', `${PATH}/${id}/segments/${segments[0]?.id}`, { person_id });
+      t.like(answer, { status: 'completed', structured: { title: 'Title' } });
+      t.is(answer.transcript_segments[0].speaker_name, speaker_name);
+    }
+  });
+
+  on('several corrections in a row are processed once, after the last of them', async (t, rest) => {
+    const { good, get, user, clock, run, processed } = rest;
+    const { id, segments } = await completedConversation(rest, user.id, ['one', 'two', 'three']);
+    for (const [index, segment] of segments.entries()) {
+      await good('PATCH', `${PATH}/${id}/segments/${segment.id}`, { text: `the budget ${index}` });
+      clock.advance(SOON_MS - 1);
+    }
+    const counted = run();
+    await clock.asleep(1); // its job was due with the first of them, and waits
+    t.is(counted.runs, 0);
+    const done = processed(1);
+    clock.advance(1);
+    await done;
+    t.is(counted.runs, 1);
+    t.regex((await get(id)).structured.overview, /budget 0.*budget 1.*budget 2/);
+  });
 
   on('what is said right now can be corrected, and goes on', async (t, { good, ongoing }) => {
     const { id, segment } = await ongoing();
@@ -276,9 +294,11 @@ for (const { name, open } of await openDatabases(test)) {
         `${method} ${path} ${JSON.stringify(body)}`,
       );
     t.deepEqual(await get(id), before);
-    await good('PATCH', edit(id, segment), { text: 'being processed' });
-    t.is((await send('PATCH', edit(id, segment), { text: 'again' })).status, 503);
-    t.is((await send('POST', `${PATH}/${id}/split`, { segment_id: segments[1]?.id })).status, 503);
+    const part = await good('POST', `${PATH}/${id}/split`, { segment_id: segments[1]?.id });
+    t.like(await good('PATCH', edit(id, segment), { text: 'while it is processed' }), {
+      status: 'processing',
+    });
+    t.is((await send('POST', `${PATH}/${id}/merge`, { with: part.id })).status, 503);
   });
 
   on('what is wrong with a body is named by its place', async (t, rest) => {

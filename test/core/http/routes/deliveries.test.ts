@@ -1,16 +1,16 @@
 import test, { type ExecutionContext } from 'ava';
+import type { Delivery } from '../../../../core/contract/model.ts';
+import { createOutbound } from '../../../../core/delivery/outbound.ts';
+import { createDelivery } from '../../../../core/delivery/service.ts';
+import { newId } from '../../../../core/domain/ids.ts';
+import { createMetrics } from '../../../../core/runtime/metrics.ts';
 import {
   app,
   attempt,
   delivery,
   hook,
   installation,
-} from '../../../../core/conformance/storage-outbound-rows.ts';
-import { createOutbound } from '../../../../core/delivery/outbound.ts';
-import { createDelivery } from '../../../../core/delivery/service.ts';
-import { newId } from '../../../../core/domain/ids.ts';
-import { createMetrics } from '../../../../core/metrics.ts';
-import type { Delivery } from '../../../../core/model.ts';
+} from '../../../../plugins/kit/suites/storage/outbound-rows.ts';
 import { openDatabases } from '../../../helpers/databases.ts';
 import { startReceiver } from '../../../helpers/receiver.ts';
 import { openRest } from '../../../helpers/rest.ts';
@@ -146,20 +146,20 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
     },
   ],
   [
-    'a list has 50 rows, from 1 to 200 when asked; beyond is brought into range',
+    'a list has 50 rows, from 1 to 1000 when asked; beyond is brought into range',
     async (t, rest) => {
-      await sent(rest, ...Array.from({ length: 201 }, () => ({})));
+      await sent(rest, ...Array.from({ length: 1001 }, () => ({})));
       const counts = {
         '': 50,
         '?limit=': 50,
         '?limit=7': 7,
         '?limit=0': 1,
         '?limit=-3': 1,
-        '?limit=201': 200,
+        '?limit=1001': 1000,
       };
       for (const [query, count] of Object.entries(counts))
         t.is((await listed(rest, query)).length, count, query);
-      t.is((await listed(rest, '?limit=99999999999999999999')).length, 200);
+      t.is((await listed(rest, '?limit=99999999999999999999')).length, 1000);
       for (const limit of ['x', '1.5', '1e2'])
         t.deepEqual(await rest.issues('GET', `${LIST}?limit=${limit}`, undefined), {
           'query.limit': 'int_parsing',
@@ -331,7 +331,6 @@ async function deliver(t: ExecutionContext, rest: Rest): Promise<void> {
     tellOff: async () => {},
     answered: async () => {},
   });
-  rest.jobs.poke = delivery.poke;
   delivery.start();
   t.teardown(async () => {
     await delivery.stop();

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { CATEGORY_EMOJI } from '../../../../core/domain/categories.ts';
+import { CATEGORY_EMOJI } from '../../../../core/domain/conversations/categories.ts';
 import { completedConversation } from '../../../helpers/domain.ts';
 import { openRest } from '../../../helpers/rest.ts';
 
@@ -34,7 +34,7 @@ test('The first conversation that is filed brings the system folders, for its ow
   t.deepEqual(work, {
     id: work?.id,
     name: 'Work',
-    description: null,
+    description: '',
     color: '#3B82F6',
     icon: '💼',
     created_at: now,

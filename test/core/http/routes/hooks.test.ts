@@ -58,7 +58,10 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
           const body = method === 'POST' && path === '' ? { url: URL_ } : undefined;
           const answer = await send(method, `${OWN}/${type}${path}`, body);
           t.is(answer.status, 404, `${method} ${type}${path}`);
-          t.regex(answer.body.detail, /^Webhook not found\. There are: transcript_processed, audio_bytes, /);
+          t.regex(
+            answer.body.detail,
+            /^".*" is no type of webhook\. There are: transcript_processed, audio_bytes, /,
+          );
         }
     },
   ],
@@ -125,6 +128,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
         {
           id: stored?.id,
           type: 'audio_bytes',
+          label: '',
           url: URL_,
           seconds: 9,
           app_id: null,

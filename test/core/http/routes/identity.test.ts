@@ -110,3 +110,69 @@ test('Behind a proxy on this machine each of its clients is counted by itself, w
   client = '198.51.100.2';
   t.is(await tried('another'), 401);
 });
+
+test('A browser signs in: its scripts get a token for an hour, and a cookie that they cannot read gets new ones', async t => {
+  const { url, send, clock, users } = await start(t);
+  const ask = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
+    const response = await fetch(url + path, {
+      method,
+      headers: { ...headers, ...(body ? { 'Content-Type': 'application/json' } : {}) },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
+    return {
+      status: response.status,
+      cookie: response.headers.get('set-cookie'),
+      body: (await response.json()) as { token?: string },
+    };
+  };
+  const begun = await ask('POST', '/v1/auth/session', { name: 'anna', password: PASSWORD });
+  t.is(begun.status, 200);
+  t.like(begun.body, { token_type: 'Bearer', expires_in: 3600, account: { name: 'anna', role: 'owner' } });
+  const [pair = '', ...attributes] = (begun.cookie ?? '').split('; ');
+  t.deepEqual(attributes, ['Path=/v1/auth/session', 'Max-Age=2592000', 'HttpOnly', 'SameSite=Strict']);
+  t.false(JSON.stringify(begun.body).includes(pair.split('=')[1] ?? ''));
+
+  clock.advance(2 * 3600_000);
+  t.is((await send('GET', '/v1/accounts', undefined, begun.body.token)).status, 401);
+  const renew = (headers: Record<string, string>) =>
+    ask('POST', '/v1/auth/session/token', undefined, headers);
+  const renewed = await renew({ Cookie: `other=1; ${pair}`, 'X-Forwarded-Proto': 'https' });
+  t.is(renewed.status, 200);
+  t.regex(renewed.cookie ?? '', /; Secure$/);
+  t.is((await send('GET', '/v1/accounts', undefined, renewed.body.token)).status, 200);
+  t.is((await renew({})).status, 401);
+  t.is((await renew({ Cookie: `${pair.slice(0, -4)}AAAA` })).status, 401);
+  for (const site of ['cross-site', 'same-site'])
+    t.is((await renew({ Cookie: pair, 'Sec-Fetch-Site': site })).status, 401, site);
+
+  const ended = await ask('DELETE', '/v1/auth/session', undefined, { Cookie: pair });
+  t.regex(ended.cookie ?? '', /^earshot_session=; .*Max-Age=0;/);
+  await users.signOut('anna');
+  t.is((await renew({ Cookie: pair })).status, 401);
+  t.is((await ask('POST', '/v1/auth/session', { name: 'anna', password: 'wrong' })).status, 401);
+});
+
+test('The link that the server prints gives the first account its first password, once', async t => {
+  const rest = await openRest(t);
+  hashCheaply(rest);
+  const old = await rest.signIn.welcome();
+  const code = await rest.signIn.welcome();
+  const accept = (code: string | null, password: string) =>
+    rest.send('POST', '/v1/auth/welcome', { code, password }, null);
+  t.is((await accept(old, PASSWORD)).status, 401);
+  t.is((await accept(code, 'short')).status, 422);
+  const { status, body } = await accept(code, PASSWORD);
+  t.is(status, 200);
+  t.is((await rest.send('GET', '/v1/accounts', undefined, body.token)).body[0].name, 'anna');
+  t.is((await rest.send('POST', '/v1/auth/token', { name: 'anna', password: PASSWORD }, null)).status, 200);
+  t.is((await accept(code, 'another password')).status, 401);
+  t.is(await rest.signIn.welcome(), null);
+});
+
+test('A link is of no use any more where somebody has got a password meanwhile', async t => {
+  const rest = await openRest(t);
+  hashCheaply(rest);
+  const code = await rest.signIn.welcome();
+  await rest.signIn.setPassword('anna', PASSWORD);
+  t.is((await rest.send('POST', '/v1/auth/welcome', { code, password: PASSWORD }, null)).status, 401);
+});

@@ -152,7 +152,7 @@ test('Everything that is wrong with a body is named by its place', async t => {
       'body.geolocation.location_type': 'string_too_long',
     },
   );
-  for (const date of ['9900-01-01', '9999-12-31T23:59:59-23:59', '0000-01-01T00:00:00+00:01'])
+  for (const date of ['10000-01-01', '9999-12-31T23:59:59-23:59', '0000-01-01T00:00:00+00:01'])
     t.deepEqual(
       await issues('POST', PATH, { ...one, started_at: date }),
       { 'body.started_at': 'datetime_parsing' },
@@ -173,8 +173,32 @@ test('Everything that is wrong with a body is named by its place', async t => {
   t.deepEqual(await conversations.list(user.id, { limit: 10, offset: 0 }), [], 'nothing is stored');
 });
 
+test('Languages are known by name, devices by their form', async t => {
+  const { run, send, issues } = await openRest(t);
+  run();
+  const languageOf = async (language: string) => {
+    const { id } = (await send('POST', PATH, { language, transcript_segments: [segment] })).body;
+    return (await send('GET', `${CREATE}/${id}`)).body.language;
+  };
+  t.deepEqual(await Promise.all(['EN', 'pt-br', 'auto'].map(languageOf)), ['en', 'pt-BR', 'multi']);
+  for (const language of ['english', 'qq', 'e', 'en_US', ''])
+    for (const [path, body] of [
+      [PATH, { transcript_segments: [segment] }],
+      [CREATE, { text: 'Tea.' }],
+    ] as const)
+      t.deepEqual(await issues('POST', path, { ...body, language }), {
+        'body.language': 'string_pattern_mismatch',
+      });
+  for (const client_device_id of ['ios_3f2a', 'apple-watch_a_B-9'])
+    t.is((await send('POST', PATH, { client_device_id, transcript_segments: [segment] })).status, 200);
+  for (const client_device_id of ['phone', '_3f2a', 'ios_', 'ios 3_f', '3_f', `ios_${'f'.repeat(200)}`])
+    t.like(await issues('POST', PATH, { client_device_id, transcript_segments: [segment] }), {
+      'body.client_device_id': client_device_id.length > 200 ? 'string_too_long' : 'string_pattern_mismatch',
+    });
+});
+
 test('Every instant that is taken comes back as one, also of what begins last and lasts longest', async t => {
-  const { run, send } = await openRest(t);
+  const { run, send, issues } = await openRest(t);
   run();
   const times = async (started_at: string, end: number) => {
     const { id } = (await send('POST', PATH, { started_at, transcript_segments: [{ ...segment, end }] }))
@@ -183,8 +207,12 @@ test('Every instant that is taken comes back as one, also of what begins last an
     return [body.started_at, body.finished_at];
   };
   t.deepEqual(await times('0000-01-01', 1), ['0000-01-01T00:00:00.000Z', '0000-01-01T00:00:01.000Z']);
-  const last = ['9899-12-31T23:59:59.999Z', '9931-09-10T01:46:39.999Z'];
-  t.deepEqual(await times('9899-12-31T23:59:59.999Z', 1e9), last);
+  const last = ['9968-04-23T22:13:19.999Z', '9999-12-31T23:59:59.999Z'];
+  t.deepEqual(await times('9968-04-23T22:13:19.999Z', 1e9), last);
+  const transcript_segments = [{ ...segment, end: 1e9 }];
+  const late = { started_at: '9968-04-23T22:13:20Z', transcript_segments };
+  for (const body of [late, { ...late, finished_at: '9999-12-31' }])
+    t.deepEqual(await issues('POST', PATH, body), { 'body.started_at': 'value_error' });
 });
 
 test('500 segments, and 200 characters beyond the first plane, are not too many', async t => {
@@ -213,12 +241,12 @@ test('A body that is no JSON, has the wrong type, or is too large, is refused', 
   t.is(await post({ 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' }, '{}'), 415);
   t.is(await post({ 'Content-Type': 'application/json' }, new Uint8Array([0x22, 0xff, 0x22])), 422);
   t.is(await post({ 'Content-Type': 'application/merge-patch+json; charset=UTF-8' }, '{}'), 422);
-  t.is((await send('POST', PATH, `"${'x'.repeat(1024 * 1024)}"`)).status, 413);
+  t.is((await send('POST', PATH, `"${'x'.repeat(8 * 1024 * 1024)}"`)).status, 413);
 
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => {}); // a reset is an end as well
   socket.write(
-    `POST ${PATH} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n` +
+    `POST /v1/dev/user/conversations HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n` +
       'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
   );
   socket.write(`100001\r\n${' '.repeat(0x100001)}\r\n`);
@@ -343,7 +371,28 @@ test('A text becomes a conversation of one segment', async t => {
     geolocation: { latitude: 1, longitude: 2 },
   });
   t.like(full, { finished_at: '2026-01-01T10:01:30.500Z', language: 'fr', source: 'workflow' });
-  t.like(full.transcript_segments[0], { start: 0, end: 90.5 });
+  t.deepEqual(
+    full.transcript_segments.map(({ start, end }: { start: number; end: number }) => [start, end]),
+    [0, 18.1, 36.2, 54.3, 72.4].map(start => [start, Number((start + 18.1).toFixed(1))]),
+    'at most 20,000 characters each',
+  );
+});
+
+test('A long text is divided at its sentences into segments, in its order', async t => {
+  const { run, send } = await openRest(t);
+  run();
+  const sentences = Array.from(
+    { length: 2000 },
+    (_, at) => `Sentence ${at} is about the garden, the house and me.`,
+  );
+  const text = sentences.join(' ').slice(0, 99_000);
+  const { id } = (await send('POST', CREATE, { text })).body;
+  const { body } = await send('GET', `${CREATE}/${id}?include_transcript=true`);
+  const texts: string[] = body.transcript_segments.map((segment: { text: string }) => segment.text);
+  t.is(texts.length, 5);
+  t.is(texts.join(' '), text);
+  t.true(texts.every(each => each.length <= 20_000));
+  for (const each of texts.slice(0, -1)) t.regex(each, /^Sentence \d+ is .* me\.$/);
 });
 
 test('A text that is blank, too long or of an unknown kind is refused, and so is who may not write', async t => {

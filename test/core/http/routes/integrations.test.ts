@@ -1,8 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
-import { ACTIONS } from '../../../../core/domain/apps.ts';
-import { piecesOf } from '../../../../core/domain/memories.ts';
+import type { AppAction } from '../../../../core/contract/model.ts';
+import { ACTIONS } from '../../../../core/domain/apps/apps.ts';
+import { piecesOf } from '../../../../core/domain/text-pieces.ts';
 import { createNotificationLimit } from '../../../../core/http/rate-limit.ts';
-import type { AppAction } from '../../../../core/model.ts';
 import { openDatabases } from '../../../helpers/databases.ts';
 import { completedConversation } from '../../../helpers/domain.ts';
 import { openRest } from '../../../helpers/rest.ts';
@@ -334,7 +334,11 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
       t.deepEqual(texts((await get('memories')).memories), ['three', 'two', 'one']);
       t.deepEqual(texts((await get('memories', '&limit=1&offset=1')).memories), ['two']);
       const own = (await rest.send('GET', '/v1/dev/user/memories')).body;
-      t.deepEqual((await get('memories')).memories, own);
+      const uid = rest.user.id;
+      t.deepEqual(
+        (await get('memories')).memories,
+        own.map((memory: object) => ({ ...memory, uid, layer: null })),
+      );
       await rest.users.setMemoryAccess('anna', false);
       const closed = await rest.send('GET', path('memories'), undefined, secret);
       t.is(closed.status, 403);

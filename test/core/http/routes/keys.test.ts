@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { SCOPES } from '../../../../core/domain/keys.ts';
+import { SCOPES } from '../../../../core/domain/accounts/keys.ts';
 import { openDatabases } from '../../../helpers/databases.ts';
 import { openRest } from '../../../helpers/rest.ts';
 

@@ -1,6 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
-import { createLocks } from '../../../../core/domain/locks.ts';
-import type { Memory } from '../../../../core/model.ts';
+import type { Memory } from '../../../../core/contract/model.ts';
+import { createLocks } from '../../../../core/domain/accounts/locks.ts';
+import { newId } from '../../../../core/domain/ids.ts';
 import { openDatabases } from '../../../helpers/databases.ts';
 import { openWords } from '../../../helpers/meaning.ts';
 import { openRest } from '../../../helpers/rest.ts';
@@ -399,25 +400,96 @@ for (const { name, open } of await openDatabases(test)) {
   );
 
   on(
-    'an account that is not ready: list, one and search are the 403 of the documents; writing goes on',
+    'an account that is not ready: whatever shows a memory is the 403 of the documents; creating goes on',
     async (t, rest) => {
       const { create, send, users, keys, user } = rest;
       const { id } = await create();
       const { key } = await keys.create(user.id, { name: 'k', scopes: ['memories:read', 'memories:write'] });
       await users.setMemoryAccess('anna', false);
-      for (const path of [LIST, `${LIST}/${id}`, `${LIST}/vector/search?query=tea`])
+      const requests = [
+        ['GET', LIST],
+        ['GET', `${LIST}/${id}`],
+        ['GET', `${LIST}/vector/search?query=tea`],
+        ['PATCH', `${LIST}/${id}`, { tags: ['tea'] }],
+        ['PATCH', `${LIST}/${newId(0)}`, { tags: ['tea'] }],
+      ] as const;
+      for (const [method, path, sent] of requests)
         for (const credential of [key, undefined]) {
-          const { status, body } = await send('GET', path, undefined, credential);
-          t.is(status, 403, path);
+          const { status, body } = await send(method, path, sent, credential);
+          t.is(status, 403, `${method} ${path}`);
           t.deepEqual(Object.keys(body.detail).sort(), ['code', 'enabled', 'message', 'reason']);
           t.like(body.detail, { enabled: false, code: 'developer_memory_access_not_ready' });
         }
-      t.is((await send('PATCH', `${LIST}/${id}`, { content: 'Likes coffee' }, key)).status, 200);
+      t.is((await send('POST', LIST, { content: 'Likes coffee' }, key)).status, 200);
       t.is((await send('GET', '/v1/dev/user/action-items')).status, 200);
       await users.setMemoryAccess('anna', true);
-      t.is((await send('GET', `${LIST}/${id}`, undefined, key)).status, 200);
+      t.like(await send('GET', `${LIST}/${id}`, undefined, key), { status: 200, body: { edited: false } });
     },
   );
+
+  // ── review and history ────────────────────────────────────────────────────────────────────────────────────────
+
+  /** One that was heard, and superseded what was heard before. */
+  async function heard({ create, change, clock }: Rest) {
+    const { id } = await create({ content: 'Lives in Leipzig' });
+    const at = clock.now();
+    const source = { conversationId: UNKNOWN, segmentIds: ['s1'], saidAt: at - 2000, wording: 'x' };
+    const version = { id: newId(at), content: 'Lives in Hamburg', asOf: at - 2000, supersededAt: at - 1000 };
+    const history = [{ ...version, sources: [source] }];
+    await change(id, { reviewed: false, userReview: null, asOf: at - 1000, history });
+    return { id, at, version: version.id };
+  }
+
+  on('what waits for its review is listed, accepted, or rejected: it is gone then', async (t, rest) => {
+    const { send, ids, create } = rest;
+    const [{ id }, other] = [await heard(rest), await heard(rest)];
+    await create();
+    t.deepEqual((await ids('reviewed=false')).sort(), [id, other.id].sort());
+    t.is((await ids('reviewed=true')).length, 1);
+    t.is((await ids()).length, 3);
+    t.deepEqual(await rest.issues('GET', `${LIST}?reviewed=perhaps`, undefined), {
+      'query.reviewed': 'bool_parsing',
+    });
+    const review = (memory: string, accept: unknown) =>
+      send('POST', `/v1/memories/${memory}/review`, { accept });
+    t.like(await review(id, true), { status: 200, body: { success: true } });
+    t.like(await send('GET', `${LIST}/${id}`), {
+      body: { reviewed: true, user_review: true, edited: false },
+    });
+    t.like(await review(other.id, false), { status: 200, body: { success: true } });
+    t.is((await send('GET', `${LIST}/${other.id}`)).status, 404);
+    t.deepEqual(await ids('reviewed=false'), []);
+    t.like(await review(other.id, true), { status: 404, body: { detail: 'Memory not found' } });
+    t.is((await review(id, 'yes')).status, 422);
+  });
+
+  on('the history tells what it said, when and where, and each of it can be restored', async (t, rest) => {
+    const { send, change } = rest;
+    const { id, at, version } = await heard(rest);
+    const path = `/v1/memories/${id}/history`;
+    const iso = (ms: number) => new Date(ms).toISOString();
+    t.deepEqual((await send('GET', path)).body, [
+      { id: null, content: 'Lives in Leipzig', as_of: iso(at - 1000), superseded_at: null, sources: [] },
+      {
+        ...{ id: version, content: 'Lives in Hamburg', as_of: iso(at - 2000), superseded_at: iso(at - 1000) },
+        sources: [{ conversation_id: UNKNOWN, segment_ids: ['s1'], said_at: iso(at - 2000) }],
+      },
+    ]);
+    const undo = `/v1/memories/${id}/undo`;
+    const undone = await send('POST', undo, { version });
+    t.like(undone, { status: 200, body: { content: 'Lives in Hamburg', edited: true, reviewed: true } });
+    const [now, before] = (await send('GET', path)).body;
+    t.like(now, { id: null, content: 'Lives in Hamburg', superseded_at: null });
+    t.like(before, { content: 'Lives in Leipzig', sources: [] });
+    t.like(await send('POST', undo, { version }), {
+      status: 404,
+      body: { detail: 'Version not found' },
+    });
+    t.like(await send('POST', undo, {}), { status: 200, body: { content: 'Lives in Leipzig' } });
+    await change(id, { locked: true });
+    t.is((await send('GET', path)).status, 404);
+    t.is((await send('POST', undo, { version: before.id })).status, 423);
+  });
 
   // ── search ────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -1,10 +1,10 @@
 import test, { type ExecutionContext } from 'ava';
-import { AppError } from '../../../../core/errors.ts';
+import { AppError } from '../../../../core/runtime/errors.ts';
 import acme from '../../../fixtures/plugins/acme-channel.ts';
 import { accountOf } from '../../../helpers/accounts.ts';
-import { openHouse } from '../../../helpers/house.ts';
 import type { Json } from '../../../helpers/openapi.ts';
 import { openRest } from '../../../helpers/rest.ts';
+import { openHouse } from '../../../helpers/services.ts';
 
 async function start(t: ExecutionContext) {
   const rest = await openRest(t);
@@ -112,9 +112,13 @@ const TAKERS: [path: string, bodyWith: (url: string) => object, loc: string][] =
     url => ({ name: 'Tea', external_integration: { webhook_url: url } }),
     'external_integration.webhook_url',
   ],
-  ...['ntfy', 'gotify', 'apprise'].map((channel): (typeof TAKERS)[0] => [
+  ...[
+    ['ntfy', 'topic'],
+    ['gotify', 'token'],
+    ['apprise', 'key'],
+  ].map(([channel, field = '']): (typeof TAKERS)[0] => [
     '/v1/notifications/addresses',
-    server => ({ channel, address: { server, topic: 'a', token: 'a', key: 'a' } }),
+    server => ({ channel, address: { server, [field]: 'a' } }),
     'address.server',
   ]),
   ['/v1/notifications/addresses', url => ({ channel: 'webhook', address: { url } }), 'address.url'],
@@ -147,7 +151,7 @@ test('Where nothing may be sent to is refused when it is set, with the way out',
       t.deepEqual(json.detail, [
         {
           loc: ['body', ...loc.split('.')],
-          msg: `${why}; its operator can allow it by delivery.allowHosts`,
+          msg: `${why}; the operator of this server can allow it in its configuration (delivery.allowHosts)`,
           type: 'url_forbidden',
         },
       ]);

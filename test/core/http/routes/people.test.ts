@@ -39,6 +39,26 @@ for (const { name, open } of await openDatabases(test)) {
     t.is((await send('DELETE', `${PEOPLE}/${other.id}`)).status, 404);
   });
 
+  on('names of whatever is listed are on one line, without control characters', async (t, { issues }) => {
+    const body = {
+      name: 'Eve\u001b[2J\r\n',
+      label: 'a\u0007b',
+      channel: 'log',
+      address: {},
+      scopes: ['listen'],
+    };
+    for (const [path, field] of [
+      [PEOPLE, 'name'],
+      [FOLDERS, 'name'],
+      ['/v1/apps', 'name'],
+      ['/v1/dev/keys', 'name'],
+      ['/v1/notifications/addresses', 'label'],
+    ] as const) {
+      const found = await issues('POST', path, { ...body, name: 'E\u001b[2Jve\r\nMallory' });
+      t.is(found[`body.${field}`], 'value_error', `${path} ${JSON.stringify(found)}`);
+    }
+  });
+
   on('whoever is deleted has said nothing that is named for them', async (t, rest) => {
     const { good, storage, user } = rest;
     const { id: personId } = await good('POST', PEOPLE, { name: 'Eve' });
@@ -61,7 +81,7 @@ for (const { name, open } of await openDatabases(test)) {
     const first = await good('POST', FOLDERS, { name: ' Garden ' });
     t.like(first, {
       name: 'Garden',
-      description: null,
+      description: '',
       color: '#6B7280',
       icon: '📁',
       order: 0,
@@ -77,6 +97,8 @@ for (const { name, open } of await openDatabases(test)) {
     const changed = await good('PATCH', `${FOLDERS}/${second.id}`, { name: 'Home', icon: '🏠' });
     const updated_at = new Date(clock.now()).toISOString();
     t.deepEqual(changed, { ...second, name: 'Home', icon: '🏠', updated_at, conversation_count: 1 });
+    const bare = await good('PATCH', `${FOLDERS}/${second.id}`, { description: '' });
+    t.deepEqual(bare, { ...changed, description: '', updated_at: bare.updated_at });
     t.is((await good('GET', `${CONVERSATIONS}/${id}`)).folder_name, 'Home');
     t.deepEqual(await good('DELETE', `${FOLDERS}/${second.id}`), { success: true });
     t.is((await good('GET', `${CONVERSATIONS}/${id}`)).folder_name, 'Personal');

@@ -89,6 +89,7 @@ for (const { name, open } of await openDatabases(test)) {
     run();
     const again = processed(1);
     await send('PATCH', `/v1/conversations/${id}/segments/${segments[0]?.id}`, { text: 'the mill' });
+    rest.clock.advance(10_000); // the correction is processed after the last of them
     await again;
     t.deepEqual([await ids('mill'), await ids('lighthouse')], [[id], []]);
     const both = processed(2);
@@ -115,19 +116,29 @@ for (const { name, open } of await openDatabases(test)) {
   });
 
   on(
-    'a query that is missing or blank is refused, and a long one is searched by its first words',
+    'without a query the newest come first, and a long one is searched by its first words',
     async (t, rest) => {
-      const { issues, about, ids } = rest;
-      t.deepEqual(await issues('GET', PATH, undefined), { 'query.query': 'missing' });
-      for (const query of ['', '%20'])
-        t.deepEqual(await issues('GET', `${PATH}?query=${query}`, undefined), {
-          'query.query': 'string_too_short',
-        });
+      const { issues, about, ids, send } = rest;
+      await about(['coffee']);
+      rest.clock.advance(1000);
+      await about(['beer']);
+      const listed = (await send('GET', LIST)).body;
+      t.true(listed.length > 1);
+      for (const query of ['', '?query=', '?query=%20'])
+        t.deepEqual(
+          (await send('GET', `${PATH}${query}`)).body,
+          listed.map((conversation: Json) => ({ ...conversation, snippet: '' })),
+        );
+      t.deepEqual((await send('GET', `${PATH}?limit=1&offset=1`)).body[0].id, listed[1].id);
+      t.deepEqual(await issues('GET', `${PATH}?query=a%00b`, undefined), { 'query.query': 'value_error' });
       t.deepEqual(await issues('GET', `${PATH}?query=x&limit=x`, undefined), {
         'query.limit': 'int_parsing',
       });
+      t.deepEqual(await issues('GET', `${PATH}?query=${'x'.repeat(1001)}`, undefined), {
+        'query.query': 'string_too_long',
+      });
       const id = await about(['tea']);
-      t.deepEqual(await ids(`tea ${'w '.repeat(2000)}`), [id]);
+      t.deepEqual(await ids(`tea ${'w '.repeat(498)}`), [id]);
     },
   );
 }

@@ -3,7 +3,7 @@ import { startThread } from '../../../../plugins/vectors/sqlite-vectors/thread.t
 import { type ManualClock, manualClock } from '../../../helpers/manual-clock.ts';
 import { contextOf } from '../../stt/context.ts';
 
-const MOODY = new URL('moody-main.ts', import.meta.url);
+const MOODY = new URL('flaky-main.ts', import.meta.url);
 
 async function moody(t: ExecutionContext, clock: ManualClock = manualClock()) {
   const { context, failed, stop } = contextOf(clock);

@@ -1,0 +1,34 @@
+const SIGNAL_DBM = 0xce; // -50
+const SCAN_RESPONSE = 0x04;
+/** Of a connectable device that advertises in the old way, and the same for what it answers to a scan. */
+const EXTENDED_TYPE = { advertisement: 0x13, scanResponse: 0x1b } as const;
+
+/**
+ * The HCI packet in which a controller reports an advertisement.
+ * @param type 0: advertisement, 4: scan response
+ * @param address random
+ */
+export function encodeReport(extended: boolean, type: number, address: string, data: Buffer): Buffer {
+  const parameters = extended ? extendedReport(type, address, data) : legacyReport(type, address, data);
+  return Buffer.from([0x04, 0x3e, parameters.length, ...parameters]);
+}
+
+function legacyReport(type: number, address: string, data: Buffer): number[] {
+  return [0x02, 1, type, 1, ...addressBytes(address), data.length, ...data, SIGNAL_DBM];
+}
+
+function extendedReport(type: number, address: string, data: Buffer): number[] {
+  const eventType = type === SCAN_RESPONSE ? EXTENDED_TYPE.scanResponse : EXTENDED_TYPE.advertisement;
+  const [primaryPhy, secondaryPhy, set, txPower] = [1, 0, 0xff, 0x7f];
+  const directAddress = [0, 0, 0, 0, 0, 0, 0];
+  return [
+    ...[0x0d, 1, eventType, 0, 1, ...addressBytes(address)],
+    ...[primaryPhy, secondaryPhy, set, txPower, SIGNAL_DBM, 0, 0, ...directAddress],
+    ...[data.length, ...data],
+  ];
+}
+
+/** As in packets: the last byte first. */
+export function addressBytes(address: string): Buffer {
+  return Buffer.from(address.replaceAll(':', ''), 'hex').reverse();
+}

@@ -1,0 +1,19 @@
+import { environment } from './load.ts';
+
+/** The commands that a message may name. */
+export const COMMAND_NAMES = [
+  ...['app', 'backup', 'bridge', 'demo', 'doctor', 'hook', 'key', 'models', 'move', 'notify', 'plugin'],
+  ...['restore', 'serve', 'setup', 'status', 'stream', 'system', 'token', 'user'],
+];
+
+const COMMAND = /(?<![\w./@-])earshot (?=([a-z]+)\b)/g;
+
+/**
+ * The same text with each command as the person who reads it has to type it. Messages say `earshot user add`; that is
+ * replaced by how this process was called, which `core/cli/main.mjs` finds out: `npx earshot`, or a path.
+ */
+export function asCalled(text: string, calledAs = environment.EARSHOT_CALLED_AS ?? 'earshot'): string {
+  return text.replaceAll(COMMAND, (found, name: string) =>
+    COMMAND_NAMES.includes(name) ? `${calledAs} ` : found,
+  );
+}

@@ -1,0 +1,1 @@
+export function buildDashboard(root: string, how: { say(line: string): void }): void;

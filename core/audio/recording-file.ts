@@ -1,0 +1,130 @@
+/** Recordings as people have them: WAV by itself, every other format by ffmpeg where that is installed. */
+import { execFile } from 'node:child_process';
+import { readFile, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { AppError } from '../runtime/errors.ts';
+import { mixToMono, parseWav, SAMPLE_RATE, type Wav } from './pcm.ts';
+
+/** Four hours at 16 kHz; of a WAV file at other rates less. */
+const MAX_BYTES = 4 * 3600 * SAMPLE_RATE * 2;
+const MAX_SECONDS = 4 * 3600;
+/** ffmpeg decodes an hour in seconds; one that takes longer hangs. */
+const FFMPEG_MS = 5 * 60_000;
+
+/** Reads a recording of any format. @throws {AppError} that names the file, and the command that converts it */
+export async function readRecording(file: string): Promise<Wav> {
+  const bytes = await readBounded(file);
+  try {
+    return isRiff(bytes) ? parseWav(bytes) : parseWav(await decode(file));
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    throw new AppError(error.code, `${file}: ${error.message}`, { cause: error });
+  }
+}
+
+async function readBounded(file: string): Promise<Uint8Array> {
+  try {
+    const { size } = await stat(file);
+    if (size > MAX_BYTES)
+      throw new AppError('too_large', `${file} has more than ${Math.floor(MAX_BYTES / 1e6)} MB`);
+    return await readFile(file);
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    const isMissing = Object(error).code === 'ENOENT';
+    const reason = isMissing
+      ? 'there is no such file'
+      : error instanceof Error
+        ? error.message
+        : String(error);
+    throw new AppError('not_found', `${file}: ${reason}`, { cause: error });
+  }
+}
+
+function isRiff(bytes: Uint8Array): boolean {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(4, bytes.length)).toString('latin1') === 'RIFF';
+}
+
+/** Resolves to a WAV file of 16-bit mono samples at 16 kHz. */
+function decode(file: string): Promise<Uint8Array> {
+  const format = ['-vn', '-ac', '1', '-ar', String(SAMPLE_RATE), '-c:a', 'pcm_s16le'];
+  // `file:` keeps a name such as concat:… from being taken for a protocol.
+  const input = ['-protocol_whitelist', 'file,pipe', '-i', `file:${resolve(file)}`];
+  const args = [
+    '-nostdin',
+    '-v',
+    'error',
+    ...input,
+    ...format,
+    '-t',
+    String(MAX_SECONDS),
+    '-f',
+    'wav',
+    'pipe:1',
+  ];
+  const limits = {
+    encoding: 'buffer',
+    timeout: FFMPEG_MS,
+    killSignal: 'SIGKILL',
+    maxBuffer: MAX_BYTES + 1e6,
+  } as const;
+  return new Promise((done, fail) => {
+    execFile('ffmpeg', args, limits, (error, stdout, stderr) => {
+      if (error === null) return done(stdout);
+      fail(error.code === 'ENOENT' ? noFfmpeg(file) : undecodable(error, stderr.toString()));
+    });
+  });
+}
+
+function noFfmpeg(file: string): AppError {
+  const stem = file.replace(/\.\w{1,5}$/, '');
+  const wav = file === `${stem}.wav` ? `${stem}-converted.wav` : `${stem}.wav`;
+  const command = `ffmpeg -i ${shellWord(file)} -ac 1 -ar ${SAMPLE_RATE} ${shellWord(wav)}`;
+  return new AppError(
+    'unsupported_media',
+    `this is no WAV file, and other formats need ffmpeg, which is not installed here. Install it (sudo apt-get install ffmpeg), or convert the file where it is: ${command}`,
+  );
+}
+
+function undecodable(cause: Error & { killed?: boolean; code?: unknown }, said: string): AppError {
+  const last = said.trim().split('\n').at(-1) || cause.message.split('\n')[0];
+  const reason = cause.killed === true ? `took longer than ${FFMPEG_MS / 60_000} minutes` : `says: ${last}`;
+  return new AppError('unsupported_media', `ffmpeg cannot decode it; it ${reason}`, { cause });
+}
+
+/** As it has to be typed in a shell. */
+function shellWord(text: string): string {
+  return /^[\w./@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** Mono at 16 kHz: channels are mixed, other rates resampled. */
+export function toSpeech({ samples, channels, sampleRate }: Wav): Int16Array {
+  return resample(mixToMono(samples, channels), sampleRate);
+}
+
+/** Zero crossings of the sinc on each side; enough for speech. */
+const LOBES = 16;
+
+/** Band-limited interpolation with a Hann-windowed sinc; cuts off at the lower of the two Nyquist rates. */
+function resample(samples: Int16Array, rate: number): Int16Array {
+  if (rate === SAMPLE_RATE) return samples;
+  const step = rate / SAMPLE_RATE;
+  const cutoff = Math.min(1, 1 / step);
+  const reach = LOBES / cutoff;
+  return Int16Array.from({ length: Math.floor(samples.length / step) }, (_, i) => {
+    const centre = i * step;
+    let sum = 0;
+    for (let j = Math.ceil(centre - reach); j <= centre + reach; j += 1) {
+      const distance = j - centre;
+      sum +=
+        (samples[j] ?? 0) *
+        cutoff *
+        sinc(distance * cutoff) *
+        (0.5 + 0.5 * Math.cos((Math.PI * distance) / reach));
+    }
+    return Math.max(-32768, Math.min(32767, Math.round(sum)));
+  });
+}
+
+function sinc(x: number): number {
+  return x === 0 ? 1 : Math.sin(Math.PI * x) / (Math.PI * x);
+}

@@ -1,0 +1,85 @@
+import { mkdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../contract/model.ts';
+import type { Storage } from '../contract/plugin.ts';
+import { syncDirectory } from '../runtime/files.ts';
+import { version } from '../runtime/version.ts';
+import { DATABASE, hashFile, readArchive, type Source, writeArchive } from './archive.ts';
+import { nameOf } from './names.ts';
+import { stageFiles } from './staging.ts';
+
+export interface BackupRequest {
+  dataDir: string;
+  /** The configuration goes into the backup too; null: there is none. */
+  configFile: string | null;
+  storage: Pick<Storage, 'snapshot'>;
+  clock: Pick<Clock, 'now'>;
+  /** Directory of the backups. */
+  to: string;
+  /** age public keys; none: the backup is not encrypted. */
+  recipients: readonly string[];
+  signal: AbortSignal;
+}
+
+export interface Backup {
+  file: string;
+  bytes: number;
+  /** Epoch ms. */
+  createdAt: number;
+  encrypted: boolean;
+  files: number;
+  /** Of the database. */
+  rows: number;
+  /** Databases of plugins that nobody else may read; those of Earshot's own are indexes, and made anew. */
+  leftOut: string[];
+}
+
+const UNFINISHED = '.unfinished';
+
+/**
+ * Makes a backup of a data directory, also of one that a server works on. It appears under its name when it is whole,
+ * on the disk, and was read back; until then, nothing that was there before goes.
+ *
+ * The audio that waits for its text is taken first, and the database after it: what is transcribed in between is then
+ * in both, and a restored server goes on where its database says.
+ */
+export async function createBackup(request: BackupRequest): Promise<Backup> {
+  const { dataDir, configFile, storage, clock, to, recipients, signal } = request;
+  const createdAt = clock.now();
+  const target = join(to, nameOf(createdAt, recipients.length > 0));
+  await mkdir(to, { recursive: true, mode: 0o700 });
+  const work = join(to, UNFINISHED);
+  await rm(work, { recursive: true, force: true }); // of a process that was ended
+  await mkdir(work, { mode: 0o700 });
+  try {
+    const { staged: sources, held } = await stageFiles({ dataDir, configFile, to, into: work }, signal);
+    const snapshot = join(work, DATABASE);
+    const rows = await storage.snapshot(snapshot);
+    sources.push({ path: DATABASE, from: snapshot, bytes: (await stat(snapshot)).size });
+    signal.throwIfAborted();
+
+    const files: Source[] = [];
+    for (const source of sources)
+      files.push({ ...source, sha256: await hashFile(source.from, source.bytes, signal) });
+    const draft = join(work, 'archive');
+    const manifest = {
+      format: 1 as const,
+      version,
+      createdAt: new Date(createdAt).toISOString(),
+      rows,
+      files,
+    };
+    await writeArchive(draft, manifest, recipients, signal);
+    if (recipients.length === 0) await readArchive(draft, null, async () => async () => null, signal);
+    const { size } = await stat(draft);
+    await rename(draft, target);
+    await syncDirectory(to);
+    return {
+      ...{ file: target, bytes: size, createdAt, encrypted: recipients.length > 0, files: files.length },
+      rows: Object.values(rows).reduce((sum, count) => sum + count, 0),
+      leftOut: held,
+    };
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * The process that copies the files of a data directory. In the server's own, to open and close a plugin's database
+ * would end the locks that SQLite holds on it there.
+ */
+import { type Dirent, constants as FILES } from 'node:fs';
+import { copyFile, link, open, readdir, readFile, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { z } from 'zod';
+import { AppError, toAppError } from '../runtime/errors.ts';
+import { freeBytes } from '../runtime/files.ts';
+import type { Staged, StagedFiles, StagingAnswer, StagingRequest } from './staging.ts';
+
+/** How long to wait for who writes to a database. */
+const BUSY_MS = 2000;
+const SQLITE_BUSY = 5;
+/** Free space that is left when a backup begins. */
+const SPARE_BYTES = 64 * 1024 * 1024;
+const CATALOGUE = new URL('../../config/models.json', import.meta.url);
+const Catalogue = z.object({ models: z.record(z.string(), z.object({ plugin: z.string() })) });
+
+const request: StagingRequest = JSON.parse(process.argv[2] ?? '');
+const answer: StagingAnswer = await stageAll(request).then(
+  (staged): StagingAnswer => staged,
+  (thrown): StagingAnswer => {
+    const { code, message } = toAppError(thrown);
+    return { error: { code, message } };
+  },
+);
+process.send?.(answer);
+process.disconnect?.();
+
+async function stageAll(asked: StagingRequest): Promise<StagedFiles> {
+  const found = await filesOf(asked);
+  await refuseWithoutRoom(
+    asked.to,
+    found.reduce((sum, { bytes }) => sum + bytes, 0),
+  );
+  const staged: Staged[] = [];
+  const held: string[] = [];
+  for (const file of found) {
+    const copy = await stage(file, join(asked.into, String(staged.length)));
+    if (copy === 'held') held.push(file.path);
+    else if (copy) staged.push(copy);
+  }
+  const { configFile, into } = asked;
+  if (configFile !== null) staged.push(await stageConfiguration(configFile, join(into, 'configuration')));
+  return { staged, held };
+}
+
+interface Found {
+  /** In the data directory. */
+  path: string;
+  from: string;
+  bytes: number;
+}
+
+async function filesOf({ dataDir, to }: StagingRequest): Promise<Found[]> {
+  const without = await modelFolders();
+  const found: Found[] = [];
+  const walk = async (folder: string): Promise<void> => {
+    for (const entry of await list(join(dataDir, folder))) {
+      const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
+      const from = join(dataDir, path);
+      if (without.includes(path) || from === to || isLeftOut(path)) continue;
+      if (entry.isDirectory()) await walk(path);
+      else if (entry.isFile()) {
+        const state = await stat(from).catch(gone);
+        if (state) found.push({ path, from, bytes: state.size });
+      }
+    }
+  };
+  await walk('');
+  return found;
+}
+
+/** Speech models are large, and can be fetched again. */
+async function modelFolders(): Promise<string[]> {
+  const { models } = Catalogue.parse(JSON.parse(await readFile(CATALOGUE, 'utf8')));
+  return Object.entries(models).map(([name, { plugin }]) => `plugins/${plugin}/${name}`);
+}
+
+/** Side files of databases, drafts, and at the top what `snapshot` copies or a running server makes anew. */
+function isLeftOut(path: string): boolean {
+  if (/-(wal|shm|journal)$|\.(new|tmp|unfinished)$/.test(path)) return true;
+  return !path.includes('/') && /^(backups|control\.sock|.*\.db)$/.test(path);
+}
+
+async function list(folder: string): Promise<Dirent[]> {
+  return (await readdir(folder, { withFileTypes: true }).catch(gone)) ?? [];
+}
+
+/** A server deletes what it has done with. */
+function gone(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT') return null;
+  throw error;
+}
+
+/**
+ * A copy that nobody changes any more. Files of the audio log only grow, and may be large: a link and their size of
+ * now do. Null where the file is gone.
+ */
+async function stage({ path, from, bytes }: Found, copy: string): Promise<Staged | 'held' | null> {
+  try {
+    if (/^audio\/[^/]+\.log$/.test(path)) {
+      await link(from, copy).catch(() => copyFile(from, copy)); // another disk
+      return { path, from: copy, bytes };
+    }
+    if (await isSqlite(from)) {
+      if (!copyDatabase(from, copy)) return 'held';
+    } else await copyFile(from, copy, FILES.COPYFILE_FICLONE);
+    return { path, from: copy, bytes: (await stat(copy)).size };
+  } catch (error) {
+    return gone(error as NodeJS.ErrnoException);
+  }
+}
+
+async function isSqlite(file: string): Promise<boolean> {
+  const handle = await open(file, 'r');
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(16), 0, 16, 0);
+    return bytesRead === 16 && buffer.toString('latin1') === 'SQLite format 3\0';
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Of a plugin, which may write to it meanwhile. False: the plugin lets no other process read it. */
+function copyDatabase(file: string, copy: string): boolean {
+  const database = new DatabaseSync(file, { readOnly: true, timeout: BUSY_MS });
+  try {
+    database.prepare('vacuum into ?').run(copy);
+    return true;
+  } catch (error) {
+    if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) throw error;
+    return false;
+  } finally {
+    database.close();
+  }
+}
+
+async function stageConfiguration(file: string, copy: string): Promise<Staged> {
+  await copyFile(file, copy);
+  return { path: `configuration/${basename(file)}`, from: copy, bytes: (await stat(copy)).size };
+}
+
+/** What is copied, and the archive, lie beside each other for a while. */
+async function refuseWithoutRoom(to: string, bytes: number): Promise<void> {
+  const free = await freeBytes(to);
+  const needed = 2 * bytes + SPARE_BYTES;
+  if (free >= needed) return;
+  const mb = (count: number) => `${Math.ceil(count / 1e6)} MB`;
+  throw new AppError(
+    'storage_full',
+    `A backup in ${to} needs ${mb(needed)} of free space, and there are ${mb(free)}: make room, or name ` +
+      'another directory (backup.directory, --to)',
+  );
+}

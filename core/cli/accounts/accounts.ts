@@ -1,0 +1,188 @@
+import { Argument, type Command } from 'commander';
+import { perform, print, settingsOf } from '../in-process.ts';
+import { readSecret } from '../secret-input.ts';
+import { table } from '../table.ts';
+import { addAccountEnds } from './ends.ts';
+
+interface Output {
+  json?: boolean;
+}
+
+/** `user`, `token`, `key`: accounts and their credentials. */
+export function addAccountCommands(program: Command): void {
+  const user = program
+    .command('user')
+    .description('accounts of this server')
+    .addHelpText('after', '\nExample: earshot user add ada');
+  addUserAdd(user);
+  addUserList(user);
+  addUserPassword(user);
+  addUserRename(user);
+  addUserRole(user);
+  addAccountEnds(user);
+  addToken(program);
+  addKey(program);
+}
+
+function addUserAdd(user: Command): void {
+  user
+    .command('add <name>')
+    .description('add an account')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot user add ada')
+    .action(async (name: string, { json }: Output, command: Command) => {
+      const added = await perform(await settingsOf(command), 'user.add', { name });
+      print(json, added, `Added ${added.name} (${added.id}).`);
+    });
+}
+
+function addUserList(user: Command): void {
+  user
+    .command('list')
+    .description('list the accounts, oldest first')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot user list --json')
+    .action(async ({ json }: Output, command: Command) => {
+      const users = await perform(await settingsOf(command), 'user.list', {});
+      const rows = users.map(({ id, createdAt, role, disabledAt, name }) => [
+        ...[id, createdAt, role, disabledAt ? 'disabled' : 'enabled', name],
+      ]);
+      const words = table(['id', 'created', 'role', 'state', 'name'], rows);
+      print(json, { users }, users.length === 0 ? 'There is no account yet: earshot user add <name>' : words);
+    });
+}
+
+function addUserPassword(user: Command): void {
+  user
+    .command('password <name>')
+    .description('give an account a password, typed without being shown or piped in; it has to sign in again')
+    .option('--remove', 'take it away: only "earshot token" lets that account in then')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText(
+      'after',
+      '\nExample: earshot user password ada\n         earshot user password ada < secret.txt',
+    )
+    .action(async (name: string, { json, remove }: Output & { remove?: boolean }, command: Command) => {
+      const settings = await settingsOf(command);
+      const password = remove ? null : await readSecret('password');
+      const answer = await perform(settings, 'user.password', { user: name, password });
+      print(json, answer, remove ? `${name} has no password any more.` : `${name} has a new password.`);
+    });
+}
+
+function addUserRename(user: Command): void {
+  user
+    .command('rename <name> <new>')
+    .description('give an account another name, to sign in with, too')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot user rename ada grace')
+    .action(async (name: string, wanted: string, { json }: Output, command: Command) => {
+      const answer = await perform(await settingsOf(command), 'user.rename', { user: name, name: wanted });
+      print(json, answer, `${name} is called ${answer.name} now.`);
+    });
+}
+
+function addUserRole(user: Command): void {
+  user
+    .command('role')
+    .argument('<name>', 'an account')
+    .addArgument(new Argument('<role>', 'what it may do').choices(['owner', 'operator']))
+    .description(
+      'let an account see to the accounts of others, as an operator, or to its own alone, as an owner',
+    )
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot user role ada operator')
+    .action(async (name: string, role: 'owner' | 'operator', { json }: Output, command: Command) => {
+      const answer = await perform(await settingsOf(command), 'user.role', { user: name, role });
+      print(json, answer, `${answer.name} is an ${role}.`);
+    });
+}
+
+function addToken(program: Command): void {
+  program
+    .command('token <user>')
+    .description('print a new ID token, which may do everything that the account may')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot token ada')
+    .action(async (user: string, { json }: Output, command: Command) => {
+      const answer = await perform(await settingsOf(command), 'token', { user });
+      print(json, answer, answer.token);
+    });
+}
+
+function addKey(program: Command): void {
+  const key = program
+    .command('key')
+    .description('API keys: `key <user> --scopes <list>` makes one; list, rotate, revoke')
+    .addHelpText('after', '\nExample: earshot key ada --scopes listen --name pendant');
+  addKeyCreate(key);
+  addKeyList(key);
+  addKeyRotate(key);
+  addKeyRevoke(key);
+}
+
+function addKeyCreate(key: Command): void {
+  key
+    .command('create <user>', { isDefault: true })
+    .description('make an API key and print it: it is shown this once, and lasts until it is revoked')
+    .requiredOption('--scopes <list>', 'what it may do: listen, conversations:read, … by commas', byCommas)
+    .option('--name <name>', 'what it is for, in lists of keys')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot key create ada --scopes listen --name pendant')
+    .action(async (user: string, options: KeyOptions, command: Command) => {
+      const { json, scopes, name } = options;
+      const answer = await perform(await settingsOf(command), 'key', { user, scopes, name });
+      print(json, answer, answer.key);
+    });
+}
+interface KeyOptions extends Output {
+  scopes: string[];
+  name?: string;
+}
+
+function addKeyList(key: Command): void {
+  key
+    .command('list <user>')
+    .description('list the API keys of an account, newest first')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot key list ada')
+    .action(async (user: string, { json }: Output, command: Command) => {
+      const keys = await perform(await settingsOf(command), 'key.list', { user });
+      const rows = keys.map(({ id, name, hint, scopes, lastUsedAt }) => [
+        ...[id, hint, lastUsedAt ?? 'never', scopes.join(','), name],
+      ]);
+      const words = table(['id', 'key', 'last used', 'scopes', 'name'], rows);
+      const none = `There is no key yet: earshot key ${user} --scopes <list>`;
+      print(json, { keys }, keys.length === 0 ? none : words);
+    });
+}
+
+function addKeyRotate(key: Command): void {
+  key
+    .command('rotate <user> <key>')
+    .description(
+      'print a new API key in the place of an old one, named by id or name, which is refused from now on',
+    )
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot key rotate ada 0190c9f2-1111-7000-8000-000000000001')
+    .action(async (user: string, id: string, { json }: Output, command: Command) => {
+      const answer = await perform(await settingsOf(command), 'key.rotate', { user, id });
+      print(json, answer, answer.key);
+    });
+}
+
+function addKeyRevoke(key: Command): void {
+  key
+    .command('revoke <user> <key>')
+    .description('remove an API key, by its id or name, at once and for good')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot key revoke ada pendant')
+    .action(async (user: string, id: string, { json }: Output, command: Command) => {
+      const answer = await perform(await settingsOf(command), 'key.revoke', { user, id });
+      print(json, answer, `Revoked ${answer.name} (${answer.id}).`);
+    });
+}
+
+function byCommas(text: string): string[] {
+  return text.split(',');
+}

@@ -1,0 +1,131 @@
+import type { Command } from 'commander';
+import type { Result } from '../../control/commands.ts';
+import { AppError } from '../../runtime/errors.ts';
+import { perform, print, settingsOf } from '../in-process.ts';
+
+interface Output {
+  json?: boolean;
+}
+
+/** `user sign-out`, `lost`, `disable`, `enable` and `remove`: what ends an account, or what it is signed in with. */
+export function addAccountEnds(user: Command): void {
+  addSignOut(user);
+  addLost(user);
+  addDisable(user);
+  addEnable(user);
+  addRemove(user);
+}
+
+function addSignOut(user: Command): void {
+  user
+    .command('sign-out <name>')
+    .description('end all ID tokens of an account that there are, and tell what still works')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot user sign-out ada')
+    .action(async (name: string, { json }: Output, command: Command) => {
+      const answer = await perform(await settingsOf(command), 'user.signOut', { user: name });
+      const head = `${answer.name} is signed out everywhere.`;
+      print(json, answer, [head, ...tellEnded(answer), ...tellLeft(answer)].join('\n'));
+    });
+}
+
+function addLost(user: Command): void {
+  user
+    .command('lost <name>')
+    .description(
+      'a device was lost or stolen: end ID tokens, API keys, pushes to devices and live connections',
+    )
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot user lost ada')
+    .action(async (name: string, { json }: Output, command: Command) => {
+      const answer = await perform(await settingsOf(command), 'user.lost', { user: name });
+      const lines = [
+        `Ended for ${answer.name}: all ID tokens.`,
+        ...tellEnded(answer),
+        ...tellLeft(answer),
+        `A password, if it has one, still signs in. Change it if the device knew it: earshot user password ${answer.name}`,
+      ];
+      print(json, answer, lines.join('\n'));
+    });
+}
+
+function tellEnded({ ended }: Result<'user.lost'>): string[] {
+  return listed('Ended', [
+    ['API keys', ended.keys],
+    ['pushes to devices', ended.devices],
+    ['live connections', ended.connections.map(device => device ?? 'of a client without a name')],
+  ]);
+}
+
+function tellLeft({ name, left }: Result<'user.lost'>): string[] {
+  return [
+    ...listed('Still works', [
+      ['API keys', left.keys],
+      ['pushes to devices', left.devices],
+      ['notifications', left.addresses],
+      ['installed apps', left.apps],
+      ['webhooks', left.hooks],
+    ]),
+    ...(left.keys.length === 0
+      ? []
+      : [`End a key: earshot key revoke ${name} <name>; all: earshot user lost ${name}`]),
+  ];
+}
+
+function listed(head: string, groups: [what: string, names: string[]][]): string[] {
+  return groups.flatMap(([what, names]) =>
+    names.length === 0 ? [] : [`${head}: ${what}: ${names.join(', ')}`],
+  );
+}
+
+function addDisable(user: Command): void {
+  user
+    .command('disable <name>')
+    .description('refuse everything that speaks for an account until it is enabled; its data stays')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot user disable ada')
+    .action(async (name: string, { json }: Output, command: Command) => {
+      const answer = await perform(await settingsOf(command), 'user.disable', { user: name });
+      const ended = `${answer.connections.length} live connections ended`;
+      print(
+        json,
+        answer,
+        `${answer.name} is disabled; ${ended}. Undo it: earshot user enable ${answer.name}`,
+      );
+    });
+}
+
+function addEnable(user: Command): void {
+  user
+    .command('enable <name>')
+    .description('let a disabled account in again, with the credentials that it had')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot user enable ada')
+    .action(async (name: string, { json }: Output, command: Command) => {
+      const answer = await perform(await settingsOf(command), 'user.enable', { user: name });
+      print(json, answer, `${answer.name} is enabled.`);
+    });
+}
+
+function addRemove(user: Command): void {
+  user
+    .command('remove <name>')
+    .description('delete an account with everything that it owns, for good; backups keep it')
+    .option('--yes', 'needed: nothing brings it back')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot user remove ada --yes')
+    .action(async (name: string, { json, yes }: Output & { yes?: boolean }, command: Command) => {
+      const settings = await settingsOf(command);
+      if (!yes)
+        throw new AppError(
+          'invalid_request',
+          `this deletes all conversations, memories, keys and apps of ${name} for good; say so with --yes`,
+        );
+      const answer = await perform(settings, 'user.remove', { user: name });
+      print(
+        json,
+        answer,
+        `Removed ${answer.name} and everything that it owned. Earlier backups still hold it.`,
+      );
+    });
+}

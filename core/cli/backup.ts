@@ -1,0 +1,150 @@
+import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
+import type { LoadedConfig } from '../../config/load.ts';
+import { createKey } from '../backup/archive.ts';
+import { backupSettings } from '../backup/backups.ts';
+import { type Backup, createBackup } from '../backup/create.ts';
+import { listBackups } from '../backup/names.ts';
+import { callControl, controlPath } from '../control/control.ts';
+import { AppError } from '../runtime/errors.ts';
+import { print, settingsOf } from './in-process.ts';
+import { table } from './table.ts';
+
+interface Output {
+  json?: boolean;
+}
+
+const POLL_MS = 250;
+
+/** `backup`, `backup list` and `backup key`. */
+export function addBackup(program: Command): void {
+  const backup = program
+    .command('backup')
+    .description(
+      'make a backup of everything, also while the server runs; list those there are; make a key for them',
+    )
+    .option('--to <dir>', 'where to, instead of the directory of the configuration')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText(
+      'after',
+      `
+A backup is one file. It holds the database, audio that waits for its text, keys, what plugins keep, and
+the configuration; not the speech models, which can be fetched again. The server makes one each day by
+itself. Keep some on another disk or machine: see backup in the configuration.
+
+Example: earshot backup --to /mnt/usb`,
+    )
+    .action(async ({ to, json }: Output & { to?: string }, command: Command) => {
+      const loaded = await settingsOf(command);
+      if (!json) process.stderr.write('Making a backup ...\n');
+      const made = await make(loaded, to === undefined ? null : resolve(to));
+      print(json, { ...made, createdAt: new Date(made.createdAt).toISOString() }, tell(made));
+    });
+  addList(backup);
+  addKey(backup);
+}
+
+function addList(backup: Command): void {
+  backup
+    .command('list')
+    .description('list the backups, newest first')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot backup list')
+    .action(async (_options: Output, command: Command) => {
+      const { json } = command.optsWithGlobals<Output>(); // `backup` itself has the option too, and takes it
+      const { directory, enabled } = backupSettings((await settingsOf(command)).config);
+      const found = await listBackups(directory);
+      const rows = found.map(({ file, createdAt, bytes, encrypted }) => [
+        ...[instant(createdAt), size(bytes), encrypted ? 'encrypted' : '', file],
+      ]);
+      const none = enabled
+        ? `There is no backup in ${directory} yet. The server makes the first one within a day, earshot backup makes one now.`
+        : `There is no backup in ${directory}, and backup.enabled is false. earshot backup makes one.`;
+      const backups = found.map(each => ({ ...each, createdAt: instant(each.createdAt) }));
+      print(
+        json,
+        { directory, backups },
+        rows.length === 0 ? none : table(['made', 'size', '', 'file'], rows),
+      );
+    });
+}
+
+function addKey(backup: Command): void {
+  backup
+    .command('key')
+    .description('make a pair of keys for encrypted backups, and print both; nothing is stored')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot backup key')
+    .action(async (_options: Output, command: Command) => {
+      const { json } = command.optsWithGlobals<Output>();
+      const { recipient, identity } = await createKey();
+      print(json, { recipient, identity }, keySheet(recipient, identity));
+    });
+}
+
+function keySheet(recipient: string, identity: string): string {
+  return `Emergency sheet for encrypted backups of Earshot
+
+1. Write this line into a file such as earshot-key.txt, and keep it away from the server: on paper, in a
+   password manager. Without it no encrypted backup can be opened, by anybody.
+
+   ${identity}
+
+2. Put the public key into the configuration. It only encrypts.
+
+   backup:
+     recipients: [${recipient}]
+
+3. After a disaster:  earshot restore BACKUP --identity earshot-key.txt`;
+}
+
+/** By the running server, or here where none runs. */
+async function make(loaded: LoadedConfig, to: string | null): Promise<Backup> {
+  const control = controlPath(loaded.config.dataDir);
+  if ((await callControl(control, 'backup.begin', { to })) === 'absent') return makeHere(loaded, to);
+  for (;;) {
+    const progress = await callControl(control, 'backup.progress', {});
+    if (progress === 'absent')
+      throw new AppError('unavailable', 'The server ended before the backup was made');
+    if (progress.error !== null) throw new AppError('unavailable', progress.error);
+    if (progress.backup) return progress.backup;
+    await sleep(POLL_MS);
+  }
+}
+
+/** The database stays as it is: a backup from before an update is of the old version. */
+async function makeHere(loaded: LoadedConfig, to: string | null): Promise<Backup> {
+  const [{ openStorage }, { createLog }] = await Promise.all([
+    import('../app.ts'),
+    import('../runtime/log.ts'),
+  ]);
+  const { directory, recipients } = backupSettings(loaded.config);
+  const { storage, close } = await openStorage({
+    loaded,
+    log: createLog({ level: 'silent', format: 'json' }),
+  });
+  try {
+    return await createBackup({
+      ...{ dataDir: loaded.config.dataDir, configFile: loaded.file, storage, clock: Date, recipients },
+      to: to ?? directory,
+      signal: new AbortController().signal,
+    });
+  } finally {
+    await close();
+  }
+}
+
+function tell({ file, bytes, rows, files, encrypted, leftOut }: Backup): string {
+  const how = encrypted ? 'encrypted, and read back' : 'read back and checked';
+  return `${file}: ${size(bytes)}, ${rows} rows and ${files} files, ${how}.
+${leftOut.map(path => `Left out, as its plugin keeps it to itself: ${path}\n`).join('')}To put it back:  earshot restore ${file}`;
+}
+
+function size(bytes: number): string {
+  return bytes < 1e6 ? `${Math.ceil(bytes / 1000)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
+function instant(at: number): string {
+  return new Date(at).toISOString();
+}

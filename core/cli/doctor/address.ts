@@ -1,0 +1,61 @@
+import { WebSocket } from 'ws';
+import { z } from 'zod';
+import type { Health } from '../../contract/model.ts';
+import { PROXY_SETTINGS, UPGRADE_REQUIRED } from '../../listen/protocol.ts';
+import type { Patient } from './examination.ts';
+
+const ANSWER_MS = 3000;
+const HealthAnswer = z.object({
+  status: z.enum(['ok', 'degraded', 'failing']),
+  parts: z.array(z.string()),
+}) satisfies z.ZodType<Health>;
+
+/** Where a server that listens on this host and port is reached from this machine. */
+export function addressUrl(host: string, port: number): string {
+  const reachable = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+}
+
+/** The answer of a server's `/healthz`; null where no Earshot answers. */
+export async function healthOf(url: string, patient: Pick<Patient, 'fetch'>): Promise<Health | null> {
+  try {
+    const response = await patient.fetch(new URL(`${url.replace(/\/$/, '')}/healthz`), {
+      signal: AbortSignal.timeout(ANSWER_MS),
+    });
+    return HealthAnswer.parse(await response.json());
+  } catch {
+    return null;
+  }
+}
+
+/** Does an Earshot answer there that serves? */
+export async function isServing(url: string, patient: Pick<Patient, 'fetch'>): Promise<boolean> {
+  const health = await healthOf(url, patient);
+  return health !== null && health.status !== 'failing';
+}
+
+/** What a WebSocket without a credential is answered at this address: 401 when it reaches the server. */
+function handshakeStatus(url: string): Promise<number | null> {
+  const target = `${url.replace(/^http/, 'ws').replace(/\/$/, '')}/v4/listen`;
+  const socket = new WebSocket(target, { handshakeTimeout: ANSWER_MS });
+  return new Promise(resolve => {
+    socket.on('unexpected-response', (_request, response) => {
+      resolve(response.statusCode ?? null);
+      socket.terminate();
+    });
+    socket.on('open', () => {
+      resolve(101);
+      socket.terminate();
+    });
+    socket.on('error', () => resolve(null));
+  });
+}
+
+/** What is wrong where a proxy in front of this address does not let WebSockets through; null otherwise. */
+export async function proxyProblem(url: string): Promise<{ detail: string; cure: string } | null> {
+  if ((await handshakeStatus(url)) !== UPGRADE_REQUIRED) return null;
+  return {
+    detail: `the proxy in front of ${url} does not pass on the headers Upgrade and Connection, so no device can connect`,
+    cure: `in the location of its configuration, nginx needs: ${PROXY_SETTINGS}`,
+  };
+}

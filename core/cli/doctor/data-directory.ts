@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto';
+import { open, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { countOrphanedAudio, ORPHANED, ORPHANED_CURE, tellOrphaned } from '../../listen/orphaned-audio.ts';
+import { freeBytes } from '../../runtime/files.ts';
+import { sizeOf } from '../../runtime/terminal.ts';
+import type { Check } from './examination.ts';
+import { codeOf, type Finding, findingsOf } from './finding.ts';
+
+const LITTLE_BYTES = 1e9;
+const TOO_LITTLE_BYTES = 1e8;
+const SYNCS = 20;
+const SLOW_MS = 50;
+const TOO_SLOW_MS = 500;
+const MAKE_ROOM = 'make room there, or set dataDir to a larger disk';
+
+const { good, note, doubt, bad } = findingsOf('Data directory');
+
+export const dataDirectoryCheck: Check = {
+  group: 'Data directory',
+  what: 'disk',
+  limitMs: 20_000,
+  cure: 'look at the disk: dmesg, smartctl; or set dataDir to another one',
+  async look({ loaded: { config } }, signal) {
+    const { dataDir } = config;
+    const found = await stat(dataDir).catch(codeOf);
+    if (found === 'ENOENT') return [notYet(dataDir), await space(await nearest(dirname(dataDir)))];
+    if (typeof found === 'string')
+      return [bad('directory', `${dataDir}: ${found}`, `make it accessible, or set another dataDir`)];
+    if (!found.isDirectory())
+      return [bad('directory', `${dataDir} is a file`, `move it away, or set another dataDir`)];
+    return [
+      owner(dataDir, found),
+      mode(dataDir, found.mode),
+      await space(dataDir),
+      ...(await writes(dataDir, signal)),
+      ...(await orphanedAudio(dataDir)),
+    ];
+  },
+};
+
+function notYet(dataDir: string): Finding {
+  return note('directory', `${dataDir} is not there yet; the first start makes it`);
+}
+
+async function orphanedAudio(dataDir: string): Promise<Finding[]> {
+  const { files, bytes } = await countOrphanedAudio(dataDir);
+  if (files === 0) return [];
+  const detail = `${tellOrphaned(files, bytes)} in ${join(dataDir, ORPHANED)}`;
+  return [doubt('orphaned audio', detail, ORPHANED_CURE)];
+}
+
+async function nearest(path: string): Promise<string> {
+  const isThere = await stat(path).then(
+    () => true,
+    () => false,
+  );
+  return isThere || path === dirname(path) ? path : nearest(dirname(path));
+}
+
+function owner(dataDir: string, { uid }: { uid: number }): Finding {
+  const own = process.getuid?.();
+  if (own === undefined || own === uid) return good('directory', dataDir);
+  const detail = `${dataDir} belongs to account ${uid}, and this is account ${own}`;
+  return doubt('directory', detail, `be that account: sudo -u '#${uid}' earshot doctor`);
+}
+
+function mode(dataDir: string, bits: number): Finding {
+  const octal = (bits & 0o777).toString(8).padStart(4, '0');
+  if ((bits & 0o077) === 0) return good('privacy', `mode ${octal}: its account alone reads it`);
+  return doubt('privacy', `mode ${octal}: other accounts may look into it`, `chmod 700 ${dataDir}`);
+}
+
+async function space(directory: string): Promise<Finding> {
+  const bytes = await freeBytes(directory);
+  const detail = `${sizeOf(bytes)} free at ${directory}`;
+  if (bytes < TOO_LITTLE_BYTES) return bad('space', detail, MAKE_ROOM);
+  return bytes < LITTLE_BYTES ? doubt('space', detail, MAKE_ROOM) : good('space', detail);
+}
+
+/** What storage and spool do all the time: write a little, and wait until the disk has it. */
+async function writes(dataDir: string, signal: AbortSignal): Promise<Finding[]> {
+  const file = join(dataDir, `.doctor-${randomUUID()}`);
+  try {
+    const times = await timesOfSync(file, signal);
+    return [good('writing', 'a file can be written'), judgeSync(times)];
+  } catch (error) {
+    const code = codeOf(error);
+    return [bad('writing', `${dataDir} cannot be written to (${code})`, cureOf(code, dataDir))];
+  } finally {
+    await rm(file, { force: true }).catch(() => {});
+  }
+}
+
+async function timesOfSync(file: string, signal: AbortSignal): Promise<number[]> {
+  const handle = await open(file, 'wx', 0o600);
+  const block = Buffer.alloc(4096, 1);
+  const times: number[] = [];
+  try {
+    while (times.length < SYNCS && !signal.aborted) {
+      await handle.write(block);
+      const began = performance.now();
+      await handle.datasync();
+      times.push(performance.now() - began);
+    }
+  } finally {
+    await handle.close();
+  }
+  return times;
+}
+
+export function judgeSync(times: readonly number[]): Finding {
+  const sorted = [...times].sort((a, b) => a - b);
+  const medianMs = sorted[Math.floor(sorted.length / 2)] ?? 0;
+  const detail = `fdatasync takes ${tell(medianMs)} ms, ${tell(sorted.at(-1) ?? 0)} ms at most, of ${times.length}`;
+  const cure = 'set dataDir to a faster disk: an SSD rather than an SD card or a network share';
+  if (medianMs > TOO_SLOW_MS) return bad('speed', detail, cure);
+  return medianMs > SLOW_MS ? doubt('speed', detail, cure) : good('speed', detail);
+}
+
+function tell(ms: number): string {
+  return ms < 10 ? ms.toFixed(1) : ms.toFixed(0);
+}
+
+function cureOf(code: string, dataDir: string): string {
+  if (code === 'ENOSPC' || code === 'EDQUOT') return MAKE_ROOM;
+  if (code === 'EROFS') return 'mount that disk for writing, or set another dataDir';
+  return `give it to the account that runs Earshot: sudo chown -R "$(id -un)" ${dataDir}`;
+}

@@ -1,0 +1,63 @@
+import type { Command } from 'commander';
+import { asCalled } from '../../../config/called-as.ts';
+import { ConfigError } from '../../../config/load.ts';
+import { AppError } from '../../runtime/errors.ts';
+import { onOneLine } from '../../runtime/terminal.ts';
+import { settingsOf } from '../in-process.ts';
+import { type DoctorMessage, type Finding, findingsOf } from './finding.ts';
+import { paperFor, render, summary } from './report.ts';
+
+/** More than all its checks may take one after the other. */
+const LIMIT_MS = 240_000;
+
+/** `doctor`: everything that a home server can have wrong, and the way out. */
+export function addDoctor(program: Command): void {
+  program
+    .command('doctor')
+    .description('check everything that can be wrong, and say what to do; changes no data')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot doctor')
+    .action(async ({ json }: { json?: boolean }, command: Command) => {
+      const paper = paperFor(process.stdout);
+      const write = (text: string) => process.stdout.write(`${text}\n`);
+      const findings = await diagnose(command, found => json || write(asCalled(render(found, paper))));
+      const bad = findings.filter(({ level }) => level === 'bad').length;
+      write(json ? JSON.stringify({ ok: bad === 0, findings }) : `\n${summary(findings, paper)}`);
+      if (bad > 0) throw new AppError('config_error', `${bad} of ${findings.length} findings are bad`);
+    });
+}
+
+/** Where to look; what is wrong with the configuration is told with the rest. */
+async function placeOf(
+  command: Command,
+): Promise<{ file?: string | undefined; dataDir?: string | undefined }> {
+  try {
+    const { file, config } = await settingsOf(command, { orHere: true });
+    return { file: file ?? undefined, dataDir: config.dataDir };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return command.optsWithGlobals<{ dataDir?: string }>();
+  }
+}
+
+async function diagnose(command: Command, tell: (findings: Finding[]) => void): Promise<Finding[]> {
+  const { runGuarded } = await import('../guarded.ts');
+  const { config } = command.optsWithGlobals<{ config?: string }>();
+  const { file, dataDir } = await placeOf(command);
+  const findings: Finding[] = [];
+  const add = (told: Finding[]) => {
+    const found = onOneLine(told);
+    findings.push(...found);
+    if (found.length > 0) tell(found);
+  };
+  const broken = await runGuarded({
+    entry: 'core/cli/doctor/doctor-main',
+    request: { file: file ?? config, dataDir },
+    limitMs: LIMIT_MS,
+    onMessage: message => add((message as DoctorMessage & { type: 'findings' }).findings), // it sends nothing else
+  });
+  if (broken !== null) add([findingsOf('Doctor').bad('examination', broken, TRY_PLUGINS)]);
+  return findings;
+}
+
+const TRY_PLUGINS = 'try the plugins that you added, one by one: earshot plugin check PATH';

@@ -1,0 +1,39 @@
+import type { LoadedConfig } from '../../../config/load.ts';
+import type { Clock } from '../../contract/model.ts';
+import type { Status } from '../../control/commands.ts';
+import { deadline } from '../../runtime/deadline.ts';
+import { type Finding, findingsOf } from './finding.ts';
+
+/** What is looked at, and with what. */
+export interface Patient {
+  loaded: LoadedConfig;
+  /** What the server that runs on this data directory says of itself. */
+  server: Status | 'absent' | { problem: string };
+  clock: Clock;
+  /** Where the system tells of itself: `/proc` and `/run`. */
+  proc: string;
+  run: string;
+  fetch: typeof fetch;
+}
+
+export interface Check {
+  group: string;
+  what: string;
+  limitMs: number;
+  /** The way out when it does not come to an end, or fails in a way that nobody thought of. */
+  cure: string;
+  look(patient: Patient, signal: AbortSignal): Promise<Finding[]>;
+}
+
+/** Runs a check; whatever it does, this resolves in time. */
+export async function runCheck(check: Check, patient: Patient): Promise<Finding[]> {
+  const { group, what, limitMs, cure } = check;
+  const { bad, doubt } = findingsOf(group);
+  const late = new Error('time is up');
+  try {
+    return await deadline({ limitMs, late: () => late }, signal => check.look(patient, signal));
+  } catch (error) {
+    if (error === late) return [doubt(what, `no answer within ${limitMs / 1000} s`, cure)];
+    return [bad(what, error instanceof Error ? error.message : String(error), cure)];
+  }
+}

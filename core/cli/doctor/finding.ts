@@ -1,0 +1,41 @@
+import type { Diagnosis } from '../../contract/plugin.ts';
+
+/** What was looked at, and what was found there. */
+export interface Finding extends Diagnosis {
+  group: string;
+}
+
+/** What to look at: as the command line names it. */
+export interface DoctorRequest {
+  file?: string;
+  dataDir?: string;
+}
+
+/** From the process that looks: what it found, by and by. */
+export type DoctorMessage = { type: 'findings'; findings: Finding[] } | { type: 'end' };
+
+/** Findings of one group. What is wrong cannot be told without its cure. */
+export function findingsOf(group: string) {
+  type Level = Finding['level'];
+  const well =
+    (level: Level) =>
+    (what: string, detail: string): Finding => ({ group, what, level, detail, cure: null });
+  const wrong =
+    (level: Level) =>
+    (what: string, detail: string, cure: string): Finding => ({ group, what, level, detail, cure });
+  return { good: well('good'), note: well('note'), doubt: wrong('doubt'), bad: wrong('bad') };
+}
+
+/** Of a stretch of time, for people. */
+export function ageOf(ms: number): string {
+  const minutes = Math.round(ms / 60_000);
+  if (minutes < 1) return 'less than a minute';
+  if (minutes < 120) return `${minutes} minutes`;
+  return minutes < 2880 ? `${Math.round(minutes / 60)} hours` : `${Math.round(minutes / 1440)} days`;
+}
+
+/** The code of a system's error, or else what it says. */
+export function codeOf(thrown: unknown): string {
+  if (thrown instanceof Error && 'code' in thrown) return String(thrown.code);
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

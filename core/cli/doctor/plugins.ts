@@ -1,0 +1,54 @@
+import { join } from 'node:path';
+import type { Diagnosis } from '../../contract/plugin.ts';
+import { diagnose } from '../../plugin-host/diagnosis.ts';
+import type { KnownPlugin } from '../../plugin-host/selection.ts';
+import { chosenPlugins, optionsOf } from './configuration.ts';
+import type { Check, Patient } from './examination.ts';
+import { findingsOf } from './finding.ts';
+
+const { note, bad } = findingsOf('Database');
+const NONE = 'correct storage: sql, or the name of a plugin of your own';
+
+/** The storage tells of itself; nothing is opened for writing. */
+export const databaseCheck: Check = {
+  group: 'Database',
+  what: 'database',
+  limitMs: 60_000,
+  cure: 'look at the log of the server, or put back a backup',
+  async look(patient, signal) {
+    const { storage, dataDir } = patient.loaded.config;
+    const known = chosenPlugins(patient).find(({ name }) => name === storage);
+    if (!known) return [bad('database', `there is no storage ${storage}`, NONE)];
+    const told = await ask(known, dataDir, patient, signal);
+    if (!told) return [note('database', `${storage} tells nothing of its state`)];
+    return told.map(diagnosis => ({ group: 'Database', ...diagnosis }));
+  },
+};
+
+/** All other plugins, where they have something to tell. */
+export const pluginsCheck: Check = {
+  group: 'Plugins',
+  what: 'plugins',
+  limitMs: 30_000,
+  cure: 'try them one by one: earshot plugin check PATH',
+  async look(patient, signal) {
+    const { storage, dataDir } = patient.loaded.config;
+    const others = chosenPlugins(patient).filter(({ name }) => name !== storage);
+    const told = others.map(async known => {
+      const { name } = known;
+      const diagnoses = await ask(known, join(dataDir, 'plugins', name), patient, signal);
+      return (diagnoses ?? []).map(each => ({ ...each, group: 'Plugins', what: `${name}, ${each.what}` }));
+    });
+    return (await Promise.all(told)).flat();
+  },
+};
+
+async function ask(
+  known: KnownPlugin,
+  dataDir: string,
+  { loaded, clock }: Patient,
+  signal: AbortSignal,
+): Promise<Diagnosis[] | null> {
+  const { plugin, options } = await optionsOf(known, loaded);
+  return diagnose(plugin, { options, dataDir, clock, signal });
+}

@@ -1,0 +1,133 @@
+import type { Command } from 'commander';
+import type { Result } from '../control/commands.ts';
+import { perform, print, settingsOf } from './in-process.ts';
+import { table } from './table.ts';
+
+interface Output {
+  json?: boolean;
+}
+
+type Shown = Result<'hook.list'>[number];
+
+/** `hook`: where an account's own programs are told what happens. */
+export function addHookCommands(program: Command): void {
+  const hook = program
+    .command('hook')
+    .description('webhooks: addresses of your own that are told what happens to an account')
+    .addHelpText('after', '\nExample: earshot hook set ada memory_created https://n8n.example.org/in');
+  addList(hook);
+  addSet(hook);
+  addTest(hook);
+  addSwitch(hook, 'enable', 'send a webhook again, also one that the server has switched off');
+  addSwitch(hook, 'disable', 'send a webhook no more until it is enabled; it keeps its address');
+  addRemove(hook);
+}
+
+function addList(hook: Command): void {
+  hook
+    .command('list <user>')
+    .description('list where the webhooks of an account and its apps go, oldest first, and how they fare')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot hook list ada')
+    .action(async (user: string, { json }: Output, command: Command) => {
+      const hooks = await perform(await settingsOf(command), 'hook.list', { user });
+      const rows = hooks.map(each => [each.id, each.type, labelOf(each), placeOf(each), stateOf(each)]);
+      const words = table(['id', 'type', 'label', 'address', 'state'], rows);
+      const none = `There is no webhook yet: earshot hook set ${user} <type> <url>`;
+      print(json, { hooks }, hooks.length === 0 ? none : words);
+    });
+}
+
+function labelOf({ label, app }: Shown): string {
+  if (app !== null) return `app ${app}`;
+  return label === '' ? '-' : label;
+}
+
+function placeOf({ url, seconds }: Pick<Shown, 'url' | 'seconds'>): string {
+  return seconds === null ? url : `${url}, every ${seconds} s`;
+}
+
+/** Whether a webhook is sent and, where the server switched it off, why. */
+export function stateOf({
+  enabled,
+  offReason,
+  failingSince,
+}: Pick<Shown, 'enabled' | 'offReason' | 'failingSince'>): string {
+  if (!enabled) return offReason === null ? 'off' : `off: ${offReason}`;
+  return failingSince === null ? 'on' : `on, failing since ${failingSince}`;
+}
+
+interface SetOptions extends Output {
+  label?: string;
+}
+
+function addSet(hook: Command): void {
+  hook
+    .command('set <user> <type> <url>')
+    .description(
+      'have an address told of memory_created, transcript_processed, audio_bytes, …; of audio_bytes with "," and the seconds between two pieces after the address',
+    )
+    .option('--label <label>', 'one more address of this type; without it, the default address is set')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText(
+      'after',
+      '\nExample: earshot hook set ada memory_created https://n8n.example.org/in --label n8n',
+    )
+    .action(async (user: string, type: string, url: string, options: SetOptions, command: Command) => {
+      const { json, label } = options;
+      const set = await perform(await settingsOf(command), 'hook.set', { user, type, url, label });
+      const lines = [
+        `id: ${set.id}`,
+        ...(set.signingSecret === null
+          ? []
+          : [`signing secret: ${set.signingSecret} (signs all webhooks of ${user}; shown this once)`]),
+        `${set.type} goes to ${placeOf(set)} from now on. Try it: earshot hook test ${user} ${set.id}`,
+      ];
+      print(json, set, lines.join('\n'));
+    });
+}
+
+function addTest(hook: Command): void {
+  hook
+    .command('test <user> <webhook>')
+    .description('send a made-up event to a webhook, named by id, label or type, and show the answer')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot hook test ada memory_created')
+    .action(async (user: string, webhook: string, { json }: Output, command: Command) => {
+      const tested = await perform(await settingsOf(command), 'hook.test', { user, webhook });
+      const { type, error, status, answer, enabled, id, tookMs } = tested;
+      const said = answer ? `: ${answer}` : '';
+      if (error !== null) throw new Error(`The test of ${type} to ${tested.url} failed: ${error}${said}`);
+      const lines = [
+        `Sent a test of ${type} to ${tested.url}. It answered ${status} in ${tookMs} ms${said}`,
+        ...(enabled ? [] : [`It is switched off. Switch it on: earshot hook enable ${user} ${id}`]),
+      ];
+      print(json, tested, lines.join('\n'));
+    });
+}
+
+function addSwitch(hook: Command, verb: 'enable' | 'disable', description: string): void {
+  hook
+    .command(`${verb} <user> <webhook>`)
+    .description(`${description}; named by id, label or type`)
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', `\nExample: earshot hook ${verb} ada memory_created`)
+    .action(async (user: string, webhook: string, { json }: Output, command: Command) => {
+      const enabled = verb === 'enable';
+      const settings = await settingsOf(command);
+      const answer = await perform(settings, 'hook.enable', { user, webhook, enabled });
+      print(json, answer, `${answer.type} to ${placeOf(answer)} is ${enabled ? 'on' : 'off'}.`);
+    });
+}
+
+function addRemove(hook: Command): void {
+  hook
+    .command('remove <user> <webhook>')
+    .description('remove a webhook, named by id, label or type; what waits for it is not sent')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot hook remove ada n8n')
+    .action(async (user: string, webhook: string, { json }: Output, command: Command) => {
+      const answer = await perform(await settingsOf(command), 'hook.remove', { user, webhook });
+      print(json, answer, `Removed ${answer.type} to ${placeOf(answer)} (${answer.id}).`);
+    });
+}

@@ -1,0 +1,63 @@
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { asCalled } from '../../config/called-as.ts';
+import { environment, type LoadedConfig, loadConfig } from '../../config/load.ts';
+import type { Args, CommandName, Result } from '../control/commands.ts';
+import { callControl, controlPath } from '../control/control.ts';
+import { forTerminal, onOneLine } from '../runtime/terminal.ts';
+import { findData, SERVICE_DIRECTORY } from './data-directory.ts';
+
+/**
+ * The configuration as `--config` and `--data-dir` have it, and with the data directory that there is.
+ * @throws `ConfigError`; `not_found` where there is no data, unless `orHere`: then it is the folder's own
+ */
+export async function settingsOf(command: Command, { orHere = false } = {}): Promise<LoadedConfig> {
+  const { config, dataDir } = command.optsWithGlobals<{ config?: string; dataDir?: string }>();
+  const load = (cwd?: string) =>
+    loadConfig({ env: environment, file: config, cwd, overrides: { dataDir: dataDir && resolve(dataDir) } });
+  const { EARSHOT_TEST_SERVICE_DIRECTORY: service = SERVICE_DIRECTORY } = environment;
+  const { loaded, told } = await findData(load, { service, orHere });
+  if (told !== null) process.stderr.write(`${told}\n`);
+  return loaded;
+}
+
+/** The configuration for what may make the data directory: the one that is named, or the folder's own. */
+export function settingsHere(command: Command): LoadedConfig {
+  const { config, dataDir } = command.optsWithGlobals<{ config?: string; dataDir?: string }>();
+  return loadConfig({ env: environment, file: config, overrides: { dataDir } });
+}
+
+/**
+ * Does a command in the running server, or, where none runs, here on its data. The answer is fit to be printed: its
+ * texts, which others may have written, have no control characters.
+ */
+export async function perform<C extends CommandName>(
+  loaded: LoadedConfig,
+  command: C,
+  args: Args<C>,
+): Promise<Result<C>> {
+  const answer = await callControl(controlPath(loaded.config.dataDir), command, args);
+  return onOneLine(answer === 'absent' ? await performHere(loaded, command, args) : answer);
+}
+
+async function performHere<C extends CommandName>(
+  loaded: LoadedConfig,
+  command: C,
+  args: Args<C>,
+): Promise<Result<C>> {
+  const [{ createApp }, { createLog }] = await Promise.all([
+    import('../app.ts'),
+    import('../runtime/log.ts'),
+  ]); // much to load
+  const app = await createApp({ loaded, log: createLog({ level: 'silent', format: 'json' }) });
+  try {
+    return await app.commands[command](args);
+  } finally {
+    await app.stop();
+  }
+}
+
+/** Prints an answer: as one JSON object, or in words. */
+export function print(json: boolean | undefined, answer: unknown, words: string): void {
+  process.stdout.write(`${json ? JSON.stringify(answer) : forTerminal(asCalled(words))}\n`);
+}

@@ -1,0 +1,106 @@
+import { readFile } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { Manifest } from '../backup/archive.ts';
+import { inspectBackup, restoreBackup } from '../backup/restore.ts';
+import { controlPath, isServed } from '../control/control.ts';
+import { AppError } from '../runtime/errors.ts';
+import { print, settingsOf } from './in-process.ts';
+
+interface Options {
+  dryRun?: boolean;
+  replace?: boolean;
+  identity?: string;
+  json?: boolean;
+}
+
+const MAX_KEY_BYTES = 64 * 1024;
+
+/** `restore`: a data directory out of a backup. */
+export function addRestore(program: Command): void {
+  program
+    .command('restore <backup>')
+    .description('put a backup back, into an empty data directory or in place of what is there')
+    .option('--dry-run', 'check the whole backup, tell what is in it, and change nothing')
+    .option('--replace', 'move what is in the data directory aside first')
+    .option('--identity <file>', 'the file with the private key of an encrypted backup')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText(
+      'after',
+      `
+The server has to be stopped. Everything is unpacked and checked beside the data directory, which is then
+replaced at once, or stays as it is. The database is put back as SQLite, also one that was on Postgres:
+earshot move takes it into an empty Postgres.
+
+Example: earshot restore earshot-2026-11-22T033000Z.tar.zst --data-dir /var/lib/earshot`,
+    )
+    .action(async (file: string, options: Options, command: Command) => {
+      const backup = resolve(file);
+      const identity = options.identity === undefined ? null : await readKey(options.identity);
+      if (options.dryRun) {
+        const manifest = await inspectBackup(backup, identity);
+        return print(options.json, { ...summary(manifest), dryRun: true }, tellContents(manifest));
+      }
+      const { dataDir } = (await settingsOf(command, { orHere: true })).config;
+      if (await isServed(controlPath(dataDir)))
+        throw new AppError('conflict', `A server runs on ${dataDir}; stop it first`);
+      if (!options.json) process.stderr.write('Unpacking and checking ...\n');
+      const target = resolve(dataDir);
+      const { manifest, replaced } = await restoreBackup({
+        ...{ file: backup, identity, dataDir: target, replace: options.replace === true },
+      });
+      print(
+        options.json,
+        { ...summary(manifest), dataDir: target, replaced },
+        tell(manifest, target, replaced),
+      );
+    });
+}
+
+/** The line of an age key file that is the key; the others are comments. */
+async function readKey(file: string): Promise<string> {
+  const content = await readFile(file).catch(cause => {
+    throw new AppError('not_found', `${file} cannot be read: ${cause.code}`, { cause });
+  });
+  const lines = content.length > MAX_KEY_BYTES ? [] : content.toString('utf8').split('\n');
+  const key = lines.map(line => line.trim()).find(line => line.startsWith('AGE-SECRET-KEY-'));
+  if (key) return key;
+  throw new AppError(
+    'invalid_input',
+    `${file} holds no private key: a line that begins with AGE-SECRET-KEY-`,
+  );
+}
+
+function summary({ createdAt, version, files, rows }: Manifest) {
+  return { createdAt, version, files: files.length, bytes: bytesOf(files), rows };
+}
+
+function bytesOf(files: Manifest['files']): number {
+  return files.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+function tellContents(manifest: Manifest): string {
+  const { createdAt, version, files, rows } = manifest;
+  const counts = Object.entries(rows).filter(([, count]) => count > 0);
+  const width = Math.max(...counts.map(([table]) => table.length), 0);
+  return [
+    `A backup of ${createdAt} by Earshot ${version}, whole and sound:`,
+    `${files.length} files, ${(bytesOf(files) / 1e6).toFixed(1)} MB unpacked. Rows of the database:`,
+    ...counts.map(([table, count]) => `  ${table.padEnd(width)}  ${count}`),
+  ].join('\n');
+}
+
+function tell({ createdAt, version, files }: Manifest, dataDir: string, replaced: string | null): string {
+  const configuration = files.find(({ path }) => path.startsWith('configuration/'));
+  return [
+    `The backup of ${createdAt} (Earshot ${version}) is in ${dataDir}.`,
+    replaced === null ? '' : `What was there before is in ${replaced}; delete it when you do not miss it.`,
+    configuration
+      ? `The configuration of then is in ${join(dataDir, 'configuration', basename(configuration.path))}.`
+      : '',
+    'Speech models are not part of a backup: earshot setup fetches one again.',
+    'Start with it:  earshot serve',
+  ]
+    .filter(line => line !== '')
+    .join('\n');
+}

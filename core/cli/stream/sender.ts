@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto';
+import type { LoadedConfig } from '../../../config/load.ts';
+import { SAMPLE_RATE, type Wav } from '../../audio/pcm.ts';
+import { readRecording, toSpeech } from '../../audio/recording-file.ts';
+import { callControl, controlPath } from '../../control/control.ts';
+import type { ServerEvent, WireSegment } from '../../listen/protocol.ts';
+import { AppError } from '../../runtime/errors.ts';
+import { forTerminal } from '../../runtime/terminal.ts';
+import { type Outcome, streamTo } from '../client.ts';
+import { carries, packetsOf } from './recording.ts';
+import type { StreamOptions } from './stream.ts';
+import { createTranscript } from './transcript.ts';
+
+/** Beyond the silence that ends a conversation: recognising the rest, and the summary. */
+const FINISHING_MS = 120_000;
+
+/** Sends the file to the server that the options name, and tells what comes back. */
+export async function stream(file: string, options: StreamOptions, loaded: LoadedConfig): Promise<Outcome> {
+  const wav = fitTo(options.codec, await readRecording(file));
+  const { base, credential } = await findServer(options, loaded);
+  return streamTo({
+    url: listenUrl(base, wav.sampleRate, options),
+    credential,
+    packets: packetsOf(wav, options.codec),
+    speed: options.speed,
+    silenceMs: options.finish ? 0 : options.conversationTimeout * 1000,
+    patienceMs: options.conversationTimeout * 1000 + FINISHING_MS,
+    onEvent: options.json ? () => {} : narrator(),
+  });
+}
+
+/** At its own sample rate where the codec carries that, else at 16 kHz. */
+function fitTo(codec: StreamOptions['codec'], wav: Wav): Wav {
+  if (carries(codec, wav.sampleRate)) return wav;
+  return { sampleRate: SAMPLE_RATE, channels: 1, samples: Int16Array.from(toSpeech(wav)) };
+}
+
+function listenUrl(base: string, sampleRate: number, options: StreamOptions): URL {
+  const url = new URL('/v4/listen', base);
+  url.protocol = url.protocol.replace('http', 'ws');
+  url.search = new URLSearchParams({
+    codec: options.codec,
+    sample_rate: String(sampleRate),
+    language: options.language,
+    conversation_timeout: String(options.conversationTimeout),
+    source: 'desktop',
+    client_device_id: `cli_${randomUUID()}`, // a conversation of its own
+  }).toString();
+  return url;
+}
+
+/** Where to send it, and as whom: what the options say, else what the server on this data directory answers. */
+async function findServer(
+  { url, key, user }: StreamOptions,
+  { config }: LoadedConfig,
+): Promise<{ base: string; credential: string }> {
+  if (url && key) return { base: url, credential: key };
+  if (url) throw new AppError('invalid_request', '--url needs --key <key>, an API key of that server');
+  const path = controlPath(config.dataDir);
+  const status = await callControl(path, 'status', {});
+  if (status === 'absent' || status.url === null) {
+    throw new AppError('unavailable', `no server runs on ${config.dataDir}; start one with: earshot serve`);
+  }
+  if (key) return { base: status.url, credential: key };
+  const answer = await callControl(path, 'token', { user: user ?? config.account });
+  if (answer === 'absent') throw new AppError('unavailable', 'the server has just stopped');
+  return { base: status.url, credential: answer.token };
+}
+
+function narrator(): (event: ServerEvent | WireSegment[]) => void {
+  const write = (line: string) => process.stdout.write(`${forTerminal(line)}\n`);
+  const transcript = createTranscript(write);
+  return event => {
+    if (Array.isArray(event)) return transcript(event);
+    if (event.type === 'service_status' && event.status === 'ready' && event.provider) {
+      write(`Recognised by ${event.provider}.`);
+    }
+    if (event.type === 'memory_processing_started') write('The conversation has ended.');
+  };
+}
+
+/** What became of it, in words. */
+export function summary({ segments, conversations }: Outcome): string {
+  if (segments.length === 0) return 'No speech was heard.';
+  return conversations.map(({ id, title, overview }) => `\n${title}\n${overview}\n(${id})`).join('\n');
+}

@@ -1,0 +1,619 @@
+/**
+ * The words of the house, as types. Instants are UTC epoch milliseconds (`…At`), lengths of audio are samples at
+ * 16 kHz mono unless a name says otherwise, positions in a conversation are seconds. Ids are lower-case UUIDs.
+ */
+
+export interface Clock {
+  /** UTC epoch milliseconds. */
+  now(): number;
+  /** Resolves after `ms`, rejects with the signal's reason when aborted. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+export interface User {
+  id: string;
+  /** What people type on the command line. */
+  name: string;
+  /** The name as it is compared, without case: unique. */
+  nameKey: string;
+  /** Who vouches for this user, and under which name: the identity provider's `iss` and `sub`. */
+  issuer: string;
+  subject: string;
+  createdAt: number;
+  /** Whether programs may read this user's memories; the operator switches it. */
+  memoryAccess: boolean;
+  /** ID tokens that were issued up to then are no longer good. */
+  signedOutAt: number | null;
+  role: Role;
+  /** None of its credentials is good since then; null: it is not disabled. */
+  disabledAt: number | null;
+}
+
+/** `operator`: may see to the accounts of others, and sees nothing of their data. */
+export type Role = 'owner' | 'operator';
+
+export type Scope =
+  | `${'conversations' | 'memories' | 'action_items' | 'goals'}:${'read' | 'write'}`
+  /** Devices: `/v4/listen` and voice messages. */
+  | 'listen';
+
+export interface ApiKey {
+  id: string;
+  userId: string;
+  name: string;
+  /** SHA-256 of the raw key, hex. The raw key is shown once and never stored. */
+  hash: string;
+  /** `omi_dev_` + first 4 + `...` + last 4, for lists. */
+  hint: string;
+  scopes: Scope[];
+  createdAt: number;
+  /** Of the last request with it, up to a minute late; null: none yet. */
+  lastUsedAt: number | null;
+}
+
+/** What a user allowed a key beside its scopes; it stays when the key is rotated, and goes with it. */
+export interface Grant {
+  userId: string;
+  /** The key's id. */
+  grantee: string;
+  name: GrantName;
+  createdAt: number;
+}
+export type GrantName = 'memories:read' | 'memories:write';
+
+/** The state of a token bucket: `tokens` are missing from it until then. One that is full needs no row. */
+export interface RateLimit {
+  userId: string;
+  /** Whose bucket: a key's id, or, with an ID token, the user's. */
+  subject: string;
+  policy: string;
+  /** When it is full again. */
+  fullAt: number;
+}
+
+export type ConversationStatus = 'in_progress' | 'processing' | 'completed' | 'failed';
+
+export interface ActionItemDraft {
+  description: string;
+  completed: boolean;
+  dueAt: number | null;
+}
+export interface CalendarEvent {
+  title: string;
+  description: string;
+  startAt: number;
+  /** Minutes. */
+  duration: number;
+  created: boolean;
+}
+
+/**
+ * Title, summary and the rest that an `understanding` plugin made of a transcript, as it is stored and shown. Texts are
+ * plain, and empty until the conversation has ended.
+ */
+export interface Structured {
+  /** At most 200 characters. */
+  title: string;
+  /** True: the owner gave the title, and no later run replaces it. Absent: no. */
+  titled?: boolean;
+  /** A few sentences. */
+  overview: string;
+  /** One of the categories of the interface, such as `work`; `other` where none fits. */
+  category: string;
+  /** Shown beside the title: the emoji of the category. */
+  emoji: string;
+  /** As understood at the end of the conversation; the owner's tasks are stored apart, and may have changed since. */
+  actionItems: ActionItemDraft[];
+  events: CalendarEvent[];
+  /** Ids of the memories that rest on the conversation, as they were stored. Absent: none. */
+  memories?: string[];
+  /** The plugin that made it, and whether a better one, or a newer transcript, is still to be tried. Absent: unknown. */
+  by?: { plugin: string; provisional: boolean };
+  /** The summary template that its owner chose for it. Absent: by its category. */
+  templateId?: string;
+  /** Tasks heard in it, as they were worded, that its owner has deleted, changed or completed since. */
+  settledTasks?: string[];
+  /** The folder that the server found for it, and where the server filed it: elsewhere, its owner did. */
+  folderId?: string | null;
+  filedIn?: string | null;
+}
+
+/** The form that a user gives to overviews. */
+export interface SummaryTemplate {
+  id: string;
+  userId: string;
+  name: string;
+  /** For a language model, in the user's words. */
+  instructions: string;
+  /** Of conversations that it is for, unless their owner chose another one. */
+  categories: string[];
+  createdAt: number;
+  updatedAt: number;
+}
+
+export interface SummarySettings {
+  userId: string;
+  /** ISO 639-1; null: that of each conversation. */
+  language: string | null;
+}
+
+export interface Geolocation {
+  latitude: number;
+  longitude: number;
+  address: string | null;
+  googlePlaceId: string | null;
+  locationType: string | null;
+}
+
+export interface Conversation {
+  id: string;
+  userId: string;
+  status: ConversationStatus;
+  createdAt: number;
+  /** First audio sample; null until there is one. Segment times count from here. */
+  startedAt: number | null;
+  finishedAt: number | null;
+  structured: Structured;
+  language: string | null;
+  source: string;
+  /** The wearable or app it came from: a reconnect by the same source and device continues it. */
+  deviceId: string | null;
+  folderId: string | null;
+  geolocation: Geolocation | null;
+  discarded: boolean;
+  starred: boolean;
+  locked: boolean;
+  /** Silence after which it ends. */
+  timeoutMs: number;
+  /** The last heard speech or stored segment, wall clock. */
+  lastActivityAt: number;
+}
+
+export interface Segment {
+  id: string;
+  userId: string;
+  conversationId: string;
+  text: string;
+  /** Seconds since the conversation's `startedAt`. */
+  start: number;
+  end: number;
+  /** The label of a voice: `SPEAKER_00` and up, valid in this conversation. */
+  speaker: string;
+  /** The number in `speaker`, unless an import gave another. */
+  speakerId: number;
+  /** True: the owner of the account said it. */
+  isUser: boolean;
+  /** The known person who said it; null: nobody known, or the owner. */
+  personId: string | null;
+  sttProvider: string | null;
+}
+
+/** How far a stream has come. Written in the same transaction as the segments it stands for. */
+export interface StreamProgress {
+  /** Sample up to which everything is stored as segments or known to be silence. Replay starts here, nowhere else. */
+  through: number;
+  /** Client messages that lie wholly below `through`: they need not be sent again. */
+  received: number;
+  /** Sample at which message number `received` begins (at most `through`). */
+  receivedSample: number;
+}
+
+/** What a connection asked for, as far as its audio can be worked through without it. */
+export interface StreamSetup {
+  sampleRate: number;
+  channels: 1 | 2;
+  /** ISO 639-1, or `multi`. */
+  language: string;
+  /** Silence that ends a conversation. */
+  timeoutMs: number;
+  /** The recogniser that it would like. */
+  sttService: string | null;
+  /** The client brings its own text: the audio is never transcribed. */
+  customStt: boolean;
+  /** When its first sample was recorded (epoch ms), where that was earlier. */
+  recordedAt: number | null;
+}
+
+/** One recording as its client numbers it; a connection is a piece of it. One row per channel. */
+export interface Stream extends StreamProgress {
+  id: string;
+  userId: string;
+  /** The client's own id of it (`stream=`); null for a connection that cannot resume. */
+  clientStream: string | null;
+  channel: number;
+  conversationId: string;
+  source: string;
+  deviceId: string | null;
+  codec: string;
+  /** Of the newest connection; null in rows from before it was kept. */
+  setup: StreamSetup | null;
+  /** Wall-clock time of sample 0; null until audio came. */
+  anchorAt: number | null;
+}
+
+export interface Folder {
+  id: string;
+  userId: string;
+  name: string;
+  description: string | null;
+  /** `#rrggbb`. */
+  color: string;
+  /** An emoji. */
+  icon: string;
+  /** Among the folders of its user, from 0. */
+  order: number;
+  isDefault: boolean;
+  /** Made by the server; its name is unique among these. */
+  isSystem: boolean;
+  createdAt: number;
+  updatedAt: number;
+}
+
+/** A task. */
+export interface ActionItem {
+  id: string;
+  userId: string;
+  description: string;
+  completed: boolean;
+  createdAt: number;
+  updatedAt: number;
+  dueAt: number | null;
+  /** Null while it is open. */
+  completedAt: number | null;
+  /** That it was heard in; null: it stands by itself. */
+  conversationId: string | null;
+  locked: boolean;
+}
+
+export type MemoryCategory =
+  | 'interesting'
+  | 'system'
+  | 'manual'
+  | 'workflow'
+  | 'core'
+  | 'hobbies'
+  | 'lifestyle'
+  | 'interests'
+  | 'habits'
+  | 'work'
+  | 'skills'
+  | 'learnings'
+  | 'other';
+
+/** A fact about its user that does not age. */
+export interface Memory {
+  id: string;
+  userId: string;
+  content: string;
+  category: MemoryCategory;
+  visibility: 'public' | 'private';
+  tags: string[];
+  createdAt: number;
+  /** Grows with every change of what is shown, also within a millisecond. */
+  updatedAt: number;
+  /** A person, or a program for one, wrote it; otherwise it was taken from a conversation. */
+  manuallyAdded: boolean;
+  /** What lists are sorted by, descending. */
+  scoring: string;
+  reviewed: boolean;
+  /** What its user thinks of it; null: not asked yet. */
+  userReview: boolean | null;
+  edited: boolean;
+  locked: boolean;
+  /** What only one memory of the user can tell: `Nora: home`. */
+  topic: string | null;
+  /** When it was last said, written, or confirmed. What was said before supersedes nothing. */
+  asOf: number;
+  /** Where it was said, the newest last; none: it was written down. */
+  sources: MemorySource[];
+  /** What it said before, by `asOf`. */
+  history: MemoryVersion[];
+}
+
+/** What was said in one conversation, and makes a memory. */
+export interface MemorySource {
+  conversationId: string;
+  segmentIds: string[];
+  saidAt: number;
+  /** A hash of what was made of it, by which another run over the conversation knows it. */
+  wording: string;
+}
+
+export interface MemoryVersion extends Pick<Memory, 'content' | 'asOf' | 'sources'> {
+  id: string;
+  /** When something newer took its place. */
+  supersededAt: number;
+}
+
+/** What a user deleted, so that it can be known again, and not be read. */
+export interface ForgottenMemory {
+  id: string;
+  userId: string;
+  /** Random, of its own: equal words of two of them cannot be told. */
+  salt: string;
+  /** Short hashes of its words, in hexadecimal: several words share each. */
+  words: string[];
+  forgottenAt: number;
+}
+
+/** What the operator can lock. */
+export type Lockable = 'memory' | 'conversation' | 'action-item';
+
+/** A memory that was made, changed or removed, and what vectors are there may not know it yet. */
+export interface MemoryChange {
+  userId: string;
+  /** Of the memory, which may be gone. */
+  id: string;
+  changedAt: number;
+}
+
+/** Which vectors a user's memories have. */
+export interface Embedding {
+  userId: string;
+  /** The making of a space that they are in. */
+  space: string;
+  /** While it is filled: the id of the last memory that is in it, '' before the first. Null: all are. */
+  cursor: string | null;
+}
+
+export type GoalType = 'boolean' | 'scale' | 'numeric';
+
+export interface Goal {
+  id: string;
+  userId: string;
+  title: string;
+  desiredOutcome: string | null;
+  whyItMatters: string | null;
+  successCriteria: string[];
+  /** By when. */
+  horizonAt: number | null;
+  goalType: GoalType;
+  /** The current value at first: beyond the target, the goal is reached from above. */
+  startValue: number;
+  currentValue: number;
+  targetValue: number | null;
+  minValue: number | null;
+  maxValue: number | null;
+  unit: string | null;
+  /** Put aside by its owner. */
+  paused: boolean;
+  /** Its current value has reached its target. */
+  reached: boolean;
+  createdAt: number;
+  updatedAt: number;
+}
+
+/** The last value of a goal on one day. */
+export interface GoalProgress {
+  userId: string;
+  goalId: string;
+  /** Days of UTC since 1970-01-01. */
+  day: number;
+  value: number;
+  recordedAt: number;
+}
+
+export interface Person {
+  id: string;
+  userId: string;
+  name: string;
+  createdAt: number;
+}
+
+/** A piece of durable work. `key` is unique among the unfinished jobs of its kind. */
+export interface Job {
+  id: string;
+  kind: string;
+  key: string;
+  payload: Record<string, unknown>;
+  runAt: number;
+  /** Runs begun since the last that was no failure, this one included. */
+  attempts: number;
+  /** Proof that the lease is still ours; changes with every claim. */
+  lease: string;
+}
+
+export interface JobCount {
+  kind: string;
+  /** `failed` waits for its next attempt, `waiting` for its time; `running` holds a lease; `dead` was given up. */
+  state: 'waiting' | 'due' | 'running' | 'failed' | 'dead';
+  count: number;
+}
+
+/** What an app asks to know of its users, for the prompts of its proactive notifications. */
+export type UserScope = 'user_name' | 'user_facts' | 'user_context' | 'user_chat';
+
+/** What an app may do with the data of a user who installed it. */
+export type AppAction =
+  | 'create_conversation'
+  | 'create_facts'
+  | 'read_conversations'
+  | 'read_memories'
+  | 'read_tasks';
+
+export type AppCapability = 'external_integration' | 'proactive_notification';
+
+/** Someone's program: it is told what happens to those who installed it, and may tell them something. */
+export interface App {
+  id: string;
+  /** Whose it is. Everyone on this server may install it. */
+  userId: string;
+  name: string;
+  description: string;
+  capabilities: AppCapability[];
+  /** Types of webhooks, by their wire names. */
+  triggersOn: string[];
+  webhookUrl: string | null;
+  /** Asked with `?uid=` before it is installed: answers `{is_setup_completed: true}`. */
+  setupCompletedUrl: string | null;
+  actions: AppAction[];
+  notificationScopes: UserScope[];
+  createdAt: number;
+  updatedAt: number;
+}
+
+/** A secret of an app: `sk_` + 32 hex. */
+export interface AppKey {
+  id: string;
+  appId: string;
+  /** Whose the app is. */
+  userId: string;
+  /** SHA-256 of the raw secret, hex. */
+  hash: string;
+  /** `sk_` + first 4 + `...` + last 4, for lists. */
+  hint: string;
+  createdAt: number;
+}
+
+/** That a user installed an app, and what they allowed it. */
+export interface Installation {
+  userId: string;
+  appId: string;
+  scopes: UserScope[];
+  actions: AppAction[];
+  installedAt: number;
+}
+
+/** Where a webhook goes: a user's own, or one of an app's for each type that it is triggered on. */
+export interface Hook {
+  id: string;
+  /** Who set it up, sees how it fares, and is told when it is switched off. */
+  userId: string;
+  /** Null: the user's own. */
+  appId: string | null;
+  /** Tells those of one type apart: '' is the first, and the only one that an app has. */
+  label: string;
+  /** By its wire name. */
+  type: string;
+  url: string;
+  /** Between two pieces of audio; null where it is of no audio. */
+  seconds: number | null;
+  enabled: boolean;
+  /** Why it was switched off by the server; null: it was not. */
+  offReason: string | null;
+  /** Since when nothing was delivered although it was tried; null: the last one was. */
+  failingSince: number | null;
+  /** `whsec_` + base64; what it signs with. */
+  secret: string;
+  /** Signs as well until `oldSecretUntil`. */
+  oldSecret: string | null;
+  oldSecretUntil: number | null;
+  createdAt: number;
+  updatedAt: number;
+}
+
+/** `hook`: a webhook. `channel`: a notification to one address. */
+export type TargetKind = 'hook' | 'channel';
+
+/** One thing to send to one target, as it is sent: every attempt sends the same. */
+export interface Delivery {
+  /** Also its `webhook-id`. */
+  id: string;
+  /** Whom it is about. */
+  userId: string;
+  targetKind: TargetKind;
+  /** Of the hook or the address, which may be gone. */
+  targetId: string;
+  /** Of the app it goes to, or null. */
+  appId: string | null;
+  /** Of the webhook, or the event of the notification. */
+  type: string;
+  /** What it is about: the id of a conversation, a notification, a day. */
+  subject: string;
+  /** `pending` is tried again at `nextAt`; `dropped`: a live one that was too old or too much. */
+  state: 'pending' | 'delivered' | 'failed' | 'dropped';
+  /** Appended to the address of a hook; '' for none. */
+  query: string;
+  contentType: string;
+  /** Null: it is not kept (audio). */
+  body: string | null;
+  attempts: number;
+  /** Null unless it is pending. */
+  nextAt: number | null;
+  createdAt: number;
+  endedAt: number | null;
+  /** The delivery that it repeats because somebody asked for it. */
+  replayOf: string | null;
+}
+
+/** As the log shows it in lists. */
+export type LoggedDelivery = Omit<Delivery, 'body'>;
+
+/** One try of a delivery. */
+export interface DeliveryAttempt {
+  deliveryId: string;
+  userId: string;
+  /** From 1. */
+  number: number;
+  at: number;
+  tookMs: number;
+  /** Of the HTTP answer; null: there was none. */
+  status: number | null;
+  /** What went wrong; null: nothing. */
+  error: string | null;
+  /** The first KiB of the answer. */
+  answer: string | null;
+}
+
+/** Something that a user is told. All of them stay in the inbox, whatever channels they went to. */
+export interface Notification {
+  id: string;
+  userId: string;
+  /** Of the app that sent it; null: the server itself. */
+  appId: string | null;
+  /** What led to it: `action_item_update`, `action_item_reminder`, `app_message`, `proactive`, `hook_off`, `day_summary`. */
+  event: string;
+  /** For people: why it was sent, and by what rule. */
+  rule: string;
+  title: string;
+  text: string;
+  /** For programs: the ids and instants that it is about. */
+  data: Record<string, unknown>;
+  createdAt: number;
+  readAt: number | null;
+  /** Why it went to no channel; null: it did, or will at `heldUntil`. */
+  silence: 'muted' | 'budget' | 'no_channel' | null;
+  /** Quiet hours, or the digest, keep it back until then. */
+  heldUntil: number | null;
+}
+
+/** Where a user is told of notifications: one of many. */
+export interface ChannelAddress {
+  id: string;
+  userId: string;
+  /** The plugin's name. */
+  channel: string;
+  /** The user's name for it. */
+  label: string;
+  /** As the channel's own schema has it; may hold secrets. */
+  address: Record<string, unknown>;
+  enabled: boolean;
+  offReason: string | null;
+  failingSince: number | null;
+  createdAt: number;
+}
+
+/** What a user wants to be told, and when. */
+export interface NotificationSettings {
+  userId: string;
+  /** IANA name. */
+  timeZone: string;
+  /** Minutes after local midnight, from inclusive to exclusive, may go past midnight; null: never quiet. */
+  quietHours: { from: number; to: number } | null;
+  /** All of a day at once, at this many minutes after local midnight; null: each at once. */
+  digestAt: number | null;
+  /** App ids, and events of the server itself, of which nothing is sent; it stays in the inbox. */
+  muted: string[];
+  /** Notifications of one app in an hour, by app id; absent: the operator's default. */
+  budgets: Record<string, number>;
+  /** When the day is summed up, in minutes after local midnight; null: never. */
+  daySummaryAt: number | null;
+}
+
+/** What `/healthz` answers. */
+export interface Health {
+  /** `degraded`: it serves, but something that is configured does not work. `failing`: it cannot serve. */
+  status: 'ok' | 'degraded' | 'failing';
+  /** What does not work; empty while the server starts or stops. */
+  parts: string[];
+}

@@ -1,0 +1,253 @@
+import { randomBytes } from 'node:crypto';
+import type { Clock, Segment, User } from '../contract/model.ts';
+import { type Principal, requireScope } from '../domain/accounts/credentials.ts';
+import { segmentJson } from '../domain/conversations/conversation-json.ts';
+import type { Conversations } from '../domain/conversations/conversations.ts';
+import { AppError } from '../runtime/errors.ts';
+import type { EventBus, Events } from '../runtime/events.ts';
+import type { Log } from '../runtime/log.ts';
+
+/** Streams of one user, and of all. */
+const MAX_STREAMS = 20;
+const MAX_ALL_STREAMS = 500;
+/** Kept of one user for those who come back; the oldest go first. */
+const MAX_KEPT = 500;
+const MAX_KEPT_CHARS = 512 * 1024;
+/** Users whose events are kept after their last stream has ended; the one that ended first goes first. */
+const MAX_IDLE = 100;
+/** Conversations that are open, in the first event of a stream. */
+const MAX_OPEN = 20;
+
+/** What happened, as it is sent. `scope`: that a key needs to be told of it. */
+export interface FeedEvent {
+  id: string;
+  event: 'ready' | 'segments' | 'conversation' | 'memory' | 'action_item' | 'device';
+  /** JSON. */
+  data: string;
+}
+
+const SCOPES = {
+  ready: 'conversations:read',
+  segments: 'conversations:read',
+  conversation: 'conversations:read',
+  device: 'conversations:read',
+  memory: 'memories:read',
+  action_item: 'action_items:read',
+} as const;
+
+interface Subscriber {
+  principal: Principal;
+  push(event: FeedEvent): void;
+  end(): void;
+}
+
+/** What is known of one user while somebody listens, and a while after. */
+interface Channel {
+  user: User;
+  subscribers: Set<Subscriber>;
+  /** Streams, also of those who are not told anything yet. */
+  streams: number;
+  kept: FeedEvent[];
+  keptChars: number;
+  /** Number of the newest event. */
+  last: number;
+  /** Names of speakers are looked up: one event after the other. Never rejects. */
+  telling: Promise<void>;
+}
+
+interface Device {
+  device: string | null;
+  source: string;
+}
+
+export type Feed = ReturnType<typeof createFeed>;
+
+/**
+ * What happens to a user, told to their programs as it happens. A client that was cut off and says how far it had read
+ * is told what it missed, as far as that is kept; any other begins with `ready`, which tells how things stand.
+ * Everything is in memory: who does not listen costs nothing.
+ */
+export function createFeed({
+  events,
+  conversations,
+  clock,
+  log,
+}: {
+  events: EventBus;
+  clock: Pick<Clock, 'now'>;
+  conversations: Pick<Conversations, 'list' | 'speakerNames'>;
+  log: Log;
+}) {
+  /** Ids of another process are not ours. */
+  const epoch = randomBytes(6).toString('hex');
+  const channels = new Map<string, Channel>();
+  const devices = new Map<string, Map<string, Device & { count: number }>>();
+  let streams = 0;
+  let isClosed = false;
+
+  events.on('segments', ({ userId, conversationId, segments }) =>
+    tell(userId, 'segments', async ({ user }) => ({
+      conversation_id: conversationId,
+      segments: await shown(user, segments),
+    })),
+  );
+  events.on('conversation.processing', ({ userId, conversationId }) =>
+    tell(userId, 'conversation', () => ({ conversation_id: conversationId, change: 'processing' })),
+  );
+  events.on('conversation.processed', ({ userId, conversation: { id, status } }) =>
+    tell(userId, 'conversation', () => ({ conversation_id: id, change: status })),
+  );
+  events.on('conversation.dropped', ({ userId, conversationId }) =>
+    tell(userId, 'conversation', () => ({ conversation_id: conversationId, change: 'removed' })),
+  );
+  events.on('changed', ({ userId, kind, id, change }) =>
+    tell(userId, kind, () => ({ [`${kind}_id`]: id, change })),
+  );
+  events.on('device', onDevice);
+  events.on('credential.revoked', ({ userId, keyId }) => {
+    for (const { principal, end } of channels.get(userId)?.subscribers ?? [])
+      if (keyId === 'all' || (principal.keyId ?? null) === keyId) end();
+  });
+
+  async function shown(user: User, segments: Segment[]) {
+    const nameOf = await conversations.speakerNames(user);
+    return segments.map(segment => segmentJson(segment, nameOf(segment)));
+  }
+
+  function onDevice({ userId, device, source, isConnected }: Events['device'][0]): void {
+    const own = devices.get(userId) ?? new Map<string, Device & { count: number }>();
+    const name = `${source} ${device}`;
+    const before = own.get(name)?.count ?? 0;
+    const count = before + (isConnected ? 1 : -1);
+    if (count > 0) own.set(name, { device, source, count });
+    else own.delete(name);
+    if (own.size > 0) devices.set(userId, own);
+    else devices.delete(userId);
+    if (before === 0 || count === 0)
+      tell(userId, 'device', () => ({ device, source, connected: isConnected }));
+  }
+
+  function tell(
+    userId: string,
+    event: FeedEvent['event'],
+    dataOf: (channel: Channel) => object | Promise<object>,
+  ): void {
+    const channel = channels.get(userId);
+    if (!channel) return;
+    channel.telling = channel.telling
+      .then(async () => publish(channel, event, await dataOf(channel)))
+      .catch(error => log.warn({ err: error, event }, 'an event could not be told'));
+  }
+
+  function publish(channel: Channel, event: FeedEvent['event'], data: object): void {
+    channel.last += 1;
+    const told = { id: `${epoch}-${channel.last}`, event, data: JSON.stringify(data) };
+    channel.kept.push(told);
+    channel.keptChars += told.data.length;
+    while (channel.kept.length > MAX_KEPT || channel.keptChars > MAX_KEPT_CHARS)
+      channel.keptChars -= channel.kept.shift()?.data.length ?? 0;
+    for (const subscriber of channel.subscribers) push(subscriber, told);
+  }
+
+  function push({ principal, push: send }: Subscriber, event: FeedEvent): void {
+    const scope = SCOPES[event.event];
+    if (principal.scopes === 'all' || principal.scopes.has(scope)) send(event);
+  }
+
+  /** What came after this event; null: that is not known any more. */
+  function missedSince(channel: Channel, lastId: string | undefined): FeedEvent[] | null {
+    const [, of, number] = /^([0-9a-f]{1,20})-(\d{1,15})$/.exec(lastId ?? '') ?? [];
+    if (of !== epoch) return null;
+    const missing = channel.last - Number(number);
+    if (missing < 0 || missing > channel.kept.length) return null;
+    return missing === 0 ? [] : channel.kept.slice(-missing);
+  }
+
+  async function state(channel: Channel): Promise<object> {
+    const { id } = channel.user;
+    const statuses = ['in_progress' as const, 'processing' as const];
+    const open = await conversations.list(id, { statuses, locked: false, limit: MAX_OPEN, offset: 0 });
+    return {
+      conversations: open.map(({ id, status }) => ({ conversation_id: id, status })),
+      devices: [...(devices.get(id)?.values() ?? [])].map(({ device, source }) => ({ device, source })),
+    };
+  }
+
+  /** The user whose last stream ended first makes room. */
+  function dropIdle(): void {
+    const idle = [...channels].filter(([, channel]) => channel.streams === 0);
+    for (const [userId] of idle.slice(0, Math.max(0, idle.length - MAX_IDLE))) channels.delete(userId);
+  }
+
+  function leave(channel: Channel, subscriber: Subscriber): void {
+    channel.subscribers.delete(subscriber);
+    channel.streams -= 1;
+    streams -= 1;
+    if (channel.streams > 0) return;
+    channels.delete(channel.user.id);
+    channels.set(channel.user.id, channel); // the last of those that are idle
+    dropIdle();
+  }
+
+  return {
+    /**
+     * Begins a stream: `push` is told each event, `end` that there will be none any more. Resolves to how to leave.
+     * `rate_limited` where there are too many already.
+     */
+    async subscribe(
+      principal: Principal,
+      lastId: string | undefined,
+      { push: send, end }: Pick<Subscriber, 'push' | 'end'>,
+    ): Promise<() => void> {
+      requireScope(principal, 'conversations:read');
+      const { user } = principal;
+      const channel = channels.get(user.id) ?? newChannel(user);
+      if (isClosed) throw new AppError('unavailable', 'The server is stopping');
+      if (channel.streams >= MAX_STREAMS || streams >= MAX_ALL_STREAMS)
+        throw new AppError('rate_limited', 'Too many event streams are open: close some', { retryAfter: 10 });
+      channels.set(user.id, channel);
+      channel.user = user;
+      const subscriber: Subscriber = { principal, push: send, end };
+      streams += 1;
+      channel.streams += 1;
+      const begun = channel.telling.then(async () => {
+        const missed = missedSince(channel, lastId);
+        const ready = missed ? null : await state(channel);
+        if (ready) push(subscriber, { id: idOf(channel), event: 'ready', data: JSON.stringify(ready) });
+        for (const event of missed ?? []) push(subscriber, event);
+        channel.subscribers.add(subscriber); // what happened meanwhile waits for its turn
+      });
+      channel.telling = begun.catch(() => {});
+      await begun.catch(error => {
+        leave(channel, subscriber);
+        throw error;
+      });
+      return () => leave(channel, subscriber);
+    },
+
+    /** Whether the credential has expired since its stream began. */
+    isOver: ({ expiresAt }: Principal): boolean => expiresAt !== undefined && clock.now() >= expiresAt,
+
+    /** Ends all streams. */
+    close(): void {
+      isClosed = true;
+      for (const { subscribers } of channels.values()) for (const { end } of [...subscribers]) end();
+    },
+  };
+
+  function idOf({ last }: Channel): string {
+    return `${epoch}-${last}`;
+  }
+}
+
+function newChannel(user: User): Channel {
+  return {
+    user,
+    subscribers: new Set(),
+    streams: 0,
+    kept: [],
+    keptChars: 0,
+    last: 0,
+    telling: Promise.resolve(),
+  };
+}

@@ -1,0 +1,19 @@
+import type { Notifications } from '../domain/notifications/notifications.ts';
+import type { TellOff } from './targets.ts';
+
+const KINDS = { hook: 'webhook', channel: 'address for notifications' } as const;
+
+/** Owners learn what was switched off by whatever still reaches them. */
+export function createTellOff({ notifications }: { notifications: Pick<Notifications, 'tellIn'> }): TellOff {
+  return async (tx, { kind, id, userId, appId, name }, reason) => {
+    const what = KINDS[kind];
+    await notifications.tellIn(tx, userId, {
+      appId: null,
+      event: 'hook_off',
+      rule: `A ${what} was switched off by the server`,
+      title: `Your ${what} “${name}” was switched off`,
+      text: `${reason}. When it works again, switch it on.`,
+      data: { target_kind: kind, target_id: id, app_id: appId },
+    });
+  };
+}

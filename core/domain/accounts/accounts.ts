@@ -1,0 +1,166 @@
+import { createHash } from 'node:crypto';
+import type { Clock, User } from '../../contract/model.ts';
+import type { Storage } from '../../contract/plugin.ts';
+import { AppError, toAppError } from '../../runtime/errors.ts';
+import type { EventBus, OnEnd } from '../../runtime/events.ts';
+import type { Log } from '../../runtime/log.ts';
+import type { Installed } from '../apps/installations.ts';
+import { isDevice, removeDevicesIn } from '../notifications/channel-addresses.ts';
+import { forgetDaySummariesIn } from '../notifications/day-summaries.ts';
+import type { Embedding } from '../search/embedding.ts';
+import { removeKeysIn } from './keys.ts';
+import type { SignIn } from './sign-in.ts';
+import type { Users } from './users.ts';
+
+/** Hashed ids of removed accounts: audio of theirs that turns up later is deleted, not set aside. */
+const REMOVED_ACCOUNTS = 'core.removed-accounts';
+
+export async function wasRemoved(storage: Pick<Storage, 'pluginState'>, userId: string): Promise<boolean> {
+  return (await storage.pluginState.get(REMOVED_ACCOUNTS, hashOf(userId))) !== null;
+}
+
+function hashOf(userId: string): string {
+  return createHash('sha256').update(userId).digest('hex');
+}
+
+/** Live connections have this long to store what they heard before their account is removed. */
+const STORE_MS = 5000;
+
+/** What still speaks for an account, or reaches its owner. */
+export interface Standing {
+  /** Names of its API keys. */
+  keys: string[];
+  /** Labels of the browsers and phones that notifications are pushed to. */
+  devices: string[];
+  /** Labels of the other places that notifications go to. */
+  addresses: string[];
+  /** Names of the apps that are installed. */
+  apps: string[];
+  /** Its own webhooks that are on: type and host. */
+  hooks: string[];
+}
+
+/** What was ended. */
+export interface Ended {
+  /** As the clients of live connections call themselves; null: one that does not say. */
+  connections: (string | null)[];
+  keys: string[];
+  devices: string[];
+}
+
+export type Accounts = ReturnType<typeof createAccounts>;
+
+/** What ends, for an account, all at once: what it is signed in with, or the account itself. */
+export function createAccounts({
+  storage,
+  clock,
+  log,
+  events,
+  users,
+  signIn,
+  embedding,
+  installed,
+  forgetAudio,
+}: {
+  storage: Storage;
+  clock: Clock;
+  log: Log;
+  events: EventBus;
+  users: Users;
+  signIn: Pick<SignIn, 'forget'>;
+  embedding: Pick<Embedding, 'forgetIn' | 'forget'>;
+  installed(userId: string): Promise<Installed[]>;
+  /** Deletes audio of the user that is kept beside the database. */
+  forgetAudio(userId: string, streamIds: readonly string[]): Promise<void>;
+}) {
+  async function standing(userId: string): Promise<Standing> {
+    const [keys, addresses, apps, hooks] = await Promise.all([
+      storage.keys.list(userId),
+      storage.channelAddresses.list(userId),
+      installed(userId),
+      storage.hooks.list(userId),
+    ]);
+    const sent = hooks.filter(({ appId, enabled, url }) => appId === null && enabled && url !== '');
+    const [devices, others] = [addresses.filter(isDevice), addresses.filter(each => !isDevice(each))];
+    return {
+      keys: keys.map(({ name }) => name),
+      devices: devices.map(({ label }) => label),
+      addresses: others.map(({ label }) => label),
+      apps: apps.map(({ app }) => app.name),
+      hooks: sent.map(({ type, url }) => `${type} (${new URL(url).host})`), // the rest of it may be a secret
+    };
+  }
+
+  /** Ends all ID tokens, and tells what else still works. */
+  async function signOut(name: string): Promise<{ user: User; ended: Ended; left: Standing }> {
+    const { connections, onEnd } = collector();
+    const user = await users.signOut(name, onEnd);
+    return { user, ended: { connections, keys: [], devices: [] }, left: await standing(user.id) };
+  }
+
+  /** A device was lost or stolen: ends ID tokens, API keys, pushes to devices, and live connections. */
+  async function lost(name: string): Promise<{ user: User; ended: Ended; left: Standing }> {
+    const user = await users.byName(name);
+    const { keys, devices } = await storage.transaction('end credentials', async tx => {
+      await tx.users.update(user.id, { signedOutAt: clock.now() });
+      return { keys: await removeKeysIn(tx, user.id), devices: await removeDevicesIn(tx, user.id) };
+    });
+    const { connections, onEnd } = collector();
+    events.emit('credential.revoked', { userId: user.id, keyId: 'all', onEnd });
+    const ended = {
+      connections,
+      keys: keys.map(key => key.name),
+      devices: devices.map(({ label }) => label),
+    };
+    return { user, ended, left: await standing(user.id) };
+  }
+
+  async function disable(user: User): Promise<{ user: User; connections: (string | null)[] }> {
+    const { connections, onEnd } = collector();
+    return { user: await users.setDisabled(user, true, onEnd), connections };
+  }
+
+  /** With everything that is the account's, for good. Vectors go at once, or once their index can be reached. */
+  async function remove(user: User): Promise<void> {
+    const { done, onEnd } = collector();
+    await users.setDisabled(user, true, onEnd); // from here on nothing of it is added
+    await Promise.race([done(), clock.sleep(STORE_MS)]);
+    const streams = await storage.streams.ids(user.id);
+    const memories = await storage.transaction('remove account', async tx => {
+      const ids = await embedding.forgetIn(tx, user.id);
+      await tx.users.remove(user.id);
+      await forgetDaySummariesIn(tx, user.id);
+      await tx.pluginState.compareAndSet(REMOVED_ACCOUNTS, hashOf(user.id), 0, { at: clock.now() });
+      return ids;
+    });
+    await signIn.forget(user);
+    await forgetAudio(user.id, streams);
+    events.emit('hooks.changed', { userId: null });
+    await embedding.forget(user.id, memories).catch(error => {
+      log.warn({ err: toAppError(error) }, 'vectors of a removed account go once their index is back');
+    });
+  }
+
+  return {
+    standing,
+    signOut,
+    lost,
+    disable,
+    remove,
+    /** One that an account may change or see: itself, or any where it is an operator's. `not_found`. */
+    async within(asker: User, id: string): Promise<User> {
+      if (id === asker.id || asker.role === 'operator') return users.get(id);
+      throw new AppError('not_found', 'Account not found');
+    },
+  };
+}
+
+function collector() {
+  const connections: (string | null)[] = [];
+  const ends: Promise<void>[] = [];
+  const onEnd: OnEnd = ({ device, done }) => {
+    connections.push(device);
+    ends.push(done);
+  };
+  return { connections, onEnd, done: () => Promise.all(ends) };
+}

@@ -1,0 +1,119 @@
+import type { App, Scope, User } from '../../contract/model.ts';
+import { AppError } from '../../runtime/errors.ts';
+import { type Apps, SECRET_PREFIX } from '../apps/apps.ts';
+import type { Identities } from './identities.ts';
+import { KEY_PREFIX, type Keys } from './keys.ts';
+import type { Users } from './users.ts';
+
+const NAMES = {
+  key: `an API key (${KEY_PREFIX}…)`,
+  token: 'an ID token',
+  app: `an app secret (${SECRET_PREFIX}…)`,
+} as const;
+/** The scheme's case does not matter (RFC 9110); a credential has no blanks. */
+const BEARER = /^bearer +(\S+)$/i;
+
+/** Who asks, and what they may do. */
+export interface Principal {
+  /** Of an app: whom it acts for. */
+  user: User;
+  kind: keyof typeof NAMES;
+  /** An ID token is its owner, who may do all. */
+  scopes: ReadonlySet<Scope> | 'all';
+  keyId?: string;
+  /** Epoch ms, of an ID token: the end of it. */
+  expiresAt?: number;
+  /** That an app's secret is of. */
+  app?: App;
+}
+
+/** The kinds of credential that will do. */
+type Kinds = readonly Principal['kind'][];
+const ANY: Kinds = ['key', 'token'];
+const APP: Kinds = ['app'];
+
+export type Credentials = ReturnType<typeof createCredentials>;
+
+/** Tells who a credential speaks for. Every refusal is `unauthorized`, and names the kind that was expected. */
+export function createCredentials({
+  users,
+  keys,
+  apps,
+  identities,
+}: {
+  users: Users;
+  keys: Keys;
+  apps: Pick<Apps, 'verify'>;
+  identities: Identities;
+}) {
+  /** A raw API key, or an ID token. One of a kind that will not do is refused whether it is right or wrong. */
+  async function token(raw: string, kinds = ANY): Promise<Principal> {
+    const kind = kindOf(raw);
+    if (!kinds.includes(kind)) throw refused(`Not with ${NAMES[kind]}`, kinds);
+    return kind === 'key' ? byKey(raw, kinds) : byIdToken(raw, kinds);
+  }
+
+  async function byKey(raw: string, kinds: Kinds): Promise<Principal> {
+    const found = await keys.verify(raw);
+    if (!found) throw refused('Unknown or revoked API key', kinds);
+    const { key, user } = found;
+    return { user, kind: 'key', scopes: new Set(key.scopes), keyId: key.id };
+  }
+
+  async function byIdToken(raw: string, kinds: Kinds): Promise<Principal> {
+    try {
+      const provider = identities.of(raw);
+      const { expiresAt, ...verified } = await provider.verify(raw);
+      const user = await users.fromIdentity(verified, provider.issue === undefined);
+      if (user) return { user, kind: 'token', scopes: 'all', expiresAt };
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'unauthorized') throw error;
+      throw refused(error.message, kinds, error);
+    }
+    throw refused('The ID token is of a user unknown here, or was signed out', kinds);
+  }
+
+  return {
+    token,
+    /** The value of an `Authorization` header. */
+    authenticate: async (authorization: string | undefined, kinds = ANY): Promise<Principal> =>
+      token(rawOf(authorization, kinds), kinds),
+    /**
+     * The same of an app's secret: the app that it is of.
+     * @param id of the app that is asked for, told once the secret is known to be one
+     */
+    async app(authorization: string | undefined, id: () => Promise<string>): Promise<App> {
+      const raw = rawOf(authorization, APP);
+      const kind = kindOf(raw);
+      if (kind !== 'app') throw refused(`Not with ${NAMES[kind]}`, APP);
+      const app = await apps.verify(raw);
+      if (!app || app.id !== (await id())) throw refused('Not a secret of this app', APP);
+      return app;
+    },
+  };
+}
+
+function kindOf(raw: string): Principal['kind'] {
+  if (raw.startsWith(KEY_PREFIX)) return 'key';
+  return raw.startsWith(SECRET_PREFIX) ? 'app' : 'token';
+}
+
+function rawOf(authorization: string | undefined, kinds: Kinds): string {
+  if (!authorization) throw refused('Credential missing', kinds);
+  const raw = BEARER.exec(authorization.trim())?.[1];
+  if (!raw) throw refused('Credential malformed', kinds);
+  return raw;
+}
+
+function refused(why: string, kinds: Kinds, cause?: unknown): AppError {
+  const expected = kinds.map(kind => NAMES[kind]).join(' or ');
+  return new AppError('unauthorized', `${why}: send "Authorization: Bearer <credential>" with ${expected}`, {
+    cause,
+  });
+}
+
+/** `forbidden`, naming the scope, unless the principal has it. */
+export function requireScope(principal: Principal, scope: Scope): void {
+  if (principal.scopes === 'all' || principal.scopes.has(scope)) return;
+  throw new AppError('forbidden', `Insufficient permissions. Required scope: ${scope}`);
+}

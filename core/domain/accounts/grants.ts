@@ -1,0 +1,24 @@
+import type { ApiKey, Grant, GrantName, Scope } from '../../contract/model.ts';
+import type { Storage } from '../../contract/plugin.ts';
+import { AppError } from '../../runtime/errors.ts';
+import type { Principal } from './credentials.ts';
+
+/** The scopes that come with a stored grant of the same name. */
+const GRANTED: readonly GrantName[] = ['memories:read', 'memories:write'];
+
+/** What a new key is granted, by its scopes. */
+export function grantsOf({ userId, id, scopes, createdAt }: ApiKey): Grant[] {
+  const held: ReadonlySet<Scope> = new Set(scopes);
+  return GRANTED.filter(name => held.has(name)).map(name => ({ userId, grantee: id, name, createdAt }));
+}
+
+/** `forbidden`, with an object that names the grant, unless the key holds it. An ID token is its owner, who needs none. */
+export async function requireGrant(
+  storage: Pick<Storage, 'grants'>,
+  { user, keyId }: Principal,
+  grant: GrantName,
+): Promise<void> {
+  if (keyId === undefined || (await storage.grants.has(user.id, keyId, grant))) return;
+  const message = `This key holds no stored grant ${grant}: create a key with that scope`;
+  throw new AppError('forbidden', message, { detail: { code: 'missing_grant', grant, message } });
+}

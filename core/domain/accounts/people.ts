@@ -1,0 +1,53 @@
+import type { Clock, Person } from '../../contract/model.ts';
+import type { Storage } from '../../contract/plugin.ts';
+import { AppError } from '../../runtime/errors.ts';
+import { isId, newId } from '../ids.ts';
+
+const MAX_PEOPLE_PER_USER = 1000;
+
+export type People = ReturnType<typeof createPeople>;
+
+/** Those whom a user talks with. Two may have one name. */
+export function createPeople({ storage, clock }: { storage: Storage; clock: Clock }) {
+  /** `conflict` where there are too many. */
+  async function create(userId: string, name: string): Promise<Person> {
+    const now = clock.now();
+    const person = { id: newId(now), userId, name, createdAt: now };
+    await storage.transaction('create person', async tx => {
+      if ((await tx.people.list(userId)).length >= MAX_PEOPLE_PER_USER)
+        throw new AppError('conflict', `At most ${MAX_PEOPLE_PER_USER} people: delete one first`);
+      await tx.people.insert(person);
+    });
+    return person;
+  }
+
+  /** `not_found`. */
+  async function rename(userId: string, id: string, name: string): Promise<Person> {
+    return storage.transaction('rename person', async tx => {
+      const found = isId(id) ? await tx.people.get(userId, id) : null;
+      if (!found) throw notFound();
+      await tx.people.rename(userId, id, name);
+      return { ...found, name };
+    });
+  }
+
+  /** What they said stays, and nobody is named for it. `not_found`. */
+  async function remove(userId: string, id: string): Promise<void> {
+    await storage.transaction('delete person', async tx => {
+      if (!isId(id) || !(await tx.people.remove(userId, id))) throw notFound();
+      await tx.segments.forgetPerson(userId, id);
+    });
+  }
+
+  return {
+    /** Oldest first. */
+    list: (userId: string): Promise<Person[]> => storage.people.list(userId),
+    create,
+    rename,
+    remove,
+  };
+}
+
+function notFound(): AppError {
+  return new AppError('not_found', 'Person not found');
+}

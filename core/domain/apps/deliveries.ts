@@ -1,0 +1,114 @@
+/** What leaves the house: how it is caused, and the log of what became of it. */
+
+import type { Clock, Conversation, Delivery, DeliveryAttempt, LoggedDelivery } from '../../contract/model.ts';
+import type { DeliveryFilter, Storage, Stores } from '../../contract/plugin.ts';
+import { AppError } from '../../runtime/errors.ts';
+import { isId, newId } from '../ids.ts';
+
+/** Tells webhooks what happened; its key is what it was, and its payload a `Cause`. */
+export const FAN_OUT_JOB = 'deliver.fan_out';
+/** Sends what one target has pending, one after the other; its key is the hook or the address. */
+export const DELIVER_JOB = 'deliver';
+
+/** Sums up what a user's day had, once it is time; its key is the user. */
+export const DAY_JOB = 'day_summary';
+
+export type Cause = { trigger: 'conversation'; userId: string; conversationId: string };
+
+const PRUNED_AT_ONCE = 500;
+
+/** Told once, however often it is processed: a step of the transaction that completes it. */
+export async function tellOfConversationIn(
+  tx: Stores,
+  { userId, id }: Pick<Conversation, 'userId' | 'id'>,
+  now: number,
+): Promise<void> {
+  if (!(await tx.claims.take(userId, `told ${id}`, now))) return;
+  const payload = { trigger: 'conversation', userId, conversationId: id } satisfies Cause;
+  await tx.jobs.enqueue({ kind: FAN_OUT_JOB, key: `conversation ${id}`, runAt: now, payload });
+}
+
+/** There may be something to sum up, or at another time than before: the job looks, and waits for the right time. */
+export function lookAtDayIn(tx: Stores, userId: string, now: number): Promise<void> {
+  return tx.jobs.enqueue({ kind: DAY_JOB, key: userId, runAt: now, payload: { userId } });
+}
+
+/** Stores deliveries, and has their targets served. */
+export async function deliverIn(tx: Stores, deliveries: readonly Delivery[]): Promise<void> {
+  await tx.deliveries.insert(deliveries);
+  const targets = new Map(deliveries.map(delivery => [delivery.targetId, delivery]));
+  for (const [key, { targetKind, createdAt }] of targets)
+    await tx.jobs.enqueue({ kind: DELIVER_JOB, key, runAt: createdAt, payload: { targetKind } });
+}
+
+export type Deliveries = ReturnType<typeof createDeliveries>;
+
+/** The log of deliveries, as users see it. */
+export function createDeliveries({ storage, clock }: { storage: Storage; clock: Clock }) {
+  /** Newest first: what was about this user, or, for a target of their own app, what it was told of anyone. */
+  async function list(userId: string, filter: DeliveryFilter): Promise<LoggedDelivery[]> {
+    const { targetId, beforeId } = filter;
+    if ([targetId, beforeId].some(id => id !== undefined && !isId(id))) return [];
+    const own = targetId === undefined ? null : await storage.hooks.get(userId, targetId);
+    if (own?.appId) return storage.deliveries.listOfApp(own.appId, filter);
+    return storage.deliveries.list(userId, filter);
+  }
+
+  /** `not_found`. */
+  async function get(
+    userId: string,
+    id: string,
+  ): Promise<{ delivery: Delivery; attempts: DeliveryAttempt[] }> {
+    const delivery = await deliveryIn(storage, userId, id);
+    return { delivery, attempts: await storage.deliveries.attempts(userId, id) };
+  }
+
+  /** The same once more, as a new delivery. `not_found`; `conflict` where it cannot be sent. */
+  async function replay(userId: string, id: string): Promise<Delivery> {
+    const now = clock.now();
+    const again = await storage.transaction('replay delivery', async tx => {
+      const delivery = await deliveryIn(tx, userId, id);
+      await refuseUnsendable(tx, delivery);
+      const copy: Delivery = {
+        ...delivery,
+        id: newId(now),
+        state: 'pending',
+        attempts: 0,
+        nextAt: now,
+        createdAt: now,
+        endedAt: null,
+        replayOf: id,
+      };
+      await deliverIn(tx, [copy]);
+      return copy;
+    });
+    return again;
+  }
+
+  return {
+    list,
+    get,
+    replay,
+    /** Forgets what is over, and was made before this instant (epoch ms). */
+    async prune(before: number): Promise<void> {
+      while ((await storage.deliveries.prune(before, PRUNED_AT_ONCE)) === PRUNED_AT_ONCE);
+    },
+  };
+}
+
+async function deliveryIn(stores: Stores, userId: string, id: string): Promise<Delivery> {
+  const found = isId(id) ? await stores.deliveries.get(userId, id) : null;
+  if (!found) throw new AppError('not_found', 'Delivery not found');
+  return found;
+}
+
+async function refuseUnsendable(tx: Stores, delivery: Delivery): Promise<void> {
+  const { userId, targetKind, targetId, appId, body } = delivery;
+  if (body === null) throw new AppError('conflict', 'What it sent was not kept: it cannot be sent again');
+  const stores = { hook: tx.hooks, channel: tx.channelAddresses };
+  const target = await stores[targetKind].target(targetId);
+  if (!target) throw new AppError('conflict', 'Where it went is not there any more');
+  if (!target.enabled) throw new AppError('conflict', 'Where it went is switched off: switch it on first');
+  if (targetKind !== 'hook' || appId === null || (await tx.installations.get(userId, appId))) return;
+  throw new AppError('conflict', 'The app that it went to is not installed any more');
+}

@@ -1,0 +1,172 @@
+import type { App, AppAction, Clock, Installation, User } from '../../contract/model.ts';
+import type { FetchUser, Storage, Stores } from '../../contract/plugin.ts';
+import { AppError, type Issue } from '../../runtime/errors.ts';
+import type { EventBus } from '../../runtime/events.ts';
+import { withinLimit } from '../../runtime/time-limit.ts';
+import { isId } from '../ids.ts';
+
+const MAX_INSTALLED = 200;
+/** Who installs an app waits for it. */
+const SETUP_MS = 10_000;
+
+/** What a user allows an app: never more than it asks for by now. */
+export type Granted = Pick<Installation, 'scopes' | 'actions'>;
+
+export interface Installed extends Granted {
+  app: App;
+  installedAt: number;
+}
+
+/** Who installed which app, and what they allow it. The part of `createApps` that its users have to do with. */
+export function createInstallations({
+  storage,
+  clock,
+  events,
+  fetchUser,
+}: {
+  storage: Storage;
+  clock: Clock;
+  events: EventBus;
+  fetchUser: FetchUser;
+}) {
+  /**
+   * Lets an app be told what happens to this user, and do what they allow it: all that it asks for, or of that only
+   * what is named. Again: allows that instead. `not_found`; `conflict` where its own server says that it is not set up.
+   */
+  async function install(userId: string, appId: string, wanted: Partial<Granted>): Promise<Installed> {
+    const app = await findApp(storage, appId);
+    const granted = {
+      scopes: narrowed('scopes', app.notificationScopes, wanted.scopes),
+      actions: narrowed('actions', app.actions, wanted.actions),
+    };
+    if (app.setupCompletedUrl !== null) await requireSetup(app.setupCompletedUrl, userId);
+    const installedAt = await storage.transaction('install app', async tx => {
+      const installed = await tx.installations.list(userId);
+      const before = installed.find(each => each.appId === appId);
+      if (!before && installed.length >= MAX_INSTALLED)
+        throw new AppError('conflict', `At most ${MAX_INSTALLED} apps: uninstall one that is not used`);
+      await findApp(tx, appId); // it may just have gone
+      const installation = { userId, appId, ...granted, installedAt: before?.installedAt ?? clock.now() };
+      await tx.installations.put(installation);
+      return installation.installedAt;
+    });
+    events.emit('hooks.changed', { userId });
+    return { app, ...granted, installedAt };
+  }
+
+  /** `conflict` unless the app's own server says that this user has set it up; `unavailable` while that cannot be told. */
+  async function requireSetup(address: string, userId: string): Promise<void> {
+    const url = new URL(address);
+    url.searchParams.append('uid', userId);
+    const limit = { clock, limitMs: SETUP_MS, what: 'set-up check' };
+    const answer = await withinLimit(limit, new AbortController().signal, signal =>
+      fetchUser(url.href, { signal }),
+    ).catch(cause => {
+      throw new AppError('unavailable', 'The app could not be asked whether it is set up; try again later', {
+        cause,
+      });
+    });
+    if (answer.status < 200 || answer.status > 299 || !saysDone(answer.body))
+      throw new AppError(
+        'conflict',
+        'The setup of the app is not completed: finish it with the app, and try again',
+      );
+  }
+
+  /** From now on it is told nothing, and may do nothing. `not_found`. */
+  async function uninstall(userId: string, appId: string): Promise<void> {
+    await findApp(storage, appId);
+    await storage.installations.remove(userId, appId);
+    events.emit('hooks.changed', { userId });
+  }
+
+  /** What a user allows an app; null: it is not installed. */
+  async function granted(userId: string, app: App): Promise<Granted | null> {
+    const installation = await storage.installations.get(userId, app.id);
+    return installation && within(app, installation);
+  }
+
+  /**
+   * For whom an app acts: `not_found`, the same for a user who is not there and one who did not install it;
+   * `forbidden` without the action. Null: it needs none.
+   */
+  async function permit(app: App, userId: string, action: AppAction | null): Promise<User> {
+    const allowed = isId(userId) ? await granted(userId, app) : null;
+    const user = allowed && (await storage.users.get(userId));
+    if (!user || user.disabledAt !== null)
+      throw new AppError('not_found', 'User not found, or the app is not installed');
+    if (action && !allowed.actions.includes(action))
+      throw new AppError('forbidden', `Insufficient permissions. Required action: ${action}`);
+    return user;
+  }
+
+  /** Newest first. */
+  async function installed(userId: string): Promise<Installed[]> {
+    const installations = await storage.installations.list(userId);
+    const apps = await Promise.all(installations.map(({ appId }) => storage.apps.get(appId)));
+    return installations.flatMap((installation, place) => {
+      const app = apps[place];
+      return app ? [{ app, ...within(app, installation), installedAt: installation.installedAt }] : [];
+    });
+  }
+
+  return {
+    install,
+    uninstall,
+    granted,
+    permit,
+    installed,
+    /** Of the apps that this user has installed. */
+    installedIds: async (userId: string): Promise<ReadonlySet<string>> =>
+      new Set((await storage.installations.list(userId)).map(({ appId }) => appId)),
+  };
+}
+
+/** What it asks for; or of that what is named. `invalid_request` names what it does not ask for. */
+function narrowed<T extends string>(
+  field: string,
+  asked: readonly T[],
+  named: readonly T[] | undefined,
+): T[] {
+  const beyond = named?.find(name => !asked.includes(name));
+  if (beyond !== undefined)
+    throw invalid(
+      [field],
+      `The app does not ask for ${beyond}. It asks for: ${asked.join(', ') || 'nothing'}`,
+    );
+  return asked.filter(name => named?.includes(name) ?? true);
+}
+
+/** It may have asked for more when it was installed. */
+function within(app: App, { scopes, actions }: Granted): Granted {
+  return {
+    scopes: scopes.filter(scope => app.notificationScopes.includes(scope)),
+    actions: actions.filter(action => app.actions.includes(action)),
+  };
+}
+
+function saysDone(body: Uint8Array): boolean {
+  try {
+    const answer: unknown = JSON.parse(new TextDecoder().decode(body));
+    return (answer as { is_setup_completed?: unknown } | null)?.is_setup_completed === true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whoever's it is. `not_found`. */
+export async function findApp(stores: Stores, id: string): Promise<App> {
+  const found = isId(id) ? await stores.apps.get(id) : null;
+  if (!found) throw appNotFound();
+  return found;
+}
+
+export function appNotFound(): AppError {
+  return new AppError('not_found', 'App not found');
+}
+
+/** A mistake in a body, with its place. */
+export function invalid(loc: string[], msg: string, type = 'value_error'): AppError {
+  const issue: Issue = { loc: ['body', ...loc], msg, type };
+  return new AppError('invalid_request', msg, { issues: [issue] });
+}

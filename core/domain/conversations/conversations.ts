@@ -1,0 +1,655 @@
+import type {
+  Clock,
+  Conversation,
+  ConversationStatus,
+  Folder,
+  Segment,
+  Stream,
+  StreamProgress,
+  Structured,
+  User,
+} from '../../contract/model.ts';
+import type { ConversationFilter, Storage, Stores, TranscriptSize } from '../../contract/plugin.ts';
+import { AppError } from '../../runtime/errors.ts';
+import type { EventBus } from '../../runtime/events.ts';
+import { createPace } from '../../runtime/pace.ts';
+import { lookAtDayIn, tellOfConversationIn } from '../apps/deliveries.ts';
+import { isId } from '../ids.ts';
+import { MULTI } from '../languages.ts';
+import { type HeardMemory, storeHeardMemoriesIn } from '../memories/heard-memories.ts';
+import { index, indexTitle } from '../search/passages.ts';
+import { settledIn, storeHeardIn } from '../tasks/heard-tasks.ts';
+import { createGrowth, exceedsSize, type Growth, MAX_SIZE, sizeOf, sumOf } from './conversation-size.ts';
+import { correctIn, mergeIn, reprocessNowIn, type SegmentCorrection, splitIn } from './corrections.ts';
+import { type ConversationEdit, editIn, removeIn } from './edits.ts';
+import { folderFor } from './folders.ts';
+import { fromText, type Imported, type ImportRequest, idOf, importIn, type TextRequest } from './imports.ts';
+import {
+  type End,
+  endIn,
+  endOfSpeech,
+  hadNothing,
+  type OpenRequest,
+  openIn,
+  reopenIn,
+  reprocessIn,
+  silenceEnd,
+} from './lifecycle.ts';
+import { addPieces, type Piece } from './segments.ts';
+import { SOURCES } from './sources.ts';
+import { advance, type ConnectRequest, findStream, openStreams } from './streams.ts';
+import { awaitEnd } from './waiting.ts';
+
+export type { Piece } from './segments.ts';
+
+/** How long who brings a conversation in waits for its structure. */
+const PATIENCE_MS = 20_000;
+/** From a provisional structure until a better one is tried. */
+const BETTER_AFTER_MS = 60_000;
+/** How long what was said late waits until the conversation it belongs to is processed. */
+const LATE_PATIENCE_MS = 5000;
+
+export interface AppendRequest {
+  userId: string;
+  conversationId: string;
+  /** The stream that the pieces were heard in and how far it has come; null: there is none to resume. */
+  stream: { id: string; progress: StreamProgress } | null;
+  /** Epoch ms of the first audio sample: where segment times of a conversation that has none yet count from. */
+  startedAt: number;
+  /** In the order they were spoken. */
+  pieces: Piece[];
+  /** They were said in this conversation, though it may be over by now: it is then processed once more. */
+  late?: boolean;
+}
+
+export interface Connected {
+  conversation: Conversation;
+  streams: [Stream, ...Stream[]];
+}
+
+/** What lists show. */
+const SHOWN = {
+  statuses: ['completed'],
+  discarded: false,
+  locked: false,
+} satisfies Partial<ConversationFilter>;
+const SEGMENTS_AT_ONCE = 200;
+/** That a search looks at. */
+const MAX_PASSAGES = 1000;
+
+/** Inclusive bounds of when they were made. */
+type Span = Pick<ConversationFilter, 'createdFrom' | 'createdTo'>;
+
+export interface Found {
+  conversation: Conversation;
+  /** A few sentences of it. */
+  passage: string;
+}
+
+type Result =
+  | { status: 'completed'; structured: Structured }
+  | { status: 'completed'; discarded: true }
+  | { status: 'failed' };
+
+export type Conversations = ReturnType<typeof createConversations>;
+
+/** The only writer of conversations, segments and streams. Events are told after the commit. */
+export function createConversations({
+  storage,
+  clock,
+  events,
+  sources = [],
+}: {
+  storage: Storage;
+  clock: Clock;
+  events: EventBus;
+  /** Where conversations can come from besides `SOURCES`. */
+  sources?: readonly string[];
+}) {
+  const growth = createGrowth();
+
+  /**
+   * The open conversation of this source and device, its language and timeout brought up to date, else a new one. One
+   * whose silence is over already (nobody ran to end it) is ended first.
+   */
+  async function open(request: OpenRequest): Promise<Conversation> {
+    const now = clock.now();
+    const { conversation, end } = await storage.transaction('open conversation', tx =>
+      openIn(tx, request, now),
+    );
+    announce(end);
+    announceNew(conversation, now);
+    return conversation;
+  }
+
+  /**
+   * What a live connection begins with: its open conversation, and the row of its stream, one for each channel. A
+   * stream that the client names again goes on in the conversation it was in, while that is open: the client has more
+   * of it.
+   */
+  async function connect(request: ConnectRequest): Promise<Connected> {
+    const now = clock.now();
+    const { opened, streams } = await storage.transaction('connect', async tx => {
+      const known = await findStream(tx, request);
+      const late = request.streamId !== undefined;
+      const opened = await openIn(tx, { ...request, resume: known?.conversationId, late }, now);
+      return { opened, streams: await openStreams(tx, known, request, opened.conversation.id, now) };
+    });
+    announce(opened.end);
+    announceNew(opened.conversation, now);
+    return { conversation: opened.conversation, streams };
+  }
+
+  /**
+   * Stores what was said, and in the same transaction how far its stream has come. Answers the segments that are new
+   * or have changed. Without pieces it only moves the stream on, which is no activity. A stream that is further
+   * already has had these pieces stored by another connection: then nothing is written and `[]` answered.
+   * `invalid_request` where a piece has a person that is unknown.
+   * `conflict` when the conversation is over, or gone: it was empty when it ended; or when it would become too large: it
+   * is ended then. What comes late is stored in one
+   * that is over, too; while that is being processed it waits, at most 5 s: `unavailable` past that.
+   */
+  async function append(request: AppendRequest): Promise<Segment[]> {
+    if (!request.late) return appendNow(request);
+    const end = awaitEnd({ events, clock, ...request });
+    try {
+      return await appendNow(request).catch(async error => {
+        if (!(error instanceof AppError && error.code === 'unavailable')) throw error;
+        await end.wait(LATE_PATIENCE_MS);
+        return appendNow(request);
+      });
+    } finally {
+      end.close();
+    }
+  }
+
+  async function appendNow(request: AppendRequest): Promise<Segment[]> {
+    const pieces = request.pieces.filter(piece => piece.text.trim() !== '');
+    const now = clock.now();
+    const { segments, size } = await storage
+      .transaction('append segments', async tx => {
+        const fresh = await advance(tx, request);
+        return fresh && pieces.length > 0 ? store(tx, { ...request, pieces }, growth, now) : NOTHING;
+      })
+      .catch(async error => {
+        if (isFull(error)) await finish(request.userId, request.conversationId);
+        throw error;
+      });
+    if (size) growth.set(request.conversationId, size);
+    if (segments.length > 0)
+      events.emit('segments', { userId: request.userId, conversationId: request.conversationId, segments });
+    return segments;
+  }
+
+  /** Speech was heard, transcribed or not: the silence begins anew. */
+  async function touch(userId: string, conversationId: string): Promise<void> {
+    await storage.conversations.update(
+      userId,
+      conversationId,
+      { lastActivityAt: clock.now() },
+      'in_progress',
+    );
+  }
+
+  /** Ends it now; one without a segment is removed. Resolves to whether this call ended it. */
+  async function finish(userId: string, conversationId: string): Promise<boolean> {
+    return endIf(userId, conversationId, () => true);
+  }
+
+  /** Ends it if its silence is over. Resolves to whether this call did. */
+  async function finishIfSilent(userId: string, conversationId: string): Promise<boolean> {
+    const now = clock.now();
+    return endIf(userId, conversationId, conversation => silenceEnd(conversation) <= now);
+  }
+
+  async function endIf(
+    userId: string,
+    conversationId: string,
+    due: (conversation: Conversation) => boolean,
+  ): Promise<boolean> {
+    const end = await storage.transaction('end conversation', async tx => {
+      const conversation = await tx.conversations.get(userId, conversationId);
+      if (conversation?.status !== 'in_progress' || !due(conversation)) return null;
+      return endIn(tx, conversation, clock.now());
+    });
+    announce(end);
+    return end !== null;
+  }
+
+  function announceNew({ userId, id, createdAt }: Conversation, now: number): void {
+    if (createdAt === now) events.emit('changed', { userId, kind: 'conversation', id, change: 'created' });
+  }
+
+  function announce(end: End | null): void {
+    if (!end) return;
+    growth.forget(end.conversationId);
+    events.emit(end.event, { userId: end.userId, conversationId: end.conversationId });
+  }
+
+  /**
+   * Stores what the pipeline made of it, tasks among the action items, and memories. Resolves to whether this call did:
+   * a second run changes nothing.
+   */
+  async function complete(
+    userId: string,
+    conversationId: string,
+    structured: Structured,
+    memories: readonly HeardMemory[] = [],
+  ): Promise<boolean> {
+    return conclude(userId, conversationId, { status: 'completed', structured }, memories);
+  }
+
+  /** Nothing was said in it: it is over without a structure. Resolves to whether this call did it. */
+  async function discard(userId: string, conversationId: string): Promise<boolean> {
+    return conclude(userId, conversationId, { status: 'completed', discarded: true });
+  }
+
+  /** The pipeline gave up; the transcript stays. Resolves to whether this call did it. */
+  async function fail(userId: string, conversationId: string): Promise<boolean> {
+    return conclude(userId, conversationId, { status: 'failed' });
+  }
+
+  /**
+   * Replaces the structure of one that is over by what the pipeline made of it now; null: nothing was said in it. What
+   * its owner edited stays. Resolves to whether this call did it.
+   */
+  async function revise(
+    userId: string,
+    conversationId: string,
+    structured: Structured | null,
+    memories: readonly HeardMemory[] = [],
+  ): Promise<boolean> {
+    const result = structured ? { structured } : ({ discarded: true } as const);
+    return conclude(userId, conversationId, { status: 'completed', ...result }, memories, [
+      'completed',
+      'failed',
+    ]);
+  }
+
+  /** Nothing better comes than the structure that there is. */
+  async function settle(userId: string, conversationId: string): Promise<void> {
+    await storage.transaction('settle conversation', async tx => {
+      const structured = (await tx.conversations.get(userId, conversationId))?.structured;
+      if (!structured?.by) return;
+      const by = { ...structured.by, provisional: false };
+      await tx.conversations.update(userId, conversationId, { structured: { ...structured, by } });
+    });
+  }
+
+  /** @param from the statuses in which it may be */
+  async function conclude(
+    userId: string,
+    conversationId: string,
+    result: Result,
+    memories: readonly HeardMemory[] = [],
+    from: ConversationStatus[] = ['processing'],
+  ): Promise<boolean> {
+    const found = await storage.conversations.get(userId, conversationId);
+    if (!found || !from.includes(found.status)) return false;
+    const indexed = { ...found, ...withOwners(result, found) };
+    await index(storage, indexed); // before the transaction, in which no one else could write; not found until then
+    const conversation = await storage.transaction('conclude conversation', async tx => {
+      const current = await tx.conversations.get(userId, conversationId);
+      const last = await tx.segments.last(userId, conversationId);
+      const finishedAt = current?.finishedAt ?? endOfSpeech(current, last);
+      const filed = current && (await filedIn(tx, current, result, clock.now()));
+      const kept = current && 'structured' in result && hadNothing(current) ? { discarded: false } : {};
+      const settled = current && 'structured' in result ? await settledIn(tx, current) : [];
+      const owners = withOwners(result, current, settled);
+      if (filed?.folderId && 'structured' in owners) owners.structured.filedIn = filed.folderId;
+      const patch = { ...owners, ...filed, ...kept, finishedAt };
+      const changed = await tx.conversations.update(userId, conversationId, patch, found.status);
+      if (!current || !changed) return null;
+      if ('structured' in result)
+        await storeHeardIn(tx, current, result.structured.actionItems, settled, clock.now());
+      const concluded = await rememberIn(tx, current, { ...current, ...patch }, memories, clock.now());
+      if (found.status === 'processing' && concluded.structured.by?.provisional)
+        await reprocessIn(tx, concluded, clock.now() + BETTER_AFTER_MS);
+      if (concluded.structured.title !== indexed.structured.title) await indexTitle(tx, indexed, concluded);
+      if (concluded.status === 'completed' && !concluded.discarded) {
+        await tellOfConversationIn(tx, concluded, clock.now());
+        await lookAtDayIn(tx, userId, clock.now());
+      }
+      return concluded;
+    });
+    if (!conversation) return false;
+    events.emit('conversation.processed', { userId, conversation });
+    return true;
+  }
+
+  /**
+   * Stores a conversation that was recorded elsewhere, and waits for its structure, at most 20 s: past that it answers
+   * `processing`, and the work goes on. The same client session again is the same conversation, stored and processed
+   * once. `invalid_request`, with its issues, where a person is unknown or it would end before it began.
+   */
+  async function importSegments(request: ImportRequest, patienceMs = PATIENCE_MS): Promise<Imported> {
+    const { userId } = request;
+    const now = clock.now();
+    const id = idOf(request, now);
+    const end = awaitEnd({ events, clock, userId, conversationId: id });
+    try {
+      const made = await storage.transaction('import conversation', tx => importIn(tx, id, request, now));
+      if (made) announce({ event: 'conversation.processing', userId, conversationId: id });
+      const isWaited = patienceMs > 0 && (await get(userId, id))?.status === 'processing';
+      if (isWaited) await end.wait(patienceMs);
+    } finally {
+      end.close();
+    }
+    const stored = await storage.conversations.get(userId, id);
+    return stored
+      ? { id, status: stored.status, discarded: stored.discarded }
+      : { id, status: 'deleted', discarded: true };
+  }
+
+  /** Changes what its owner may change. `not_found` where it, or the folder, is not there; `locked`. */
+  async function edit(userId: string, id: string, changes: ConversationEdit): Promise<Conversation> {
+    const edited = await storage.transaction('edit conversation', tx => editIn(tx, userId, id, changes));
+    events.emit('changed', { userId, kind: 'conversation', id, change: 'changed' });
+    return edited;
+  }
+
+  /** Deletes it for good, also while it goes on: what is said then begins another. `not_found`, `locked`. */
+  async function remove(userId: string, id: string): Promise<void> {
+    await storage.transaction('delete conversation', tx => removeIn(tx, userId, id, clock.now()));
+    announce({ event: 'conversation.dropped', userId, conversationId: id });
+  }
+
+  /** Changes what a segment says, or who said it; one that is over is processed once more, soon. `not_found`, `locked`. */
+  async function correct(
+    userId: string,
+    id: string,
+    segmentId: string,
+    correction: SegmentCorrection,
+  ): Promise<void> {
+    const segment = await storage.transaction('correct segment', tx =>
+      correctIn(tx, { userId, id }, segmentId, correction, clock.now()),
+    );
+    const corrected = await storage.conversations.get(userId, id);
+    if (corrected) await index(storage, corrected); // found by its new words at once
+    events.emit('segments', { userId, conversationId: id, segments: [segment] });
+  }
+
+  /** Two conversations that are over become this one, which is processed again; the other one is gone. */
+  async function merge(userId: string, id: string, other: string): Promise<void> {
+    await storage.transaction('merge conversations', tx => mergeIn(tx, { userId, id }, other, clock.now()));
+    announce({ event: 'conversation.processing', userId, conversationId: id });
+    announce({ event: 'conversation.dropped', userId, conversationId: other });
+  }
+
+  /** What was said from this segment on becomes a conversation of its own, which is answered; both are processed again. */
+  async function split(userId: string, id: string, segmentId: string): Promise<Conversation> {
+    const part = await storage.transaction('split conversation', tx =>
+      splitIn(tx, { userId, id }, segmentId, clock.now()),
+    );
+    for (const conversationId of [id, part.id])
+      announce({ event: 'conversation.processing', userId, conversationId });
+    return part;
+  }
+
+  /**
+   * Has the structure of one that is over made anew; what its owner edited stays.
+   * @param templateId of a summary template that the user has; null: by its category; absent: as before
+   */
+  async function reprocess(userId: string, id: string, templateId?: string | null): Promise<Conversation> {
+    const found = await storage.transaction('reprocess conversation', tx =>
+      reprocessNowIn(tx, { userId, id }, templateId, clock.now()),
+    );
+    return found;
+  }
+
+  /** The user's conversation of this id, whatever its status; null also for what is no id, or someone else's. */
+  async function get(userId: string, id: string): Promise<Conversation | null> {
+    return isId(id) ? storage.conversations.get(userId, id) : null;
+  }
+
+  /** Newest first. */
+  async function list(userId: string, filter: ConversationFilter): Promise<Conversation[]> {
+    if (filter.folderId !== undefined && !isId(filter.folderId)) return [];
+    return storage.conversations.list(userId, filter);
+  }
+
+  /**
+   * Conversations with words of the text, in title, overview or transcript, best first, each with the passage that fits
+   * best. It looks at the best 1000 passages.
+   */
+  async function search(
+    userId: string,
+    text: string,
+    { limit, offset }: { limit: number; offset: number },
+  ): Promise<Found[]> {
+    const best = await bestPassages(userId, text);
+    const ids = [...best.keys()].slice(offset, offset + limit);
+    const shown = await shownOf(userId, ids);
+    return ids.flatMap(id => foundIn(shown, id, best.get(id)));
+  }
+
+  /** Without a text to search for: all of them, the newest first. */
+  async function newest(userId: string, page: { limit: number; offset: number }): Promise<Found[]> {
+    const found = await storage.conversations.list(userId, { ...SHOWN, ...page });
+    return found.map(conversation => ({ conversation, passage: '' }));
+  }
+
+  /** The same of those that were made in a span of time, maybe with discarded ones; and how many there are in all. */
+  async function searchWithin(
+    userId: string,
+    text: string,
+    {
+      limit,
+      offset,
+      withDiscarded,
+      ...span
+    }: Span & { withDiscarded: boolean; limit: number; offset: number },
+  ): Promise<{ total: number; found: Found[] }> {
+    const best = await bestPassages(userId, text, withDiscarded);
+    const shown = await shownOf(userId, [...best.keys()], span, withDiscarded);
+    const ids = [...best.keys()].filter(id => shown.has(id));
+    const found = ids.slice(offset, offset + limit).flatMap(id => foundIn(shown, id, best.get(id)));
+    return { total: ids.length, found };
+  }
+
+  /** By conversation, the best first. */
+  async function bestPassages(userId: string, text: string, discarded = false): Promise<Map<string, string>> {
+    const all = await storage.passages.match(userId, text, MAX_PASSAGES, { discarded });
+    const best = new Map<string, string>();
+    for (const passage of all)
+      if (!best.has(passage.conversationId)) best.set(passage.conversationId, passage.text);
+    return best;
+  }
+
+  /** Passages with words of the text, best first, maybe several of one conversation. At most 1000. */
+  async function passages(userId: string, text: string, limit: number): Promise<Found[]> {
+    const found = await storage.passages.match(userId, text, limit);
+    const shown = await shownOf(userId, [...new Set(found.map(passage => passage.conversationId))]);
+    return found.flatMap(passage => foundIn(shown, passage.conversationId, passage.text));
+  }
+
+  async function shownOf(
+    userId: string,
+    ids: string[],
+    span: Span = {},
+    withDiscarded = false,
+  ): Promise<Map<string, Conversation>> {
+    if (ids.length === 0) return new Map();
+    const { discarded, ...shown } = SHOWN;
+    const filter = { ...shown, ...(withDiscarded ? {} : { discarded }), ...span };
+    const rows = await storage.conversations.list(userId, { ...filter, ids, limit: ids.length, offset: 0 });
+    return new Map(rows.map(conversation => [conversation.id, conversation]));
+  }
+
+  /** What to call the speaker of a segment: the owner, a known person, else a number. */
+  async function speakerNames(owner: User): Promise<(segment: Segment) => string> {
+    const people = new Map((await storage.people.list(owner.id)).map(person => [person.id, person.name]));
+    return segment =>
+      (segment.isUser ? owner.name : people.get(segment.personId ?? '')) ?? `Speaker ${segment.speakerId}`;
+  }
+
+  /** In their order, with the number of conversations in each, discarded ones left out. Makes none. */
+  async function folders(userId: string): Promise<{ folders: Folder[]; counts: Map<string, number> }> {
+    const [folders, counts] = await Promise.all([
+      storage.folders.list(userId),
+      storage.folders.counts(userId),
+    ]);
+    return { folders, counts };
+  }
+
+  /** The names of the user's folders, by id. */
+  async function folderNames(userId: string): Promise<Map<string, string>> {
+    return new Map((await storage.folders.list(userId)).map(folder => [folder.id, folder.name]));
+  }
+
+  /** By start, read as they are asked for. */
+  async function* transcript(userId: string, id: string, most: number): AsyncGenerator<Segment> {
+    const pace = createPace();
+    let after: Segment | null = null;
+    for (let left = most; left > 0; await pace()) {
+      const limit = Math.min(left, SEGMENTS_AT_ONCE);
+      const segments: Segment[] = await storage.segments.page(userId, id, after, limit);
+      yield* segments;
+      if (segments.length < limit) return;
+      after = segments.at(-1) ?? null;
+      left -= limit;
+    }
+  }
+
+  return {
+    /** Where conversations can come from. */
+    sources: new Set([...SOURCES, ...sources]) as ReadonlySet<string>,
+    open,
+    connect,
+    append,
+    touch,
+    finish,
+    finishIfSilent,
+    complete,
+    discard,
+    fail,
+    revise,
+    settle,
+    importSegments,
+    /** The same of a text: stores it and waits for its structure. */
+    importText: (request: TextRequest): Promise<Imported> => importSegments(fromText(request, clock.now())),
+    /** The same, for who does not want to know what comes of it. */
+    async storeText(request: TextRequest): Promise<void> {
+      await importSegments(fromText(request, clock.now()), 0);
+    },
+    edit,
+    remove,
+    correct,
+    merge,
+    split,
+    reprocess,
+    folders,
+    folderNames,
+    /** Moves a stream on through silence. Resolves to whether it had not come further already. */
+    advance: (userId: string, streamId: string, progress: StreamProgress): Promise<boolean> =>
+      storage.streams.advance(userId, streamId, progress),
+    /** Says when sample 0 of a stream was recorded (epoch ms). */
+    anchor: (userId: string, streamId: string, at: number): Promise<void> =>
+      storage.streams.update(userId, streamId, { anchorAt: at }),
+    get,
+    /** The row of a stream. */
+    stream: (userId: string, id: string): Promise<Stream | null> => storage.streams.get(userId, id),
+    list,
+    transcript,
+    search,
+    newest,
+    searchWithin,
+    passages,
+    /** Of several conversations, those of each by start. */
+    async segments(userId: string, conversationIds: string[]): Promise<Segment[]> {
+      const all: Segment[] = [];
+      for (const id of conversationIds)
+        for await (const segment of transcript(userId, id, Number.POSITIVE_INFINITY)) all.push(segment);
+      return all;
+    },
+    speakerNames,
+  };
+}
+
+/** None where it has just gone. */
+function foundIn(shown: Map<string, Conversation>, id: string, passage = ''): Found[] {
+  const conversation = shown.get(id);
+  return conversation ? [{ conversation, passage }] : [];
+}
+
+const NOTHING = { segments: [], size: null };
+
+const FULL = `The conversation cannot grow: ${MAX_SIZE}; what follows begins another`;
+
+function isFull(error: unknown): boolean {
+  return error instanceof AppError && error.message === FULL;
+}
+
+/** What was stored, and how large the conversation is now; null: it is over, and grows no more. */
+async function store(
+  tx: Stores,
+  request: AppendRequest,
+  growth: Growth,
+  now: number,
+): Promise<{ segments: Segment[]; size: TranscriptSize | null }> {
+  const { userId, conversationId } = request;
+  const conversation = await tx.conversations.get(userId, conversationId);
+  const startedAt = conversation?.startedAt ?? Math.round(request.startedAt);
+  const heard = conversation?.language === MULTI && request.pieces.find(piece => piece.language)?.language;
+  const patch = { startedAt, lastActivityAt: now, ...(heard ? { language: heard } : {}) };
+  await checkPeople(tx, userId, request.pieces);
+  let size: TranscriptSize | null = null;
+  if (await tx.conversations.update(userId, conversationId, patch, 'in_progress')) {
+    const before = await growth.sizeOf(conversationId, () => tx.segments.size(userId, conversationId));
+    size = sumOf([before, sizeOf(request.pieces)]);
+    if (before.segments > 0 && exceedsSize([size])) throw new AppError('conflict', FULL);
+  } else {
+    if (!request.late || !conversation)
+      throw new AppError('conflict', 'The conversation is over: nothing can be added to it.');
+    await reopenIn(tx, conversation, now);
+  }
+  const last = await tx.segments.last(userId, conversationId);
+  const segments = addPieces({ userId, conversationId, startedAt, last, now }, request.pieces);
+  await tx.segments.upsert(segments);
+  const joined = request.pieces.length - segments.filter(({ id }) => id !== last?.id).length;
+  return { segments, size: size && { ...size, segments: size.segments - joined } };
+}
+
+async function checkPeople(tx: Stores, userId: string, pieces: Piece[]) {
+  for (const id of new Set(pieces.map(({ personId }) => personId ?? null)))
+    if (id !== null && !(isId(id) && (await tx.people.get(userId, id))))
+      throw new AppError('invalid_request', `person_id ${JSON.stringify(id)} is no person of this account`);
+}
+
+/** Where it belongs by what it is about, else by its category, unless its owner has filed or discarded it. */
+async function filedIn(tx: Stores, conversation: Conversation, result: Result, now: number) {
+  const { userId, folderId, discarded, structured: before } = conversation;
+  const isFiled = folderId !== null && folderId !== before.filedIn;
+  if (!('structured' in result) || isFiled || discarded) return {};
+  const { category, folderId: found } = result.structured;
+  const own = found == null ? null : await tx.folders.get(userId, found);
+  return { folderId: own?.id ?? (await folderFor(tx, userId, category, now)) };
+}
+
+/** Stores what was heard of memories, and in the structure which they are. */
+async function rememberIn(
+  tx: Stores,
+  before: Conversation,
+  after: Conversation,
+  memories: readonly HeardMemory[],
+  now: number,
+): Promise<Conversation> {
+  if (after.status !== 'completed') return after;
+  const ids = await storeHeardMemoriesIn(tx, before, memories, now);
+  if (ids.length === 0 && !after.structured.memories) return after;
+  const structured = { ...after.structured, memories: ids };
+  await tx.conversations.update(after.userId, after.id, { structured });
+  return { ...after, structured };
+}
+
+/** What its owner decided stays: the title, the summary template, and tasks that are settled. */
+function withOwners(result: Result, conversation: Conversation | null, settled: string[] = []): Result {
+  if (!('structured' in result) || !conversation) return result;
+  const { title, titled, templateId } = conversation.structured;
+  const owners = {
+    ...(titled ? { title, titled } : {}),
+    ...(templateId === undefined ? {} : { templateId }),
+    ...(settled.length === 0 ? {} : { settledTasks: settled }),
+  };
+  return { ...result, structured: { ...result.structured, ...owners } };
+}

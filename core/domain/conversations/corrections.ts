@@ -1,0 +1,169 @@
+/** What its owner puts right in a transcript: each step inside a transaction of its caller. */
+
+import type { Conversation, MemorySource, Segment } from '../../contract/model.ts';
+import type { Stores } from '../../contract/plugin.ts';
+import { AppError } from '../../runtime/errors.ts';
+import { isId, newId } from '../ids.ts';
+import { moveSourcesIn } from '../memories/heard-memories.ts';
+import { takeBackHeardIn } from '../tasks/heard-tasks.ts';
+import { exceedsSize, MAX_SIZE } from './conversation-size.ts';
+import { writable } from './edits.ts';
+import { enqueueFinish, NO_STRUCTURE, reopenIn, reprocessIn } from './lifecycle.ts';
+
+/** From the last correction of a transcript until it is processed again: people correct several lines in a row. */
+const REPROCESS_AFTER_MS = 10_000;
+
+/** The person that is the owner. */
+export const OWNER = 'user';
+
+export interface SegmentCorrection {
+  text?: string;
+  /** `user`: the owner; null: nobody that is known. */
+  personId?: string | null;
+}
+
+interface Named {
+  userId: string;
+  /** Of the conversation. */
+  id: string;
+}
+
+/** Changes one segment. A conversation that is over is processed once more, soon. `not_found`, `locked`. */
+export async function correctIn(
+  tx: Stores,
+  { userId, id }: Named,
+  segmentId: string,
+  { text, personId }: SegmentCorrection,
+  now: number,
+): Promise<Segment> {
+  const conversation = await writable(tx, userId, id);
+  const before = isId(segmentId) ? await tx.segments.get(userId, segmentId) : null;
+  if (before?.conversationId !== id) throw noSegment();
+  const said = personId === undefined ? {} : await saidBy(tx, userId, personId);
+  const after = { ...before, ...said, text: text ?? before.text };
+  await tx.segments.upsert([after]);
+  if (conversation.status !== 'in_progress' && isOther(before, after))
+    await reprocessIn(tx, conversation, now + REPROCESS_AFTER_MS);
+  return after;
+}
+
+function isOther(before: Segment, after: Segment): boolean {
+  return after.text !== before.text || after.isUser !== before.isUser || after.personId !== before.personId;
+}
+
+/**
+ * One conversation out of two: the other one's transcript, streams and action items are this one's from now on, each at
+ * its time, and the other one is gone. `not_found`, `locked`, `conflict` while one of them goes on.
+ */
+export async function mergeIn(tx: Stores, { userId, id }: Named, other: string, now: number): Promise<void> {
+  if (id === other) throw invalid('with', 'Input should be another conversation');
+  const into = await overIn(tx, userId, id);
+  const from = await overIn(tx, userId, other);
+  const sizes = [await tx.segments.size(userId, id), await tx.segments.size(userId, other)];
+  if (exceedsSize(sizes)) throw invalid('with', `Together they would be too large: ${MAX_SIZE}`);
+  const startedAt = Math.min(beginning(into), beginning(from));
+  for (const each of [into, from]) {
+    const seconds = (beginning(each) - startedAt) / 1000;
+    if (each === into && seconds === 0) continue;
+    await tx.segments.move(userId, each.id, { to: id, seconds });
+  }
+  await tx.streams.moveAll(userId, other, id);
+  await tx.actionItems.moveAll(userId, other, id);
+  const memories = [...(into.structured.memories ?? []), ...(await moveSourcesIn(tx, from, async () => id))];
+  await tx.conversations.remove(userId, other);
+  const patch = {
+    structured: { ...into.structured, memories: [...new Set(memories)] },
+    startedAt,
+    folderId: into.folderId ?? from.folderId,
+    geolocation: into.geolocation ?? from.geolocation,
+    starred: into.starred || from.starred,
+    discarded: into.discarded && from.discarded,
+  };
+  await tx.conversations.update(userId, id, patch);
+  await reopenIn(tx, { ...into, ...patch }, now);
+}
+
+/**
+ * Two conversations out of one: what was said from this segment on is a new one, which is answered. `not_found`,
+ * `locked`, `conflict` while it goes on, `invalid_request` at the first segment.
+ */
+export async function splitIn(
+  tx: Stores,
+  { userId, id }: Named,
+  segmentId: string,
+  now: number,
+): Promise<Conversation> {
+  const conversation = await overIn(tx, userId, id);
+  const first = isId(segmentId) ? await tx.segments.get(userId, segmentId) : null;
+  if (first?.conversationId !== id) throw noSegment();
+  const [earliest] = await tx.segments.page(userId, id, null, 1);
+  if (earliest?.id === first.id) throw invalid('segment_id', 'Nothing was said before this segment');
+  const part: Conversation = {
+    ...conversation,
+    id: newId(now),
+    status: 'processing',
+    createdAt: now,
+    startedAt: beginning(conversation) + Math.round(first.start * 1000),
+    structured: NO_STRUCTURE,
+    lastActivityAt: now,
+  };
+  await tx.conversations.insert(part);
+  await tx.segments.move(userId, id, { to: part.id, seconds: -first.start, since: first });
+  await takeBackHeardIn(tx, conversation, now); // each part is understood anew
+  const placeOf = async ({ segmentIds: [segment = ''] }: MemorySource) =>
+    (await tx.segments.get(userId, segment))?.conversationId ?? id;
+  const memories = await moveSourcesIn(tx, conversation, placeOf);
+  await tx.conversations.update(userId, part.id, { structured: { ...NO_STRUCTURE, memories } });
+  await reopenIn(tx, conversation, now);
+  await enqueueFinish(tx, part, now);
+  return part;
+}
+
+/** As it is until then. `not_found`, `locked`, `conflict` while it goes on. */
+export async function reprocessNowIn(
+  tx: Stores,
+  { userId, id }: Named,
+  templateId: string | null | undefined,
+  now: number,
+): Promise<Conversation> {
+  const found = await overIn(tx, userId, id);
+  const { templateId: before, ...rest } = found.structured;
+  const after = templateId === undefined ? before : (templateId ?? undefined);
+  const structured = after === undefined ? rest : { ...rest, templateId: after };
+  await tx.conversations.update(userId, id, { structured });
+  await reprocessIn(tx, { ...found, structured }, now);
+  return (await tx.conversations.get(userId, id)) ?? found;
+}
+
+/** One that does not go on: what is said in it would end up in the wrong place. */
+async function overIn(tx: Stores, userId: string, id: string): Promise<Conversation> {
+  const found = await writable(tx, userId, id);
+  if (found.status === 'in_progress')
+    throw new AppError('conflict', 'The conversation still goes on: end it first, or wait until it is over');
+  return found;
+}
+
+function beginning({ startedAt, createdAt }: Conversation): number {
+  return startedAt ?? createdAt;
+}
+
+function noSegment(): AppError {
+  return new AppError('not_found', 'Segment not found');
+}
+
+async function saidBy(
+  tx: Stores,
+  userId: string,
+  personId: string | null,
+): Promise<Pick<Segment, 'isUser' | 'personId'>> {
+  if (personId === null || personId === OWNER) return { isUser: personId === OWNER, personId: null };
+  if (!isId(personId) || !(await tx.people.get(userId, personId)))
+    throw new AppError('not_found', 'Person not found');
+  return { isUser: false, personId };
+}
+
+function invalid(field: string, msg: string): AppError {
+  return new AppError('invalid_request', msg, {
+    issues: [{ loc: ['body', field], msg, type: 'value_error' }],
+  });
+}

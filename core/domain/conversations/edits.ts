@@ -1,0 +1,57 @@
+/** What its owner changes in a conversation: each step inside a transaction of its caller. */
+
+import type { Conversation } from '../../contract/model.ts';
+import type { Stores } from '../../contract/plugin.ts';
+import { AppError } from '../../runtime/errors.ts';
+import { isId } from '../ids.ts';
+import { moveSourcesIn } from '../memories/heard-memories.ts';
+import { indexTitle } from '../search/passages.ts';
+import { folderIn } from './folders.ts';
+
+export interface ConversationEdit {
+  title?: string;
+  discarded?: boolean;
+  starred?: boolean;
+  /** Null: in no folder. */
+  folderId?: string | null;
+}
+
+/** The conversation as it is afterwards. `not_found` where it, or its folder, is not there; `locked`. */
+export async function editIn(
+  tx: Stores,
+  userId: string,
+  id: string,
+  { title, ...flags }: ConversationEdit,
+): Promise<Conversation> {
+  const found = await writable(tx, userId, id);
+  if (flags.folderId != null) await folderIn(tx, userId, flags.folderId);
+  const patch =
+    title === undefined ? flags : { ...flags, structured: { ...found.structured, title, titled: true } };
+  if (!(await tx.conversations.update(userId, id, patch, found.status)))
+    throw new AppError('conflict', 'The conversation has just changed: try again.');
+  const edited = { ...found, ...patch };
+  const isIndexed = found.status === 'completed'; // otherwise it is indexed when its processing ends
+  if (isIndexed && (title !== undefined || flags.discarded !== undefined))
+    await indexTitle(tx, found, edited);
+  return edited;
+}
+
+/**
+ * With its transcript, and what the log of deliveries has of it; what is to be done because of it stays to be done.
+ * `not_found`, `locked`.
+ */
+export async function removeIn(tx: Stores, userId: string, id: string, now: number): Promise<void> {
+  const conversation = await writable(tx, userId, id);
+  await moveSourcesIn(tx, conversation, async () => null);
+  await tx.deliveries.forget(userId, id, now);
+  await tx.conversations.remove(userId, id);
+  await tx.actionItems.moveAll(userId, id, null);
+}
+
+/** `not_found`, `locked`. */
+export async function writable(tx: Stores, userId: string, id: string): Promise<Conversation> {
+  const found = isId(id) ? await tx.conversations.get(userId, id) : null;
+  if (!found) throw new AppError('not_found', 'Conversation not found');
+  if (found.locked) throw new AppError('locked', 'Conversation is locked');
+  return found;
+}

@@ -1,0 +1,188 @@
+/** How a conversation begins and ends: each step inside a transaction of its caller. */
+
+import type { Conversation, Segment, Structured } from '../../contract/model.ts';
+import type { Stores } from '../../contract/plugin.ts';
+import { AppError } from '../../runtime/errors.ts';
+import { newId } from '../ids.ts';
+import { MULTI } from '../languages.ts';
+import { CATEGORY_EMOJI } from './categories.ts';
+
+/** The durable job that ends a conversation after its silence and makes its structure; its key is the conversation. */
+export const FINISH_JOB = 'conversation.finish';
+
+/** The durable job that makes the structure of one that is over anew; its key is the conversation. */
+export const REPROCESS_JOB = 'conversation.reprocess';
+
+/** Of a conversation that the pipeline has not seen yet. */
+export const NO_STRUCTURE: Structured = {
+  title: '',
+  overview: '',
+  category: 'other',
+  emoji: CATEGORY_EMOJI.other,
+  actionItems: [],
+  events: [],
+};
+
+export interface OpenRequest {
+  userId: string;
+  source: string;
+  deviceId: string | null;
+  /** ISO 639-1, or `multi`. */
+  language: string;
+  /** Silence after which it ends. */
+  timeoutMs: number;
+  /** The conversation that the same recording was in before: while it is open it goes on, its silence begins anew. */
+  resume?: string | undefined;
+  /** What is added was said before the recording's conversation ended, also where that has happened by now. */
+  late?: boolean;
+  /** When the audio was recorded (epoch ms); longer ago than the timeout, it joins nothing that is open now. */
+  recordedAt?: number | null;
+}
+
+/** When its silence will have lasted for its timeout (epoch ms), if nothing more is heard. */
+export function silenceEnd(conversation: Conversation): number {
+  return conversation.lastActivityAt + conversation.timeoutMs;
+}
+
+/** How a conversation ended: what is to be told once that is stored. */
+export interface End {
+  event: 'conversation.processing' | 'conversation.dropped';
+  userId: string;
+  conversationId: string;
+}
+
+/** The conversation that this request continues, else a new one, with the durable job that will end it. */
+export async function openIn(
+  tx: Stores,
+  request: OpenRequest,
+  now: number,
+): Promise<{ conversation: Conversation; end: End | null }> {
+  const resumed = await findResumed(tx, request);
+  if (resumed && resumed.status !== 'in_progress') return { conversation: resumed, end: null };
+  if (resumed) return { conversation: await renew(tx, resumed, request, now), end: null };
+  const found = await findOpen(tx, request, now);
+  if (found && now < silenceEnd(found))
+    return { conversation: await renew(tx, found, request, found.lastActivityAt), end: null };
+  const end = found && (await endIn(tx, found, now));
+  return { conversation: await create(tx, request, now), end };
+}
+
+async function findResumed(tx: Stores, { userId, resume, late }: OpenRequest): Promise<Conversation | null> {
+  const own = resume === undefined ? null : await tx.conversations.get(userId, resume);
+  return own?.status === 'in_progress' || late ? own : null;
+}
+
+async function findOpen(tx: Stores, request: OpenRequest, now: number): Promise<Conversation | null> {
+  const { userId, source, deviceId, timeoutMs, recordedAt } = request;
+  if (recordedAt != null && recordedAt < now - timeoutMs) return null;
+  return tx.conversations.findOpen(userId, source, deviceId);
+}
+
+async function create(tx: Stores, request: OpenRequest, now: number): Promise<Conversation> {
+  const { userId, source, deviceId, language, timeoutMs } = request;
+  const conversation: Conversation = {
+    id: newId(now),
+    userId,
+    status: 'in_progress',
+    createdAt: now,
+    startedAt: null,
+    finishedAt: null,
+    structured: NO_STRUCTURE,
+    language,
+    source,
+    deviceId,
+    folderId: null,
+    geolocation: null,
+    discarded: false,
+    starred: false,
+    locked: false,
+    timeoutMs,
+    lastActivityAt: now,
+  };
+  await tx.conversations.insert(conversation);
+  await enqueueFinish(tx, conversation, silenceEnd(conversation));
+  return conversation;
+}
+
+/**
+ * Brings it up to date. A shorter timeout must be looked at earlier; with a longer one the job that comes too early
+ * waits again.
+ */
+async function renew(
+  tx: Stores,
+  found: Conversation,
+  { language, timeoutMs }: OpenRequest,
+  lastActivityAt: number,
+): Promise<Conversation> {
+  const known = language === MULTI ? found.language : language; // it may have been heard by now
+  const patch = { language: known, timeoutMs, lastActivityAt };
+  await tx.conversations.update(found.userId, found.id, patch);
+  const renewed = { ...found, ...patch };
+  await enqueueFinish(tx, renewed, silenceEnd(renewed));
+  return renewed;
+}
+
+/** An empty one is removed, any other goes to the pipeline. Null when it was no longer in progress. */
+export async function endIn(tx: Stores, conversation: Conversation, now: number): Promise<End | null> {
+  const { userId, id } = conversation;
+  const last = await tx.segments.last(userId, id);
+  const patch = { status: 'processing', finishedAt: endOfSpeech(conversation, last) } as const;
+  const ended = await tx.conversations.update(userId, id, patch, 'in_progress');
+  if (!ended) return null;
+  if (!last) {
+    await tx.conversations.remove(userId, id);
+    return { event: 'conversation.dropped', userId, conversationId: id };
+  }
+  await enqueueFinish(tx, { userId, id }, now);
+  return { event: 'conversation.processing', userId, conversationId: id };
+}
+
+/** Epoch ms; null where nothing was said. */
+export function endOfSpeech(conversation: Conversation | null, last: Segment | null): number | null {
+  return conversation?.startedAt == null || !last
+    ? null
+    : conversation.startedAt + Math.round(last.end * 1000);
+}
+
+/** One that is over is processed once more, with what comes late. */
+export async function reopenIn(tx: Stores, conversation: Conversation, now: number): Promise<void> {
+  const { userId, id, status } = conversation;
+  // Its pipeline may have read the transcript already, and would not see what is added.
+  if (status === 'processing')
+    throw new AppError('unavailable', 'The conversation is being processed; try again when that is done');
+  const patch = {
+    status: 'processing',
+    finishedAt: null,
+    ...(hadNothing(conversation) ? { discarded: false } : {}),
+  } as const;
+  await tx.conversations.update(userId, id, patch);
+  await tx.jobs.cancel(REPROCESS_JOB, id);
+  await enqueueFinish(tx, conversation, now);
+}
+
+/** Discarded by the pipeline, not by its owner: see `Conversations.discard`. */
+export function hadNothing({ status, discarded, structured }: Conversation): boolean {
+  return status === 'completed' && discarded && structured.title === '';
+}
+
+export async function enqueueFinish(
+  tx: Stores,
+  { userId, id }: Pick<Conversation, 'userId' | 'id'>,
+  runAt: number,
+): Promise<void> {
+  await tx.jobs.enqueue({ kind: FINISH_JOB, key: id, runAt, payload: { userId, conversationId: id } });
+}
+
+/** Has the structure of one that is over made anew; until then it is provisional. Asked for again, it waits anew. */
+export async function reprocessIn(
+  tx: Stores,
+  { userId, id, structured }: Pick<Conversation, 'userId' | 'id' | 'structured'>,
+  notBefore: number,
+): Promise<void> {
+  if (structured.by && !structured.by.provisional) {
+    const by = { ...structured.by, provisional: true };
+    await tx.conversations.update(userId, id, { structured: { ...structured, by } });
+  }
+  const payload = { userId, conversationId: id, notBefore };
+  await tx.jobs.enqueue({ kind: REPROCESS_JOB, key: id, runAt: notBefore, payload });
+}

@@ -1,0 +1,101 @@
+/** The rows of streams: each step inside a transaction of its caller. */
+
+import type { Stream, StreamProgress } from '../../contract/model.ts';
+import type { Stores } from '../../contract/plugin.ts';
+import { AppError } from '../../runtime/errors.ts';
+import { derivedId, newId } from '../ids.ts';
+import type { OpenRequest } from './lifecycle.ts';
+
+/** A recording of one channel, or of two that are told apart: its owner, and the other side. */
+const ONE = 0;
+const OWNER = 1;
+const OTHER_SIDE = 2;
+
+/** What a live connection says of itself. */
+export interface ConnectRequest extends OpenRequest {
+  /** The client's own name of the recording; null: it cannot resume. */
+  stream: string | null;
+  /** The row of a recording that is worked through without its client: late, it may be. */
+  streamId?: string;
+  /** Of one channel. */
+  format: { codec: string; sampleRate: number; channels: 1 | 2 };
+  /** The two sides of a talk come as channels of their own. */
+  tagged: boolean;
+  sttService: string | null;
+  customStt: boolean;
+}
+
+interface Progress {
+  userId: string;
+  /** Null: there is none to resume. */
+  stream: { id: string; progress: StreamProgress } | null;
+}
+
+/** The first channel of the recording that this client names, if it was here before. */
+export async function findStream(
+  tx: Stores,
+  { userId, stream, streamId, tagged }: ConnectRequest,
+): Promise<Stream | null> {
+  if (streamId !== undefined) return tx.streams.get(userId, streamId);
+  return stream === null ? null : tx.streams.byClientStream(userId, stream, tagged ? OWNER : ONE);
+}
+
+/** The rows of a connection, one per channel: the known ones, now in this conversation, or new ones. */
+export async function openStreams(
+  tx: Stores,
+  known: Stream | null,
+  request: ConnectRequest,
+  conversationId: string,
+  now: number,
+): Promise<[Stream, ...Stream[]]> {
+  const fresh = freshStream(request, conversationId);
+  const first = await openStream(tx, known, {
+    ...fresh,
+    id: newId(now),
+    channel: request.tagged ? OWNER : ONE,
+  });
+  if (!request.tagged) return [first];
+  const id = derivedId(`${first.id} ${OTHER_SIDE}`); // found again also where the client has no name for it
+  const other = await tx.streams.get(request.userId, id);
+  return [first, await openStream(tx, other, { ...fresh, id, channel: OTHER_SIDE })];
+}
+
+function freshStream(request: ConnectRequest, conversationId: string): Omit<Stream, 'id' | 'channel'> {
+  const { userId, stream: clientStream, source, deviceId } = request;
+  return {
+    userId,
+    clientStream,
+    conversationId,
+    source,
+    deviceId,
+    codec: request.format.codec,
+    setup: setupOf(request),
+    anchorAt: null,
+    through: 0,
+    received: 0,
+    receivedSample: 0,
+  };
+}
+
+async function openStream(tx: Stores, known: Stream | null, fresh: Stream): Promise<Stream> {
+  if (!known) {
+    await tx.streams.insert(fresh);
+    return fresh;
+  }
+  const { conversationId, codec, setup } = fresh;
+  await tx.streams.update(known.userId, known.id, { conversationId, codec, setup });
+  return { ...known, conversationId, codec, setup };
+}
+
+function setupOf({ format, tagged, language, timeoutMs, sttService, customStt, recordedAt }: ConnectRequest) {
+  const { sampleRate } = format;
+  const channels = tagged ? 2 : format.channels;
+  return { sampleRate, channels, language, timeoutMs, sttService, customStt, recordedAt: recordedAt ?? null };
+}
+
+/** Moves the stream on. False: another connection has brought it further, and stored what was said until there. */
+export async function advance(tx: Stores, { userId, stream }: Progress): Promise<boolean> {
+  if (stream === null || (await tx.streams.advance(userId, stream.id, stream.progress))) return true;
+  if (await tx.streams.get(userId, stream.id)) return false;
+  throw new AppError('not_found', 'Stream not found');
+}

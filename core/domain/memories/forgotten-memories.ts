@@ -1,0 +1,70 @@
+/**
+ * What a user deleted is known again by short, salted hashes of its words: each step inside a transaction of its caller.
+ * A hash has 16 bits, so that several words of a dictionary share it, and no text can be read from it.
+ */
+import { createHmac, randomBytes } from 'node:crypto';
+import type { ForgottenMemory } from '../../contract/model.ts';
+import type { Stores } from '../../contract/plugin.ts';
+import { newId } from '../ids.ts';
+import { gistOf, wordingOf } from './memory-likeness.ts';
+
+/** Kept of a user; the oldest go first. */
+export const MAX_FORGOTTEN = 1000;
+const HASH_CHARS = 4;
+/** Of the words of the shorter one that both have. */
+const SHARED = 0.6;
+/** Names and other words are told apart: what was forgotten of one person is not forgotten of another. */
+const NAME = '#';
+
+/** Keeps these texts from being stored again by what is heard. */
+export async function forgetIn(
+  tx: Stores,
+  userId: string,
+  contents: readonly string[],
+  now: number,
+): Promise<void> {
+  for (const content of new Set(contents)) {
+    const salt = randomBytes(16).toString('hex');
+    const words = hashesOf(content, salt);
+    await tx.forgottenMemories.insert({ id: newId(now), userId, salt, words, forgottenAt: now });
+  }
+  const kept = await tx.forgottenMemories.list(userId, MAX_FORGOTTEN + contents.length);
+  await tx.forgottenMemories.remove(
+    userId,
+    kept.slice(MAX_FORGOTTEN).map(({ id }) => id),
+  );
+}
+
+/** The user has written these texts down: they may be heard again. */
+export async function recallIn(tx: Stores, userId: string, contents: readonly string[]): Promise<void> {
+  const forgotten = await tx.forgottenMemories.list(userId, MAX_FORGOTTEN);
+  const found = forgotten.filter(each => contents.some(content => isForgotten(each, content)));
+  await tx.forgottenMemories.remove(
+    userId,
+    found.map(({ id }) => id),
+  );
+}
+
+/** Whether this says again what was forgotten there, be it in other words. */
+export function isForgotten({ words, salt }: ForgottenMemory, content: string): boolean {
+  const [known, said] = [parted(words), parted(hashesOf(content, salt))];
+  if (known.names.size !== said.names.size || [...said.names].some(name => !known.names.has(name)))
+    return false;
+  const common = [...said.others].filter(word => known.others.has(word)).length;
+  return common > 0 && common >= SHARED * Math.min(known.others.size, said.others.size);
+}
+
+/** Numbers count for nothing: of what is to be forgotten they may be others the next time. */
+function hashesOf(content: string, salt: string): string[] {
+  const { words, names } = gistOf(content);
+  const hash = (word: string) => createHmac('sha256', salt).update(word).digest('hex').slice(0, HASH_CHARS);
+  const others = words.size > 0 ? [...words] : [wordingOf(content)];
+  return [...[...names].map(name => NAME + hash(name)), ...others.map(hash)];
+}
+
+function parted(words: readonly string[]): { names: Set<string>; others: Set<string> } {
+  return {
+    names: new Set(words.filter(word => word.startsWith(NAME))),
+    others: new Set(words.filter(word => !word.startsWith(NAME))),
+  };
+}

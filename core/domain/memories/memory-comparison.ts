@@ -1,0 +1,100 @@
+import type { Memory } from '../../contract/model.ts';
+import type { Embedder, Storage } from '../../contract/plugin.ts';
+import type { Log } from '../../runtime/log.ts';
+import type { Search } from '../search/search.ts';
+import type { HeardMemory } from './heard-memories.ts';
+import type { Categorise } from './memories.ts';
+import { cosineOf, gistOf, saysTheSame } from './memory-likeness.ts';
+
+/** A memory as a conversation gave it. `replaces` is the content of one that it supersedes. */
+export type FoundMemory = Pick<HeardMemory, 'content' | 'topic' | 'segmentIds' | 'saidAt' | 'replaces'>;
+
+/** Near ones that each is compared with. */
+const MAX_NEAR = 20;
+/** Memories whose vectors are not made yet. */
+const MAX_FRESH = 100;
+
+/**
+ * Compares what was heard with the memories that there are: what says the same, what is superseded, and of which
+ * category each is. Before the transaction that stores it, in which nobody else could write. While the embedder is
+ * away it compares words alone.
+ */
+export function createCompareMemories({
+  storage,
+  search,
+  embedder,
+  categorise,
+  log,
+}: {
+  storage: Storage;
+  search: Pick<Search, 'search'>;
+  /** Throws while there is none. */
+  embedder: () => Embedder;
+  categorise: Categorise;
+  log: Log;
+}) {
+  return async (
+    userId: string,
+    found: readonly FoundMemory[],
+    signal: AbortSignal,
+  ): Promise<HeardMemory[]> => {
+    if (found.length === 0) return [];
+    const near = await nearTo(userId, found);
+    const alike = await cosines(found, near, signal);
+    const heard: HeardMemory[] = [];
+    for (const [at, each] of found.entries()) {
+      const gist = gistOf(each.content);
+      const isSame = ({ content }: Pick<Memory, 'content'>) =>
+        saysTheSame(gist, gistOf(content), alike(at, content));
+      if (heard.some(isSame)) continue;
+      const replaced = near.find(({ content }) => content === each.replaces);
+      heard.push({
+        ...each,
+        replaces: replaced?.id ?? null,
+        same: new Map(near.filter(isSame).map(({ id, content }) => [id, content])),
+        category: await categorise(each.content, signal),
+      });
+    }
+    return heard;
+  };
+
+  async function nearTo(userId: string, found: readonly FoundMemory[]): Promise<Memory[]> {
+    const texts = found.flatMap(({ content, replaces }) =>
+      replaces === null ? [content] : [content, replaces],
+    );
+    const hits = await Promise.all(texts.map(text => search.search(userId, text, MAX_NEAR)));
+    const fresh = await storage.embeddings.changes(userId, MAX_FRESH);
+    const memories = await storage.memories.some(
+      userId,
+      fresh.map(({ id }) => id),
+    );
+    const all = [...hits.flat().map(({ memory }) => memory), ...memories.filter(({ locked }) => !locked)];
+    return [...new Map(all.map(memory => [memory.id, memory])).values()];
+  }
+
+  /** Of one of these and a content of a memory. */
+  async function cosines(
+    found: readonly FoundMemory[],
+    near: readonly Memory[],
+    signal: AbortSignal,
+  ): Promise<(at: number, content: string) => number> {
+    const texts = [...new Set([...found, ...near].map(({ content }) => content))];
+    try {
+      const vectors = await embedder().embed(texts.slice(0, MAX_EMBEDDED), signal);
+      const vectorOf = new Map(texts.map((text, at) => [text, vectors[at]]));
+      return (at, content) => {
+        const [one, other] = [vectorOf.get(found[at]?.content ?? ''), vectorOf.get(content)];
+        return one && other ? cosineOf(one, other) : 0;
+      };
+    } catch (error) {
+      signal.throwIfAborted();
+      log.warn({ err: error }, 'memories are compared by their words alone');
+      return () => 0;
+    }
+  }
+}
+
+/** As an embedder takes them. */
+const MAX_EMBEDDED = 256;
+
+export type CompareMemories = ReturnType<typeof createCompareMemories>;

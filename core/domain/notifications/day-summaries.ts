@@ -1,0 +1,97 @@
+/** The summaries of days that were made, one of each user and day. */
+import { z } from 'zod';
+import type { PluginStateStore, Storage } from '../../contract/plugin.ts';
+import { AppError } from '../../runtime/errors.ts';
+
+/** No plugin can have this name: its state is core's own. */
+export const DAY_SUMMARIES = 'core.day-summary';
+/** Of conversations, and of tasks, that one summary names. */
+const MAX_IDS = 300;
+
+const DaySummary = z.object({
+  summary: z.string(),
+  timeZone: z.string(),
+  /** Epoch ms. */
+  createdAt: z.number(),
+  conversationIds: z.array(z.string()),
+  actionItemIds: z.array(z.string()),
+});
+export type DaySummary = z.output<typeof DaySummary> & {
+  /** `YYYY-MM-DD` in the time zone. */
+  day: string;
+};
+
+export type DaySummaries = ReturnType<typeof createDaySummaries>;
+
+export function createDaySummaries({ storage }: { storage: Pick<Storage, 'pluginState'> }) {
+  async function find(userId: string, day: string): Promise<DaySummary | null> {
+    const stored = await storage.pluginState.get(ownerOf(userId), day);
+    return stored && { day, ...DaySummary.parse(stored.value) };
+  }
+
+  async function* read(userId: string, days: readonly string[]): AsyncGenerator<DaySummary> {
+    for (const day of days) {
+      const found = await find(userId, day);
+      if (found) yield found;
+    }
+  }
+
+  return {
+    /** The latest day first, each read as it is asked for. */
+    async list(
+      userId: string,
+      { limit, offset }: { limit: number; offset: number },
+    ): Promise<AsyncGenerator<DaySummary>> {
+      const days = await storage.pluginState.list(ownerOf(userId), '');
+      return read(userId, days.toReversed().slice(offset, offset + limit));
+    },
+    /** `not_found`. */
+    async get(userId: string, day: string): Promise<DaySummary> {
+      const found = DAY.test(day) ? await find(userId, day) : null;
+      if (!found) throw new AppError('not_found', 'Daily summary not found');
+      return found;
+    },
+  };
+}
+const DAY = /^\d{4}-\d\d-\d\d$/;
+
+/** Stores the summary of a day within a transaction; what was told of that day before stays, in front of it. */
+export async function addDaySummaryIn(
+  { pluginState }: { pluginState: PluginStateStore },
+  userId: string,
+  { day, ...fresh }: DaySummary,
+): Promise<void> {
+  const owner = ownerOf(userId);
+  const stored = await pluginState.get(owner, day);
+  const before = stored && DaySummary.parse(stored.value);
+  const after = before ? joined(before, fresh) : fresh;
+  if (!(await pluginState.compareAndSet(owner, day, stored?.version ?? 0, after)))
+    throw new AppError('conflict', 'The day is summed up elsewhere at this moment');
+}
+
+/** Forgets all of a user: the summaries, and how far they have come. */
+export async function forgetDaySummariesIn(
+  { pluginState }: { pluginState: PluginStateStore },
+  userId: string,
+): Promise<void> {
+  const owner = ownerOf(userId);
+  for (const day of await pluginState.list(owner, '')) await pluginState.delete(owner, day);
+  await pluginState.delete(DAY_SUMMARIES, userId);
+}
+
+type Stored = z.output<typeof DaySummary>;
+
+function joined(before: Stored, fresh: Stored): Stored {
+  const union = (one: string[], other: string[]) => [...new Set([...one, ...other])].slice(0, MAX_IDS);
+  return {
+    ...fresh,
+    summary: `${before.summary}\n\n${fresh.summary}`,
+    conversationIds: union(before.conversationIds, fresh.conversationIds),
+    actionItemIds: union(before.actionItemIds, fresh.actionItemIds),
+  };
+}
+
+/** The days of one user, so that no list looks at those of others. */
+function ownerOf(userId: string): string {
+  return `${DAY_SUMMARIES}/${userId}`;
+}

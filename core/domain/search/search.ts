@@ -1,0 +1,129 @@
+import type { Memory } from '../../contract/model.ts';
+import type { Embedder, Storage, VectorIndex } from '../../contract/plugin.ts';
+import { deadline } from '../../runtime/deadline.ts';
+import { AppError } from '../../runtime/errors.ts';
+import type { Log } from '../../runtime/log.ts';
+import type { Principal } from '../accounts/credentials.ts';
+import { requireGrant } from '../accounts/grants.ts';
+import { requireMemoryAccess } from '../memories/memories.ts';
+import { spaceOf } from './embedding.ts';
+import { wordShares } from './word-share.ts';
+
+/** After this, what is like it in meaning is left out. */
+const MEANING_MS = 2000;
+/** Places that each list has beside those that are asked for: hits may be gone, locked, or in one list alone. */
+const SPARE = 50;
+
+export interface Hit {
+  memory: Memory;
+  /**
+   * 0 to 1, half of it by meaning and half by words: 1 is the nearest in meaning with every word that was asked for.
+   * While meaning cannot be told, by words alone.
+   */
+  relevance: number;
+}
+
+export type Search = ReturnType<typeof createSearch>;
+
+/** Finds memories by what they mean and by the words they have. */
+export function createSearch({
+  storage,
+  log,
+  embedder,
+  vectors,
+}: {
+  storage: Storage;
+  log: Log;
+  /** Asked late, and each time: they are plugins, which come and go. Both throw while there is none. */
+  embedder: () => Embedder;
+  vectors: () => VectorIndex;
+}) {
+  let isAway = false;
+
+  /**
+   * The most relevant first, at most `limit`; each as it is in the store now. While the embedder or the index is away
+   * it answers by words alone. While a new embedder's vectors are made, by those that there are.
+   */
+  async function search(userId: string, text: string, limit: number): Promise<Hit[]> {
+    const places = limit + SPARE;
+    const [byWords, byMeaning] = await Promise.all([
+      storage.memories.match(userId, text, places),
+      likeIt(userId, text, places),
+    ]);
+    const ids = new Set([...byWords, ...(byMeaning ?? []).map(({ id }) => id)]);
+    const memories = (await storage.memories.some(userId, [...ids])).filter(({ locked }) => !locked);
+    const shares = wordShares(
+      text,
+      memories.map(({ content }) => content),
+    );
+    const nearness = byMeaning && nearnessOf(byMeaning, places);
+    const placeOf = new Map(byWords.map((id, place) => [id, place]));
+    const place = ({ memory: { id } }: Hit) => placeOf.get(id) ?? places;
+    return memories
+      .map((memory, at): Hit => {
+        const share = shares[at] ?? 0;
+        return { memory, relevance: nearness ? ((nearness.get(memory.id) ?? 0) + share) / 2 : share };
+      })
+      .sort(
+        (a, b) => b.relevance - a.relevance || place(a) - place(b) || (a.memory.id < b.memory.id ? -1 : 1),
+      )
+      .slice(0, limit);
+  }
+
+  /** By meaning, the nearest first; null while that cannot be told. */
+  async function likeIt(userId: string, text: string, limit: number): Promise<Near[] | null> {
+    try {
+      const found = await inTime(signal => nearest({ userId, text, limit }, signal));
+      if (isAway) log.info('memories are searched by meaning again');
+      isAway = false;
+      return found;
+    } catch (error) {
+      if (!isAway) log.warn({ err: error }, 'memories are searched by their words alone');
+      isAway = true;
+      return null;
+    }
+  }
+
+  async function nearest(
+    { userId, text, limit }: { userId: string; text: string; limit: number },
+    signal: AbortSignal,
+  ): Promise<Near[]> {
+    const maker = embedder();
+    const index = vectors();
+    const [vector] = await maker.embed([text], signal);
+    if (!vector?.some(part => part !== 0)) return []; // it says nothing to the embedder
+    const found = await index.search(spaceOf(maker), userId, vector, limit, signal);
+    return found.filter(({ score }) => score > 0);
+  }
+
+  return {
+    search,
+    /** `forbidden`, with the reason as an object: the grant that a key lacks, or the account is not ready. */
+    async permit(principal: Principal): Promise<void> {
+      await requireGrant(storage, principal, 'memories:read');
+      requireMemoryAccess(principal.user);
+    },
+  };
+}
+
+interface Near {
+  id: string;
+  /** Cosine. */
+  score: number;
+}
+
+/**
+ * 1 for the nearest, 0 for what is no nearer than what was left out: embedders differ in how much apart they put texts.
+ * Ranks would not do: the first by words may share nothing but `his`.
+ */
+function nearnessOf(found: readonly Near[], places: number): Map<string, number> {
+  const [top = 0, last = 0] = [found[0]?.score, found.at(-1)?.score];
+  const least = found.length < places ? 0 : last;
+  return new Map(found.map(({ id, score }) => [id, top === least ? 1 : (score - least) / (top - least)]));
+}
+
+/** Rejects when it takes too long, also where nobody heeds the signal. */
+function inTime<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const late = () => new AppError('timeout', `no vectors within ${MEANING_MS} ms`);
+  return deadline({ limitMs: MEANING_MS, late }, work);
+}

@@ -1,0 +1,141 @@
+import type { ActionItem, ActionItemDraft, Clock } from '../../contract/model.ts';
+import type { ActionItemFilter, ActionItemPatch, Storage, Stores } from '../../contract/plugin.ts';
+import { AppError } from '../../runtime/errors.ts';
+import type { Change, EventBus } from '../../runtime/events.ts';
+import { isId, newId } from '../ids.ts';
+import { followIn } from './reminders.ts';
+
+/** Absent: stays as it is. */
+export interface ActionItemEdit {
+  description?: string;
+  completed?: boolean;
+  /** Null: none. */
+  dueAt?: number | null;
+}
+
+export type ActionItems = ReturnType<typeof createActionItems>;
+
+/**
+ * Writes action items for people and programs; `heard-tasks.ts` does for the pipeline. Notices and reminders follow in
+ * the transaction that sets a due date. A locked one is left out of lists, not found, and not changed (`locked`).
+ */
+export function createActionItems({
+  storage,
+  clock,
+  events,
+}: {
+  storage: Storage;
+  clock: Clock;
+  events: EventBus;
+}) {
+  /** In their order: open before done, inside each first those with a due date, by it; then the newest first. */
+  async function list(userId: string, filter: Omit<ActionItemFilter, 'locked'>): Promise<ActionItem[]> {
+    if (filter.conversationId !== undefined && !isId(filter.conversationId)) return [];
+    return storage.actionItems.list(userId, { ...filter, locked: false });
+  }
+
+  /** `not_found`. */
+  async function get(userId: string, id: string): Promise<ActionItem> {
+    const found = await find(storage, userId, id);
+    if (found.locked) throw notFound();
+    return found;
+  }
+
+  /**
+   * All or nothing, in the order given.
+   * @param conversationId that they were heard in; null: they stand by themselves
+   */
+  async function create(
+    userId: string,
+    drafts: readonly ActionItemDraft[],
+    conversationId: string | null = null,
+  ): Promise<ActionItem[]> {
+    const now = clock.now();
+    const items = drafts.map(draft => itemOf(userId, draft, conversationId, now));
+    await storage.transaction('create action items', async tx => {
+      await tx.actionItems.insert(items);
+      for (const after of items) await followIn(tx, { before: null, after, dueGiven: true }, now);
+    });
+    for (const { id } of items) tell(userId, id, 'created');
+    return items;
+  }
+
+  /** Two edits at once both count. `not_found`, `locked`. */
+  async function edit(userId: string, id: string, changes: ActionItemEdit): Promise<ActionItem> {
+    const now = clock.now();
+    const edited = await storage.transaction('edit action item', async tx => {
+      const before = await writable(tx, userId, id);
+      const updatedAt = Math.max(now, before.updatedAt + 1); // clients take the same instant for no change
+      const patch = { ...changes, ...completion(before, changes, now), updatedAt };
+      const after = { ...before, ...patch };
+      await tx.actionItems.update(userId, id, patch);
+      await followIn(tx, { before, after, dueGiven: changes.dueAt !== undefined }, now);
+      return after;
+    });
+    tell(userId, id, 'changed');
+    return edited;
+  }
+
+  /** For good. `not_found`, `locked`. */
+  async function remove(userId: string, id: string): Promise<void> {
+    const now = clock.now();
+    await storage.transaction('delete action item', async tx => {
+      const before = await writable(tx, userId, id);
+      await tx.actionItems.remove(userId, id);
+      await followIn(tx, { before, after: null, dueGiven: false }, now);
+    });
+    tell(userId, id, 'removed');
+  }
+
+  function tell(userId: string, id: string, change: Change): void {
+    events.emit('changed', { userId, kind: 'action_item', id, change });
+  }
+
+  return { list, get, create, edit, remove };
+}
+
+function itemOf(
+  userId: string,
+  { description, completed, dueAt }: ActionItemDraft,
+  conversationId: string | null,
+  now: number,
+): ActionItem {
+  return {
+    id: newId(now),
+    userId,
+    description,
+    completed,
+    createdAt: now,
+    updatedAt: now,
+    dueAt,
+    completedAt: completed ? now : null,
+    conversationId,
+    locked: false,
+  };
+}
+
+/** What was done already stays done when it was. */
+function completion(
+  { completedAt }: ActionItem,
+  { completed }: ActionItemEdit,
+  now: number,
+): ActionItemPatch {
+  if (completed === undefined) return {};
+  return { completedAt: completed ? (completedAt ?? now) : null };
+}
+
+async function writable(tx: Stores, userId: string, id: string): Promise<ActionItem> {
+  const found = await find(tx, userId, id);
+  if (found.locked) throw new AppError('locked', 'Action item is locked');
+  return found;
+}
+
+async function find(stores: Stores, userId: string, id: string): Promise<ActionItem> {
+  const found = isId(id) ? await stores.actionItems.get(userId, id) : null;
+  if (!found) throw notFound();
+  return found;
+}
+
+function notFound(): AppError {
+  return new AppError('not_found', 'Action item not found');
+}

@@ -1,0 +1,185 @@
+import type { Clock, Goal, GoalProgress, GoalType } from '../../contract/model.ts';
+import type { Storage, Stores } from '../../contract/plugin.ts';
+import { AppError, type Issue } from '../../runtime/errors.ts';
+import { isId, newId } from '../ids.ts';
+
+const DAY_MS = 24 * 3600 * 1000;
+/** Days of progress that are kept, today included. */
+export const MAX_HISTORY_DAYS = 365;
+
+type Words = Pick<
+  Goal,
+  'title' | 'desiredOutcome' | 'whyItMatters' | 'successCriteria' | 'horizonAt' | 'unit'
+>;
+type Values = Pick<Goal, 'currentValue' | 'targetValue' | 'minValue' | 'maxValue'>;
+
+/** Null: not given. */
+export type GoalDraft = Words & { goalType: GoalType | null } & { [Name in keyof Values]: number | null };
+
+/** Absent: stays as it is. */
+export type GoalEdit = Partial<Words & Values & Pick<Goal, 'goalType' | 'paused'>>;
+
+export type GoalStatus = 'active' | 'paused' | 'completed';
+
+/** What is not given, by the type. A number knows no bounds but its own. */
+const USUAL: Record<GoalType, Omit<Values, 'currentValue'>> = {
+  boolean: { minValue: 0, maxValue: 1, targetValue: 1 },
+  scale: { minValue: 0, maxValue: 10, targetValue: 10 },
+  numeric: { minValue: null, maxValue: null, targetValue: null },
+};
+
+export type Goals = ReturnType<typeof createGoals>;
+
+/** The only writer of goals and their progress. */
+export function createGoals({ storage, clock }: { storage: Storage; clock: Clock }) {
+  const today = () => Math.floor(clock.now() / DAY_MS);
+
+  /** `not_found`. */
+  async function get(userId: string, id: string): Promise<Goal> {
+    return find(storage, userId, id);
+  }
+
+  /** `invalid_request` where its values do not fit each other. */
+  async function create(userId: string, draft: GoalDraft): Promise<Goal> {
+    const now = clock.now();
+    const goal = checked(goalOf(userId, draft, now), 'body');
+    await storage.transaction('create goal', async tx => {
+      await tx.goals.insert(goal);
+      await recordIn(tx, goal, now);
+    });
+    return goal;
+  }
+
+  /**
+   * Two edits at once both count. `not_found`, or `invalid_request` where its values do not fit each other then.
+   * @param from where the changes were given, for its issues
+   */
+  async function edit(
+    userId: string,
+    id: string,
+    changes: GoalEdit,
+    from: 'body' | 'query' = 'body',
+  ): Promise<Goal> {
+    const now = clock.now();
+    return storage.transaction('edit goal', async tx => {
+      const before = await find(tx, userId, id);
+      const updatedAt = Math.max(now, before.updatedAt + 1);
+      const after = checked({ ...before, ...changes, updatedAt }, from);
+      await tx.goals.update(userId, id, { ...changes, reached: after.reached, updatedAt });
+      if (changes.currentValue !== undefined) await recordIn(tx, after, now);
+      return after;
+    });
+  }
+
+  /** With its progress. `not_found`. */
+  async function remove(userId: string, id: string): Promise<void> {
+    if (!isId(id) || !(await storage.goals.remove(userId, id))) throw notFound();
+  }
+
+  /** The values of the last `days` days, today included; none for a day on which nothing changed. `not_found`. */
+  async function history(userId: string, id: string, days: number): Promise<GoalProgress[]> {
+    await get(userId, id);
+    return storage.goals.progress(userId, id, today() - days + 1);
+  }
+
+  return {
+    /** Newest first. @param active without those that are paused or completed */
+    list: (userId: string, filter: { active: boolean; limit: number; offset: number }): Promise<Goal[]> =>
+      storage.goals.list(userId, filter),
+    get,
+    create,
+    edit,
+    remove,
+    history,
+  };
+}
+
+export function statusOf({ reached, paused }: Goal): GoalStatus {
+  if (reached) return 'completed';
+  return paused ? 'paused' : 'active';
+}
+
+async function find(stores: Stores, userId: string, id: string): Promise<Goal> {
+  const found = isId(id) ? await stores.goals.get(userId, id) : null;
+  if (!found) throw notFound();
+  return found;
+}
+
+function notFound(): AppError {
+  return new AppError('not_found', 'Goal not found');
+}
+
+function goalOf(userId: string, draft: GoalDraft, now: number): Goal {
+  const { currentValue: given, ...others } = draft;
+  const { targetValue, minValue, maxValue } = others;
+  const counts = [given, targetValue, minValue, maxValue].some(value => value !== null);
+  const goalType = draft.goalType ?? (counts ? 'numeric' : 'boolean');
+  const usual = USUAL[goalType];
+  const bounds = {
+    minValue: minValue ?? usual.minValue,
+    maxValue: maxValue ?? usual.maxValue,
+    targetValue: targetValue ?? maxValue ?? usual.targetValue,
+  };
+  const currentValue = given ?? nearestToZero(bounds);
+  return {
+    ...others,
+    ...bounds,
+    id: newId(now),
+    userId,
+    goalType,
+    startValue: currentValue,
+    currentValue,
+    paused: false,
+    reached: false,
+    createdAt: now,
+    updatedAt: now,
+  };
+}
+
+function nearestToZero({ minValue, maxValue }: Pick<Values, 'minValue' | 'maxValue'>): number {
+  return Math.min(Math.max(0, minValue ?? 0), maxValue ?? Number.POSITIVE_INFINITY);
+}
+
+/** The goal, with whether it is reached. */
+function checked(goal: Goal, from: 'body' | 'query'): Goal {
+  const issues = [...misfits(goal)].map(
+    ([field, msg]): Issue => ({ loc: [from, field], msg, type: 'value_error' }),
+  );
+  if (issues.length > 0)
+    throw new AppError('invalid_request', 'The values of the goal do not fit', { issues });
+  return { ...goal, reached: isReached(goal) };
+}
+
+function* misfits({
+  goalType,
+  currentValue,
+  targetValue,
+  minValue,
+  maxValue,
+}: Goal): Iterable<[string, string]> {
+  const [min, max] = [minValue ?? Number.NEGATIVE_INFINITY, maxValue ?? Number.POSITIVE_INFINITY];
+  const values = { current_value: currentValue, target_value: targetValue };
+  if (min > max) return yield ['min_value', 'Input should not be greater than max_value'];
+  for (const [field, value] of Object.entries(values))
+    if (value !== null && (value < min || value > max))
+      yield [field, 'Input should be from min_value to max_value'];
+  if (goalType !== 'boolean') return;
+  for (const [field, value] of Object.entries({ ...values, min_value: minValue, max_value: maxValue }))
+    if (value !== null && value !== 0 && value !== 1)
+      yield [field, 'Input should be 0 or 1 in a goal of type boolean'];
+}
+
+function isReached({ startValue, currentValue, targetValue }: Goal): boolean {
+  if (targetValue === null) return false;
+  return startValue <= targetValue ? currentValue >= targetValue : currentValue <= targetValue;
+}
+
+async function recordIn(
+  tx: Stores,
+  { userId, id: goalId, currentValue: value }: Goal,
+  now: number,
+): Promise<void> {
+  const day = Math.floor(now / DAY_MS);
+  await tx.goals.record({ userId, goalId, day, value, recordedAt: now });
+  await tx.goals.forgetProgress(userId, goalId, day - MAX_HISTORY_DAYS + 1);
+}

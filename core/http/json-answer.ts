@@ -1,0 +1,100 @@
+import { Readable } from 'node:stream';
+import { createPace } from '../runtime/pace.ts';
+
+/** A value to be written as JSON, of which any list may still have to come. */
+export type Streamable<T> =
+  | T
+  | (T extends (infer Item)[]
+      ? AsyncIterable<Streamable<Item>>
+      : T extends object
+        ? { [Key in keyof T]: Streamable<T[Key]> }
+        : never);
+
+/** An answer of up to so many characters is sent whole, with its length. */
+const MAX_WHOLE_CHARS = 256 * 1024;
+const CHUNK_CHARS = 64 * 1024;
+/** A longer list is written item by item. */
+const MAX_WHOLE_ITEMS = 100;
+
+/**
+ * The value as JSON: a text, or, where that would be long, a stream that reads no further than the client does. Other
+ * work has its turn meanwhile. Rejects where the value fails before the stream begins; later the stream fails.
+ */
+export async function jsonAnswer(value: unknown): Promise<string | Readable> {
+  if (!isLong(value)) return JSON.stringify(value);
+  const chunks = chunksOf(value);
+  let head = '';
+  while (head.length < MAX_WHOLE_CHARS) {
+    const { done, value: chunk } = await chunks.next();
+    if (done) return head;
+    head += chunk;
+  }
+  return Readable.from(continued(head, chunks), { objectMode: false });
+}
+
+async function* continued(head: string, rest: AsyncGenerator<string>): AsyncGenerator<string> {
+  yield head;
+  yield* rest;
+}
+
+async function* chunksOf(value: unknown): AsyncGenerator<string> {
+  const pace = createPace();
+  let chunk = '';
+  for await (const piece of piecesOf(value)) {
+    chunk += piece;
+    const othersTurn = pace();
+    if (othersTurn) await othersTurn;
+    if (chunk.length < CHUNK_CHARS) continue;
+    yield chunk;
+    chunk = '';
+  }
+  yield chunk;
+}
+
+async function* piecesOf(value: unknown): AsyncGenerator<string> {
+  if (!isLong(value)) yield JSON.stringify(value);
+  else if (isList(value)) yield* piecesOfList(value);
+  else yield* piecesOfObject(value);
+}
+
+async function* piecesOfList(list: AsyncIterable<unknown> | readonly unknown[]): AsyncGenerator<string> {
+  let separator = '[';
+  for await (const item of list) {
+    if (isLong(item)) {
+      yield separator;
+      yield* piecesOf(item);
+    } else yield separator + JSON.stringify(item);
+    separator = ',';
+  }
+  yield separator === '[' ? '[]' : ']';
+}
+
+async function* piecesOfObject(object: object): AsyncGenerator<string> {
+  let separator = '{';
+  for (const [key, value] of Object.entries(object)) {
+    if (value === undefined) continue;
+    yield `${separator}${JSON.stringify(key)}:`;
+    yield* piecesOf(value);
+    separator = ',';
+  }
+  yield '}';
+}
+
+/** Whether it is, or has as a property, a list that is still to come, or a long one. */
+function isLong(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false;
+  if (isList(value)) return isLongList(value);
+  for (const key in value) {
+    const part: unknown = Reflect.get(value, key);
+    if (typeof part === 'object' && part !== null && isList(part) && isLongList(part)) return true;
+  }
+  return false;
+}
+
+function isList(value: object): value is AsyncIterable<unknown> | readonly unknown[] {
+  return Array.isArray(value) || Symbol.asyncIterator in value;
+}
+
+function isLongList(list: AsyncIterable<unknown> | readonly unknown[]): boolean {
+  return !Array.isArray(list) || list.length > MAX_WHOLE_ITEMS;
+}

@@ -1,0 +1,51 @@
+import { PassThrough } from 'node:stream';
+import { z } from 'zod';
+import type { Feed } from '../../delivery/feed.ts';
+import { EventStream, type Route, route } from '../route.ts';
+
+/** Proxies end what says nothing for a minute. */
+const HEARTBEAT_MS = 15_000;
+/** A client that leaves so much unread is cut off; it comes back and says how far it has read. */
+const MAX_UNREAD_BYTES = 1024 * 1024;
+
+/** What happens, as it happens. */
+export function eventRoutes(feed: Feed): Route[] {
+  return [
+    route({
+      method: 'get',
+      id: 'streamEvents',
+      path: '/v1/events',
+      tag: 'Events',
+      summary:
+        'Live changes as server-sent events: what is said, and which conversations, memories, action items and devices change. A client that was cut off sends Last-Event-ID',
+      scope: 'conversations:read',
+      params: z.object({}),
+      query: z.object({}),
+      response: z.string(),
+      type: 'text/event-stream',
+      async handle({ principal, lastEventId }) {
+        const stream = new PassThrough();
+        stream.write('retry: 2000\n\n');
+        stream.on('error', () => {}); // its client is gone
+        const send = (text: string) => {
+          if (!stream.writable) return;
+          stream.write(text);
+          if (stream.writableLength + stream.readableLength > MAX_UNREAD_BYTES) stream.destroy();
+        };
+        const leave = await feed.subscribe(principal, lastEventId, {
+          push: ({ id, event, data }) => send(`id: ${id}\nevent: ${event}\ndata: ${data}\n\n`),
+          end: () => stream.end(),
+        });
+        const timer = setInterval(() => {
+          if (feed.isOver(principal)) stream.end();
+          else send(': heartbeat\n\n');
+        }, HEARTBEAT_MS);
+        stream.once('close', () => {
+          clearInterval(timer);
+          leave();
+        });
+        return new EventStream(stream);
+      },
+    }),
+  ];
+}

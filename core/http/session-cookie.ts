@@ -1,0 +1,41 @@
+import type { Context } from 'koa';
+import { AppError } from '../runtime/errors.ts';
+import type { SessionCookie } from './route.ts';
+
+/** The cookie goes along with requests below it, and no others. */
+export const SESSION_PATH = '/v1/auth/session';
+const NAME = 'earshot_session';
+
+/**
+ * The cookie of a browser's session. It only ever gets a new token, which the answer holds: whoever makes a browser send it
+ * from another page neither reads that answer nor changes anything. `SameSite=Strict` keeps it back in the first place, and
+ * pages of other ports of this host, which count as the same site, are refused by what browsers say of their origin.
+ * Without TLS it cannot be `Secure`; then anyone on the way can read it, as they can the password.
+ */
+export function sessionCookie(context: Pick<Context, 'req' | 'res' | 'get'>): SessionCookie {
+  const isSecure =
+    'encrypted' in context.req.socket || context.get('X-Forwarded-Proto').toLowerCase().startsWith('https');
+
+  function write(value: string, seconds: number): void {
+    requireOwnPage();
+    const attributes = `Path=${SESSION_PATH}; Max-Age=${seconds}; HttpOnly; SameSite=Strict`;
+    context.res.setHeader('Set-Cookie', `${NAME}=${value}; ${attributes}${isSecure ? '; Secure' : ''}`);
+  }
+
+  /** Programs that are no browsers send no such header, and have no cookie that could be abused. */
+  function requireOwnPage(): void {
+    const site = context.get('Sec-Fetch-Site');
+    if (site === '' || site === 'same-origin' || site === 'none') return;
+    throw new AppError('unauthorized', 'Sessions are for pages of this server');
+  }
+
+  return {
+    token() {
+      requireOwnPage();
+      const pairs = context.get('Cookie').split('; ');
+      return pairs.find(pair => pair.startsWith(`${NAME}=`))?.slice(NAME.length + 1) || undefined;
+    },
+    keep: write,
+    drop: () => write('', 0),
+  };
+}

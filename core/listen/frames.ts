@@ -1,0 +1,50 @@
+import type { Socket } from 'node:net';
+import type { WebSocket } from 'ws';
+import { closeSocket } from './closing.ts';
+import type { Pace } from './pace.ts';
+import { CLOSE } from './protocol.ts';
+
+/** For the first message of a client that has not signed in, with its frame. */
+const MAX_SIGN_IN_BYTES = 8 * 1024;
+/** A client that does not read its pongs gets no more of them. */
+const MAX_UNREAD_PONGS_BYTES = 64 * 1024;
+/** Frames that no message shows (fragments) cost the time they take: a token for 20 µs, as a message takes. */
+const TOKENS_PER_MS = 50;
+/** A process that was stopped meanwhile is not the client's work. */
+const MAX_CHUNK_TOKENS = 2000;
+
+/** Charges a connection for every frame, and answers pings. */
+export function chargeFrames(socket: WebSocket, wire: Socket, pace: Pick<Pace, 'spend'>): void {
+  let beganAt = 0;
+  wire.prependListener('data', () => {
+    beganAt = performance.now();
+  });
+  wire.on('data', () => {
+    pace.spend(Math.min(MAX_CHUNK_TOKENS, (performance.now() - beganAt) * TOKENS_PER_MS));
+  });
+  socket.on('ping', data => {
+    pace.spend(1);
+    if (socket.bufferedAmount < MAX_UNREAD_PONGS_BYTES) socket.pong(data);
+  });
+  socket.on('pong', () => pace.spend(1));
+}
+
+/** Closes a client that sends more than a sign-in takes before its first message is complete. Answers how to stop. */
+export function limitSignIn(socket: WebSocket, wire: Socket): () => void {
+  let bytes = 0;
+  let isOver = false;
+  const count = (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (isOver || bytes <= MAX_SIGN_IN_BYTES) return; // the chunk may have completed the message
+    stop();
+    closeSocket(socket, CLOSE.tooBig, `more than ${MAX_SIGN_IN_BYTES} bytes before the sign-in`);
+    socket.pause(); // or the rest of the message would still be taken in
+  };
+  const stop = () => {
+    isOver = true;
+    wire.off('data', count);
+  };
+  wire.on('data', count);
+  socket.once('message', stop);
+  return stop;
+}

@@ -1,0 +1,104 @@
+import type { WebSocket } from 'ws';
+import type { Clock } from '../contract/model.ts';
+
+/** How much a connection, or an account, may send; in tokens, one for each frame. */
+export interface Rate {
+  perSecond: number;
+  /** Taken at once after a rest. */
+  burst: number;
+}
+
+/** A token bucket that goes into debt. */
+export interface Bucket {
+  /** Takes the tokens; answers how long until they are paid for, in ms. 0: they were there. */
+  spend(tokens: number): number;
+  /** Takes one token if there is one, and never goes into debt; answers how long until there is one, in ms. */
+  take(): number;
+}
+
+/** Longest wait for the debt of one chunk of the network. */
+const MAX_DEBT_MS = 10_000;
+
+export function createBucket({ perSecond, burst }: Rate, clock: Pick<Clock, 'now'>): Bucket {
+  const msPerToken = 1000 / perSecond;
+  /** When the bucket is full again. */
+  let fullAt = 0;
+  const fullMs = burst * msPerToken;
+  return {
+    spend(tokens) {
+      const now = clock.now();
+      const spent = Math.max(0, fullAt - now) + tokens * msPerToken;
+      const lackingMs = Math.min(spent, fullMs + MAX_DEBT_MS);
+      fullAt = now + lackingMs;
+      return Math.max(0, lackingMs - fullMs);
+    },
+    take() {
+      const now = clock.now();
+      fullAt = Math.min(Math.max(fullAt, now), now + fullMs); // the clock may be set back
+      const lackingMs = fullAt - now + msPerToken;
+      if (lackingMs <= fullMs) fullAt = now + lackingMs;
+      return Math.max(0, lackingMs - fullMs);
+    },
+  };
+}
+
+/** Reading from a socket stops while anything holds it, so that the peer feels it through TCP. */
+export interface Valve {
+  hold(reason: Reason): void;
+  release(reason: Reason): void;
+}
+
+export function createValve(socket: Pick<WebSocket, 'pause' | 'resume' | 'readyState' | 'OPEN'>): Valve {
+  const reasons = new Set<Reason>();
+  return {
+    hold(reason) {
+      reasons.add(reason);
+      if (socket.readyState === socket.OPEN) socket.pause(); // one that is being closed is read to its end
+    },
+    release(reason) {
+      if (reasons.delete(reason) && reasons.size === 0) socket.resume();
+    },
+  };
+}
+
+/** Of one connection: as much as fifty times real time in frames of 10 ms. */
+export const CONNECTION_RATE: Rate = { perSecond: 5000, burst: 10_000 };
+
+/** What may hold a valve: unread messages, the rate of the connection, its sign-in, and its start. */
+type Reason = 'backlog' | 'pace' | 'sign-in' | 'start';
+
+/** Slows a connection down to its rates instead of closing it: a client that catches up sends all it has at once. */
+export interface Pace {
+  /** Answers what to wait for before anything that costs more; undefined: it is paid for. */
+  spend(tokens: number): Promise<void> | undefined;
+  /** The bucket counts as well from now on. */
+  share(bucket: Bucket): void;
+  end(): void;
+}
+
+export function createPace({ rate, valve, clock }: { rate: Rate; valve: Valve; clock: Clock }): Pace {
+  const buckets = [createBucket(rate, clock)];
+  const ended = new AbortController();
+  let payAt = 0;
+  let paying: Promise<void> | undefined;
+
+  async function pay() {
+    valve.hold('pace');
+    for (let leftMs = payAt - clock.now(); leftMs > 0; leftMs = payAt - clock.now())
+      await clock.sleep(Math.min(leftMs, MAX_DEBT_MS), ended.signal);
+    paying = undefined;
+    valve.release('pace');
+  }
+
+  return {
+    spend(tokens) {
+      const waitMs = Math.max(...buckets.map(bucket => bucket.spend(tokens)));
+      if (waitMs === 0) return paying;
+      payAt = clock.now() + waitMs;
+      paying ??= pay().catch(() => {}); // ended
+      return paying;
+    },
+    share: bucket => buckets.push(bucket),
+    end: () => ended.abort(),
+  };
+}

@@ -1,0 +1,156 @@
+import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Clock } from '../contract/model.ts';
+import type { Utterance } from '../contract/plugin.ts';
+import type { Log } from '../runtime/log.ts';
+
+/**
+ * Utterances that no recogniser gets through. Tried often enough, such a one is put aside as a WAV file, and its stream
+ * goes on behind it.
+ */
+export interface Aside {
+  /**
+   * An utterance that was begun before is begun again. That counts as a try before it is one: where the process dies
+   * of it, the next one knows.
+   * @param from the sample up to which its text is stored
+   * @returns whether it lies in a file now, as it was tried often enough
+   */
+  again(streamId: string, utterance: Utterance, from: number): Promise<boolean>;
+  /** Its connection ended before it did, in good order: that was no try. */
+  spared(streamId: string): Promise<void>;
+  /** Recognisers opened, and failed in this utterance once more. Parameters and result as with `again`. */
+  failed(streamId: string, utterance: Utterance, from: number): Promise<boolean>;
+  /** The stream goes on: what failed in it before was no fault of its audio. */
+  passed(streamId: string): Promise<void>;
+}
+
+interface AsideOptions {
+  dir: string;
+  clock: Clock;
+  log: Log;
+  /** Throws where the disk has no room for it. */
+  checkDisk(): Promise<void>;
+}
+
+/** Tries before an utterance is put aside … */
+const MIN_TRIES = 5;
+/** … and time since the first of them: a server that answers every request with an error may be mended by then. */
+const MIN_MS = 600_000;
+
+/** Of each stream: the sample at which it fails, how often, and since when (epoch ms). */
+const Failing = z.record(z.string(), z.object({ from: z.number(), tries: z.number(), since: z.number() }));
+type Failure = z.infer<typeof Failing>[string];
+
+/** Deletes what was put aside of these streams: their account is gone. */
+export async function removeAside(dir: string, streamIds: readonly string[]): Promise<void> {
+  const gone = new Set(streamIds);
+  const names = await readdir(dir).catch(() => []);
+  for (const name of names)
+    if (gone.has(name.slice(0, ID_CHARS)) && name.endsWith('.wav'))
+      await rm(join(dir, name), { force: true });
+}
+/** Of a stream's id, with which the name of a file begins. */
+const ID_CHARS = 36;
+
+export function createAside({ dir, clock, log, checkDisk }: AsideOptions): Aside {
+  const path = join(dir, 'tries.json');
+  let reading: Promise<Map<string, Failure>> | null = null;
+  let saving = Promise.resolve();
+  /** Those that `again` has counted, and that are not over yet. */
+  const counted = new Set<Failure>();
+
+  async function read() {
+    const text = await readFile(path, 'utf8').catch(() => '{}');
+    try {
+      return new Map(Object.entries(Failing.parse(JSON.parse(text))));
+    } catch (error) {
+      log.warn({ err: error, path }, 'tries of utterances cannot be read; they count from the start');
+      return new Map<string, Failure>();
+    }
+  }
+
+  async function failureOf(streamId: string): Promise<Failure | undefined> {
+    reading ??= read();
+    return (await reading).get(streamId);
+  }
+
+  async function failureAt(streamId: string, from: number): Promise<Failure> {
+    const known = await failureOf(streamId);
+    if (known?.from === from) return known;
+    const fresh = { from, tries: 0, since: clock.now() };
+    (await reading)?.set(streamId, fresh);
+    return fresh;
+  }
+
+  function isEnough({ tries, since }: Failure) {
+    return tries >= MIN_TRIES && clock.now() - since >= MIN_MS;
+  }
+
+  /** The end of a process is survived, that of the power need not be. */
+  function save(): Promise<void> {
+    saving = saving.then(async () => {
+      try {
+        await mkdir(dir, { recursive: true, mode: 0o700 });
+        const all = Object.fromEntries((await reading) ?? []);
+        await writeFile(`${path}.new`, JSON.stringify(all), { mode: 0o600 });
+        await rename(`${path}.new`, path);
+      } catch (error) {
+        log.warn({ err: error, path }, 'tries of an utterance are counted in memory alone');
+      }
+    });
+    return saving;
+  }
+
+  async function putAside(streamId: string, utterance: Utterance, from: number): Promise<true> {
+    await write(streamId, utterance, from);
+    (await reading)?.delete(streamId);
+    await save();
+    return true;
+  }
+
+  async function write(streamId: string, utterance: Utterance, from: number) {
+    const wav = await utterance.wav(from, new AbortController().signal);
+    await checkDisk();
+    await mkdir(dir, { recursive: true, mode: 0o700 });
+    const wavPath = join(dir, `${streamId}-${from}.wav`);
+    const file = await open(wavPath, 'w', 0o600);
+    try {
+      await file.writeFile(wav);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    log.error(
+      { stream: streamId, path: wavPath },
+      'every recogniser fails at an utterance; its audio is put aside',
+    );
+  }
+
+  return {
+    async again(streamId, utterance, from) {
+      const failure = await failureAt(streamId, from);
+      if (isEnough(failure)) return putAside(streamId, utterance, from);
+      failure.tries += 1;
+      counted.add(failure);
+      await save();
+      return false;
+    },
+    async failed(streamId, utterance, from) {
+      const failure = await failureAt(streamId, from);
+      if (!counted.delete(failure)) failure.tries += 1;
+      if (isEnough(failure)) return putAside(streamId, utterance, from);
+      await save();
+      return false;
+    },
+    async spared(streamId) {
+      const failure = await failureOf(streamId);
+      if (failure && counted.delete(failure)) failure.tries -= 1;
+    },
+    async passed(streamId) {
+      const failure = await failureOf(streamId);
+      if (failure) counted.delete(failure);
+      (await reading)?.delete(streamId);
+    },
+  };
+}

@@ -1,0 +1,287 @@
+import type { Clock } from '../../contract/model.ts';
+import { AppError } from '../../runtime/errors.ts';
+import type { Log } from '../../runtime/log.ts';
+import type { SpoolMetrics } from '../../runtime/metrics.ts';
+import { openAppendLog, type Place } from './append-log.ts';
+import { bytesIn, type Entry, type Extent, encodeChunk, extentOf, sizeOf, withoutHoles } from './chunk.ts';
+import type { Disk } from './disk.ts';
+import { Held } from './held.ts';
+
+export { type AudioEntry, type Entry, isAudio, MAX_MESSAGES } from './chunk.ts';
+export { LEAD_IN_MESSAGES } from './held.ts';
+
+export interface SpoolLimits {
+  /** On disk in all; past it nothing more is taken in. */
+  maxBytes: number;
+  /** Of one user, that wait for their text. */
+  maxBytesPerUser: number;
+  /** Room that the disk must have; with less, nothing more is taken in. */
+  minFreeBytes: number;
+}
+
+/**
+ * Audio on disk until its text is stored: what every live stream of this process sends, in one log. A stream is
+ * written at one end and read at the other; whoever reads slowly reads from the disk.
+ */
+export interface Spool {
+  /**
+   * The stream's place in it, with what an earlier connection, or process, left there. One at a time.
+   * @param settled messages whose text is stored
+   */
+  open(stream: StreamName, settled: number): HeldStream;
+  /** Throws `storage_full` while the disk has too little room for new streams. */
+  checkDisk(): Promise<void>;
+  /** Streams of which something is held, and which are not open. */
+  left(): StreamName[];
+  readonly counts: Readonly<SpoolCounts>;
+  /** What was appended is on the disk when it resolves, if the disk takes it. */
+  close(): Promise<void>;
+}
+
+export interface StreamName {
+  id: string;
+  userId: string;
+}
+
+export interface SpoolCounts {
+  /** On disk. */
+  bytes: number;
+  /** Not there yet. */
+  pendingBytes: number;
+  /** Stretches that could not be read back. */
+  damaged: number;
+}
+
+export interface HeldStream {
+  /** Number of the next message: those below it need not be sent again, once they are on the disk. */
+  readonly next: number;
+  /** Messages below this are on the disk. */
+  readonly durable: number;
+  /** Why the disk takes no more of it; messages from `durable` on must then be sent again. */
+  readonly broken: AppError | null;
+  /** Takes an entry in. What it answers is waited for: the disk is far behind. Throws `storage_full` where there is no room for it. */
+  append(entry: Entry): Promise<void> | undefined;
+  /** Audio paused: a reader that is at the end is told so. Nothing is written. */
+  pause(): void;
+  /** From message `from`, or somewhat before it, to the end, as it comes. Numbers have holes where the disk lost something. */
+  read(from: number): AsyncGenerator<Entry | 'pause'>;
+  /** The text of everything before this message is stored. */
+  settle(number: number): void;
+  /** `durable` has grown, or the stream is broken. */
+  onSynced(listener: () => void): void;
+  /** Nothing more will come: readers end. */
+  end(): void;
+  /** Lets go of it: what is on the disk and not settled stays there. */
+  close(): void;
+}
+
+/** Between two syncs of the disk, at least. */
+const SYNC_MS = 200;
+const MiB = 1024 * 1024;
+const FILE_BYTES = 64 * MiB;
+const FILE_MS = 60_000;
+/** What is not written yet may be this much; past it, whoever has more than its share of that waits. */
+const MAX_PENDING_BYTES = 16 * MiB;
+
+interface SpoolOptions {
+  disk: Disk;
+  clock: Clock;
+  log: Log;
+  limits: SpoolLimits;
+  metrics: SpoolMetrics;
+}
+
+export async function openSpool({ disk, clock, log, limits, metrics }: SpoolOptions): Promise<Spool> {
+  const files = await openAppendLog({ disk, clock, fileBytes: FILE_BYTES, fileMs: FILE_MS });
+  const streams = new Map<string, Held>();
+  /** By user: what is not settled. */
+  const bytesOf = new Map<string, number>();
+  const dirty = new Set<Held>();
+  const counts = { pendingBytes: 0, damaged: files.damaged };
+  /** The disk had too little room when it was last looked at; null: it had enough. */
+  let lackOfRoom: AppError | null = null;
+  const closing = new AbortController();
+  let lastSyncAt = Number.NEGATIVE_INFINITY;
+  let flushing: Promise<void> | null = null;
+  let roomFreed = Promise.withResolvers<void>();
+
+  if (files.damaged > 0)
+    log.warn({ stretches: files.damaged }, 'damaged audio in the spool; the rest of it goes on');
+  for (const { place, extent } of files.found) {
+    count(extent.userId, extent.bytes);
+    heldOf({ id: extent.streamId, userId: extent.userId }).recall(place, extent);
+  }
+
+  function heldOf({ id, userId }: StreamName): Held {
+    const known = streams.get(id);
+    if (known) return known;
+    const held = new Held({
+      id,
+      userId,
+      async load(place) {
+        const chunk = await files.read(place);
+        if (!chunk) counts.damaged += 1;
+        return chunk;
+      },
+      release({ place, bytes }) {
+        count(userId, -bytes);
+        files.release(place).catch(error => log.warn({ err: error }, 'could not remove a file of the spool'));
+      },
+    });
+    streams.set(id, held);
+    return held;
+  }
+
+  function count(userId: string, bytes: number) {
+    const sum = (bytesOf.get(userId) ?? 0) + bytes;
+    if (sum > 0) bytesOf.set(userId, sum);
+    else bytesOf.delete(userId);
+  }
+
+  function checkRoom({ userId, broken }: Held, size: number) {
+    const refusal = broken ?? lackOfRoom;
+    if (refusal) throw refusal;
+    if (files.bytes + counts.pendingBytes + size > limits.maxBytes)
+      throw new AppError('storage_full', 'The spool of this server is full (listen.spool.maxBytes)');
+    if ((bytesOf.get(userId) ?? 0) + size > limits.maxBytesPerUser)
+      throw new AppError(
+        'storage_full',
+        'Too much audio of this user waits for its text (listen.spool.maxBytesPerUser)',
+      );
+  }
+
+  function append(held: Held, entry: Entry) {
+    const size = sizeOf(entry);
+    checkRoom(held, size);
+    count(held.userId, size);
+    counts.pendingBytes += size;
+    dirty.add(held);
+    held.push(entry);
+    flushing ??= flush();
+    return counts.pendingBytes > MAX_PENDING_BYTES ? room(held) : undefined;
+  }
+
+  async function room(held: Held) {
+    while (counts.pendingBytes > MAX_PENDING_BYTES && hasMoreThanItsShare(held)) await roomFreed.promise;
+  }
+
+  /** On a slow disk a client that sends little goes on beside one that sends all it has. */
+  function hasMoreThanItsShare(held: Held) {
+    return bytesIn(held.unwritten()) > MAX_PENDING_BYTES / streams.size;
+  }
+
+  /** Runs while there is something to write: one sync serves all streams. */
+  async function flush() {
+    while (dirty.size > 0) {
+      await clock.sleep(Math.max(0, lastSyncAt + SYNC_MS - clock.now()), closing.signal).catch(() => {});
+      lastSyncAt = clock.now();
+      await lookAtDisk();
+      const batch = [...dirty].map(held => ({ held, entries: held.unwritten() }));
+      dirty.clear();
+      await write(batch.filter(({ entries }) => entries.length > 0));
+      metrics.synced(clock.now() - lastSyncAt);
+      roomFreed.resolve();
+      roomFreed = Promise.withResolvers();
+    }
+    flushing = null;
+  }
+
+  async function write(batch: { held: Held; entries: Entry[] }[]) {
+    const parts = batch.flatMap(({ held, entries }) =>
+      withoutHoles(entries).map(part => ({
+        held,
+        chunk: { streamId: held.id, userId: held.userId, entries: part },
+      })),
+    );
+    const places = await files.write(parts.map(({ chunk }) => encodeChunk(chunk))).catch(error => {
+      log.error({ err: error }, 'the spool cannot be written');
+      return null;
+    });
+    for (const [i, { held, chunk }] of parts.entries()) {
+      const place = places?.[i];
+      if (place) wrote(held, place, extentOf(chunk));
+      else giveUp(held);
+    }
+  }
+
+  function wrote(held: Held, place: Place, extent: Extent) {
+    counts.pendingBytes -= extent.bytes;
+    held.wrote(place, extent);
+    dropIfDone(held);
+  }
+
+  function giveUp(held: Held) {
+    const lost = held.break(new AppError('storage_full', 'The disk of this server takes no more audio'));
+    dirty.delete(held);
+    counts.pendingBytes -= lost;
+    count(held.userId, -lost);
+  }
+
+  function dropIfDone(held: Held) {
+    if (!held.isOpen && held.isSettled) streams.delete(held.id);
+  }
+
+  function open(stream: StreamName, settled: number): HeldStream {
+    const held = heldOf(stream);
+    held.open(settled);
+    return {
+      get next() {
+        return held.next;
+      },
+      get durable() {
+        return held.durable;
+      },
+      get broken() {
+        return held.broken;
+      },
+      append: entry => append(held, entry),
+      pause: () => held.pause(),
+      read: from => held.read(from),
+      settle: number => held.settle(number),
+      onSynced(listener) {
+        held.onSynced = listener;
+      },
+      end: () => held.end(),
+      close() {
+        held.close();
+        dropIfDone(held);
+      },
+    };
+  }
+
+  /** What is in memory by then is still written: 16 MiB, far less than the reserve. */
+  async function lookAtDisk() {
+    const free = await disk.free().catch(() => null);
+    if (free === null) return; // the write that follows tells what is wrong
+    const left = `The disk of this server has ${Math.floor(free / MiB)} MiB left (listen.spool.minFreeBytes)`;
+    lackOfRoom = free < limits.minFreeBytes ? new AppError('storage_full', left) : null;
+  }
+
+  async function checkDisk() {
+    await lookAtDisk();
+    if (lackOfRoom) throw lackOfRoom;
+  }
+
+  return {
+    open,
+    checkDisk,
+    left: () =>
+      [...streams.values()].filter(({ isOpen }) => !isOpen).map(({ id, userId }) => ({ id, userId })),
+    counts: {
+      get bytes() {
+        return files.bytes;
+      },
+      get pendingBytes() {
+        return counts.pendingBytes;
+      },
+      get damaged() {
+        return counts.damaged;
+      },
+    },
+    async close() {
+      closing.abort();
+      await flushing;
+      await files.close();
+    },
+  };
+}

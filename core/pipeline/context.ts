@@ -1,0 +1,79 @@
+import type { Conversation } from '../contract/model.ts';
+import type { Embedder, LanguageModel, UnderstandingContext } from '../contract/plugin.ts';
+import type { People } from '../domain/accounts/people.ts';
+import type { Users } from '../domain/accounts/users.ts';
+import type { Conversations } from '../domain/conversations/conversations.ts';
+import type { SummaryTemplates } from '../domain/conversations/summary-templates.ts';
+import { MULTI } from '../domain/languages.ts';
+import type { Notifications } from '../domain/notifications/notifications.ts';
+import type { Search } from '../domain/search/search.ts';
+import type { ActionItems } from '../domain/tasks/action-items.ts';
+import { instantOf, wallTime } from '../domain/wall-clock.ts';
+import { describedFolders } from './filing.ts';
+
+/** Open tasks that a plugin is told of: those due first, then the newest. */
+const MAX_OPEN_TASKS = 200;
+const MAX_MEMORIES = 20;
+
+export interface ContextDeps {
+  users: Pick<Users, 'get'>;
+  people: Pick<People, 'list'>;
+  notifications: Pick<Notifications, 'settings'>;
+  actionItems: Pick<ActionItems, 'list'>;
+  conversations: Pick<Conversations, 'folders'>;
+  search: Pick<Search, 'search'>;
+  summaryTemplates: Pick<SummaryTemplates, 'wishesFor'>;
+  /** What works at this moment, the preferred one first. */
+  models(): LanguageModel[];
+  /** Throws where none works. */
+  embedder(): Embedder;
+}
+
+/** Gathers from the owner's data what helps to understand a conversation. */
+export async function contextOf(
+  conversation: Conversation,
+  {
+    users,
+    people,
+    notifications,
+    actionItems,
+    conversations,
+    search,
+    summaryTemplates,
+    models,
+    embedder,
+  }: ContextDeps,
+): Promise<UnderstandingContext> {
+  const { userId, language } = conversation;
+  const [owner, known, { timeZone }, open, { folders }, wishes] = await Promise.all([
+    users.get(userId),
+    people.list(userId),
+    notifications.settings(userId),
+    actionItems.list(userId, { completed: false, limit: MAX_OPEN_TASKS, offset: 0 }),
+    conversations.folders(userId),
+    summaryTemplates.wishesFor(conversation),
+  ]);
+  return {
+    owner: owner.name,
+    people: known.map(({ name }) => name),
+    timeZone,
+    languages: language === null || language === MULTI ? [] : [language.toLowerCase()],
+    ...wishes,
+    models: models(),
+    embedder: orNull(embedder),
+    openTasks: open.map(({ description, dueAt }) => ({ description, dueAt })),
+    folders: describedFolders(folders).map(({ name, description }) => ({ name, description })),
+    memoriesNear: async text =>
+      (await search.search(userId, text, MAX_MEMORIES)).map(({ memory }) => memory.content),
+    wallTime: at => wallTime(at, timeZone),
+    instantOf: time => instantOf(time, timeZone),
+  };
+}
+
+function orNull<T>(get: () => T): T | null {
+  try {
+    return get();
+  } catch {
+    return null; // the host has logged why
+  }
+}

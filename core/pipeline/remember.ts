@@ -1,0 +1,33 @@
+/** Prepares what a plugin found of memories for the transaction that stores it. */
+import type { Conversation, Segment } from '../contract/model.ts';
+import type { UnderstoodMemory } from '../contract/plugin.ts';
+import type { HeardMemory } from '../domain/memories/heard-memories.ts';
+import type { CompareMemories } from '../domain/memories/memory-comparison.ts';
+
+/** What the owner and known people said, compared with what is there. In any case, without what nobody known said. */
+export function createRemember({ compareMemories }: { compareMemories: CompareMemories }) {
+  return async (
+    conversation: Conversation,
+    segments: readonly Segment[],
+    found: readonly UnderstoodMemory[],
+    signal: AbortSignal,
+  ): Promise<HeardMemory[]> => {
+    const known = new Map(
+      segments.filter(({ isUser, personId }) => isUser || personId !== null).map(each => [each.id, each]),
+    );
+    const begin = conversation.startedAt ?? conversation.createdAt;
+    const carried = found.flatMap(({ text, from, topic, replaces }) => {
+      const carrying = from.flatMap(id => known.get(id) ?? []);
+      if (carrying.length === 0) return [];
+      const segmentIds = carrying.slice(0, MAX_SEGMENTS).map(({ id }) => id);
+      const saidAt = Math.round(begin + Math.max(...carrying.map(({ end }) => end)) * 1000);
+      return [{ content: text, topic: topic ?? null, replaces: replaces ?? null, segmentIds, saidAt }];
+    });
+    return compareMemories(conversation.userId, carried, signal);
+  };
+}
+
+/** That a memory is said to rest on. */
+const MAX_SEGMENTS = 20;
+
+export type Remember = ReturnType<typeof createRemember>;

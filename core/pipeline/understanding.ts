@@ -1,0 +1,182 @@
+/** Asks plugins to understand a conversation, and believes no more of an answer than its schema and the transcript carry. */
+import { z } from 'zod';
+import type { Conversation, Segment, Structured } from '../contract/model.ts';
+import type {
+  Cited,
+  SpokenSegment,
+  Understanding,
+  UnderstandingContext,
+  UnderstoodMemory,
+} from '../contract/plugin.ts';
+import { CATEGORY_EMOJI, isCategory } from '../domain/conversations/categories.ts';
+import { LATEST } from '../domain/wall-clock.ts';
+import { AppError, toAppError } from '../runtime/errors.ts';
+import type { Log } from '../runtime/log.ts';
+
+export interface NamedUnderstanding {
+  name: string;
+  /** Null: it does not work now. */
+  understanding: Understanding | null;
+}
+
+/** What becomes of a conversation; null: nothing was said in it that is worth keeping. */
+export type Outcome = {
+  structured: Structured;
+  memories: readonly UnderstoodMemory[];
+  /** Of a folder of the context; null: none. Absent: the plugin did not look for one. */
+  folder?: string | null;
+} | null;
+
+const MAX_TITLE_CHARS = 200;
+const MAX_OVERVIEW_CHARS = 10_000;
+const MAX_SENTENCES = 100;
+const MAX_ITEM_CHARS = 500;
+const MAX_ITEMS = 50;
+const MAX_MEMORIES = 4;
+const MAX_TOPIC_CHARS = 100;
+const MAX_EVENT_MINUTES = 60 * 24 * 366;
+/** Of an appointment whose length nobody said. */
+const USUAL_EVENT_MINUTES = 30;
+
+const Text = z.string().transform(tidy);
+const From = z.array(z.string()).max(10_000);
+const Instant = z.number().int().min(0).max(LATEST);
+const Item = { text: Text.pipe(z.string().min(1).max(MAX_ITEM_CHARS)), from: From };
+
+const Answer = z.object({
+  discard: z.boolean(),
+  title: z.object({ text: Text.pipe(z.string().max(MAX_TITLE_CHARS)), from: From }),
+  overview: z
+    .array(z.object({ text: Text.pipe(z.string().max(MAX_OVERVIEW_CHARS)), from: From }))
+    .max(MAX_SENTENCES),
+  folder: z.string().nullable().optional(),
+  category: z.string().transform(category => (isCategory(category) ? category : 'other')),
+  tasks: z.array(z.object({ ...Item, dueAt: Instant.nullable() })).max(MAX_ITEMS),
+  events: z
+    .array(
+      z.object({
+        ...Item,
+        startAt: Instant,
+        minutes: z.number().int().min(1).max(MAX_EVENT_MINUTES).nullable(),
+      }),
+    )
+    .max(MAX_ITEMS),
+  memories: z
+    .array(
+      z.object({
+        ...Item,
+        topic: Text.pipe(z.string().min(1).max(MAX_TOPIC_CHARS)).optional(),
+        replaces: z
+          .string()
+          .max(2 * MAX_ITEM_CHARS)
+          .optional(),
+      }),
+    )
+    .max(MAX_MEMORIES),
+});
+
+/**
+ * The answer of the first provider that gives a proper one; it is provisional where a provider before it may do better
+ * another time. Rejects with why the last one failed, with `unavailable` where there is none, and with the signal's
+ * reason when it is aborted.
+ */
+export function createUnderstand({ providers, log }: { providers: () => NamedUnderstanding[]; log: Log }) {
+  /** @param present the plugin that made what there is: none that comes after it is asked */
+  return async (
+    transcript: readonly SpokenSegment[],
+    context: UnderstandingContext,
+    signal: AbortSignal,
+    present?: string,
+  ): Promise<Outcome> => {
+    const none = new AppError('unavailable', 'No plugin that "understanding" names works now');
+    let failure: unknown = none;
+    let provisional = false;
+    for (const { name, understanding } of noWorseThan(present, providers())) {
+      try {
+        if (!understanding) throw none;
+        const outcome = outcomeOf(await understanding.understand(transcript, context, signal), transcript);
+        if (outcome === null) return null;
+        return { ...outcome, structured: { ...outcome.structured, by: { plugin: name, provisional } } };
+      } catch (error) {
+        signal.throwIfAborted();
+        log.warn({ plugin: name, err: error }, 'could not understand a conversation');
+        failure = error;
+        provisional ||= toAppError(error).code !== 'too_large';
+      }
+    }
+    throw failure;
+  };
+}
+
+export type Understand = ReturnType<typeof createUnderstand>;
+
+/** Providers up to the one that made what there is; all, where that one is not among them. */
+function noWorseThan(present: string | undefined, providers: NamedUnderstanding[]): NamedUnderstanding[] {
+  const place = providers.findIndex(({ name }) => name === present);
+  return place < 0 ? providers : providers.slice(0, place + 1);
+}
+
+function outcomeOf(answer: unknown, transcript: readonly SpokenSegment[]): Outcome {
+  const parsed = Answer.safeParse(answer);
+  if (!parsed.success) {
+    const places = parsed.error.issues.map(({ path, code }) => `${path.join('.')} (${code})`);
+    throw new AppError(
+      'upstream_error',
+      `The answer is not as it should be: ${places.slice(0, 5).join(', ')}`,
+    );
+  }
+  const { discard, title, overview, category, folder, tasks, events, memories } = parsed.data;
+  if (discard) return null;
+  const ids = new Set(transcript.map(({ id }) => id));
+  const isCited = ({ from }: Cited) => from.length > 0 && from.every(id => ids.has(id));
+  const structured = {
+    title: title.text,
+    overview: overview
+      .filter(isCited)
+      .map(({ text }) => text)
+      .join(' '),
+    category,
+    emoji: CATEGORY_EMOJI[category],
+    actionItems: tasks
+      .filter(isCited)
+      .map(({ text, dueAt }) => ({ description: text, completed: false, dueAt })),
+    events: events.filter(isCited).map(({ text, startAt, minutes }) => ({
+      title: text,
+      description: '',
+      startAt,
+      duration: minutes ?? USUAL_EVENT_MINUTES,
+      created: false,
+    })),
+  };
+  return {
+    structured,
+    memories: memories.filter(isCited),
+    ...(folder === undefined ? {} : { folder }),
+  };
+}
+
+/** Without control characters and lone surrogates, which databases and clients stumble over. */
+function tidy(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim();
+}
+
+/** Segments as plugins see them. */
+export function spoken(
+  segments: readonly Segment[],
+  { startedAt, createdAt }: Pick<Conversation, 'startedAt' | 'createdAt'>,
+  nameOf: (segment: Segment) => string,
+): SpokenSegment[] {
+  const begin = startedAt ?? createdAt;
+  const at = (seconds: number) => Math.round(begin + seconds * 1000);
+  return segments.map(segment => ({
+    id: segment.id,
+    text: segment.text,
+    speaker: nameOf(segment),
+    isUser: segment.isUser,
+    startAt: at(segment.start),
+    endAt: at(segment.end),
+  }));
+}

@@ -1,0 +1,54 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock } from '../contract/model.ts';
+
+export interface Limit {
+  limitMs: number;
+  /** Makes the error for work that takes longer. */
+  late: () => Error;
+  /** Real time when absent. */
+  clock?: Pick<Clock, 'sleep'>;
+}
+
+/**
+ * Settles as `work` does, or rejects with the signal's reason as soon as that is aborted. Leaves no listener on the
+ * signal, however long that lives: `AbortSignal.any` and a bare `Promise.race` would.
+ */
+export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const abort = () => aborted.reject(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  if (signal.aborted) abort();
+  try {
+    return await Promise.race([aborted.promise, work]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+/**
+ * Runs `work` for at most `limitMs`: settles as it does, or rejects with the error of `late`, or with the signal's
+ * reason, also where `work` ignores its own signal, which is aborted with the same error. Leaves no timer and no
+ * listener behind. Does not begin where the signal is aborted already.
+ */
+export async function deadline<T>(
+  { limitMs, late, clock }: Limit,
+  work: (signal: AbortSignal) => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
+  signal?.throwIfAborted();
+  const stopper = new AbortController();
+  const done = new AbortController();
+  const pass = () => stopper.abort(signal?.reason);
+  signal?.addEventListener('abort', pass, { once: true });
+  const time = clock?.sleep(limitMs, done.signal) ?? sleep(limitMs, undefined, { signal: done.signal });
+  time.then(
+    () => stopper.abort(late()),
+    () => undefined, // the work was done in time
+  );
+  try {
+    return await orAborted(work(stopper.signal), stopper.signal);
+  } finally {
+    done.abort();
+    signal?.removeEventListener('abort', pass);
+  }
+}

@@ -1,0 +1,99 @@
+/** What a code means at every edge: HTTP status, whether its message may be shown, whether trying again can help. */
+interface ErrorKind {
+  status: number;
+  /** May the message be shown to the caller? Internal failures are logged only. */
+  expose: boolean;
+  retryable: boolean;
+}
+
+/** Every error that Earshot knows. The last five are the failure outcomes of speech recognition. */
+export const ERRORS = {
+  invalid_request: { status: 422, expose: true, retryable: false },
+  unauthorized: { status: 401, expose: true, retryable: false },
+  forbidden: { status: 403, expose: true, retryable: false },
+  not_found: { status: 404, expose: true, retryable: false },
+  conflict: { status: 409, expose: true, retryable: false },
+  gone: { status: 410, expose: true, retryable: false },
+  too_slow: { status: 408, expose: true, retryable: true },
+  too_large: { status: 413, expose: true, retryable: false },
+  unsupported_media: { status: 415, expose: true, retryable: false },
+  locked: { status: 423, expose: true, retryable: false },
+  rate_limited: { status: 429, expose: true, retryable: true },
+  internal: { status: 500, expose: false, retryable: true },
+  unavailable: { status: 503, expose: true, retryable: true },
+  storage_full: { status: 507, expose: true, retryable: true },
+  empty_unexpected: { status: 502, expose: true, retryable: true },
+  timeout: { status: 504, expose: true, retryable: true },
+  upstream_error: { status: 502, expose: true, retryable: true },
+  config_error: { status: 503, expose: true, retryable: false },
+  invalid_input: { status: 400, expose: true, retryable: false },
+} as const satisfies Record<string, ErrorKind>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** The failure outcomes of speech recognition (the wire's `outcome`). */
+const OUTCOMES = ['empty_unexpected', 'timeout', 'upstream_error', 'config_error', 'invalid_input'] as const;
+export type FailureOutcome = (typeof OUTCOMES)[number];
+/** All of them: what came of a piece of audio. */
+export type Outcome = 'success' | 'expected_silence' | FailureOutcome;
+
+/** One entry of a 422 body: where, what, and the machine-readable kind. */
+export interface Issue {
+  loc: (string | number)[];
+  msg: string;
+  type: string;
+}
+
+/**
+ * The one error class. Thrown where the cause is known; its message names the thing that failed and the way out,
+ * and never holds transcript text, a key or a vendor's answer (those go into `cause`, which is only logged).
+ */
+export class AppError extends Error {
+  readonly code: ErrorCode;
+  /** Seconds to wait before another try, where the failing side said so. */
+  readonly retryAfter: number | undefined;
+  readonly issues: Issue[] | undefined;
+  /** What programs are answered instead of the message alone. */
+  readonly detail: Readonly<Record<string, unknown>> | undefined;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: {
+      cause?: unknown;
+      retryAfter?: number | undefined;
+      issues?: Issue[];
+      detail?: Readonly<Record<string, unknown>>;
+    } = {},
+  ) {
+    super(message, options.cause === undefined ? {} : { cause: options.cause });
+    this.name = 'AppError';
+    this.code = code;
+    this.retryAfter = options.retryAfter;
+    this.issues = options.issues;
+    this.detail = options.detail;
+  }
+
+  get status(): number {
+    return ERRORS[this.code].status;
+  }
+  get expose(): boolean {
+    return ERRORS[this.code].expose;
+  }
+  get retryable(): boolean {
+    return ERRORS[this.code].retryable;
+  }
+}
+
+/** Any thrown value as an AppError; what is not one already becomes `fallback`, its message kept for the log alone. */
+export function toAppError(thrown: unknown, fallback: ErrorCode = 'internal'): AppError {
+  if (thrown instanceof AppError) return thrown;
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  return new AppError(fallback, message, { cause: thrown });
+}
+
+/** The outcome to report for a failure of speech recognition: its own, else `upstream_error`. */
+export function outcomeOf(thrown: unknown): FailureOutcome {
+  const code = toAppError(thrown).code;
+  return OUTCOMES.find(outcome => outcome === code) ?? 'upstream_error';
+}

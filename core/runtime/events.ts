@@ -1,0 +1,41 @@
+import { EventEmitter } from 'node:events';
+import type { Conversation, Segment } from '../contract/model.ts';
+
+/** What happens inside the house, told after the transaction that made it true has committed. */
+export interface Events {
+  /** New or changed segments of a conversation. */
+  segments: [{ userId: string; conversationId: string; segments: Segment[] }];
+  /** A conversation ended and its processing begins. */
+  'conversation.processing': [{ userId: string; conversationId: string }];
+  /** Processing is over: the conversation is `completed` (or `failed`). */
+  'conversation.processed': [{ userId: string; conversation: Conversation }];
+  /** A conversation was removed: it ended without a single segment, or its owner deleted it. */
+  'conversation.dropped': [{ userId: string; conversationId: string }];
+  /** Something of a user's was made, changed by hand, or removed. */
+  changed: [{ userId: string; kind: 'conversation' | 'memory' | 'action_item'; id: string; change: Change }];
+  /** A device of a user connected to speak, or is gone. `device` is what its client calls itself. */
+  device: [{ userId: string; device: string | null; source: string; isConnected: boolean }];
+  /** Other hooks than before are told what happens to this user; null: to anyone. */
+  'hooks.changed': [{ userId: string | null }];
+  /** Of this user, an API key as it was is refused from now on; null: all ID tokens of before are; `all`: both. */
+  'credential.revoked': [{ userId: string; keyId: string | null | 'all'; onEnd?: OnEnd | undefined }];
+}
+
+export type Change = 'created' | 'changed' | 'removed';
+
+/** Is told of each live connection that is closed for it. */
+export type OnEnd = (connection: {
+  /** As its client calls itself; null: it does not say. */
+  device: string | null;
+  /** Resolves when what it heard is stored. */
+  done: Promise<void>;
+}) => void;
+
+export type EventBus = EventEmitter<Events>;
+
+/** One per process. Listeners are synchronous and must not throw; slow ones keep a bounded queue of their own. */
+export function createEvents(): EventBus {
+  const events = new EventEmitter<Events>();
+  events.setMaxListeners(0); // one listener per live socket
+  return events;
+}

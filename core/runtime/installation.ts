@@ -1,0 +1,90 @@
+/**
+ * What a data directory says of itself in `server.json`: which node it belongs to, and whether the database that goes
+ * with it has accounts. A database without any is then not a new one, but the wrong one.
+ */
+import { randomUUID } from 'node:crypto';
+import { open, readdir, readFile, rename, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Storage } from '../contract/plugin.ts';
+import { AppError } from './errors.ts';
+
+const FILE = 'server.json';
+const Installation = z.object({
+  /** Of the node that serves it: jobs are leased in its name. */
+  id: z.uuid(),
+  /** The directory's inode: a copy of the directory is another node. */
+  inode: z.string(),
+  hasAccounts: z.boolean(),
+});
+type Installation = z.infer<typeof Installation>;
+
+/** Notes that a server runs here, and resolves to what is noted. */
+export async function recordInstallation(dataDir: string, hasAccounts: boolean): Promise<Installation> {
+  const known = await readInstallation(dataDir);
+  const inode = String((await stat(dataDir, { bigint: true })).ino);
+  const id = known?.inode === inode ? known.id : randomUUID();
+  const installation = { id, inode, hasAccounts: hasAccounts || known?.hasAccounts === true };
+  if (JSON.stringify(known) !== JSON.stringify(installation)) await write(dataDir, installation);
+  return installation;
+}
+
+/**
+ * @throws AppError `config_error` where the database is empty, and the data directory belongs to one that was not:
+ * served like this, it would get a new owner, and what waits for the old one would be lost
+ */
+export async function refuseLostDatabase(
+  dataDir: string,
+  database: Pick<Storage, 'describe'>,
+): Promise<void> {
+  const { isEmpty, title } = await database.describe();
+  if (!isEmpty) return;
+  const [sign] = await signsOfUse(dataDir);
+  if (sign === undefined) return;
+  throw new AppError(
+    'config_error',
+    `The ${title} is empty, but ${sign}: its own database is missing, and nothing was changed. Put back that ` +
+      'database, or a backup of it, or correct storage and dataDir in the configuration. ' +
+      `To begin anew, move the data directory away: mv ${dataDir} ${dataDir}.old`,
+  );
+}
+
+async function signsOfUse(dataDir: string): Promise<string[]> {
+  const installation = await readInstallation(dataDir);
+  const [audio, backups] = await Promise.all([
+    hasFile(dataDir, 'audio', '.log'),
+    hasFile(dataDir, 'backups', '.db'),
+  ]);
+  return [
+    installation?.hasAccounts ? `${join(dataDir, FILE)} says that it has accounts` : undefined,
+    audio ? `${join(dataDir, 'audio')} holds audio that waits for its text` : undefined,
+    backups ? `${join(dataDir, 'backups')} holds backups` : undefined,
+  ].filter(sign => sign !== undefined);
+}
+
+async function hasFile(dataDir: string, folder: string, ending: string): Promise<boolean> {
+  const dir = join(dataDir, folder);
+  const names = (await readdir(dir).catch(() => [])).filter(name => name.endsWith(ending));
+  const sizes = await Promise.all(names.map(async name => (await stat(join(dir, name))).size));
+  return sizes.some(size => size > 0);
+}
+
+async function readInstallation(dataDir: string): Promise<Installation | null> {
+  try {
+    return Installation.parse(JSON.parse(await readFile(join(dataDir, FILE), 'utf8')));
+  } catch {
+    return null; // not there, or cut off by a loss of power: it is made anew
+  }
+}
+
+async function write(dataDir: string, installation: Installation): Promise<void> {
+  const path = join(dataDir, FILE);
+  const file = await open(`${path}.new`, 'w', 0o600);
+  try {
+    await file.writeFile(JSON.stringify(installation));
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(`${path}.new`, path);
+}

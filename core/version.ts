@@ -1,6 +1,0 @@
-import { createRequire } from 'node:module';
-
-const manifest: { version: string } = createRequire(import.meta.url)('../package.json');
-
-/** Of this Earshot. */
-export const version = manifest.version;

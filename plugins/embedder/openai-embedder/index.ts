@@ -1,0 +1,137 @@
+import type { Plugin } from '../../../core/contract/plugin.ts';
+import { postJson, type Server } from '../../kit/kit.ts';
+import { nameSpace, readVectors } from './vectors.ts';
+
+interface Options {
+  baseUrl: string;
+  apiKey?: string | undefined;
+  model: string;
+  dimensions?: number | undefined;
+  revision?: string | undefined;
+  maxCharacters: number;
+  batchSize: number;
+  timeoutMs: number;
+}
+
+/** Setup has 10 seconds; a server that loads its model for longer is tried again. */
+const PROBE_MS = 8000;
+const MAX_BODY_BYTES = 32 * 1024 * 1024;
+
+export default {
+  name: 'openai-embedder',
+  api: 1,
+  title:
+    "Meaning by any server with OpenAI's embeddings endpoint: Ollama, llama.cpp, vLLM, or OpenAI's own. What is searched in is sent there",
+  options: z =>
+    z.strictObject({
+      baseUrl: z
+        .url({ protocol: /^https?$/ })
+        .refine(url => /^[^@?#]*$/.test(url), 'must be an address alone, without name, password, ? or #')
+        .default('http://127.0.0.1:11434/v1')
+        .describe('Where the server answers; /embeddings is added to it'),
+      apiKey: z
+        .string()
+        .trim()
+        .regex(/^[\x21-\x7e]+$/, 'must be letters, digits and signs without spaces')
+        .meta({ secret: true })
+        .optional()
+        .describe('Key of the account there, if it wants one'),
+      model: z
+        .string()
+        .min(1)
+        .default('nomic-embed-text')
+        .describe('Name of the model, as the server calls it; another one has all made anew'),
+      dimensions: z.coerce
+        .number()
+        .int()
+        .min(1)
+        .max(4096)
+        .optional()
+        .describe(
+          'Numbers in a vector, where the model offers a choice; without it the server is asked at the start',
+        ),
+      revision: z
+        .string()
+        .regex(/^[a-z0-9._-]{1,20}$/, 'must be 1 to 20 of a-z, 0-9, . _ -')
+        .optional()
+        .describe('To be changed when the same name stands for another model: all is made anew then'),
+      maxCharacters: z.coerce
+        .number()
+        .int()
+        .min(100)
+        .max(100_000)
+        .default(4000)
+        .describe('Of a text; what follows is not sent. A token is about 4'),
+      batchSize: z.coerce.number().int().min(1).max(256).default(64).describe('Texts in one request'),
+      timeoutMs: z.coerce
+        .number()
+        .int()
+        .min(100)
+        .max(600_000)
+        .default(60_000)
+        .describe('An answer takes no longer than this, in milliseconds'),
+    }),
+
+  async setup(context) {
+    const { error, options, signal: stopping } = context;
+    const { batchSize, maxCharacters, model, revision, timeoutMs } = options;
+    const server: Server = {
+      plugin: 'openai-embedder',
+      url: options.baseUrl,
+      headers: options.apiKey === undefined ? {} : { authorization: `Bearer ${options.apiKey}` },
+      options: { url: 'baseUrl', model: 'model' },
+      maxBytes: MAX_BODY_BYTES,
+    };
+
+    async function ask(
+      input: readonly string[],
+      limitMs: number,
+      signal: AbortSignal,
+    ): Promise<Float32Array[]> {
+      const wish = options.dimensions === undefined ? {} : { dimensions: options.dimensions };
+      const question = { model, input, encoding_format: 'float', ...wish };
+      const body = await postJson(context, { ...server, limitMs }, '/embeddings', question, signal);
+      const vectors = readVectors(body, input.length);
+      if (vectors === null)
+        throw error(
+          'upstream_error',
+          `openai-embedder: ${options.baseUrl} answered with something that is no vectors`,
+        );
+      return vectors;
+    }
+
+    /** A server that is slow at the start is away, for now. */
+    async function probe(): Promise<number> {
+      const [vector] = await ask(['Earshot'], PROBE_MS, stopping).catch(thrown => {
+        throw thrown.code === 'timeout' ? error('upstream_error', thrown.message, { cause: thrown }) : thrown;
+      });
+      return vector?.length ?? 0;
+    }
+
+    const dimensions = options.dimensions ?? (await probe());
+
+    async function embed(texts: readonly string[], signal: AbortSignal): Promise<Float32Array[]> {
+      signal.throwIfAborted();
+      const vectors = texts.map((): Float32Array => new Float32Array(dimensions));
+      // Servers refuse a text that says nothing, and halves of characters.
+      const telling = [...texts.keys()].filter(index => texts[index]?.trim());
+      for (let at = 0; at < telling.length; at += batchSize) {
+        const places = telling.slice(at, at + batchSize);
+        const inputs = places.map(place => (texts[place] ?? '').slice(0, maxCharacters).toWellFormed());
+        for (const [index, vector] of (await ask(inputs, timeoutMs, signal)).entries()) {
+          refuseOther(vector.length);
+          vectors[places[index] ?? 0] = vector;
+        }
+      }
+      return vectors;
+    }
+
+    function refuseOther(length: number): void {
+      if (length === dimensions) return;
+      const remedy = 'correct plugins.openai-embedder.dimensions, or start Earshot again';
+      throw error('config_error', `${server} answers with ${length} numbers, not ${dimensions}; ${remedy}`);
+    }
+
+    return { embedder: { id: nameSpace(model, dimensions, revision), dimensions, embed } };
+  },
+} satisfies Plugin<Options>;

@@ -1,0 +1,216 @@
+import { z } from 'zod';
+import type { Capabilities, SttProvider } from '../../../core/contract/plugin.ts';
+import { AppError } from '../../../core/runtime/errors.ts';
+import { embedderChecks } from '../suites/embedder.ts';
+import { type IdentitySubject, identityChecks } from '../suites/identity.ts';
+import { llmChecks, visionChecks } from '../suites/llm.ts';
+import { channelChecks } from '../suites/notify.ts';
+import { readKeys } from '../suites/options.ts';
+import { pageChecks } from '../suites/page.ts';
+import type { CheckRequest } from '../suites/report.ts';
+import { bundledSpeech, readSpeech, type Speech } from '../suites/speech.ts';
+import { type StorageSubject, storageChecks } from '../suites/storage.ts';
+import { sttChecks } from '../suites/stt.ts';
+import { needsModelCheck, understandingChecks } from '../suites/understanding.ts';
+import { vadChecks } from '../suites/vad.ts';
+import { type VectorsSubject, vectorsChecks } from '../suites/vectors.ts';
+import { webhookChecks } from '../suites/webhook.ts';
+import type { Nursery, Run } from './sandbox.ts';
+
+interface BoundCheck {
+  title: string;
+  run(): Promise<void>;
+}
+
+interface Tried {
+  run: Run;
+  nursery: Nursery;
+  request: CheckRequest;
+}
+
+/** Half of the words: whether a recogniser is a good one is another question. */
+const WORD_ERRORS = 0.5;
+
+/** The suite of each capability that has one, for this very plugin. */
+export const SUITES: { [C in keyof Capabilities]?: (tried: Tried) => Promise<BoundCheck[]> } = {
+  async stt({ run, nursery, request }) {
+    const provider = run.host.get('stt', nursery.plugin.name);
+    checkLanguage(provider.languages, request);
+    const speech = await speechOf(request);
+    const subject = {
+      provider,
+      language: request.language,
+      speech: speech.map(each => ({ ...each, wordErrors: WORD_ERRORS })),
+    };
+    return sttChecks.filter(check => !check.needsCrash).map(check => bind(check, subject));
+  },
+  async vad({ run, nursery, request }) {
+    const [first] = await speechOf(request);
+    if (!first) throw new AppError('internal', 'there is no speech to try it with');
+    const subject = { provider: run.host.get('vad', nursery.plugin.name), speech: first.samples };
+    return vadChecks.map(check => bind(check, subject));
+  },
+  async embedder({ run, nursery }) {
+    const subject = { embedder: run.host.get('embedder', nursery.plugin.name) };
+    return embedderChecks.map(check => bind(check, subject));
+  },
+  async llm({ run, nursery }) {
+    const subject = { llm: run.host.get('llm', nursery.plugin.name) };
+    return llmChecks.map(check => bind(check, subject));
+  },
+  async vision({ run, nursery }) {
+    const subject = { vision: run.host.get('vision', nursery.plugin.name) };
+    return visionChecks.map(check => bind(check, subject));
+  },
+  async understanding({ run, nursery }) {
+    const subject = { understanding: run.host.get('understanding', nursery.plugin.name) };
+    if (subject.understanding.needsModel) return [bind(needsModelCheck, subject)];
+    return understandingChecks.map(check => bind(check, subject));
+  },
+  async notify({ run, nursery, request }) {
+    const channel = run.host.get('notify', nursery.plugin.name);
+    const address = await readKeys('--address', request.address);
+    const hasAddress = request.address !== null || channel.address(z).safeParse({}).success;
+    const due = channelChecks.filter(({ alone }) => alone || hasAddress);
+    const bound = due.map(check => bind(check, { channel, address }));
+    return hasAddress ? bound : [...bound, { title: 'sends notifications', run: wantAddress }];
+  },
+  async page({ run, nursery }) {
+    const subject = { page: run.host.get('page', nursery.plugin.name) };
+    return pageChecks.map(check => bind(check, subject));
+  },
+  async identity({ run, nursery }) {
+    const provider = run.host.get('identity', nursery.plugin.name);
+    const due = identityChecks.filter(({ needs }) => needs === undefined || provider[needs] !== undefined);
+    return due.map(check => ({
+      title: check.title,
+      run: () => withOthers(run, nursery, subject => check.run(subject)),
+    }));
+  },
+  async vectors({ nursery }) {
+    return vectorsChecks.map(check => ({
+      title: check.title,
+      run: () => withVectors(nursery, subject => check.run(subject)),
+    }));
+  },
+  async webhook({ run, nursery }) {
+    const subject = { webhook: run.host.get('webhook', nursery.plugin.name) };
+    return webhookChecks.map(check => bind(check, subject));
+  },
+  async storage({ nursery }) {
+    return storageChecks.map(check => ({
+      title: check.title,
+      run: () => withStorage(nursery, subject => check.run(subject)),
+    }));
+  },
+};
+
+function bind<Subject>(
+  check: { title: string; run(subject: Subject): Promise<void> },
+  subject: Subject,
+): BoundCheck {
+  return { title: check.title, run: () => check.run(subject) };
+}
+
+function checkLanguage(languages: SttProvider['languages'], { language }: CheckRequest): void {
+  if (languages === 'any' || languages.includes(language) || languages.includes('multi')) return;
+  throw new AppError(
+    'config_error',
+    `it has ${languages.join(', ')}, not ${language}; bring speech that it knows: ` +
+      `--language ${languages[0]} --speech FILE.wav --text "what is said in it"`,
+  );
+}
+
+async function wantAddress(): Promise<void> {
+  throw new AppError('config_error', 'where to? Bring an address of yours: --address FILE.yaml');
+}
+
+/** At least two: the suite lets two people speak at once. */
+async function speechOf({ speech, language }: CheckRequest): Promise<Speech[]> {
+  if (speech.length === 0) {
+    if (language === 'en') return bundledSpeech();
+    throw new AppError(
+      'config_error',
+      `our own speech is English; add --speech FILE.wav --text "…" in ${language}`,
+    );
+  }
+  const own = await Promise.all(speech.map(readSpeech));
+  return own.length > 1 ? own : [...own, ...own];
+}
+
+/** Each check has an empty directory of its own. */
+async function withVectors(
+  nursery: Nursery,
+  work: (subject: VectorsSubject) => Promise<void>,
+): Promise<void> {
+  const dataDir = await nursery.directory();
+  let run: Run | null = null;
+  const start = async () => {
+    await run?.stop();
+    run = await nursery.start(dataDir);
+    return run.host.get('vectors', nursery.plugin.name);
+  };
+  try {
+    await work({ index: await start(), restart: start });
+  } finally {
+    await (run as Run | null)?.stop(); // the compiler does not see that start sets it
+  }
+}
+
+/** Beside the provider under test others can be had while a check runs. */
+async function withOthers(
+  { host, dataDir }: Run,
+  nursery: Nursery,
+  work: (subject: IdentitySubject) => Promise<void>,
+): Promise<void> {
+  const { name } = nursery.plugin;
+  const runs: Run[] = [];
+  const open = async (...where: Parameters<Nursery['start']>) => {
+    const run = await nursery.start(...where);
+    runs.push(run);
+    return run.host.get('identity', name);
+  };
+  try {
+    await work({
+      provider: host.get('identity', name),
+      later: ms => open(dataDir, ms),
+      stranger: async () => open(await nursery.directory()),
+    });
+  } finally {
+    for (const run of runs) await run.stop();
+  }
+}
+
+/** Each check has an empty database of its own. */
+async function withStorage(
+  nursery: Nursery,
+  work: (subject: StorageSubject) => Promise<void>,
+): Promise<void> {
+  const dataDir = await nursery.directory();
+  const runs: Run[] = [];
+  async function open() {
+    const run = await nursery.start(dataDir);
+    runs.push(run);
+    return run.host.get('storage', nursery.plugin.name);
+  }
+  const close = async () => {
+    for (const run of runs.splice(0)) await run.stop();
+  };
+  try {
+    const storage = await open();
+    await storage.migrate();
+    await refuseUsed(storage);
+    await work({ storage, another: open, close });
+  } finally {
+    await close();
+  }
+}
+
+async function refuseUsed(storage: StorageSubject['storage']): Promise<void> {
+  if ((await storage.users.list()).length === 0) return;
+  throw new AppError(
+    'config_error',
+    'it is not empty: each check needs a database of its own, so leave its data in dataDir; ' +
+      'for a database on a server run plugins/kit/suites/storage.ts in tests of your own',
+  );
+}

@@ -1,0 +1,138 @@
+/**
+ * Runs a recogniser in a process of its own: native code can abort a process, and core must not go with it. One
+ * process serves all sessions of a plugin and is started again when it dies.
+ */
+import type {
+  PluginContext,
+  SttHints,
+  SttProvider,
+  SttSession,
+  Transcript,
+  Utterance,
+} from '../../../core/contract/plugin.ts';
+import { orAborted } from '../../../core/runtime/deadline.ts';
+import { type Child, type ChildSettings, startChild } from './child.ts';
+
+const CRASH_WINDOW_MS = 60_000;
+const FIRST_PAUSE_MS = 100;
+const DEFAULT_MAX_CRASHES = 5;
+/** Of the ten seconds that a plugin's setup has. */
+const SETUP_MS = 8000;
+
+export interface EngineSettings extends ChildSettings {
+  /** Crashes within a minute after which it is given up. */
+  maxCrashes?: number;
+}
+
+type Context = Pick<PluginContext<never>, 'clock' | 'error' | 'fail' | 'log' | 'onStop'>;
+
+export interface Engine {
+  /**
+   * Resolves when the engine has loaded, or after 8 s: a large model goes on loading then, and sessions wait for it.
+   * Rejects with `config_error`, `timeout` or `upstream_error`.
+   */
+  started(): Promise<void>;
+  /** A session has nothing to keep between utterances, so it outlives the process. */
+  open: SttProvider['open'];
+}
+
+/** Starts the process; it is stopped with the plugin. */
+export function startEngine(settings: EngineSettings, context: Context): Engine {
+  const { clock, log } = context;
+  const stopping = new AbortController();
+  const dead = quiet(Promise.withResolvers<never>());
+  let current = quiet(Promise.withResolvers<Child>());
+  let child = startChild(settings, context);
+  let settingUp = true;
+  const supervising = supervise();
+  context.onStop(stop);
+  return { open, started };
+
+  async function started(): Promise<void> {
+    await Promise.race([current.promise, clock.sleep(SETUP_MS, stopping.signal)]);
+    settingUp = false;
+  }
+
+  async function supervise(): Promise<void> {
+    let crashes: number[] = [];
+    for (;;) {
+      const reason = await live();
+      if (stopping.signal.aborted) return;
+      const now = clock.now();
+      crashes = [...crashes.filter(at => now - at < CRASH_WINDOW_MS), now];
+      const last = hopeless(reason) || crashes.length >= (settings.maxCrashes ?? DEFAULT_MAX_CRASHES);
+      if (last) return giveUp(reason);
+      const pauseMs = FIRST_PAUSE_MS * 2 ** (crashes.length - 1);
+      log.warn({ err: reason, pauseMs }, `${settings.name}: lost its process, starting it again`);
+      await clock.sleep(pauseMs, stopping.signal).catch(() => undefined);
+      if (stopping.signal.aborted) return;
+      child = startChild(settings, context);
+    }
+  }
+
+  /** The life of one process; resolves to what ended it. */
+  async function live(): Promise<Error> {
+    const life = child;
+    life.ready.then(
+      () => {
+        log.info({ pid: life.pid }, `${settings.name}: its process is ready`);
+        current.resolve(life);
+      },
+      error => current.reject(error),
+    );
+    const reason = await life.ended;
+    current = quiet(Promise.withResolvers<Child>());
+    return reason;
+  }
+
+  function giveUp(reason: Error): void {
+    current.reject(reason);
+    dead.reject(reason);
+    // While setting up, the setup itself rejects.
+    if (!settingUp) context.fail(reason);
+  }
+
+  async function stop(): Promise<void> {
+    stopping.abort();
+    child.kill();
+    await supervising;
+    current.reject(context.error('upstream_error', `${settings.name} is stopped`));
+  }
+
+  async function open({ language, signal: opening }: SttHints): Promise<SttSession> {
+    await orAborted(current.promise, opening);
+    return {
+      transcribe: (utterance, signal) => transcribe(utterance, language, signal),
+      failed: dead.promise,
+      close: async () => undefined,
+    };
+  }
+
+  async function* transcribe(
+    utterance: Utterance,
+    language: string,
+    signal: AbortSignal,
+  ): AsyncGenerator<Transcript> {
+    const { begin } = await orAborted(current.promise, signal);
+    const call = begin(utterance, language);
+    const abort = () => call.fail(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    try {
+      for await (const piece of call.pieces) yield { ...piece, final: true };
+    } finally {
+      signal.removeEventListener('abort', abort);
+      call.close();
+    }
+  }
+}
+
+/** Starting again would end the same way. */
+function hopeless(reason: Error): boolean {
+  return 'code' in reason && reason.code === 'config_error';
+}
+
+/** A rejection is for those who wait; that nobody waits is no fault. */
+function quiet<T>(deferred: PromiseWithResolvers<T>): PromiseWithResolvers<T> {
+  deferred.promise.catch(() => undefined);
+  return deferred;
+}

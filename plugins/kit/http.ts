@@ -1,0 +1,157 @@
+/** Requests to a server that the operator configured: within a time, the answer bounded, failures as core knows them. */
+import type { PluginContext } from '../../core/contract/plugin.ts';
+import { deadline } from '../../core/runtime/deadline.ts';
+import { retryAfter } from '../../core/runtime/retry.ts';
+import { parseJson } from './json.ts';
+
+type Context = Pick<PluginContext<never>, 'clock' | 'error' | 'fetch'>;
+
+const LIMIT_MS = 30_000;
+const MIB = 1024 * 1024;
+
+export interface Server {
+  /** Name of the plugin: its errors begin with it. */
+  plugin: string;
+  /** Where it answers; paths are added to it. */
+  url: string;
+  headers?: Readonly<Record<string, string>>;
+  /** The plugin's options that errors tell the operator to correct: `url` and `apiKey` when absent. */
+  options?: { readonly url?: string; readonly apiKey?: string; readonly model?: string };
+  /** Time for a whole answer; 30,000 when absent. */
+  limitMs?: number;
+  /** Size of an answer; 1 MiB when absent. */
+  maxBytes?: number;
+}
+
+export interface Reply {
+  status: number;
+  /** Seconds, where the server named a time to come again. */
+  retryAfter: number | undefined;
+  /** Null where it is longer than allowed; the rest was not fetched. */
+  body: string | null;
+}
+
+/**
+ * Resolves to any answer, whatever its status. A redirect is not followed: what people said goes where the operator
+ * sent it, and nowhere else. Rejects with `timeout`, with `upstream_error` where the server cannot be reached or breaks
+ * off, or with the signal's reason.
+ */
+export async function request(
+  { clock, error, fetch }: Context,
+  server: Server,
+  path: string,
+  init: Omit<RequestInit, 'redirect' | 'signal'>,
+  signal: AbortSignal,
+): Promise<Reply> {
+  const { limitMs = LIMIT_MS, maxBytes = MIB } = server;
+  const name = nameOf(server);
+  const late = () => error('timeout', `${name} did not answer within ${limitMs} ms`);
+  const ask = async (ending: AbortSignal): Promise<Reply> => {
+    const headers = { ...server.headers, ...init.headers };
+    const response = await fetch(baseOf(server) + path, {
+      ...init,
+      headers,
+      redirect: 'manual',
+      signal: ending,
+    });
+    const header = response.headers.get('retry-after');
+    const body = await readBody(response, maxBytes);
+    return { status: response.status, retryAfter: retryAfter(header, clock.now()), body };
+  };
+  return deadline({ clock, limitMs, late }, ask, signal).catch(cause => {
+    if (signal.aborted || isAppError(cause)) throw cause;
+    const cure = `start the server there, or correct ${optionOf(server, 'url')}`;
+    throw error('upstream_error', `${name} cannot be reached, or broke off; ${cure}`, { cause });
+  });
+}
+
+/**
+ * Posts JSON and resolves to the JSON of the answer. Rejects as `request` does, and as `refusal` says for any status
+ * but 200 to 299; with `upstream_error` where the answer is too long or is not JSON.
+ */
+export async function postJson(
+  context: Context,
+  server: Server,
+  path: string,
+  body: unknown,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const { error } = context;
+  const headers = { 'content-type': 'application/json' };
+  const reply = await request(
+    context,
+    server,
+    path,
+    { method: 'POST', headers, body: JSON.stringify(body) },
+    signal,
+  );
+  if (reply.status < 200 || reply.status > 299) throw refusal(context, server, reply);
+  if (reply.body === null) {
+    const size = `${(server.maxBytes ?? MIB) / MIB} MiB`;
+    throw error('upstream_error', `${nameOf(server)} answered with more than ${size}`);
+  }
+  const json = parseJson(reply.body);
+  if (json === undefined)
+    throw error('upstream_error', `${nameOf(server)} answered with something that is no JSON`);
+  return json;
+}
+
+/**
+ * The error for an answer that is no success: `config_error` where the address or the key has to be corrected, else
+ * `upstream_error`. The server's own words may quote what was said: they are left out.
+ */
+export function refusal(
+  { error }: Pick<Context, 'error'>,
+  server: Server,
+  { status, retryAfter: seconds }: Pick<Reply, 'status' | 'retryAfter'>,
+  cause?: unknown,
+): Error {
+  const details = {
+    ...(cause === undefined ? {} : { cause }),
+    ...(seconds === undefined ? {} : { retryAfter: seconds }),
+  };
+  const slip = slipOf(server, status);
+  if (slip !== null) return error('config_error', `${nameOf(server)} ${slip} (${status})`, details);
+  const what = status === 429 ? 'is asked too often' : 'failed';
+  return error('upstream_error', `${nameOf(server)} ${what} (${status})`, details);
+}
+
+/** What no other try can mend, and where to mend it. */
+function slipOf(server: Server, status: number): string | null {
+  const url = optionOf(server, 'url');
+  if (status >= 300 && status < 400) return `sends us elsewhere; put the address that it leads to in ${url}`;
+  if (status === 401 || status === 403) return `refuses the key; correct ${optionOf(server, 'apiKey')}`;
+  if (status === 404 && server.options?.model !== undefined) {
+    const model = optionOf(server, 'model');
+    return `has no such endpoint or model; fetch the model there, or correct ${url} or ${model}`;
+  }
+  return status === 404 || status === 405 ? `has no such endpoint; correct ${url}` : null;
+}
+
+function optionOf({ plugin, options }: Server, option: 'url' | 'apiKey' | 'model'): string {
+  return `plugins.${plugin}.${options?.[option] ?? option}`;
+}
+
+function nameOf(server: Server): string {
+  return `${server.plugin}: ${baseOf(server)}`;
+}
+
+function baseOf({ url }: Server): string {
+  return url.replace(/(?<!\/)\/+$/, '');
+}
+
+/** Whether `error()` of a plugin's context made it. */
+export function isAppError(thrown: unknown): boolean {
+  return thrown instanceof Error && thrown.name === 'AppError';
+}
+
+async function readBody(response: Response, maxBytes: number): Promise<string | null> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of response.body ?? []) {
+    bytes += part.byteLength;
+    if (bytes > maxBytes) return null; // leaving the loop cancels the body
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString('utf8');
+}

@@ -1,0 +1,54 @@
+/** One request to an address that a user gave, and what its answer means. */
+import type { FetchUser, PluginContext } from '../../../core/contract/plugin.ts';
+import { retryAfter } from '../../../core/runtime/retry.ts';
+
+export type Reply = Awaited<ReturnType<FetchUser>>;
+type Context = Pick<PluginContext<never>, 'clock' | 'error' | 'fetchUser'>;
+export type Verdict = readonly [code: Parameters<Context['error']>[0], words: string];
+
+interface Request {
+  headers?: Record<string, string>;
+  body: string | Uint8Array;
+  signal: AbortSignal;
+}
+
+/** Resolves to the answer of one that took it; else throws as `NotificationChannel.send` does. */
+export type Post = (url: string, request: Request) => Promise<Reply>;
+
+const COMMON: Readonly<Record<number, Verdict>> = {
+  401: ['forbidden', 'refuses us; give the address anew, with a token that may send'],
+  403: ['forbidden', 'refuses us; give the address anew, with a token that may send'],
+  404: ['forbidden', 'knows no such address; correct it'],
+  408: ['upstream_error', 'did not wait for us'],
+  410: ['gone', 'says that the address is gone'],
+  413: ['forbidden', 'finds the message too large'],
+  425: ['upstream_error', 'asks to come later'],
+  429: ['rate_limited', 'is asked too often'],
+};
+
+/** @param judgeOwn what an answer means where that differs from what it means elsewhere */
+export function createPost(
+  { clock, error, fetchUser }: Context,
+  judgeOwn: (reply: Reply) => Verdict | undefined = () => undefined,
+): Post {
+  return async (url, { headers, body, signal }) => {
+    signal.throwIfAborted();
+    const request = { method: 'POST', headers: headers ?? {}, body, signal } as const;
+    const reply = await fetchUser(url, request);
+    const verdict = judgeOwn(reply) ?? judge(reply.status);
+    if (verdict === null) return reply;
+    const [code, words] = verdict;
+    // Its own words may hold ours: they are kept out.
+    const message = `${new URL(url).host} ${words} (${reply.status})`;
+    const seconds = retryAfter(reply.headers.get('retry-after'), clock.now());
+    throw error(code, message, seconds === undefined ? {} : { retryAfter: seconds });
+  };
+}
+
+function judge(status: number): Verdict | null {
+  if (status >= 200 && status < 300) return null;
+  if (status < 400) return ['forbidden', 'sends us elsewhere; give the address that it leads to'];
+  return (
+    COMMON[status] ?? (status < 500 ? ['forbidden', 'refuses the message'] : ['upstream_error', 'failed'])
+  );
+}

@@ -1,0 +1,54 @@
+/** Reads what the receiver of a webhook answers, where that may ask for a notification. */
+import type { WebhookAnswer } from '../../../core/contract/plugin.ts';
+import { isRecord } from '../json.ts';
+
+/** Of a message or a prompt, as the interface says. */
+const MIN_CHARACTERS = 5;
+/** Of a message: as much as a notification holds. */
+const MAX_MESSAGE = 4000;
+const MAX_PROMPT = 10_000;
+const MAX_PARAMS = 20;
+
+/** Accepts `{message}` and `{notification: {prompt, params, context?}}`; anything else asks for nothing. */
+export function readAnswer(json: unknown): WebhookAnswer | null {
+  const message = textOf(fieldOf(json, 'message'));
+  if (message !== '') {
+    if (isShort(message)) return { ignored: `its message has fewer than ${MIN_CHARACTERS} characters` };
+    return { message: cut(message, MAX_MESSAGE) };
+  }
+  const notification = fieldOf(json, 'notification');
+  if (notification === undefined || notification === null) return null;
+  const prompt = textOf(fieldOf(notification, 'prompt'));
+  if (isShort(prompt)) return { ignored: `its prompt has fewer than ${MIN_CHARACTERS} characters` };
+  if (prompt.length > MAX_PROMPT) return { ignored: `its prompt has more than ${MAX_PROMPT} characters` };
+  return { prompt, params: paramsOf(notification), context: contextOf(notification) };
+}
+
+function paramsOf(notification: unknown): string[] {
+  const params = fieldOf(notification, 'params');
+  const names = Array.isArray(params) ? params.slice(0, MAX_PARAMS).map(textOf) : [];
+  return [...new Set(names.filter(name => name !== ''))];
+}
+
+function contextOf(notification: unknown): Record<string, unknown> | null {
+  const context = fieldOf(notification, 'context');
+  return isRecord(context) ? context : null;
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
+/** '' for what is no text. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value.trim() : '';
+}
+
+function isShort(text: string): boolean {
+  return [...text.slice(0, 2 * MIN_CHARACTERS)].length < MIN_CHARACTERS;
+}
+
+/** At most so many characters, none of them halved. */
+function cut(text: string, max: number): string {
+  return text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\ud800-\udbff]$/, '')}…`;
+}

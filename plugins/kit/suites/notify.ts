@@ -1,0 +1,219 @@
+/** What every channel of notifications must do, as plain checks that throw. They send about twenty notifications. */
+import assert from 'node:assert/strict';
+import { z } from 'zod';
+import { isSecret, keysOf } from '../../../config/keys.ts';
+import type { NotificationChannel, NotificationMessage } from '../../../core/contract/plugin.ts';
+import { checkDescriptions, tellUnmarked } from './options.ts';
+
+export interface ChannelSubject {
+  channel: NotificationChannel;
+  /** As a user gives it, at an outlet that is there: what the checks send goes to it. */
+  address: Record<string, unknown>;
+  /** What arrived there until now: the words of each notification. Absent where nobody can tell. */
+  arrived?(): Promise<readonly string[]>;
+  /** It tells that there is a notification, and not what it says. */
+  wordless?: boolean;
+}
+
+export interface ChannelCheck {
+  title: string;
+  /** It can be done without an outlet. */
+  alone?: true;
+  run(subject: ChannelSubject): Promise<void>;
+}
+
+export const channelChecks: readonly ChannelCheck[] = [
+  { title: 'says of each part of an address what it is', alone: true, run: explains },
+  { title: 'marks what looks like a secret in an address', alone: true, run: marksSecrets },
+  { title: 'answers an address that is nonsense with a refusal', alone: true, run: refusesNonsense },
+  {
+    title: 'gives what programs need to make an address as text, the same each time',
+    alone: true,
+    run: informs,
+  },
+  { title: 'keeps an address as JSON', run: keepsAddress },
+  { title: 'sends a notification once', run: sends },
+  { title: 'says title and text, who sent it and why', run: saysAll },
+  { title: 'takes any Unicode, line ends in a title, and markup', run: takesOddities },
+  { title: 'takes the longest text there may be', run: takesLong },
+  { title: 'takes each urgency, much data, and a server without an address of its own', run: takesVariants },
+  { title: 'sends a notification again when it is told to', run: repeats },
+  { title: 'sends several at once', run: sendsSideBySide },
+  { title: 'changes neither the address nor the notification', run: leavesAlone },
+  { title: 'rejects with the reason when it is aborted, and sends nothing', run: stops },
+];
+
+const never = new AbortController().signal;
+const MAX_TEXT = 4000;
+
+const TEA: NotificationMessage = {
+  id: '01930d2c-7a10-7000-8000-00000000abcd',
+  title: 'Tea at four',
+  text: 'The kettle is on.\nBring biscuits.',
+  at: Date.UTC(2026, 10, 2, 12),
+  app: 'Kitchen helper',
+  event: 'app_message',
+  rule: 'because tea was spoken of',
+  urgency: 'normal',
+  muteUrl: 'https://earshot.example/mute/abc',
+  data: { conversation_id: '01930d2c-7a10-7000-8000-00000000dcba' },
+};
+const ODD_TITLES = [
+  'Tea\r\nX-Injected: yes\r\n\r\nBody',
+  'שלום 你好 🧑‍🚀 Grüße',
+  '\u0000\u0007\u001b[31m\u202e\ud800',
+  '',
+  '=?utf-8?q?Tea?= <b>bold</b> {tea} {{tea}} %0a',
+];
+const ODD_TEXTS = [
+  '.\r\n.\r\nQUIT\r\n',
+  '**bold** [link](https://evil.example) <img src=x onerror=alert(1)> &amp;',
+  '\ud800 alone \u0000 e\u0301\u0323 שלום a\u202eb \u{10ffff}',
+];
+const NONSENSE = [null, undefined, 42, 'text', [], true];
+const NONSENSE_VALUES = [...NONSENSE, '', '\u0000', 'a\r\nb', ' ', '\ud800', 'x'.repeat(100_000), {}, -1];
+
+async function explains({ channel }: ChannelSubject): Promise<void> {
+  const schema = schemaOf(channel);
+  checkDescriptions(schema);
+  assert.ok(z.toJSONSchema(schema, { io: 'input' }), 'it cannot be shown to programs');
+}
+
+async function marksSecrets({ channel }: ChannelSubject): Promise<void> {
+  const schema = schemaOf(channel);
+  assert.equal(tellUnmarked(schema), '');
+  for (const { path, secret } of keysOf(schema)) {
+    const [field = ''] = path;
+    const isHidden = isSecret(schema.shape[field]);
+    assert.ok(
+      !secret || isHidden,
+      `${path.join('.')} is a secret: mark all of ${field}, or it will be shown`,
+    );
+  }
+}
+
+async function refusesNonsense({ channel }: ChannelSubject): Promise<void> {
+  const schema = schemaOf(channel);
+  for (const nonsense of NONSENSE)
+    assert.ok(!schema.safeParse(nonsense).success, `${String(nonsense)} was taken for an address`);
+  for (const field of Object.keys(schema.shape)) {
+    for (const value of NONSENSE_VALUES)
+      assert.doesNotThrow(() => schema.safeParse({ [field]: value }), `${field} made it throw`);
+    assert.ok(!schema.safeParse({ [field]: 42n }).success, `${field} took what is no JSON`);
+  }
+}
+
+async function informs({ channel }: ChannelSubject): Promise<void> {
+  const first = channel.publicInfo?.() ?? {};
+  for (const [name, value] of Object.entries(first))
+    assert.equal(typeof value, 'string', `${name} is no text`);
+  assert.deepEqual(channel.publicInfo?.() ?? {}, first, 'it changes its mind');
+}
+
+async function keepsAddress({ channel, address }: ChannelSubject): Promise<void> {
+  const parsed = parse(channel, address);
+  const stored = JSON.parse(JSON.stringify(parsed));
+  assert.deepEqual(stored, parsed, 'JSON loses a part of it');
+  assert.deepEqual(parse(channel, stored), parsed, 'what was stored is another address');
+}
+
+async function sends(subject: ChannelSubject): Promise<void> {
+  await expectArrivals(subject, 1, () => send(subject, {}));
+}
+
+async function saysAll(subject: ChannelSubject): Promise<void> {
+  await send(subject, {});
+  const words = await lastWords(subject);
+  if (words === undefined || subject.wordless) return;
+  for (const part of [TEA.title, ...TEA.text.split('\n'), TEA.app, TEA.rule])
+    assert.ok(words.includes(part), `it does not say "${part}"`);
+}
+
+async function takesOddities(subject: ChannelSubject): Promise<void> {
+  for (const title of ODD_TITLES) await expectArrivals(subject, 1, () => send(subject, { title }));
+  for (const text of ODD_TEXTS) await expectArrivals(subject, 1, () => send(subject, { text }));
+  await expectArrivals(subject, 1, () => send(subject, { app: 'A\r\nB: c', rule: 'because\r\nD: e' }));
+}
+
+async function takesLong(subject: ChannelSubject): Promise<void> {
+  for (const character of ['🚀', '"', '\n', 'a'])
+    await expectArrivals(subject, 1, () => send(subject, { text: `Tea ${character.repeat(MAX_TEXT - 5)}.` }));
+  const title = '🚀'.repeat(MAX_TEXT);
+  await expectArrivals(subject, 1, () => send(subject, { title, text: title, app: title, rule: title }));
+}
+
+async function takesVariants(subject: ChannelSubject): Promise<void> {
+  for (const urgency of ['low', 'normal', 'high'] as const)
+    await expectArrivals(subject, 1, () => send(subject, { urgency, muteUrl: null }));
+  const data = { ids: Array.from({ length: 300 }, () => TEA.id) };
+  await expectArrivals(subject, 1, () => send(subject, { data }));
+}
+
+async function repeats(subject: ChannelSubject): Promise<void> {
+  await send(subject, {});
+  await send(subject, {});
+}
+
+async function sendsSideBySide(subject: ChannelSubject): Promise<void> {
+  await expectArrivals(subject, 3, async () => {
+    await Promise.all(
+      ['one', 'two', 'three'].map(id => send(subject, { id: `${TEA.id.slice(0, -5)}${id}` })),
+    );
+  });
+}
+
+async function leavesAlone(subject: ChannelSubject): Promise<void> {
+  const address = freeze(parse(subject.channel, subject.address));
+  await subject.channel.send(address, freeze(structuredClone(TEA)), never);
+}
+
+async function stops(subject: ChannelSubject): Promise<void> {
+  const reason = new Error('nobody wants it any more');
+  const isReason = (thrown: unknown) => thrown === reason;
+  await expectArrivals(subject, 0, async () => {
+    await assert.rejects(async () => send(subject, {}, AbortSignal.abort(reason)), isReason);
+  });
+  const leaving = new AbortController();
+  const sending = send(subject, {}, leaving.signal);
+  leaving.abort(reason);
+  await sending.catch(thrown => assert.ok(isReason(thrown), `it rejected with ${thrown}`));
+}
+
+function schemaOf(channel: NotificationChannel): z.ZodObject {
+  const schema = channel.address(z);
+  assert.ok(schema instanceof z.ZodObject, 'address() answers no object schema of the zod that it is given');
+  return schema;
+}
+
+function parse(channel: NotificationChannel, address: unknown): Record<string, unknown> {
+  return schemaOf(channel).parse(address);
+}
+
+async function send(
+  { channel, address }: ChannelSubject,
+  other: Partial<NotificationMessage>,
+  signal = never,
+): Promise<void> {
+  await channel.send(parse(channel, address), { ...TEA, ...other }, signal);
+}
+
+async function expectArrivals(
+  { arrived }: ChannelSubject,
+  count: number,
+  work: () => Promise<void>,
+): Promise<void> {
+  const before = await arrived?.();
+  await work();
+  const after = await arrived?.();
+  if (before && after) assert.equal(after.length - before.length, count, 'notifications that arrived');
+}
+
+async function lastWords({ arrived }: ChannelSubject): Promise<string | undefined> {
+  return (await arrived?.())?.at(-1);
+}
+
+function freeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value;
+  for (const part of Object.values(value)) freeze(part);
+  return Object.freeze(value);
+}

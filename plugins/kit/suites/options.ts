@@ -1,0 +1,71 @@
+import { readFile } from 'node:fs/promises';
+import { parse } from 'yaml';
+import type { z } from 'zod';
+import { descriptionOf, keysOf } from '../../../config/keys.ts';
+import { ConfigError } from '../../../config/load.ts';
+import { AppError } from '../../../core/runtime/errors.ts';
+import { reasonOf } from './reporter.ts';
+
+/**
+ * What a plugin does with an empty configuration, in words: it has defaults, or it says what it needs.
+ * @param read gives the options of an empty section
+ * @throws whatever else it does then
+ */
+export function tellEmpty(read: () => unknown): string {
+  try {
+    read();
+    return 'it has defaults for all that it needs';
+  } catch (error) {
+    if (error instanceof ConfigError) return `it says what it needs: ${error.problems.join('; ')}`;
+    throw error;
+  }
+}
+
+/** @throws {AppError} that names the options without a description */
+export function checkDescriptions(schema: z.core.$ZodType): void {
+  const bare = keysOf(schema).filter(key => !descriptionOf(key.schema)?.trim());
+  if (bare.length === 0) return;
+  throw new AppError(
+    'internal',
+    `${namesOf(bare)} has no description; add .describe('…') for whoever configures it`,
+  );
+}
+
+const LOOKS_SECRET = /(key|token|secret|password|passphrase|credential)s?$/i;
+
+/** Options that look like secrets and are not marked, in words; empty when there are none. */
+export function tellUnmarked(schema: z.core.$ZodType): string {
+  const unmarked = keysOf(schema).filter(
+    ({ path, secret }) => !secret && LOOKS_SECRET.test(path.at(-1) ?? ''),
+  );
+  if (unmarked.length === 0) return '';
+  return `${namesOf(unmarked)} looks like a secret; add .meta({ secret: true }), or it will be printed`;
+}
+
+function namesOf(keys: readonly { path: string[] }[]): string {
+  return keys.map(({ path }) => path.join('.')).join(', ');
+}
+
+/** @throws {AppError} what is wrong, and how to give it */
+export function readGiven(read: () => unknown, hasFile: boolean): void {
+  try {
+    read();
+  } catch (error) {
+    if (hasFile) throw error;
+    throw new AppError('config_error', `${reasonOf(error)}; give it with --options FILE.yaml`);
+  }
+}
+
+/** What a YAML file holds as key: value; nothing without one. @throws {AppError} why it cannot be read */
+export async function readKeys(
+  flag: '--options' | '--address',
+  file: string | null,
+): Promise<Record<string, unknown>> {
+  if (file === null) return {};
+  const text = await readFile(file, 'utf8').catch(error => {
+    throw new AppError('not_found', `${flag}: ${error.message}`);
+  });
+  const found: unknown = parse(text) ?? {};
+  if (typeof found === 'object' && !Array.isArray(found)) return found as Record<string, unknown>; // null is {}
+  throw new AppError('invalid_input', `${flag}: ${file} must hold key: value`);
+}

@@ -1,0 +1,50 @@
+import type { Storage } from '../../../core/contract/plugin.ts';
+import { accountChecks } from './storage/accounts.ts';
+import { actionItemChecks } from './storage/action-items.ts';
+import { appChecks } from './storage/apps.ts';
+import { deliveryChecks } from './storage/deliveries.ts';
+import { folderChecks } from './storage/folders.ts';
+import { goalChecks } from './storage/goals.ts';
+import { jobChecks } from './storage/jobs.ts';
+import { keyChecks } from './storage/keys.ts';
+import { memoryChecks } from './storage/memories.ts';
+import { notificationChecks } from './storage/notifications.ts';
+import { ownershipChecks } from './storage/ownership.ts';
+import { passageChecks } from './storage/passages.ts';
+import { storeChecks } from './storage/stores.ts';
+import { summaryChecks } from './storage/summaries.ts';
+import { tableChecks } from './storage/tables.ts';
+import { transactionChecks } from './storage/transactions.ts';
+
+/** A migrated, empty storage under test. */
+export interface StorageSubject {
+  storage: Storage;
+  /** The same database once more, opened as another process would. Closed with the first. */
+  another(): Promise<Storage>;
+  close(): Promise<void>;
+}
+
+/** One sentence that holds for every storage. `run` rejects when it does not. */
+export interface StorageCheck {
+  title: string;
+  run(subject: StorageSubject): Promise<void>;
+}
+
+export const storageChecks: readonly StorageCheck[] = [
+  ...accountChecks,
+  ...storeChecks,
+  ...folderChecks,
+  ...keyChecks,
+  ...actionItemChecks,
+  ...memoryChecks,
+  ...goalChecks,
+  ...summaryChecks,
+  ...passageChecks,
+  ...appChecks,
+  ...deliveryChecks,
+  ...notificationChecks,
+  ...ownershipChecks,
+  ...transactionChecks,
+  ...jobChecks,
+  ...tableChecks,
+];

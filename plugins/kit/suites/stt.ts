@@ -1,0 +1,334 @@
+/**
+ * What every speech recogniser must do, as plain checks that throw: run each against a provider.
+ *
+ *   for (const check of sttChecks) test(check.title, () => check.run(subject));
+ */
+import assert from 'node:assert/strict';
+import { concatSamples, encodeWav, SAMPLE_RATE } from '../../../core/audio/pcm.ts';
+import type { SttProvider, SttSession, Transcript, Utterance } from '../../../core/contract/plugin.ts';
+import { deadline, orAborted } from '../../../core/runtime/deadline.ts';
+
+export interface SttSubject {
+  provider: SttProvider;
+  /** A language that it has. */
+  language: string;
+  /** At least two recordings, each with its text; `wordErrors` is the greatest share of wrong words. */
+  speech: { samples: Int16Array; text: string; wordErrors: number }[];
+  /** Ends the engine as a crash would; absent for a provider without one of its own. */
+  crash?: () => void;
+  /** An aborted reader that is still held after this is stuck; 10 s when absent. */
+  patienceMs?: number;
+}
+
+export interface SttCheck {
+  title: string;
+  /** It says nothing of a subject without `crash`. */
+  needsCrash?: true;
+  run(subject: SttSubject): Promise<void>;
+}
+
+const ASIDE_SAMPLES = 480_000;
+
+export const sttChecks: SttCheck[] = [
+  { title: 'opens once the engine has answered, and closes', run: opens },
+  { title: 'does not open when it is aborted', run: doesNotOpen },
+  { title: 'recognises what was said, in ordered final pieces inside the utterance', run: recognises },
+  { title: 'takes an utterance that still grows', run: grows },
+  { title: 'starts in the middle of an utterance', run: startsLater },
+  { title: 'recognises one utterance after the other', run: goesOn },
+  { title: 'answers nothing to silence', run: staysSilent },
+  { title: 'ends at once when aborted, though the audio has not ended', run: aborts },
+  { title: 'serves two sessions side by side', run: servesTwo },
+  { title: 'is free again when the reader leaves early', run: isLeft },
+  { title: 'throws when the engine dies, and works again afterwards', run: survives, needsCrash: true },
+];
+
+async function opens(subject: SttSubject): Promise<void> {
+  const session = await open(subject);
+  assert.ok(typeof session.transcribe === 'function', 'the session that open() answered has no transcribe()');
+  await session.close();
+}
+
+async function doesNotOpen({ provider, language }: SttSubject): Promise<void> {
+  const reason = new Error('left');
+  const opening = provider.open({ language, signal: AbortSignal.abort(reason) });
+  await rejectsWith(reason, opening, 'open() was given an aborted signal');
+}
+
+async function recognises(subject: SttSubject): Promise<void> {
+  const session = await open(subject);
+  for (const speech of subject.speech) {
+    const pieces = await collect(session, utteranceOf(speech.samples, ASIDE_SAMPLES));
+    checkPieces(pieces, ASIDE_SAMPLES, ASIDE_SAMPLES + speech.samples.length);
+    checkText(pieces, speech);
+  }
+  await session.close();
+}
+
+async function grows(subject: SttSubject): Promise<void> {
+  const speech = first(subject);
+  const session = await open(subject);
+  const half = Math.floor(speech.samples.length / 2);
+  const growing = growingUtterance(ASIDE_SAMPLES);
+  growing.push(speech.samples.subarray(0, half));
+  const answer = collect(session, growing.utterance);
+  // The second half comes once the first was read, or will not be any more.
+  await Promise.race([growing.read, answer]);
+  growing.push(speech.samples.subarray(half));
+  growing.end();
+  checkText(await answer, speech);
+  await session.close();
+}
+
+async function startsLater(subject: SttSubject): Promise<void> {
+  const speech = first(subject);
+  const session = await open(subject);
+  const silence = new Int16Array(SAMPLE_RATE);
+  const whole = utteranceOf(concatSamples([speech.samples, silence, speech.samples]), 0);
+  const from = speech.samples.length + SAMPLE_RATE / 2;
+  const pieces = await collect(session, tailOf(whole, from));
+  checkPieces(pieces, from, from + SAMPLE_RATE / 2 + speech.samples.length);
+  checkText(pieces, speech);
+  await session.close();
+}
+
+async function goesOn(subject: SttSubject): Promise<void> {
+  const session = await open(subject);
+  for (const round of [1, 2]) {
+    const speech = first(subject);
+    checkText(await collect(session, utteranceOf(speech.samples, round * ASIDE_SAMPLES)), speech);
+  }
+  await session.close();
+}
+
+async function staysSilent(subject: SttSubject): Promise<void> {
+  const session = await open(subject);
+  for (const seconds of [2, 0]) {
+    const pieces = await collect(session, utteranceOf(new Int16Array(seconds * SAMPLE_RATE), 0));
+    const what = seconds === 0 ? 'an utterance without a sample' : `${seconds} s of silence`;
+    const texts = pieces.map(({ text }) => JSON.stringify(text)).join(', ');
+    assert.ok(
+      pieces.length === 0,
+      `it answered to ${what} with ${texts}; yield nothing where nothing was said`,
+    );
+  }
+  await session.close();
+}
+
+async function aborts(subject: SttSubject): Promise<void> {
+  const session = await open(subject);
+  const growing = growingUtterance(0);
+  growing.push(first(subject).samples.subarray(0, SAMPLE_RATE));
+  const leaving = new AbortController();
+  const answer = collect(session, growing.utterance, leaving.signal);
+  await Promise.race([growing.read, answer]);
+  const reason = new Error('left');
+  leaving.abort(reason);
+  const limitMs = subject.patienceMs ?? 10_000;
+  const late = () => new Error(`it was still at work ${limitMs} ms later`);
+  const ended = deadline({ limitMs, late }, () => answer);
+  await rejectsWith(reason, ended, 'the signal of transcribe() was aborted');
+  checkText(await collect(session, utteranceOf(first(subject).samples, 0)), first(subject));
+  await session.close();
+}
+
+async function rejectsWith(reason: Error, answer: Promise<unknown>, when: string): Promise<void> {
+  const thrown = await answer.then(
+    () => null,
+    (error: unknown) => error,
+  );
+  if (thrown === reason) return;
+  const did = thrown === null ? 'it went on as if nothing had happened' : `it threw ${String(thrown)}`;
+  assert.fail(`${when}, and ${did}; reject with signal.reason`);
+}
+
+async function servesTwo(subject: SttSubject): Promise<void> {
+  const sessions = await Promise.all([open(subject), open(subject)]);
+  const answers = sessions.map(async (session, index) => {
+    const speech = subject.speech[index];
+    assert.ok(speech, 'the subject needs two recordings');
+    checkText(await collect(session, utteranceOf(speech.samples, 0)), speech);
+    await session.close();
+  });
+  await Promise.all(answers);
+}
+
+async function isLeft(subject: SttSubject): Promise<void> {
+  const speech = first(subject);
+  const session = await open(subject);
+  for (let round = 0; round < 2; round++) {
+    for await (const piece of session.transcribe(utteranceOf(speech.samples, 0), never())) {
+      assert.ok(piece.text, 'it yielded a piece without text');
+      break;
+    }
+  }
+  checkText(await collect(session, utteranceOf(speech.samples, 0)), speech);
+  await session.close();
+}
+
+async function survives(subject: SttSubject): Promise<void> {
+  if (subject.crash === undefined) return;
+  const speech = first(subject);
+  const [session, other] = await Promise.all([open(subject), open(subject)]);
+  const growing = growingUtterance(0);
+  growing.push(speech.samples.subarray(0, SAMPLE_RATE));
+  const answer = collect(session, growing.utterance);
+  await Promise.race([growing.read, answer]);
+  subject.crash();
+  const thrown: unknown = await answer.catch((error: unknown) => error);
+  const { code } = Object(thrown);
+  assert.ok(
+    code === 'upstream_error',
+    `the engine died, and it did not throw error('upstream_error', …) but went on with ${String(thrown)}`,
+  );
+  checkText(await collect(session, utteranceOf(speech.samples, 0)), speech);
+  checkText(await collect(other, utteranceOf(speech.samples, 0)), speech);
+  await Promise.all([session.close(), other.close()]);
+}
+
+function open({ provider, language }: SttSubject): Promise<SttSession> {
+  return provider.open({ language, signal: never() });
+}
+
+async function collect(session: SttSession, utterance: Utterance, signal = never()): Promise<Transcript[]> {
+  const pieces: Transcript[] = [];
+  for await (const piece of session.transcribe(utterance, signal)) if (piece.final) pieces.push(piece);
+  return pieces;
+}
+
+function checkPieces(pieces: Transcript[], from: number, to: number): void {
+  assert.ok(pieces.length > 0, 'it heard nothing: no piece with final: true came');
+  let end = from;
+  for (const piece of pieces) {
+    const where = `piece ${piece.startSample}-${piece.endSample} of ${from}-${to}`;
+    assert.ok(
+      Number.isInteger(piece.startSample) && Number.isInteger(piece.endSample),
+      `${where} does not lie at whole samples`,
+    );
+    assert.ok(piece.startSample >= end, `${where} begins before the last one ended`);
+    assert.ok(piece.endSample > piece.startSample, `${where} is empty`);
+    assert.ok(piece.endSample <= to, `${where} ends after the utterance`);
+    assert.ok(
+      piece.text === piece.text.trim(),
+      `its text has spaces around it: ${JSON.stringify(piece.text)}`,
+    );
+    assert.ok(piece.text !== '', 'it yielded a piece without text');
+    end = piece.endSample;
+  }
+}
+
+function checkText(pieces: Transcript[], speech: SttSubject['speech'][number]): void {
+  const heard = pieces.map(piece => piece.text).join(' ');
+  const rate = wordErrorRate(speech.text, heard);
+  assert.ok(rate <= speech.wordErrors, `${Math.round(rate * 100)} % of words wrong: "${heard}"`);
+}
+
+function first({ speech }: SttSubject): SttSubject['speech'][number] {
+  const [one] = speech;
+  assert.ok(one, 'the subject needs recordings');
+  return one;
+}
+
+/** Substituted, inserted and missing words, by the number of words that were said. */
+export function wordErrorRate(said: string, heard: string): number {
+  const want = wordsOf(said);
+  const got = wordsOf(heard);
+  let row = Array.from({ length: got.length + 1 }, (_, index) => index);
+  want.forEach((word, index) => {
+    const next = [index + 1];
+    got.forEach((other, at) => {
+      const replaced = (row[at] ?? 0) + (word === other ? 0 : 1);
+      next.push(Math.min(replaced, (row[at + 1] ?? 0) + 1, (next[at] ?? 0) + 1));
+    });
+    row = next;
+  });
+  return (row.at(-1) ?? 0) / want.length;
+}
+
+function wordsOf(text: string): string[] {
+  return text.toLowerCase().match(/[\p{L}\p{N}']+/gu) ?? [];
+}
+
+/** An utterance that has ended. */
+export function utteranceOf(samples: Int16Array, startSample: number): Utterance {
+  const growing = growingUtterance(startSample);
+  growing.push(samples);
+  growing.end();
+  return growing.utterance;
+}
+
+/** What core hands over to start again at `from`. */
+function tailOf(utterance: Utterance, from: number): Utterance {
+  return {
+    startSample: from,
+    channel: utterance.channel,
+    get endSample() {
+      return utterance.endSample;
+    },
+    pcm: (later = from) => utterance.pcm(later),
+    wav: (later = from, signal) => utterance.wav(later, signal),
+  };
+}
+
+/** An utterance of which the rest is yet to be said. `read` resolves when what is there was read once. */
+export function growingUtterance(startSample: number) {
+  const chunks: Int16Array[] = [];
+  const read = Promise.withResolvers<void>();
+  let ended = false;
+  let changed = Promise.withResolvers<void>();
+  const change = () => {
+    changed.resolve();
+    changed = Promise.withResolvers();
+  };
+
+  async function* pcm(from = startSample): AsyncGenerator<Int16Array> {
+    let at = startSample;
+    for (let index = 0; ; index++) {
+      while (index >= chunks.length && !ended) {
+        read.resolve();
+        await changed.promise;
+      }
+      const chunk = chunks[index];
+      if (chunk === undefined) return;
+      const part = chunk.subarray(Math.max(0, from - at));
+      at += chunk.length;
+      // As small as they come from a wearable.
+      for (let start = 0; start < part.length; start += 320) yield part.subarray(start, start + 320);
+    }
+  }
+
+  return {
+    utterance: {
+      startSample,
+      channel: 0,
+      pcm,
+      wav,
+      get endSample() {
+        return ended ? startSample + chunks.reduce((sum, { length }) => sum + length, 0) : undefined;
+      },
+    } satisfies Utterance,
+    read: read.promise,
+    push(samples: Int16Array) {
+      chunks.push(samples);
+      change();
+    },
+    end() {
+      ended = true;
+      change();
+    },
+  };
+
+  async function wav(from = startSample, signal = never()): Promise<Uint8Array<ArrayBuffer>> {
+    return orAborted(whole(from), signal);
+  }
+
+  async function whole(from: number): Promise<Uint8Array<ArrayBuffer>> {
+    const parts: Int16Array[] = [];
+    for await (const part of pcm(from)) parts.push(part);
+    return encodeWav(concatSamples(parts));
+  }
+}
+
+function never(): AbortSignal {
+  return new AbortController().signal;
+}

@@ -1,0 +1,308 @@
+/** What every webhook type must do, as plain checks that throw. */
+import assert from 'node:assert/strict';
+import type { Conversation, Segment } from '../../../core/contract/model.ts';
+import type {
+  WebhookAnswer,
+  WebhookEvent,
+  WebhookRequest,
+  WebhookType,
+} from '../../../core/contract/plugin.ts';
+
+export interface WebhookSubject {
+  webhook: WebhookType;
+}
+
+export interface WebhookCheck {
+  title: string;
+  run(subject: WebhookSubject): Promise<void>;
+}
+
+export const webhookChecks: readonly WebhookCheck[] = [
+  { title: 'has a wire name, and aliases, that addresses can hold', run: isNamed },
+  { title: 'makes one request of what happened, at once', run: renders },
+  { title: 'tells one event from another', run: tellsApart },
+  { title: 'makes the same of the same, and changes nothing', run: isPure },
+  { title: 'gives away nothing that is changed later', run: copies },
+  { title: 'takes events in which little is known', run: takesLittle },
+  { title: 'takes any text, and much of it', run: takesMuch },
+  { title: 'takes any answer of a receiver', run: readsAnything },
+];
+
+const NAME = /^[a-z][a-z0-9_]{0,49}$/;
+/** A request with this much in it is no notice any more. */
+const MAX_QUERY = 2000;
+const MAX_MESSAGE = 4000;
+const ODDITIES = [
+  '\u0000\u001b[31m',
+  '\ud800 alone',
+  '<script>&amp;</script>',
+  '`*_~|{{x}}%s',
+  '🧑‍🚀שלום\u202e',
+  '\u2028',
+];
+
+async function isNamed({ webhook }: WebhookSubject): Promise<void> {
+  const names = [webhook.type, ...(webhook.aliases ?? [])];
+  for (const name of names) assert.match(name, NAME, `${name} is no small letters, digits and _`);
+  assert.equal(new Set(names).size, names.length, 'it has a name twice');
+}
+
+async function renders({ webhook }: WebhookSubject): Promise<void> {
+  const request = render(webhook, eventOf(webhook.trigger, 'one'));
+  assert.ok(request, 'it makes nothing of an event in which all is known');
+}
+
+async function tellsApart({ webhook }: WebhookSubject): Promise<void> {
+  const [one, other] = ['one', 'other'].map(name => render(webhook, eventOf(webhook.trigger, name)));
+  assert.notDeepEqual(one, other, 'it says the same of two events');
+}
+
+async function isPure({ webhook }: WebhookSubject): Promise<void> {
+  const event = frozen(eventOf(webhook.trigger, 'one'));
+  const first = render(webhook, event);
+  render(webhook, eventOf(webhook.trigger, 'other'));
+  assert.deepEqual(
+    render(webhook, event),
+    first,
+    'it makes something else of the same event the second time',
+  );
+  assert.deepEqual(event, eventOf(webhook.trigger, 'one'), 'it changed the event');
+}
+
+async function copies({ webhook }: WebhookSubject): Promise<void> {
+  const event = eventOf(webhook.trigger, 'one');
+  const request = render(webhook, event);
+  const kept = structuredClone(request);
+  if (event.trigger === 'audio') event.pcm.fill(0); // core uses its buffer again
+  assert.deepEqual(request, kept, 'its request changes with the event');
+}
+
+async function takesLittle({ webhook }: WebhookSubject): Promise<void> {
+  for (const event of littleOf(webhook.trigger)) render(webhook, event);
+}
+
+async function takesMuch({ webhook }: WebhookSubject): Promise<void> {
+  for (const text of [...ODDITIES, 'x'.repeat(200_000), '<&>'.repeat(70_000)]) {
+    render(webhook, eventOf(webhook.trigger, 'one', text));
+  }
+}
+
+async function readsAnything({ webhook }: WebhookSubject): Promise<void> {
+  for (const json of ANSWERS) {
+    const before = structuredClone(json);
+    const answer = webhook.answer?.(json) ?? null;
+    assert.ok(!(answer instanceof Promise), 'its answer is a promise');
+    if (answer) assertAnswer(answer, json);
+    assert.deepEqual(json, before, 'it changed the answer');
+    assert.deepEqual(webhook.answer?.(json) ?? null, answer, 'it reads the same answer in two ways');
+  }
+}
+
+// ── what comes of it ────────────────────────────────────────────────────────────────────────────────────────────
+
+function render(webhook: WebhookType, event: WebhookEvent): WebhookRequest | null {
+  const request: unknown = webhook.render(event);
+  if (request === null) return null;
+  assert.ok(typeof request === 'object' && request, `it makes ${typeof request}, neither a request nor null`);
+  assert.ok(!(request instanceof Promise), 'it makes a promise');
+  const { query, contentType, body } = request as WebhookRequest; // looked at below
+  assert.equal(Object.getPrototypeOf(Object(query)), Object.prototype, 'its query is no object');
+  for (const [name, value] of Object.entries(query))
+    assert.equal(typeof value, 'string', `the parameter ${name} is no text`);
+  assert.ok(
+    new URLSearchParams(query).toString().length <= MAX_QUERY,
+    'its query is too long for an address',
+  );
+  assert.match(String(contentType), /^[\w.+-]+\/[\w.+-]+(; ?[\w-]+=[\w-]+)*$/, `its type is ${contentType}`);
+  assert.ok(typeof body === 'string' || body instanceof Uint8Array, 'its body is neither text nor bytes');
+  if (/\bjson\b/.test(contentType)) assertJson(body);
+  return request as WebhookRequest;
+}
+
+function assertJson(body: string | Uint8Array): void {
+  const text = typeof body === 'string' ? body : Buffer.from(body).toString();
+  assert.doesNotThrow(() => JSON.parse(text), 'its body is no JSON');
+}
+
+function assertAnswer(answer: WebhookAnswer, json: unknown): void {
+  const read = `, of ${JSON.stringify(json).slice(0, 100)}`;
+  if ('ignored' in answer) assertText(answer.ignored, MAX_MESSAGE, `the reason${read}`);
+  else if ('message' in answer) assertText(answer.message, MAX_MESSAGE, `the message${read}`);
+  else assertPrompt(answer, read);
+}
+
+function assertPrompt(answer: Extract<WebhookAnswer, { prompt: string }>, read: string): void {
+  assertText(answer.prompt, 64 * 1024, `the prompt${read}`);
+  assert.ok(Array.isArray(answer.params), `its params are no list${read}`);
+  for (const param of answer.params) assertText(param, 64 * 1024, `a param${read}`);
+  const isRecord = typeof answer.context === 'object' && !Array.isArray(answer.context);
+  assert.ok(isRecord, `its context is no object${read}`);
+}
+
+function assertText(text: unknown, max: number, what: string): void {
+  assert.equal(typeof text, 'string', `${what} is no text`);
+  assert.ok(String(text).trim() !== '', `${what} is empty`);
+  assert.ok(String(text).length <= max, `${what} has more than ${max} characters`);
+}
+
+// ── events ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const AT = Date.UTC(2026, 10, 2, 12);
+const OWNER = '018f2b5e-7a00-7000-8000-000000000001';
+
+/** One in which all is known. @param name its ids are made of it */
+function eventOf(trigger: WebhookEvent['trigger'], name: string, text = `What ${name} says`): WebhookEvent {
+  const conversation = conversationOf(name, text);
+  const conversations = [conversation];
+  const actionItems = [{ ...ITEM, id: name, description: text, conversationId: conversation.id }];
+  const wire = {
+    ...{ id: name, created_at: new Date(AT).toISOString(), source: 'omi' },
+    structured: { title: text, overview: text, action_items: [{ description: text }] },
+    transcript_segments: [{ id: name, text }],
+  };
+  const events: { [T in WebhookEvent['trigger']]: Extract<WebhookEvent, { trigger: T }> } = {
+    segments: {
+      ...{ trigger: 'segments', userId: OWNER, conversationId: conversation.id },
+      segments: [segmentOf(name, text), { ...segmentOf(`${name} 2`, text), isUser: false, personId: 'p1' }],
+      wire: [name, `${name} 2`].map(id => ({ id, text, speaker: 'SPEAKER_00', is_user: id === name })),
+    },
+    audio: {
+      ...{ trigger: 'audio', userId: OWNER, sampleRate: 16000 },
+      pcm: Int16Array.from([...name].map(letter => -(letter.codePointAt(0) ?? 0))),
+    },
+    conversation: { trigger: 'conversation', userId: OWNER, conversation, wire },
+    day: {
+      ...{ trigger: 'day', userId: OWNER, day: '2026-11-02', timeZone: 'Europe/Berlin', summary: text },
+      ...{ conversations, actionItems, wire: { day: '2026-11-02', summary: text, conversations: [wire] } },
+    },
+  };
+  return events[trigger];
+}
+
+/** What is not known, or nothing at all. */
+function littleOf(trigger: WebhookEvent['trigger']): WebhookEvent[] {
+  const bare = conversationOf('bare', '');
+  const conversation: Conversation = {
+    ...bare,
+    ...{
+      startedAt: null,
+      finishedAt: null,
+      language: null,
+      deviceId: null,
+      folderId: null,
+      geolocation: null,
+    },
+    structured: { ...bare.structured, emoji: '', actionItems: [], events: [] },
+  };
+  const about = { userId: OWNER, wire: {} };
+  const events: WebhookEvent[] = [
+    { userId: OWNER, trigger: 'segments', conversationId: 'bare', segments: [], wire: [] },
+    {
+      ...{ userId: OWNER, trigger: 'segments', conversationId: 'bare' },
+      ...{ segments: [segmentOf('bare', '')], wire: [{}] },
+    },
+    { ...about, trigger: 'audio', sampleRate: 8000, pcm: new Int16Array() },
+    { ...about, trigger: 'conversation', conversation },
+    { ...about, trigger: 'conversation', conversation: { ...conversation, discarded: true } },
+    {
+      ...{ ...about, trigger: 'day', day: '2026-11-02', timeZone: 'UTC', summary: '' },
+      ...{ conversations: [], actionItems: [] },
+    },
+  ];
+  return events.filter(event => event.trigger === trigger);
+}
+
+const ITEM = {
+  ...{
+    userId: OWNER,
+    completed: false,
+    createdAt: AT,
+    updatedAt: AT,
+    dueAt: AT + 3_600_000,
+    completedAt: null,
+  },
+  locked: false,
+};
+
+function conversationOf(name: string, text: string): Conversation {
+  return {
+    ...{
+      id: name,
+      userId: OWNER,
+      status: 'completed',
+      createdAt: AT,
+      startedAt: AT,
+      finishedAt: AT + 90_500,
+    },
+    structured: {
+      ...{ title: text, overview: text, category: 'work', emoji: '💼' },
+      actionItems: [
+        { description: text, completed: false, dueAt: AT },
+        { description: text, completed: true, dueAt: null },
+      ],
+      events: [{ title: text, startAt: AT, description: text, duration: 30, created: false }],
+    },
+    ...{ language: 'en', source: 'omi', deviceId: 'd1', folderId: 'f1' },
+    geolocation: { latitude: 1, longitude: 2, address: null, googlePlaceId: null, locationType: null },
+    ...{ discarded: false, starred: false, locked: false, timeoutMs: 120_000, lastActivityAt: AT },
+  };
+}
+
+function segmentOf(id: string, text: string): Segment {
+  return {
+    ...{ id, userId: OWNER, conversationId: id, text, start: 0.5, end: 2.25 },
+    ...{ speaker: 'SPEAKER_00', speakerId: 0, isUser: true, personId: null, sttProvider: 'x' },
+  };
+}
+
+/** Whoever writes into it is told so. What holds samples cannot be frozen. */
+function frozen<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;
+  for (const inner of Object.values(value)) frozen(inner);
+  return Object.freeze(value);
+}
+
+// ── answers ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** `JSON.parse` makes none but such. */
+const ODD_VALUES: unknown[] = [
+  ...[
+    null,
+    true,
+    0,
+    -1,
+    1e308,
+    '',
+    ' ',
+    'four',
+    'a longer text',
+    [],
+    {},
+    [[]],
+    [null],
+    { a: null },
+    ['x', 1],
+  ],
+  ...['x'.repeat(50_000), '😀'.repeat(5000), '\ud800', '\u0000\u0000\u0000\u0000\u0000', deep(500)],
+  JSON.parse('{"__proto__":{"message":"from afar"},"constructor":1,"toString":2}'),
+];
+const PROMPT = 'Say hello to {{user_name}}';
+
+const ANSWERS: unknown[] = [
+  ...ODD_VALUES,
+  ...ODD_VALUES.flatMap(value => [
+    { session_id: value },
+    { message: value },
+    { message: value, notification: value },
+    { notification: value },
+    { notification: { prompt: value } },
+    { notification: { prompt: PROMPT, params: value, context: value } },
+    { notification: { prompt: PROMPT, params: [value, value] } },
+    { notification: [{ prompt: PROMPT }, value] },
+  ]),
+  { notification: { prompt: PROMPT, params: Array(5000).fill('user_name') } },
+];
+
+function deep(levels: number): unknown {
+  return levels === 0 ? 'deep' : [deep(levels - 1)];
+}

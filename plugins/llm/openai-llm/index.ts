@@ -1,0 +1,85 @@
+import type { LanguageModel, Plugin, VisionModel } from '../../../core/contract/plugin.ts';
+import { createChat } from './chat.ts';
+import { FORMATS, type Format } from './question.ts';
+import { createRequester } from './request.ts';
+
+interface Options {
+  baseUrl: string;
+  apiKey?: string | undefined;
+  model: string;
+  visionModel?: string | undefined;
+  responseFormat: 'auto' | Format;
+  firstTokenMs: number;
+  timeoutMs: number;
+}
+
+export default {
+  name: 'openai-llm',
+  api: 1,
+  title:
+    "Language models on any server with OpenAI's chat endpoint: Ollama, llama.cpp, vLLM, or OpenAI's own. What was said is sent there",
+  options: z =>
+    z.strictObject({
+      baseUrl: z
+        .url({ protocol: /^https?$/ })
+        .refine(url => /^[^@?#]*$/.test(url), 'must be an address alone, without name, password, ? or #')
+        .default('http://127.0.0.1:11434/v1')
+        .describe('Where the server answers; /chat/completions is added to it'),
+      apiKey: z
+        .string()
+        .trim()
+        .regex(/^[\x21-\x7e]+$/, 'must be letters, digits and signs without spaces')
+        .meta({ secret: true })
+        .optional()
+        .describe('Key of the account there, if it wants one'),
+      model: z.string().min(1).default('llama3.2').describe('Name of the model, as the server calls it'),
+      visionModel: z
+        .string()
+        .min(1)
+        .optional()
+        .describe(
+          'Name of a model there that sees pictures, it may be the same one; without it none are described',
+        ),
+      responseFormat: z
+        .enum(['auto', ...FORMATS])
+        .default('auto')
+        .describe(
+          'How the server is told to answer with JSON; auto: the first that it knows, from json_schema on',
+        ),
+      firstTokenMs: z.coerce
+        .number()
+        .int()
+        .min(100)
+        .max(600_000)
+        .default(60_000)
+        .describe(
+          'An answer begins within this, in milliseconds; the server may have to load the model first',
+        ),
+      timeoutMs: z.coerce
+        .number()
+        .int()
+        .min(100)
+        .max(1_800_000)
+        .default(180_000)
+        .describe('An answer is complete within this, its mending included, in milliseconds'),
+    }),
+
+  async setup(context) {
+    const { responseFormat, timeoutMs, model, visionModel } = context.options;
+    const server = createRequester(context.options, context);
+    await server.check();
+    const formats = responseFormat === 'auto' ? FORMATS : [responseFormat];
+    const chat = createChat(server, { formats, timeoutMs }, context.error);
+    const llm: LanguageModel = {
+      model,
+      object: (schema, prompt) => chat.object(model, schema, prompt),
+      text: prompt => chat.text(model, prompt),
+    };
+    if (visionModel === undefined) return { llm };
+    const vision: VisionModel = {
+      model: visionModel,
+      object: (schema, prompt) => chat.object(visionModel, schema, prompt),
+    };
+    return { llm, vision };
+  },
+} satisfies Plugin<Options>;

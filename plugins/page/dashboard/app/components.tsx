@@ -1,0 +1,332 @@
+import { signal } from '@preact/signals';
+import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from '@tanstack/virtual-core';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { type Kind, on } from './feed.ts';
+import { ApiError } from './session.ts';
+import { t } from './texts.ts';
+
+const PATHS = {
+  now: 'M4 10v4M8 6v12M12 3v18M16 7v10M20 10v4',
+  conversations: 'M4 5h16v11H9l-5 4z',
+  tasks: 'M4 6l2 2 3-4M4 17l2 2 3-4M13 6h7M13 17h7',
+  memories: 'M6 3h12v18l-6-4-6 4z',
+  ask: 'M9 9a3 3 0 1 1 4 3c-1 .6-1 1-1 2M12 18h.01M12 2a10 10 0 1 0 0 20 10 10 0 0 0 0-20',
+  more: 'M5 12h.01M12 12h.01M19 12h.01',
+  connections: 'M9 15l6-6M8 12l-2 2a4 4 0 0 0 6 6l2-2M16 12l2-2a4 4 0 0 0-6-6l-2 2',
+  notifications: 'M6 16V11a6 6 0 0 1 12 0v5l2 2H4zM10 21h4',
+  settings: 'M4 7h10M18 7h2M4 17h2M10 17h10M16 5v4M8 15v4',
+  system: 'M3 12h4l3-8 4 16 3-8h4',
+  star: 'M12 3l2.7 5.8 6.3.8-4.6 4.3 1.2 6.2L12 17l-5.6 3.1 1.2-6.2L3 9.6l6.3-.8z',
+  trash: 'M4 7h16M9 7V4h6v3M6 7l1 13h10l1-13',
+  edit: 'M4 20l1-4L16 5l3 3L8 19z',
+  download: 'M12 4v11M7 11l5 5 5-5M5 20h14',
+  back: 'M15 5l-7 7 7 7',
+  send: 'M4 12l16-8-6 16-3-7z',
+} as const;
+export type IconName = keyof typeof PATHS;
+
+export function Icon({ name, filled = false }: { name: IconName; filled?: boolean }) {
+  return (
+    <svg class={filled ? 'icon filled' : 'icon'} viewBox="0 0 24 24" aria-hidden="true">
+      <path d={PATHS[name]} />
+    </svg>
+  );
+}
+
+export function Page({
+  title,
+  actions,
+  children,
+  wide = false,
+}: {
+  title: string;
+  actions?: ComponentChildren;
+  children: ComponentChildren;
+  wide?: boolean;
+}) {
+  useEffect(() => {
+    document.title = `${title} · Earshot`;
+  }, [title]);
+  return (
+    <div class={wide ? 'page wide' : 'page'}>
+      <header class="page-head">
+        <h1>{title}</h1>
+        {actions}
+      </header>
+      {children}
+    </div>
+  );
+}
+
+export function Empty({ icon, title, text }: { icon: IconName; title: string; text: string }) {
+  return (
+    <div class="empty">
+      <Icon name={icon} />
+      <h2>{title}</h2>
+      <p>{text}</p>
+    </div>
+  );
+}
+
+export function Skeleton({ rows = 4 }: { rows?: number }) {
+  return (
+    <div class="skeletons" role="status" aria-label={t.value.loading}>
+      {Array.from({ length: rows }, (_, index) => (
+        <div key={index} class="skeleton" />
+      ))}
+    </div>
+  );
+}
+
+export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
+  return (
+    <div class="failure" role="alert">
+      <p>{messageOf(error)}</p>
+      {retry && (
+        <button type="button" onClick={retry}>
+          {t.value.retry}
+        </button>
+      )}
+    </div>
+  );
+}
+
+export function messageOf(error: unknown): string {
+  if (error instanceof ApiError && error.status === 0) return t.value.unreachable;
+  return error instanceof Error && error.message !== '' ? error.message : t.value.failed;
+}
+
+/** What was loaded, as it is at the moment. */
+export interface Loaded<T> {
+  value: T | null;
+  error: unknown;
+  reload(): void;
+  set(value: T): void;
+}
+
+const SETTLE_MS = 250;
+
+/** Loads once, again when the server tells of such a change, and again when `key` changes. */
+export function useLoaded<T>(key: string, load: () => Promise<T>, kinds: readonly Kind[] = []): Loaded<T> {
+  const [state, setState] = useState<{ key: string; value: T | null; error: unknown }>({
+    key,
+    value: null,
+    error: null,
+  });
+  const newest = useRef(0);
+  const latest = useRef(load);
+  latest.current = load;
+
+  function reload(): void {
+    newest.current += 1;
+    const number = newest.current;
+    latest.current().then(
+      value => number === newest.current && setState({ key, value, error: null }),
+      error => number === newest.current && setState(before => ({ ...before, key, error })),
+    );
+  }
+  useEffect(() => {
+    reload();
+    let timer = 0;
+    const soon = () => {
+      clearTimeout(timer);
+      timer = window.setTimeout(reload, SETTLE_MS);
+    };
+    const stops = ['ready' as const, ...kinds].map(kind => on(kind, soon));
+    return () => {
+      clearTimeout(timer);
+      newest.current += 1;
+      for (const stop of stops) stop();
+    };
+  }, [key]);
+  const isCurrent = state.key === key;
+  return {
+    value: isCurrent ? state.value : null,
+    error: isCurrent ? state.error : null,
+    reload,
+    set: value => setState({ key, value, error: null }),
+  };
+}
+
+/** Shows what was loaded, or that it is on its way, or why it is not there. */
+export function Show<T>({
+  loaded,
+  children,
+}: {
+  loaded: Loaded<T>;
+  children: (value: T) => ComponentChildren;
+}) {
+  if (loaded.value !== null) return <>{children(loaded.value)}</>;
+  if (loaded.error) return <Failure error={loaded.error} retry={loaded.reload} />;
+  return <Skeleton />;
+}
+
+// ── messages that pass ──────────────────────────────────────────────────────────────────────────────────────────
+
+interface Toast {
+  text: string;
+  undo?: () => void;
+}
+const toast = signal<Toast | null>(null);
+let toastTimer = 0;
+/** Done when the time to take it back is over. */
+let pending: (() => void) | null = null;
+
+const TOAST_MS = 5000;
+const UNDO_MS = 10_000;
+
+export function say(text: string): void {
+  settle();
+  show({ text }, TOAST_MS);
+}
+
+export function sayError(error: unknown): void {
+  say(messageOf(error));
+}
+
+/** Does it in 10 s, unless it is taken back before; at once when the page is left or the next one comes. */
+export function later(text: string, work: () => void, undo: () => void): void {
+  settle();
+  pending = work;
+  const takeBack = () => {
+    pending = null;
+    hide();
+    undo();
+  };
+  show({ text, undo: takeBack }, UNDO_MS);
+}
+
+function show(shown: Toast, ms: number): void {
+  clearTimeout(toastTimer);
+  toast.value = shown;
+  toastTimer = window.setTimeout(() => {
+    settle();
+    hide();
+  }, ms);
+}
+
+function hide(): void {
+  clearTimeout(toastTimer);
+  toast.value = null;
+}
+
+function settle(): void {
+  const work = pending;
+  pending = null;
+  work?.();
+}
+window.addEventListener('pagehide', settle);
+
+export function Toasts() {
+  const shown = toast.value;
+  return (
+    <div class="toasts" role="status" aria-live="polite">
+      {shown && (
+        <div class="toast">
+          <span>{shown.text}</span>
+          {shown.undo && (
+            <button type="button" onClick={shown.undo}>
+              {t.value.undo}
+            </button>
+          )}
+        </div>
+      )}
+    </div>
+  );
+}
+
+// ── dialogs ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export function Dialog({
+  title,
+  onClose,
+  children,
+}: {
+  title: string;
+  onClose: () => void;
+  children: ComponentChildren;
+}) {
+  const ref = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    ref.current?.showModal();
+  }, []);
+  return (
+    <dialog ref={ref} onClose={onClose} aria-label={title}>
+      <header>
+        <h2>{title}</h2>
+        <button type="button" class="quiet" onClick={onClose}>
+          {t.value.close}
+        </button>
+      </header>
+      {children}
+    </dialog>
+  );
+}
+
+// ── long lists ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** As many rows as fit on the screen are in the document, however many there are. The page's content scrolls. */
+export function VirtualList({
+  count,
+  estimate,
+  keyOf,
+  row,
+  onRange,
+}: {
+  count: number;
+  /** Height of a row, pixels, until it was measured. */
+  estimate: number;
+  keyOf: (index: number) => string | number;
+  row: (index: number) => ComponentChildren;
+  onRange?: (from: number, to: number) => void;
+}) {
+  const box = useRef<HTMLDivElement>(null);
+  const [, redraw] = useState(0);
+  const instance = useRef<Virtualizer<HTMLElement, HTMLElement> | null>(null);
+  const main = () => document.getElementById('main');
+  const options = {
+    count,
+    getScrollElement: main,
+    estimateSize: () => estimate,
+    getItemKey: keyOf,
+    overscan: 6,
+    scrollMargin: box.current?.offsetTop ?? 0,
+    scrollToFn: elementScroll,
+    observeElementRect,
+    observeElementOffset,
+    onChange: () => redraw(number => number + 1),
+  };
+  instance.current ??= new Virtualizer<HTMLElement, HTMLElement>(options);
+  const virtualizer = instance.current;
+  virtualizer.setOptions({ ...virtualizer.options, ...options });
+  useLayoutEffect(() => virtualizer._didMount(), []);
+  useLayoutEffect(() => virtualizer._willUpdate());
+  const items = virtualizer.getVirtualItems();
+  const [first, last] = [items[0]?.index ?? 0, items.at(-1)?.index ?? 0];
+  useEffect(() => onRange?.(first, last), [first, last, count]);
+  return (
+    <div ref={box} class="virtual" style={{ height: `${virtualizer.getTotalSize()}px` }}>
+      {items.map(item => (
+        <div
+          key={item.key}
+          data-index={item.index}
+          ref={element => {
+            if (element) virtualizer.measureElement(element);
+          }}
+          class="virtual-row"
+          style={{ transform: `translateY(${item.start - virtualizer.options.scrollMargin}px)` }}
+        >
+          {row(item.index)}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+const HUES = 8;
+
+/** A speaker's colour: the owner's is always the first. */
+export function speakerClass({ is_user, speaker_id }: { is_user: boolean; speaker_id: number }): string {
+  return is_user ? 'speaker-0' : `speaker-${1 + (Math.abs(speaker_id) % (HUES - 1))}`;
+}

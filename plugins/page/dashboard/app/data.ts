@@ -1,0 +1,126 @@
+/** What the REST interface answers, as far as the page reads it. */
+
+export interface Account {
+  id: string;
+  name: string;
+  role: 'owner' | 'operator';
+}
+
+export interface Segment {
+  id: string;
+  text: string;
+  speaker: string;
+  speaker_id: number;
+  speaker_name: string;
+  is_user: boolean;
+  person_id: string | null;
+  /** Seconds since the conversation began. */
+  start: number;
+  end: number;
+}
+
+export interface Conversation {
+  id: string;
+  created_at: string;
+  started_at: string | null;
+  finished_at: string | null;
+  structured: {
+    title: string;
+    overview: string;
+    category: string;
+    emoji: string;
+    events: { title: string; start: string; duration: number }[];
+  };
+  folder_id: string | null;
+  folder_name: string | null;
+  source: string | null;
+  status: 'in_progress' | 'processing' | 'completed' | 'failed';
+  starred: boolean;
+  transcript_segments?: Segment[];
+  /** Of a search. */
+  snippet?: string;
+}
+
+export interface Task {
+  id: string;
+  description: string;
+  completed: boolean;
+  created_at: string;
+  due_at: string | null;
+  conversation_id: string | null;
+}
+
+export interface Memory {
+  id: string;
+  content: string;
+  category: string;
+  created_at: string;
+  manually_added: boolean;
+}
+
+export interface Person {
+  id: string;
+  name: string;
+}
+
+export interface Folder {
+  id: string;
+  name: string;
+  icon: string;
+}
+
+export interface Answer {
+  answer: string;
+  model: string | null;
+  sources: { type: 'conversation' | 'memory'; id: string; title: string; text: string; created_at: string }[];
+}
+
+export interface Key {
+  id: string;
+  name: string;
+  key_prefix: string;
+  scopes: string[];
+  last_used_at: string | null;
+}
+
+export interface Hook {
+  id: string;
+  type: string;
+  url: string;
+  app_id: string | null;
+  enabled: boolean;
+  off_reason: string | null;
+}
+
+export interface Delivery {
+  id: string;
+  type: string;
+  state: string;
+  created_at: string;
+  attempts: number;
+}
+
+export interface Notification {
+  id: string;
+  title: string;
+  text: string;
+  created_at: string;
+}
+
+export interface Address {
+  id: string;
+  channel: string;
+  label: string;
+  enabled: boolean;
+  off_reason: string | null;
+}
+
+export interface NotificationSettings {
+  time_zone: string;
+  quiet_hours: { from: string; to: string } | null;
+}
+
+export interface Health {
+  status: 'ok' | 'degraded' | 'failing';
+  parts: string[];
+}

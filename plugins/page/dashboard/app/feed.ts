@@ -1,0 +1,109 @@
+/** The live events of the server, for whoever on the page wants to know. */
+import { signal } from '@preact/signals';
+import type { Segment } from './data.ts';
+import { account, request } from './session.ts';
+
+export interface FeedEvents {
+  ready: {
+    conversations: { conversation_id: string; status: string }[];
+    devices: { device: string | null; source: string }[];
+  };
+  segments: { conversation_id: string; segments: Segment[] };
+  conversation: { conversation_id: string; change: string };
+  memory: { memory_id: string; change: string };
+  action_item: { action_item_id: string; change: string };
+  device: { device: string | null; source: string; connected: boolean };
+}
+export type Kind = keyof FeedEvents;
+
+/** Whether the server is reached. */
+export const connection = signal<'connecting' | 'open' | 'lost'>('connecting');
+
+const MIN_PAUSE_MS = 1000;
+const MAX_PAUSE_MS = 15_000;
+/** The server says something every 15 s. */
+const SILENT_MS = 40_000;
+
+const listeners = new Map<Kind, Set<(data: never) => void>>();
+
+/** Answers how to stop listening. */
+export function on<K extends Kind>(kind: K, listener: (data: FeedEvents[K]) => void): () => void {
+  const own = listeners.get(kind) ?? new Set();
+  listeners.set(kind, own.add(listener));
+  return () => own.delete(listener);
+}
+
+/** Follows the stream while somebody is signed in, and comes back when it is cut off. */
+export async function follow(signal: AbortSignal): Promise<void> {
+  let lastId = '';
+  let pauseMs = MIN_PAUSE_MS;
+  while (!signal.aborted && account.value) {
+    try {
+      for await (const { id, event, data } of eventsOf(lastId, signal)) {
+        connection.value = 'open';
+        pauseMs = MIN_PAUSE_MS;
+        lastId = id;
+        for (const listener of listeners.get(event) ?? []) listener(data as never);
+      }
+    } catch {
+      // the same as an end
+    }
+    if (signal.aborted) return;
+    connection.value = 'lost';
+    await pause(pauseMs, signal);
+    pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS);
+  }
+}
+
+/** Ends early when the network is back. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    const done = () => {
+      clearTimeout(timer);
+      window.removeEventListener('online', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    window.addEventListener('online', done);
+    signal.addEventListener('abort', done, { once: true });
+  });
+}
+
+async function* eventsOf(lastId: string, signal: AbortSignal) {
+  const silent = new AbortController();
+  let timer = 0;
+  const heard = () => {
+    clearTimeout(timer);
+    timer = window.setTimeout(() => silent.abort(), SILENT_MS);
+  };
+  heard();
+  try {
+    const answer = await request('GET', '/v1/events', undefined, {
+      headers: lastId === '' ? {} : { 'Last-Event-ID': lastId },
+      signal: AbortSignal.any([signal, silent.signal]),
+    });
+    if (!answer.ok || !answer.body) return;
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    let text = '';
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      heard();
+      const blocks = (text + value).split('\n\n');
+      text = blocks.pop() ?? '';
+      for (const block of blocks) {
+        const fields = new Map(block.split('\n').map(line => split(line)));
+        const event = fields.get('event') as Kind | undefined;
+        if (event)
+          yield { id: fields.get('id') ?? '', event, data: JSON.parse(fields.get('data') ?? 'null') };
+      }
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function split(line: string): [string, string] {
+  const at = line.indexOf(': ');
+  return at < 0 ? [line, ''] : [line.slice(0, at), line.slice(at + 2)];
+}

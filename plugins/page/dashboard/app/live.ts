@@ -1,0 +1,79 @@
+/** What is being said now, and by which devices: kept while somebody is signed in, whatever page is shown. */
+import { signal } from '@preact/signals';
+import type { Conversation, Segment } from './data.ts';
+import { on } from './feed.ts';
+import { api } from './session.ts';
+
+export interface LiveConversation {
+  id: string;
+  /** `ended`: its title and summary are being made. */
+  state: 'open' | 'ended' | 'done';
+  segments: Segment[];
+  startedAt: string | null;
+}
+
+export interface Device {
+  device: string | null;
+  source: string;
+}
+
+/** The newest last; what is over stays until there are three newer ones. */
+export const conversations = signal<readonly LiveConversation[]>([]);
+export const devices = signal<readonly Device[]>([]);
+
+const MAX_SHOWN = 3;
+/** Of one conversation; earlier ones are on its own page. */
+const MAX_SEGMENTS = 400;
+
+function change(id: string, edit: (found: LiveConversation) => LiveConversation): void {
+  const all = conversations.value;
+  const found = all.find(each => each.id === id) ?? { id, state: 'open', segments: [], startedAt: null };
+  const others = all.filter(each => each.id !== id);
+  const isNew = others.length === all.length;
+  const edited = edit(found);
+  conversations.value = isNew
+    ? [...others, edited].slice(-MAX_SHOWN)
+    : all.map(each => (each.id === id ? edited : each));
+}
+
+function merged(before: readonly Segment[], fresh: readonly Segment[]): Segment[] {
+  const byId = new Map([...before, ...fresh].map(segment => [segment.id, segment]));
+  return [...byId.values()].sort((a, b) => a.start - b.start).slice(-MAX_SEGMENTS);
+}
+
+async function load(id: string): Promise<void> {
+  const found = await api<Conversation>(
+    'GET',
+    `/v1/dev/user/conversations/${id}?include_transcript=true`,
+  ).catch(() => null);
+  if (!found) return;
+  change(id, ({ segments }) => ({
+    id,
+    state: found.status === 'in_progress' ? 'open' : found.status === 'processing' ? 'ended' : 'done',
+    segments: merged(found.transcript_segments ?? [], segments),
+    startedAt: found.started_at,
+  }));
+}
+
+on('ready', ({ conversations: open, devices: connected }) => {
+  devices.value = connected;
+  const known = new Set(open.map(each => each.conversation_id));
+  conversations.value = conversations.value.filter(({ id, state }) => state === 'done' || known.has(id));
+  for (const { conversation_id } of open.slice(0, MAX_SHOWN).reverse()) void load(conversation_id);
+});
+on('segments', ({ conversation_id: id, segments }) => {
+  const isNew = !conversations.value.some(each => each.id === id);
+  change(id, found => ({ ...found, segments: merged(found.segments, segments) }));
+  if (isNew) void load(id);
+});
+on('conversation', ({ conversation_id: id, change: what }) => {
+  if (what === 'removed') conversations.value = conversations.value.filter(each => each.id !== id);
+  const isShown = conversations.value.some(each => each.id === id);
+  if (isShown && what === 'processing') change(id, found => ({ ...found, state: 'ended' }));
+  if (isShown && (what === 'completed' || what === 'failed'))
+    change(id, found => ({ ...found, state: 'done' }));
+});
+on('device', ({ device, source, connected }) => {
+  const others = devices.value.filter(each => each.device !== device || each.source !== source);
+  devices.value = connected ? [...others, { device, source }] : others;
+});

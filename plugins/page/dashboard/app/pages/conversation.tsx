@@ -1,0 +1,390 @@
+import { useState } from 'preact/hooks';
+import { useLocation, useRoute } from 'preact-iso';
+import {
+  Dialog,
+  Icon,
+  later,
+  Page,
+  Show,
+  say,
+  sayError,
+  speakerClass,
+  useLoaded,
+  VirtualList,
+} from '../components.tsx';
+import type { Conversation as Found, Person, Segment, Task } from '../data.ts';
+import { download, FORMATS, type Format } from '../export.ts';
+import { dateTime, minutes, position } from '../format.ts';
+import { api } from '../session.ts';
+import { t } from '../texts.ts';
+import { TaskRow } from './tasks.tsx';
+
+export function Conversation() {
+  const { params } = useRoute();
+  const id = params.id ?? '';
+  const loaded = useLoaded(
+    id,
+    () => api<Found>('GET', `/v1/dev/user/conversations/${encodeURIComponent(id)}?include_transcript=true`),
+    ['conversation', 'segments'],
+  );
+  if (loaded.value === null)
+    return (
+      <Page title={loaded.error ? t.value.notFound : t.value.conversations}>
+        <Show loaded={loaded}>{() => null}</Show>
+      </Page>
+    );
+  return (
+    <Show loaded={loaded}>{found => <Whole found={found} set={loaded.set} reload={loaded.reload} />}</Show>
+  );
+}
+
+interface Shown {
+  found: Found;
+  set(found: Found): void;
+  reload(): void;
+}
+
+function Whole({ found, set, reload }: Shown) {
+  const { route } = useLocation();
+  const [isEditing, setEditing] = useState(false);
+  const { id, structured, starred, started_at, created_at, finished_at, status } = found;
+  const from = started_at ?? created_at;
+  const path = `/v1/dev/user/conversations/${id}`;
+
+  async function change(changes: object): Promise<void> {
+    try {
+      const edited = await api<Found>('PATCH', path, changes);
+      set({ ...edited, transcript_segments: found.transcript_segments ?? [] });
+    } catch (error) {
+      sayError(error);
+      reload();
+    }
+  }
+
+  function remove(): void {
+    route('/conversations');
+    later(
+      t.value.conversationDeleted,
+      () => void api('DELETE', path, undefined, { keepalive: true }).catch(sayError),
+      () => route(`/conversations/${id}`),
+    );
+  }
+
+  const seconds = finished_at ? (Date.parse(finished_at) - Date.parse(from)) / 1000 : 0;
+  const meta = [
+    dateTime(from),
+    seconds > 0 ? minutes(seconds) : '',
+    structured.category !== 'other' ? structured.category : '',
+    found.folder_name ?? '',
+    found.source ?? '',
+  ];
+  const title = structured.title || t.value.untitled;
+  return (
+    <Page
+      title={title}
+      actions={
+        <div class="actions">
+          <button
+            type="button"
+            class="quiet icon-button"
+            aria-pressed={starred}
+            aria-label={starred ? t.value.unstar : t.value.star}
+            onClick={() => change({ starred: !starred })}
+          >
+            <Icon name="star" filled={starred} />
+          </button>
+          <button
+            type="button"
+            class="quiet icon-button"
+            aria-label={t.value.editTitle}
+            onClick={() => setEditing(true)}
+          >
+            <Icon name="edit" />
+          </button>
+          <ExportMenu found={found} />
+          <button
+            type="button"
+            class="quiet icon-button danger"
+            aria-label={t.value.deleteConversation}
+            onClick={remove}
+          >
+            <Icon name="trash" />
+          </button>
+        </div>
+      }
+    >
+      <p class="meta">{meta.filter(Boolean).join(' · ')}</p>
+      {status !== 'completed' && (
+        <p class="status">
+          {
+            {
+              in_progress: t.value.inProgress,
+              processing: t.value.processing,
+              failed: t.value.failedStatus,
+            }[status]
+          }
+        </p>
+      )}
+      {structured.overview !== '' && <p class="overview">{structured.overview}</p>}
+      <Tasks id={id} />
+      <Events found={found} />
+      <h2 class="section">{t.value.transcript}</h2>
+      <Transcript found={found} reload={reload} />
+      {isEditing && (
+        <TextDialog
+          title={t.value.editTitle}
+          label={t.value.title}
+          value={structured.title}
+          max={500}
+          onClose={() => setEditing(false)}
+          onSave={title => change({ title })}
+        />
+      )}
+    </Page>
+  );
+}
+
+function ExportMenu({ found }: { found: Found }) {
+  return (
+    <details class="menu-button">
+      <summary class="quiet icon-button" aria-label={t.value.export}>
+        <Icon name="download" />
+      </summary>
+      <div class="popup">
+        {Object.entries(FORMATS).map(([format, { label }]) => (
+          <button
+            key={format}
+            type="button"
+            class="quiet"
+            onClick={event => {
+              download(found, format as Format); // a key of FORMATS
+              event.currentTarget.closest('details')?.removeAttribute('open');
+            }}
+          >
+            {label}
+          </button>
+        ))}
+      </div>
+    </details>
+  );
+}
+
+function Tasks({ id }: { id: string }) {
+  const tasks = useLoaded(
+    id,
+    () => api<Task[]>('GET', `/v1/dev/user/action-items?conversation_id=${encodeURIComponent(id)}`),
+    ['action_item', 'conversation'],
+  );
+  if (!tasks.value?.length) return null;
+  return (
+    <section>
+      <h2 class="section">{t.value.tasks}</h2>
+      <div class="card list">
+        {tasks.value.map(task => (
+          <TaskRow key={task.id} task={task} reload={tasks.reload} isLinked={false} />
+        ))}
+      </div>
+    </section>
+  );
+}
+
+function Events({ found }: { found: Found }) {
+  const { events } = found.structured;
+  if (events.length === 0) return null;
+  return (
+    <section>
+      <h2 class="section">{t.value.events}</h2>
+      <ul class="card plain">
+        {events.map(event => (
+          <li key={`${event.start} ${event.title}`}>
+            <strong>{event.title}</strong>
+            <span class="faint">{`${dateTime(event.start)} · ${minutes(event.duration * 60)}`}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Transcript({ found, reload }: Pick<Shown, 'found' | 'reload'>) {
+  const segments = found.transcript_segments ?? [];
+  const [editing, setEditing] = useState<Segment | null>(null);
+  const [naming, setNaming] = useState<Segment | null>(null);
+  if (segments.length === 0) return <p class="faint">{t.value.noTranscript}</p>;
+
+  function pathOf({ id }: Segment): string {
+    return `/v1/conversations/${found.id}/segments/${id}`;
+  }
+
+  return (
+    <>
+      <VirtualList
+        count={segments.length}
+        estimate={84}
+        keyOf={index => segments[index]?.id ?? index}
+        row={index => {
+          const segment = segments[index];
+          if (!segment) return null;
+          return (
+            <article class={`segment ${speakerClass(segment)}`}>
+              <header>
+                <button type="button" class="speaker" onClick={() => setNaming(segment)}>
+                  {segment.speaker_name}
+                </button>
+                <time>{position(segment.start)}</time>
+                <button
+                  type="button"
+                  class="quiet icon-button small"
+                  aria-label={`${t.value.editText}: ${position(segment.start)}`}
+                  onClick={() => setEditing(segment)}
+                >
+                  <Icon name="edit" />
+                </button>
+              </header>
+              <p>{segment.text}</p>
+            </article>
+          );
+        }}
+      />
+      {editing && (
+        <TextDialog
+          title={t.value.editText}
+          label={t.value.text}
+          value={editing.text}
+          max={20_000}
+          onClose={() => setEditing(null)}
+          onSave={async text => {
+            await api('PATCH', pathOf(editing), { text }).then(() => say(t.value.saved), sayError);
+            reload();
+          }}
+        />
+      )}
+      {naming && (
+        <SpeakerDialog
+          segment={naming}
+          onClose={() => setNaming(null)}
+          onChoose={async (personId, isEverywhere) => {
+            const same = ({ speaker, is_user, person_id }: Segment) =>
+              speaker === naming.speaker && is_user === naming.is_user && person_id === naming.person_id;
+            const all = isEverywhere ? segments.filter(same) : [naming];
+            try {
+              for (const segment of all) await api('PATCH', pathOf(segment), { person_id: personId });
+              say(t.value.saved);
+            } catch (error) {
+              sayError(error);
+            }
+            reload();
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function SpeakerDialog({
+  segment,
+  onClose,
+  onChoose,
+}: {
+  segment: Segment;
+  onClose: () => void;
+  onChoose: (personId: string | null, isEverywhere: boolean) => Promise<void>;
+}) {
+  const people = useLoaded('people', () => api<Person[]>('GET', '/v1/people'));
+  const [isEverywhere, setEverywhere] = useState(true);
+  const [name, setName] = useState('');
+  const choose = (personId: string | null) => {
+    onClose();
+    void onChoose(personId, isEverywhere);
+  };
+  return (
+    <Dialog title={t.value.whoSpeaks} onClose={onClose}>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={isEverywhere}
+          onChange={event => setEverywhere(event.currentTarget.checked)}
+        />
+        {t.value.everywhere(segment.speaker_name)}
+      </label>
+      <div class="choices">
+        <button type="button" onClick={() => choose('user')}>
+          {t.value.me}
+        </button>
+        {people.value?.map(person => (
+          <button key={person.id} type="button" onClick={() => choose(person.id)}>
+            {person.name}
+          </button>
+        ))}
+        <button type="button" class="quiet" onClick={() => choose(null)}>
+          {t.value.nobody}
+        </button>
+      </div>
+      <form
+        class="inline"
+        onSubmit={async event => {
+          event.preventDefault();
+          await api<Person>('POST', '/v1/people', { name }).then(person => choose(person.id), sayError);
+        }}
+      >
+        <input
+          value={name}
+          maxLength={100}
+          required
+          placeholder={t.value.newPerson}
+          aria-label={t.value.newPerson}
+          onInput={event => setName(event.currentTarget.value)}
+        />
+        <button type="submit">{t.value.add}</button>
+      </form>
+    </Dialog>
+  );
+}
+
+export function TextDialog({
+  title,
+  label,
+  value,
+  max,
+  onClose,
+  onSave,
+}: {
+  title: string;
+  label: string;
+  value: string;
+  max: number;
+  onClose: () => void;
+  onSave: (text: string) => Promise<void>;
+}) {
+  const [text, setText] = useState(value);
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form
+        onSubmit={async event => {
+          event.preventDefault();
+          onClose();
+          await onSave(text.trim());
+        }}
+      >
+        <label>
+          {label}
+          <textarea
+            rows={4}
+            maxLength={max}
+            required
+            value={text}
+            onInput={event => setText(event.currentTarget.value)}
+          />
+        </label>
+        <div class="buttons">
+          <button type="button" class="quiet" onClick={onClose}>
+            {t.value.cancel}
+          </button>
+          <button type="submit" class="primary">
+            {t.value.save}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

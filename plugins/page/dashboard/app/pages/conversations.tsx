@@ -1,0 +1,216 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { Empty, Failure, Icon, Page, Skeleton, useLoaded, VirtualList } from '../components.tsx';
+import type { Conversation, Folder } from '../data.ts';
+import { on } from '../feed.ts';
+import { day, minutes, time } from '../format.ts';
+import { api } from '../session.ts';
+import { t } from '../texts.ts';
+
+const PAGE_SIZE = 50;
+/** Pages that are kept on either side of what is in sight. */
+const KEPT = 3;
+const TYPING_MS = 200;
+
+interface Filter {
+  query: string;
+  starred: boolean;
+  category: string;
+  folder: string;
+}
+
+export function Conversations() {
+  const [filter, setFilter] = useState<Filter>({ query: '', starred: false, category: '', folder: '' });
+  const [typed, setTyped] = useState('');
+  useEffect(() => {
+    const timer = setTimeout(() => setFilter(before => ({ ...before, query: typed.trim() })), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  const folders = useLoaded('folders', () => api<Folder[]>('GET', '/v1/dev/user/folders'));
+  return (
+    <Page title={t.value.conversations}>
+      <search class="filters">
+        <input
+          type="search"
+          value={typed}
+          placeholder={t.value.searchConversations}
+          aria-label={t.value.searchConversations}
+          onInput={event => setTyped(event.currentTarget.value)}
+        />
+        {filter.query === '' && (
+          <div class="filter-row">
+            <button
+              type="button"
+              class="chip"
+              aria-pressed={filter.starred}
+              onClick={() => setFilter(before => ({ ...before, starred: !before.starred }))}
+            >
+              <Icon name="star" filled={filter.starred} /> {t.value.starredOnly}
+            </button>
+            {(folders.value?.length ?? 0) > 0 && (
+              <select
+                aria-label={t.value.anyFolder}
+                value={filter.folder}
+                onChange={event => {
+                  const folder = event.currentTarget.value;
+                  setFilter(before => ({ ...before, folder }));
+                }}
+              >
+                <option value="">{t.value.anyFolder}</option>
+                {folders.value?.map(({ id, name, icon }) => (
+                  <option key={id} value={id}>{`${icon} ${name}`}</option>
+                ))}
+              </select>
+            )}
+            <select
+              aria-label={t.value.anyCategory}
+              value={filter.category}
+              onChange={event => {
+                const category = event.currentTarget.value;
+                setFilter(before => ({ ...before, category }));
+              }}
+            >
+              <option value="">{t.value.anyCategory}</option>
+              {CATEGORIES.map(category => (
+                <option key={category} value={category}>
+                  {category}
+                </option>
+              ))}
+            </select>
+          </div>
+        )}
+      </search>
+      <List key={JSON.stringify(filter)} filter={filter} />
+    </Page>
+  );
+}
+
+const CATEGORIES = [
+  ...['work', 'personal', 'family', 'health', 'education', 'finance', 'technology', 'travel', 'business'],
+  ...['social', 'entertainment', 'news', 'other'],
+];
+
+function addressOf({ query, starred, category, folder }: Filter, page: number): string {
+  const offset = String(page * PAGE_SIZE);
+  const parameters = new URLSearchParams({ limit: String(PAGE_SIZE), offset });
+  if (query !== '') {
+    parameters.set('query', query);
+    return `/v1/dev/user/conversations/search?${parameters}`;
+  }
+  if (starred) parameters.set('starred', 'true');
+  if (category !== '') parameters.set('categories', category);
+  if (folder !== '') parameters.set('folder_id', folder);
+  return `/v1/dev/user/conversations?${parameters}`;
+}
+
+/** Pages come as they are scrolled to, and go when they are far away. */
+function List({ filter }: { filter: Filter }) {
+  const pages = useRef(new Map<number, Conversation[]>());
+  const loading = useRef(new Set<number>());
+  const [count, setCount] = useState<number | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const [, redraw] = useState(0);
+
+  function load(page: number): void {
+    if (loading.current.has(page)) return;
+    loading.current.add(page);
+    api<Conversation[]>('GET', addressOf(filter, page))
+      .then(found => {
+        pages.current.set(page, found);
+        const reached = page * PAGE_SIZE + found.length;
+        const more = found.length === PAGE_SIZE ? 1 : 0;
+        setCount(before => (more ? Math.max(before ?? 0, reached + more) : reached));
+        setError(null);
+        redraw(number => number + 1);
+      }, setError)
+      .finally(() => loading.current.delete(page));
+  }
+
+  function show(from: number, to: number): void {
+    const [first, last] = [Math.floor(from / PAGE_SIZE), Math.floor(to / PAGE_SIZE)];
+    for (const page of [...pages.current.keys()])
+      if (page < first - KEPT || page > last + KEPT) pages.current.delete(page);
+    for (let page = first; page <= last; page += 1) if (!pages.current.has(page)) load(page);
+  }
+
+  useEffect(() => {
+    load(0);
+    let timer = 0;
+    const again = () => {
+      clearTimeout(timer);
+      timer = window.setTimeout(() => {
+        for (const page of [...pages.current.keys()]) load(page);
+      }, 250);
+    };
+    const stops = [on('conversation', again), on('ready', again)];
+    return () => {
+      clearTimeout(timer);
+      for (const stop of stops) stop();
+    };
+  }, []);
+
+  const at = (index: number) => pages.current.get(Math.floor(index / PAGE_SIZE))?.[index % PAGE_SIZE];
+  if (count === null) return error ? <Failure error={error} retry={() => load(0)} /> : <Skeleton rows={6} />;
+  const isFiltered = Object.values(filter).some(Boolean);
+  if (count === 0)
+    return isFiltered ? (
+      <Empty icon="conversations" title={t.value.nothingFound} text={t.value.nothingFoundText} />
+    ) : (
+      <Empty icon="conversations" title={t.value.noConversations} text={t.value.noConversationsText} />
+    );
+  return (
+    <VirtualList
+      count={count}
+      estimate={92}
+      keyOf={index => at(index)?.id ?? index}
+      onRange={show}
+      row={index => {
+        const found = at(index);
+        if (!found) return <div class="row skeleton" />;
+        const before = at(index - 1);
+        const isNewDay = filter.query === '' && day(begin(found)) !== (before ? day(begin(before)) : '');
+        return (
+          <>
+            {isNewDay && <h2 class="section">{day(begin(found))}</h2>}
+            <ConversationRow conversation={found} withDay={filter.query !== ''} />
+          </>
+        );
+      }}
+    />
+  );
+}
+
+function begin({ started_at, created_at }: Conversation): string {
+  return started_at ?? created_at;
+}
+
+export function ConversationRow({
+  conversation,
+  withDay = false,
+}: {
+  conversation: Conversation;
+  withDay?: boolean;
+}) {
+  const { id, structured, starred, finished_at, snippet } = conversation;
+  const from = begin(conversation);
+  const seconds = finished_at ? (Date.parse(finished_at) - Date.parse(from)) / 1000 : 0;
+  return (
+    <a class="row" href={`/conversations/${id}`}>
+      <span class="emoji" aria-hidden="true">
+        {structured.emoji}
+      </span>
+      <span class="row-body">
+        <span class="row-title">
+          <strong>{structured.title || t.value.untitled}</strong>
+          {starred && <Icon name="star" filled />}
+        </span>
+        <span class="row-text">{snippet || structured.overview}</span>
+        <span class="row-meta">
+          {withDay ? `${day(from)}, ` : ''}
+          {time(from)}
+          {seconds > 0 ? ` · ${minutes(seconds)}` : ''}
+          {structured.category !== 'other' ? ` · ${structured.category}` : ''}
+        </span>
+      </span>
+    </a>
+  );
+}

@@ -1,0 +1,115 @@
+import { useState } from 'preact/hooks';
+import { messageOf, Page, Show, say, sayError, useLoaded } from '../components.tsx';
+import type { NotificationSettings } from '../data.ts';
+import { account, api, signOut } from '../session.ts';
+import { t } from '../texts.ts';
+import { applyTheme, THEMES, theme } from '../theme.ts';
+import { LanguageSelect, ZoneSelect } from './sign-in.tsx';
+
+export function Settings() {
+  const settings = useLoaded('settings', () =>
+    api<NotificationSettings>('GET', '/v1/notifications/settings'),
+  );
+  return (
+    <Page title={t.value.settings}>
+      <section>
+        <h2 class="section">{t.value.appearance}</h2>
+        <div class="card note fields">
+          <LanguageSelect />
+          <label>
+            {t.value.theme}
+            <select
+              value={theme.value}
+              onChange={event =>
+                applyTheme(THEMES.find(each => each === event.currentTarget.value) ?? 'system')
+              }
+            >
+              {THEMES.map(each => (
+                <option key={each} value={each}>
+                  {t.value.themes[each]}
+                </option>
+              ))}
+            </select>
+          </label>
+          <Show loaded={settings}>
+            {({ time_zone }) => (
+              <ZoneSelect
+                name="zone"
+                value={time_zone}
+                onChange={zone =>
+                  void api<NotificationSettings>('PATCH', '/v1/notifications/settings', {
+                    time_zone: zone,
+                  }).then(saved => {
+                    settings.set(saved);
+                    say(t.value.saved);
+                  }, sayError)
+                }
+              />
+            )}
+          </Show>
+        </div>
+        {!window.isSecureContext && <p class="hint">{t.value.withoutTls}</p>}
+      </section>
+      <section>
+        <h2 class="section">{t.value.accountSection}</h2>
+        <div class="card note fields">
+          <p>{t.value.signedInAs(account.value?.name ?? '')}</p>
+          <Password />
+          <button type="button" onClick={() => void signOut()}>
+            {t.value.signOut}
+          </button>
+        </div>
+      </section>
+    </Page>
+  );
+}
+
+function Password() {
+  const [problem, setProblem] = useState('');
+  async function submit(event: SubmitEvent) {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget as HTMLFormElement);
+    setProblem('');
+    try {
+      await api('POST', '/v1/auth/password', {
+        name: account.value?.name,
+        password: form.get('password'),
+        new_password: form.get('new_password'),
+      });
+      say(t.value.passwordChanged);
+      await signOut();
+    } catch (error) {
+      setProblem(messageOf(error));
+    }
+  }
+  return (
+    <details>
+      <summary>{t.value.changePassword}</summary>
+      <form onSubmit={submit}>
+        <input
+          type="text"
+          hidden
+          readOnly
+          name="username"
+          autocomplete="username"
+          value={account.value?.name ?? ''}
+        />
+        <label>
+          {t.value.presentPassword}
+          <input name="password" type="password" autocomplete="current-password" required />
+        </label>
+        <label>
+          {t.value.newPassword}
+          <input name="new_password" type="password" autocomplete="new-password" minLength={12} required />
+        </label>
+        <p class="hint">{t.value.passwordHint}</p>
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+        <button type="submit" class="primary">
+          {t.value.changePassword}
+        </button>
+      </form>
+    </details>
+  );
+}

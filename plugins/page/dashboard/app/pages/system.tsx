@@ -1,0 +1,46 @@
+import { Page, Show, useLoaded } from '../components.tsx';
+import type { Health } from '../data.ts';
+import { api, request } from '../session.ts';
+import { t } from '../texts.ts';
+
+export function System() {
+  const health = useLoaded('health', async (): Promise<Health> => (await request('GET', '/healthz')).json());
+  const document = useLoaded('version', () =>
+    api<{ info: { 'x-earshot-version': string } }>('GET', '/openapi.json'),
+  );
+  return (
+    <Page title={t.value.system}>
+      <section>
+        <h2 class="section">{t.value.health}</h2>
+        <Show loaded={health}>
+          {({ status, parts }) => (
+            <div class="card note">
+              <p class={`health ${status}`}>
+                <span class="light" aria-hidden="true" />
+                <strong>{t.value.healthStates[status]}</strong>
+              </p>
+              {parts.length > 0 && (
+                <ul>
+                  {parts.map(part => (
+                    <li key={part}>{part}</li>
+                  ))}
+                </ul>
+              )}
+              <p class="faint">{t.value.healthHint}</p>
+            </div>
+          )}
+        </Show>
+      </section>
+      <section>
+        <h2 class="section">{t.value.version}</h2>
+        <p class="card note">
+          Earshot {document.value?.info['x-earshot-version'] ?? '…'}
+          {' · '}
+          <a href="/docs" target="_top">
+            {t.value.interface}
+          </a>
+        </p>
+      </section>
+    </Page>
+  );
+}

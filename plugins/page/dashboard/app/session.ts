@@ -1,0 +1,102 @@
+import { signal } from '@preact/signals';
+import type { Account } from './data.ts';
+
+/** Whoever is signed in; null: nobody; undefined: it is not known yet. */
+export const account = signal<Account | null | undefined>(undefined);
+
+/** In memory alone: what other scripts could read would outlive the page. The browser keeps a cookie that gets new ones. */
+let token: string | null = null;
+let renewing: Promise<boolean> | null = null;
+
+export interface Session {
+  token: string;
+  account: Account;
+}
+
+/** A request that was refused, or that nobody answered. */
+export class ApiError extends Error {
+  /** 0: the server was not reached. */
+  readonly status: number;
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export function begin(session: Session): void {
+  token = session.token;
+  account.value = session.account;
+}
+
+/** Gets a new token by the cookie. Resolves to whether somebody is signed in. */
+export function renew(): Promise<boolean> {
+  renewing ??= send('POST', '/v1/auth/session/token')
+    .then(async answer => {
+      if (answer.ok) begin(await answer.json());
+      else if (answer.status === 401) forget();
+      return answer.ok;
+    })
+    .finally(() => {
+      renewing = null;
+    });
+  return renewing;
+}
+
+function forget(): void {
+  token = null;
+  account.value = null;
+}
+
+export async function signIn(name: string, password: string): Promise<void> {
+  begin(await api<Session>('POST', '/v1/auth/session', { name, password }));
+}
+
+export async function signOut(): Promise<void> {
+  await send('DELETE', '/v1/auth/session').catch(() => {});
+  forget();
+}
+
+/** Asks the server, with the token where there is one; renews it once where it has expired. */
+export async function request(
+  method: string,
+  path: string,
+  body?: unknown,
+  init: RequestInit = {},
+): Promise<Response> {
+  const answer = await send(method, path, body, init);
+  const isSignedIn = token !== null || account.value === undefined;
+  if (answer.status !== 401 || path.startsWith('/v1/auth/') || !isSignedIn) return answer;
+  return (await renew()) ? send(method, path, body, init) : answer;
+}
+
+/** The same, as JSON. @throws {ApiError} with the server's own words */
+export async function api<T>(method: string, path: string, body?: unknown, init?: RequestInit): Promise<T> {
+  const answer = await request(method, path, body, init);
+  if (!answer.ok) throw new ApiError(answer.status, await reasonOf(answer));
+  return answer.status === 204 ? (undefined as T) : answer.json();
+}
+
+async function send(method: string, path: string, body?: unknown, init: RequestInit = {}): Promise<Response> {
+  try {
+    return await fetch(path, {
+      ...init,
+      method,
+      headers: {
+        ...init.headers,
+        ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  } catch (error) {
+    if (init.signal?.aborted) throw error;
+    throw new ApiError(0, '');
+  }
+}
+
+async function reasonOf(answer: Response): Promise<string> {
+  const { detail } = (await answer.json().catch(() => ({}))) as { detail?: unknown };
+  if (typeof detail === 'string') return detail;
+  if (Array.isArray(detail)) return detail.map(({ msg }: { msg: string }) => msg).join('; ');
+  return `${answer.status} ${answer.statusText}`;
+}

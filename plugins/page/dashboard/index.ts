@@ -1,0 +1,32 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Plugin } from '../../../core/contract/plugin.ts';
+
+/** Written by Vite from `app/`. */
+const BUILT = join(import.meta.dirname, 'built');
+
+/** First segments of the paths that the page's script shows; `app/main.tsx` has a view for each. */
+const VIEWS = [
+  'conversations',
+  'tasks',
+  'memories',
+  'ask',
+  'more',
+  'connections',
+  'notifications',
+  'settings',
+  'system',
+  'welcome',
+];
+
+/** The web application that people see at the server's address. */
+export default {
+  name: 'dashboard',
+  api: 1,
+  title: 'Web page to read, search and correct what was said',
+  setup({ error }) {
+    if (!existsSync(join(BUILT, 'index.html')))
+      throw error('config_error', 'The dashboard is not built: run `npm run build:dashboard`');
+    return { page: { path: '/', directory: BUILT, views: VIEWS, immutable: 'assets' } };
+  },
+} satisfies Plugin;

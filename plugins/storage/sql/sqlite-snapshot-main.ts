@@ -1,0 +1,44 @@
+/** The thread that copies a SQLite file, and checks the copy. */
+import { createRequire } from 'node:module';
+import { parentPort, workerData } from 'node:worker_threads';
+import { MIGRATION_TABLES } from './migrations.ts';
+import type { SnapshotTask } from './sqlite-snapshot.ts';
+import { isDerived } from './word-index.ts';
+
+interface Database {
+  pragma(source: string): unknown;
+  prepare(sql: string): { run(...values: string[]): unknown; pluck(): { get(): unknown; all(): unknown[] } };
+  close(): void;
+}
+
+const SQLite: new (file: string, options: { readonly?: boolean; fileMustExist: true }) => Database =
+  createRequire(import.meta.url)('better-sqlite3');
+
+const asked: SnapshotTask = workerData;
+parentPort?.postMessage(asked.task === 'copy' ? copy(asked.file, asked.target) : check(asked.target));
+
+function copy(file: string, target: string): void {
+  const database = new SQLite(file, { readonly: true, fileMustExist: true });
+  database.prepare('vacuum into ?').run(target);
+  database.close();
+}
+
+function check(file: string): Record<string, number> {
+  const database = new SQLite(file, { fileMustExist: true });
+  database.pragma('journal_mode = delete'); // one file, without a log beside it
+  const column = (sql: string) => database.prepare(sql).pluck();
+  const problems = column('pragma integrity_check(3)')
+    .all()
+    .filter(text => text !== 'ok');
+  if (problems.length > 0) throw new Error(`the copy is damaged: ${problems.join('; ')}`);
+  const names = column(
+    `select name from pragma_table_list
+     where schema = 'main' and type = 'table' and name not like 'sqlite\\_%' escape '\\' order by name`,
+  )
+    .all()
+    .map(String)
+    .filter(name => !isDerived(name) && !MIGRATION_TABLES.includes(name));
+  const counts = names.map(name => [name, Number(column(`select count(*) from "${name}"`).get())]);
+  database.close();
+  return Object.fromEntries(counts);
+}

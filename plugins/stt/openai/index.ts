@@ -1,0 +1,158 @@
+import type {
+  Plugin,
+  PluginContext,
+  SttSession,
+  Transcript,
+  Utterance,
+} from '../../../core/contract/plugin.ts';
+import { piecesOf, readAnswer } from '../../kit/engine/whisper-answer.ts';
+import { type Reply, refusal, request, type Server } from '../../kit/kit.ts';
+
+interface Options {
+  baseUrl: string;
+  apiKey?: string | undefined;
+  model: string;
+  languages: 'any' | string[];
+  responseFormat: 'auto' | 'verbose_json' | 'json';
+  prompt?: string | undefined;
+  timeoutMs: number;
+}
+
+/** A tenth of a second: hosted servers refuse less, and no word is shorter. */
+const MIN_SAMPLES = 1600;
+
+export default {
+  name: 'openai',
+  api: 1,
+  title:
+    "Any server with OpenAI's transcription endpoint: whisper.cpp, speaches, LocalAI, or OpenAI's own. Speech is sent there",
+  options: z =>
+    z.strictObject({
+      baseUrl: z
+        .url({ protocol: /^https?$/ })
+        .refine(url => /^[^@?#]*$/.test(url), 'must be an address alone, without name, password, ? or #')
+        .default('http://127.0.0.1:8000/v1')
+        .describe('Where the server answers; /audio/transcriptions is added to it'),
+      apiKey: z
+        .string()
+        .trim()
+        .regex(/^[\x21-\x7e]+$/, 'must be letters, digits and signs without spaces')
+        .meta({ secret: true })
+        .optional()
+        .describe('Key of the account there, if it wants one'),
+      model: z.string().min(1).default('whisper-1').describe('Name of the model, as the server calls it'),
+      languages: z
+        .union([z.literal('any'), z.array(z.string().min(2)).min(1)])
+        .default('any')
+        .describe('Languages to use it for, as ISO 639-1 codes; any: all of them'),
+      responseFormat: z
+        .enum(['auto', 'verbose_json', 'json'])
+        .default('auto')
+        .describe('verbose_json tells when each part was said; auto: where the server knows it'),
+      prompt: z.string().min(1).max(1000).optional().describe('Words that help it: names, terms'),
+      timeoutMs: z.coerce
+        .number()
+        .int()
+        .min(100)
+        .max(29_000)
+        .default(25_000)
+        .describe('An answer takes no longer than this, in milliseconds'),
+    }),
+  setup(context) {
+    const { error, onStop, options } = context;
+    const stopped = Promise.withResolvers<never>();
+    stopped.promise.catch(() => undefined); // a session may be open or not
+    onStop(() => stopped.reject(error('upstream_error', 'openai is stopped')));
+    const server = connect(context);
+
+    async function open(hints: { language: string; signal: AbortSignal }): Promise<SttSession> {
+      await server.check(hints.signal);
+      const language = hints.language === 'multi' ? null : (hints.language.split('-')[0] ?? null);
+      return {
+        transcribe: (utterance, signal) => transcribe(utterance, language, signal),
+        failed: stopped.promise,
+        close: async () => undefined,
+      };
+    }
+
+    async function* transcribe(
+      utterance: Utterance,
+      language: string | null,
+      signal: AbortSignal,
+    ): AsyncGenerator<Transcript> {
+      const { startSample } = utterance;
+      const wav = await utterance.wav(startSample, signal);
+      const { endSample = startSample } = utterance; // known, as it has ended
+      if (endSample - startSample < MIN_SAMPLES) return;
+      const answer = await server.transcribe(wav, language, signal);
+      yield* piecesOf(answer, startSample, endSample);
+    }
+
+    return { stt: { sampleRate: 16000, languages: options.languages, model: options.model, open } };
+  },
+} satisfies Plugin<Options>;
+
+function connect(context: PluginContext<Options>) {
+  const { error, options } = context;
+  const server = `openai: ${options.baseUrl}`;
+  const place: Server = {
+    plugin: 'openai',
+    url: options.baseUrl,
+    headers: options.apiKey === undefined ? {} : { authorization: `Bearer ${options.apiKey}` },
+    options: { url: 'baseUrl', model: 'model' },
+    limitMs: options.timeoutMs,
+  };
+  let format: 'verbose_json' | 'json' = options.responseFormat === 'json' ? 'json' : 'verbose_json';
+
+  /** Resolves when the server is there and takes the key. Not every server lists its models; it has answered then. */
+  async function check(signal: AbortSignal): Promise<void> {
+    const reply = await request(context, place, '/models', {}, signal);
+    if (reply.status < 300 || [404, 405, 501].includes(reply.status)) return;
+    throw refusal(context, place, reply, causeOf(reply));
+  }
+
+  async function transcribe(wav: Uint8Array, language: string | null, signal: AbortSignal) {
+    let reply = await post(wav, language, format, signal);
+    if (options.responseFormat === 'auto' && format === 'verbose_json' && refuses(reply)) {
+      // Some models cannot tell times. Once one has shown that, it is not asked again.
+      reply = await post(wav, language, 'json', signal);
+      if (reply.status === 200) format = 'json';
+    }
+    if (reply.status !== 200)
+      throw refuses(reply) ? unreadable(reply) : refusal(context, place, reply, causeOf(reply));
+    if (reply.body === null) throw error('upstream_error', `${server} answered with more than 1 MiB`);
+    const answer = readAnswer(reply.body);
+    if (answer === null) {
+      throw error('upstream_error', `${server} answered with something that is no transcription`);
+    }
+    return answer;
+  }
+
+  function post(wav: Uint8Array, language: string | null, as: string, signal: AbortSignal): Promise<Reply> {
+    const form = new FormData();
+    form.set('file', new Blob([new Uint8Array(wav)], { type: 'audio/wav' }), 'utterance.wav');
+    form.set('model', options.model);
+    form.set('response_format', as);
+    if (language !== null) form.set('language', language);
+    if (options.prompt !== undefined) form.set('prompt', options.prompt);
+    return request(context, place, '/audio/transcriptions', { method: 'POST', body: form }, signal);
+  }
+
+  function unreadable(reply: Reply) {
+    return error('invalid_input', `${server} cannot read this audio (${reply.status})`, {
+      cause: causeOf(reply),
+    });
+  }
+
+  return { check, transcribe };
+}
+
+/** It will not take this file, or these fields. */
+function refuses({ status }: Reply): boolean {
+  return [400, 413, 415, 422].includes(status);
+}
+
+/** A vendor's words, for the log alone. */
+function causeOf({ status, body }: Reply): Error {
+  return new Error(`status ${status}: ${body?.slice(0, 500) ?? 'a long answer'}`);
+}

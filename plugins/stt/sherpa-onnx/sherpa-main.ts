@@ -1,0 +1,123 @@
+/** The process in which sherpa-onnx runs. */
+import { createRequire } from 'node:module';
+import type { Piece } from '../../kit/engine/messages.ts';
+import { type Decoding, type Recogniser, serve } from '../../kit/engine/serve.ts';
+import type { SherpaModel } from './sherpa-model.ts';
+
+/** What we use of sherpa-onnx-node, which ships no types. */
+interface OnlineRecognizer {
+  createStream(): OnlineStream;
+  isReady(stream: OnlineStream): boolean;
+  decode(stream: OnlineStream): void;
+  isEndpoint(stream: OnlineStream): boolean;
+  reset(stream: OnlineStream): void;
+  getResult(stream: OnlineStream): Result;
+}
+interface OnlineStream {
+  acceptWaveform(audio: { samples: Float32Array; sampleRate: number }): void;
+  inputFinished(): void;
+}
+interface Result {
+  text: string;
+  /** Seconds at which each token came, from `start_time` on. */
+  timestamps: number[];
+  start_time: number;
+}
+interface Sherpa {
+  OnlineRecognizer: new (config: object) => OnlineRecognizer;
+}
+
+export interface SherpaOptions extends SherpaModel {
+  numThreads: number;
+}
+
+const SAMPLE_RATE = 16_000;
+/** The encoder reads ahead of what it answers: silence after the end brings out the last words. */
+const TAIL_SAMPLES = 0.8 * SAMPLE_RATE;
+/** A token's time is where it begins; a last one is taken to last this long. */
+const TOKEN_SAMPLES = 0.16 * SAMPLE_RATE;
+
+serve(options => load(options as SherpaOptions));
+
+function load(options: SherpaOptions): Recogniser {
+  const sherpa: Sherpa = createRequire(import.meta.url)('sherpa-onnx-node');
+  const recogniser = new sherpa.OnlineRecognizer({
+    featConfig: { sampleRate: SAMPLE_RATE, featureDim: 80 },
+    modelConfig: {
+      ...modelConfig(options),
+      tokens: options.files.tokens,
+      numThreads: options.numThreads,
+      provider: 'cpu',
+      debug: 0,
+    },
+    decodingMethod: 'greedy_search',
+    enableEndpoint: 1,
+    rule1MinTrailingSilence: 2.4,
+    rule2MinTrailingSilence: 0.6,
+    rule3MinUtteranceLength: 60,
+  });
+  return { begin: (startSample, emit) => decode(recogniser, startSample, emit) };
+}
+
+function modelConfig({ kind, files }: SherpaModel): object {
+  const { encoder, decoder, joiner, model } = files;
+  if (kind === 'transducer') return { transducer: { encoder, decoder, joiner } };
+  if (kind === 'paraformer') return { paraformer: { encoder, decoder } };
+  if (kind === 'zipformer2-ctc') return { zipformer2Ctc: { model } };
+  if (kind === 'nemo-ctc') return { nemoCtc: { model } };
+  return { toneCtc: { model } };
+}
+
+/** Streams are small; all of them share the one recogniser. */
+function decode(recogniser: OnlineRecognizer, startSample: number, emit: (piece: Piece) => void): Decoding {
+  const stream = recogniser.createStream();
+  let fed = 0;
+  let through = 0;
+
+  return { feed, finish, release: () => undefined };
+
+  function feed(samples: Int16Array): void {
+    fed += samples.length;
+    accept(Float32Array.from(samples, sample => sample / 32_768));
+    if (!recogniser.isEndpoint(stream)) return;
+    answer();
+    recogniser.reset(stream);
+  }
+
+  function finish(): void {
+    accept(new Float32Array(TAIL_SAMPLES));
+    stream.inputFinished();
+    run();
+    answer();
+  }
+
+  function accept(samples: Float32Array): void {
+    stream.acceptWaveform({ samples, sampleRate: SAMPLE_RATE });
+    run();
+  }
+
+  function run(): void {
+    while (recogniser.isReady(stream)) recogniser.decode(stream);
+  }
+
+  /** Tokens may carry a time in the silence after the end: a piece stays inside of what was said. */
+  function answer(): void {
+    const { text, timestamps, start_time: offset } = recogniser.getResult(stream);
+    const [first = 0, last = first] = [timestamps[0], timestamps.at(-1)];
+    const end = Math.min(sampleAt(offset + last) + TOKEN_SAMPLES, fed);
+    const start = Math.max(through, Math.min(sampleAt(offset + first), end - 1));
+    if (text.trim() === '') return;
+    through = end;
+    emit({ text: readable(text), startSample: startSample + start, endSample: startSample + end });
+  }
+}
+
+function sampleAt(seconds: number): number {
+  return Math.round(seconds * SAMPLE_RATE);
+}
+
+/** Models without letter case answer in capitals. */
+function readable(text: string): string {
+  const trimmed = text.trim();
+  return trimmed === trimmed.toUpperCase() ? trimmed.toLowerCase() : trimmed;
+}

@@ -1,0 +1,86 @@
+/** Which files make a sherpa-onnx model, and whether they are what they should be. */
+import { join } from 'node:path';
+import type { z } from 'zod';
+import type { PluginContext } from '../../../core/contract/plugin.ts';
+import { type KnownFile, problemOf } from '../../kit/engine/model-file.ts';
+
+/** Kinds of streaming models, and the files that each is made of. */
+export const MODEL_KINDS = {
+  transducer: ['encoder', 'decoder', 'joiner', 'tokens'],
+  paraformer: ['encoder', 'decoder', 'tokens'],
+  'zipformer2-ctc': ['model', 'tokens'],
+  'nemo-ctc': ['model', 'tokens'],
+  't-one-ctc': ['model', 'tokens'],
+} as const;
+
+export type ModelKind = keyof typeof MODEL_KINDS;
+export type ModelFile = (typeof MODEL_KINDS)[ModelKind][number];
+
+/** A model as the engine loads it: paths by what they are. */
+export interface SherpaModel {
+  kind: ModelKind;
+  files: Partial<Record<ModelFile, string>>;
+}
+
+/** A model as it is known. */
+export interface KnownModel {
+  kind: ModelKind;
+  languages: string[];
+  files: Partial<Record<ModelFile, KnownFile>>;
+}
+
+/** Options of a model that the catalogue does not know. */
+export function ownModelSchema(zod: typeof z) {
+  const kinds = Object.keys(MODEL_KINDS) as ModelKind[];
+  const roles = ['encoder', 'decoder', 'joiner', 'model', 'tokens'] as const;
+  return zod.strictObject({
+    kind: zod.enum(kinds).describe('What the model is'),
+    languages: zod.array(zod.string().min(2)).min(1).describe('ISO 639-1 codes'),
+    files: zod.partialRecord(zod.enum(roles), zod.string().min(1)).describe('Names in the directory'),
+    sha256: zod
+      .union([
+        zod.literal('unchecked'),
+        zod.partialRecord(zod.enum(roles), zod.string().regex(/^[0-9a-f]{64}$/)),
+      ])
+      .describe('Of each file; unchecked: load them as they are, though a broken one ends the recogniser'),
+  });
+}
+
+export type OwnModel = z.infer<ReturnType<typeof ownModelSchema>>;
+
+/** An operator's own model in the form of the catalogue's. */
+export function knownFrom(own: OwnModel): KnownModel {
+  const files = Object.entries(own.files).map(([role, name]) => {
+    const checked =
+      own.sha256 === 'unchecked' ? {} : { sha256: own.sha256[role as ModelFile] ?? '(not given)' };
+    return [role, { name, ...checked }];
+  });
+  return { kind: own.kind, languages: own.languages, files: Object.fromEntries(files) };
+}
+
+/**
+ * Checks that all files are there, and are the right ones: a corrupt one would end the process that loads it.
+ * @param remedy how to get the files again, for the message
+ * @throws `config_error` that names the file, and what is wrong with it
+ */
+export async function checkModel(
+  known: KnownModel,
+  directory: string,
+  remedy: string,
+  error: PluginContext<never>['error'],
+): Promise<SherpaModel> {
+  const files: SherpaModel['files'] = {};
+  for (const role of MODEL_KINDS[known.kind]) {
+    const file = known.files[role];
+    if (file === undefined) throw refuse(`a ${known.kind} model needs a file "${role}"`);
+    const path = join(directory, file.name);
+    const problem = await problemOf(path, file);
+    if (problem !== null) throw refuse(`${path} ${problem}`);
+    files[role] = path;
+  }
+  return { kind: known.kind, files };
+
+  function refuse(what: string): Error {
+    return error('config_error', `sherpa-onnx: ${what}; ${remedy}`);
+  }
+}

@@ -1,0 +1,91 @@
+/** The process in which whisper.cpp runs. */
+import { createRequire } from 'node:module';
+import type { Piece } from '../../kit/engine/messages.ts';
+import { type Decoding, type Recogniser, serve } from '../../kit/engine/serve.ts';
+import { heard, piecesOf } from '../../kit/engine/whisper-answer.ts';
+
+/** What we use of @fugood/whisper.node, which may not be installed. Its work is done on a thread of its own. */
+interface Whisper {
+  initWhisper(options: { filePath: string; useGpu: boolean }): Promise<Context>;
+}
+interface Context {
+  transcribeData(
+    samples: ArrayBuffer,
+    options: { language: string; maxThreads: number },
+  ): { promise: Promise<Result> };
+}
+interface Result {
+  language: string;
+  /** Times are milliseconds. */
+  segments: { text: string; t0: number; t1: number }[];
+}
+
+export interface WhisperOptions {
+  path: string;
+  numThreads: number;
+}
+
+/** Less than 100 ms it does not look at. */
+const LEAST_SAMPLES = 1600;
+
+serve(options => load(options as WhisperOptions));
+
+async function load({ path, numThreads }: WhisperOptions): Promise<Recogniser> {
+  const whisper: Whisper = createRequire(import.meta.url)('@fugood/whisper.node');
+  const context = await whisper.initWhisper({ filePath: path, useGpu: false }).catch(cause => {
+    throw new Error(`${path} is no model that whisper.cpp can load`, { cause });
+  });
+  let last: Promise<unknown> = Promise.resolve();
+  return { begin: (startSample, emit, language) => decode({ startSample, emit, language, transcribe }) };
+
+  /** One after the other: each takes all the threads. */
+  function transcribe(samples: Int16Array<ArrayBuffer>, language: string): Promise<Result> {
+    const options = { language, maxThreads: numThreads };
+    const turn = last.then(() => context.transcribeData(samples.buffer, options).promise);
+    last = turn.catch(() => undefined);
+    return turn;
+  }
+}
+
+interface Work {
+  startSample: number;
+  emit(piece: Piece): void;
+  language: string;
+  transcribe(samples: Int16Array<ArrayBuffer>, language: string): Promise<Result>;
+}
+
+function decode({ startSample, emit, language, transcribe }: Work): Decoding {
+  const parts: Int16Array[] = [];
+  return {
+    feed: samples => void parts.push(samples),
+    async finish() {
+      const samples = joined(parts);
+      if (samples.length < LEAST_SAMPLES) return;
+      const result = await transcribe(
+        samples,
+        language === 'multi' ? 'auto' : (language.split('-')[0] ?? ''),
+      );
+      for (const piece of piecesOf(answerOf(result), startSample, startSample + samples.length)) emit(piece);
+    },
+    release: () => undefined,
+  };
+}
+
+function answerOf({ language, segments }: Result) {
+  const spoken = segments.map(({ text, t0, t1 }) => ({
+    text: heard(text),
+    start: t0 / 1000,
+    end: t1 / 1000,
+  }));
+  return { text: '', language, segments: spoken.filter(({ text }) => text !== '') };
+}
+
+function joined(parts: Int16Array[]): Int16Array<ArrayBuffer> {
+  const samples = new Int16Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    samples.set(part, at);
+    at += part.length;
+  }
+  return samples;
+}

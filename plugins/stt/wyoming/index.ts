@@ -1,0 +1,151 @@
+import type {
+  Plugin,
+  PluginContext,
+  SttSession,
+  Transcript,
+  Utterance,
+} from '../../../core/contract/plugin.ts';
+import { type Connection, connect } from './connection.ts';
+import { encodeEvent } from './events.ts';
+import { type Ability, abilityOf } from './info.ts';
+
+interface Options {
+  host: string;
+  port: number;
+  model?: string | undefined;
+  timeoutMs: number;
+}
+
+/** To connect, and again to answer: together less than the ten seconds that a plugin's setup has. */
+const DESCRIBE_MS = 4000;
+const FORMAT = { rate: 16_000, width: 2, channels: 1 };
+/** A tenth of a second in one event. */
+const CHUNK_SAMPLES = 1600;
+
+export default {
+  name: 'wyoming',
+  api: 1,
+  title:
+    "A recogniser that speaks Home Assistant's Wyoming protocol, such as faster-whisper. Speech is sent there",
+  options: z =>
+    z.strictObject({
+      host: z.string().trim().min(1).default('127.0.0.1').describe('Where the server is'),
+      port: z.coerce.number().int().min(1).max(65_535).default(10_300).describe('Its TCP port'),
+      model: z
+        .string()
+        .min(1)
+        .optional()
+        .describe('Name of the model to ask for; absent: the server decides'),
+      timeoutMs: z.coerce
+        .number()
+        .int()
+        .min(100)
+        .max(29_000)
+        .default(25_000)
+        .describe('After the end of the speech an answer takes no longer than this, in milliseconds'),
+    }),
+  async setup(context) {
+    const { error, onStop } = context;
+    const stopper = new AbortController();
+    const stopped = Promise.withResolvers<never>();
+    stopped.promise.catch(() => undefined); // a session may be open or not
+    onStop(() => {
+      const reason = error('upstream_error', 'wyoming is stopped');
+      stopper.abort(reason);
+      stopped.reject(reason);
+    });
+    const orStopped = (signal: AbortSignal) => AbortSignal.any([signal, stopper.signal]);
+    const ability = await describe(context, context.signal).catch(failure => {
+      // Whatever keeps the server from answering may pass: the plugin is then tried again by and by.
+      if (failure.code !== 'timeout') throw failure;
+      throw error('upstream_error', failure.message, { cause: failure });
+    });
+
+    async function open(hints: { language: string; signal: AbortSignal }): Promise<SttSession> {
+      await describe(context, orStopped(hints.signal));
+      return {
+        transcribe: (utterance, leaving) =>
+          transcribe(context, utterance, hints.language, orStopped(leaving)),
+        failed: stopped.promise,
+        close: async () => undefined,
+      };
+    }
+    return { stt: { sampleRate: 16000, ...ability, open } };
+  },
+} satisfies Plugin<Options>;
+
+type Context = PluginContext<Options>;
+
+async function describe({ error, options }: Context, signal: AbortSignal): Promise<Ability> {
+  const server = { ...options, timeoutMs: Math.min(options.timeoutMs, DESCRIBE_MS) };
+  const connection = await connect(server, 'info', signal, error);
+  try {
+    await connection.send(encodeEvent('describe'));
+    const ability = abilityOf(await connection.answerInTime(), options.model);
+    if (ability !== null) return ability;
+  } finally {
+    connection.close();
+  }
+  const lack = options.model === undefined ? 'recognises no speech' : `has no model ${options.model}`;
+  const remedy = 'correct plugins.wyoming.host, plugins.wyoming.port or plugins.wyoming.model';
+  throw error('config_error', `wyoming: the server at ${options.host}:${options.port} ${lack}; ${remedy}`);
+}
+
+/** A connection of its own for each utterance: servers close it once they have answered. */
+async function* transcribe(
+  { error, options }: Context,
+  utterance: Utterance,
+  language: string,
+  signal: AbortSignal,
+): AsyncGenerator<Transcript> {
+  const connection = await connect(options, 'transcript', signal, error);
+  try {
+    await connection.send(encodeEvent('transcribe', request(options.model, language)));
+    await connection.send(encodeEvent('audio-start', FORMAT));
+    if (!(await sendAudio(connection, utterance))) {
+      const { host, port } = options;
+      throw error('upstream_error', `wyoming: ${host}:${port} answered before the speech had ended`);
+    }
+    const { startSample, endSample = startSample } = utterance; // known, as it has ended
+    if (endSample === startSample) return;
+    await connection.send(encodeEvent('audio-stop'));
+    const { text } = await connection.answerInTime();
+    if (typeof text !== 'string') throw error('upstream_error', 'wyoming: a transcript came without text');
+    const said = text.replaceAll(/\s+/g, ' ').trim();
+    if (said !== '') yield { text: said, startSample, endSample, final: true };
+  } finally {
+    connection.close();
+  }
+}
+
+function request(model: string | undefined, language: string): Record<string, unknown> {
+  return {
+    ...(model === undefined ? {} : { name: model }),
+    ...(language === 'multi' ? {} : { language: language.split('-')[0] }),
+  };
+}
+
+/** Sends speech as it is said. Resolves to whether all of it was sent: an answer may come too early. */
+async function sendAudio(connection: Connection, utterance: Utterance): Promise<boolean> {
+  const chunks = utterance.pcm()[Symbol.asyncIterator]();
+  const answered = connection.answer.then(() => null);
+  try {
+    for (;;) {
+      // The next chunk may be long in coming; a lost connection does not wait for it.
+      const next = await Promise.race([chunks.next(), answered]);
+      if (next === null) return false;
+      if (next.done) return true;
+      for (let at = 0; at < next.value.length; at += CHUNK_SAMPLES) {
+        const samples = next.value.subarray(at, at + CHUNK_SAMPLES);
+        await connection.send(encodeEvent('audio-chunk', FORMAT, bytesOf(samples)));
+      }
+    }
+  } finally {
+    void chunks.return?.().catch(() => undefined); // it may wait for speech that nobody wants any more
+  }
+}
+
+/** Little-endian, as all machines that Earshot runs on have it. */
+function bytesOf(samples: Int16Array): Uint8Array {
+  return new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength);
+}

@@ -1,0 +1,142 @@
+/** Questions to a model about one conversation: prompts filled in, data fenced, the next model where one fails. */
+import type { z } from 'zod';
+import type { LanguageModel, SpokenSegment, UnderstandingContext } from '../../../core/contract/plugin.ts';
+import { type PromptLanguage, promptsFor, type Section } from './prompts.ts';
+import { calendarAt } from './times.ts';
+import { harmless } from './transcript.ts';
+
+/** Of an answer. */
+const MAX_TOKENS = 4000;
+const MAX_OPEN_TASKS = 30;
+const MAX_MEMORIES = 10;
+const MAX_PEOPLE = 50;
+const MAX_FOLDERS = 30;
+/** Of one of these. */
+const MAX_ITEM_CHARS = 120;
+/** Of the forms of all categories together. */
+const MAX_FORMS_CHARS = 4000;
+/** Read of the transcript to find memories that are near to it. */
+const MAX_NEAR_CHARS = 2000;
+
+export interface Asker {
+  /**
+   * An answer of this schema. `harmless` data only.
+   * @param values that this section of the prompt has beside those that all have
+   */
+  ask<T>(
+    schema: z.ZodType<T>,
+    section: Section,
+    values: Readonly<Record<string, string>>,
+    data: string,
+  ): Promise<T>;
+}
+
+/** Rejects with why the last model failed, and with the signal's reason when it is aborted. */
+export async function createAsker(
+  transcript: readonly SpokenSegment[],
+  context: UnderstandingContext,
+  signal: AbortSignal,
+): Promise<Asker> {
+  const prompts = promptsFor(context.languages[0]);
+  const common = { owner: nameOf(context.owner), language: languageOf(context, prompts.language) };
+  const form = formOf(context, prompts.fill);
+  const folders = foldersOf(context, prompts.fill);
+  const surroundings = prompts.fill(
+    'data',
+    await surroundingsOf(transcript, context, prompts.language, common),
+  );
+  const { models } = context;
+
+  return {
+    async ask(schema, section, values, data) {
+      const filled = { ...common, ...values, form, folders };
+      const task = prompts.fill(section, { ...filled, fields: prompts.fill('fields', filled) });
+      const prompt = {
+        system: `${prompts.fill('rules', common)}\n\n${task}`,
+        user: `${surroundings}\n\n<data>\n${data}\n</data>`,
+        maxTokens: MAX_TOKENS,
+        signal,
+      };
+      return firstAnswer(models, model => model.object(schema, prompt), signal);
+    },
+  };
+}
+
+async function firstAnswer<T>(
+  models: readonly LanguageModel[],
+  ask: (model: LanguageModel) => Promise<T>,
+  signal: AbortSignal,
+): Promise<T> {
+  let failure: unknown;
+  for (const model of models) {
+    try {
+      return await ask(model);
+    } catch (error) {
+      signal.throwIfAborted();
+      failure = error;
+    }
+  }
+  throw failure;
+}
+
+type Fill = ReturnType<typeof promptsFor>['fill'];
+
+/** What the owner chose for this conversation, else the forms of categories, as many as there is room for. */
+function formOf({ template, templates }: UnderstandingContext, fill: Fill): string {
+  if (template !== null) return fill('form', { instructions: harmless(template) });
+  const forms = templates.map(each => `${each.categories.join(', ')}: ${harmless(each.instructions)}`);
+  let chars = 0;
+  const fitting = forms.filter(form => {
+    chars += form.length;
+    return chars <= MAX_FORMS_CHARS;
+  });
+  return fitting.length === 0 ? '' : fill('forms', { list: fitting.join('; ') });
+}
+
+function foldersOf({ folders }: UnderstandingContext, fill: Fill): string {
+  const described = folders.slice(0, MAX_FOLDERS).map(({ name, description }) => {
+    return `${JSON.stringify(name)} (${harmless(description ?? '').slice(0, MAX_ITEM_CHARS)})`;
+  });
+  return described.length === 0 ? '- "folder": null' : fill('folders', { list: described.join(', ') });
+}
+
+async function surroundingsOf(
+  transcript: readonly SpokenSegment[],
+  context: UnderstandingContext,
+  language: PromptLanguage,
+  common: Readonly<Record<string, string>>,
+): Promise<Record<string, string>> {
+  const said = transcript
+    .slice(0, 200)
+    .map(({ text }) => text)
+    .join(' ');
+  const near = await context.memoriesNear(said.slice(0, MAX_NEAR_CHARS));
+  return {
+    ...common,
+    ...calendarAt(transcript[0]?.startAt ?? 0, language, context),
+    people: listed(context.people.slice(0, MAX_PEOPLE)),
+    tasks: listed(context.openTasks.slice(0, MAX_OPEN_TASKS).map(({ description }) => description)),
+    memories: listed(near.slice(0, MAX_MEMORIES)),
+  };
+}
+
+function listed(items: readonly string[]): string {
+  return items.length === 0 ? '-' : items.map(item => harmless(item).slice(0, MAX_ITEM_CHARS)).join('; ');
+}
+
+/** Users may name themselves as they like. */
+function nameOf(owner: string): string {
+  return harmless(owner).slice(0, MAX_ITEM_CHARS);
+}
+
+const OF_THE_TRANSCRIPT = { en: 'the language of the transcript', de: 'der Sprache der Mitschrift' };
+
+function languageOf({ summaryLanguage, languages }: UnderstandingContext, inWords: PromptLanguage): string {
+  const code = summaryLanguage ?? languages[0];
+  if (code === undefined) return OF_THE_TRANSCRIPT[inWords];
+  try {
+    return new Intl.DisplayNames([inWords], { type: 'language' }).of(code) ?? code;
+  } catch {
+    return OF_THE_TRANSCRIPT[inWords]; // what a client gave is no code of a language
+  }
+}

@@ -1,0 +1,707 @@
+/**
+ * Dates and times of day in speech, relative to when they were said. Recognisers write numbers out and leave
+ * punctuation away, so the words of a language (languages/) are matched one after the other; a date in digits as people
+ * write it ("27/11", "2026-11-27") is read by chrono-node.
+ */
+import * as chrono from 'chrono-node';
+import type { UnderstandingContext } from '../../../core/contract/plugin.ts';
+import type { DateWords, Language, Period } from './languages/language.ts';
+import type { Match, Token } from './tokens.ts';
+
+export type Zone = Pick<UnderstandingContext, 'wallTime' | 'instantOf'>;
+
+export interface When {
+  /** Epoch ms. */
+  at: number;
+  /** `YYYY-MM-DD` in the owner's time zone. */
+  day: string;
+  /** All days that were said, in order. */
+  days: readonly string[];
+  /** A day was said. */
+  hasDay: boolean;
+  /** A time of day was said. */
+  hasTime: boolean;
+  /** A part of the day was said, such as the morning. */
+  hasPart: boolean;
+  /** Its length, where both ends were said. */
+  minutes: number | null;
+  /** The tokens that say so, by their index. */
+  tokens: ReadonlySet<number>;
+}
+
+/** What was said when, and what came before it. */
+export interface Said {
+  /** Epoch ms. */
+  at: number;
+  zone: Zone;
+  /** Days that were mentioned before, in order: "the Friday before". */
+  mentioned?: readonly string[];
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const NOON = 12 * 60;
+const _MORNING = 9 * 60;
+const EVENING = 20 * 60;
+const LAST_MINUTE = 24 * 60 - 1;
+/** Appointments are seldom before seven: "at three" is in the afternoon. */
+const EARLIEST_HOUR = 7;
+
+/** Of one text; they tell what "that Friday" is. */
+const MAX_NAMED_DAYS = 50;
+
+/** How much a phrase tells of the day; the most telling one counts. */
+const RANK = { part: 0, period: 1, relative: 2, weekday: 3, dayOfMonth: 4, date: 5 };
+
+type Element =
+  | { kind: 'day'; rank: number; day: string; minute?: number }
+  | { kind: 'time'; minute: number; isCertain: boolean; end: { minute: number; isCertain: boolean } | null }
+  | { kind: 'part'; minute: number }
+  | { kind: 'elapsed'; ms: number }
+  | { kind: 'ignored' }
+  | { kind: 'correction' };
+
+type Placed = Element & { index: number; length: number };
+
+/** When a part of a text says that something is to be; null where it says nothing of the kind, or a time that is over. */
+export function whenOf(
+  tokens: readonly Token[],
+  from: number,
+  to: number,
+  { dates: words }: Language,
+  said: Said,
+): When | null {
+  const reader = new Reader(tokens, to, words, said);
+  const all = corrected(reader.read(from));
+  const spans = all.filter(({ kind }) => kind !== 'correction' && kind !== 'ignored');
+  if (spans.length === 0) return null;
+  if (all.some(({ kind }) => kind === 'ignored') && !spans.some(({ kind }) => kind === 'day')) return null;
+  const covered = coveredBy(spans, tokens, from, words);
+  const elapsed = all.find(each => each.kind === 'elapsed');
+  if (elapsed?.kind === 'elapsed') {
+    const at = said.at + elapsed.ms;
+    const { day } = said.zone.wallTime(at);
+    return { at, day, days: [], hasDay: true, hasTime: true, hasPart: true, minutes: null, tokens: covered };
+  }
+  return compose(spans, covered, said);
+}
+
+function compose(
+  elements: readonly Placed[],
+  covered: ReadonlySet<number>,
+  { at: saidAt, zone }: Said,
+): When | null {
+  const now = zone.wallTime(saidAt);
+  const days = elements.flatMap(each => (each.kind === 'day' ? [each] : []));
+  const best = days.reduce((a, b) => (a && a.rank >= b.rank ? a : b), days[0]);
+  const times = elements.flatMap(each => (each.kind === 'time' ? [each] : []));
+  const time = times.find(each => best && each.index > best.index) ?? times[0];
+  const part =
+    elements.find(each => each.kind === 'part' && (!best || Math.abs(each.index - best.index) < 8)) ?? null;
+  const partMinute = best?.minute ?? (part?.kind === 'part' ? part.minute : undefined);
+  const day = best?.day ?? now.day;
+  if (!best && !time && partMinute === undefined) return null;
+  const minute = time
+    ? clockMinute(time, partMinute)
+    : (partMinute ?? usualMinute(day === now.day, now.minute));
+  let at = zone.instantOf({ day, minute });
+  if (at <= saidAt && day === now.day)
+    at = later({ day, minute, isTime: time !== undefined, hasDay: best !== undefined }, saidAt, zone);
+  if (at < saidAt) return null;
+  return {
+    ...{
+      at,
+      day: zone.wallTime(at).day,
+      days: namedDays(days),
+      hasDay: best !== undefined,
+      hasTime: time !== undefined,
+    },
+    hasPart: partMinute !== undefined,
+    minutes: time?.end ? lengthOf(minute, clockMinute(time.end, partMinute)) : null,
+    tokens: covered,
+  };
+}
+
+/** A weekday after a date tells which one that is: "the twenty seventh, that is a Saturday". */
+function namedDays(days: readonly { day: string; rank: number }[]): string[] {
+  const named: { day: string; rank: number }[] = [];
+  for (const each of days.slice(0, MAX_NAMED_DAYS)) {
+    const same = named.find(({ day, rank }) => rank > each.rank && weekdayOf(day) === weekdayOf(each.day));
+    if (!same) named.push(each);
+  }
+  return named.map(({ day }) => day);
+}
+
+function lengthOf(from: number, to: number): number | null {
+  const length = to > from ? to - from : to + NOON - from;
+  return length > 0 && length < NOON ? length : null;
+}
+
+function clockMinute(
+  { minute, isCertain }: { minute: number; isCertain: boolean },
+  part: number | undefined,
+): number {
+  if (isCertain || minute >= NOON) return minute;
+  if (part !== undefined) return part >= NOON ? minute + NOON : minute;
+  return minute < EARLIEST_HOUR * 60 ? minute + NOON : minute;
+}
+
+/** A time of day that is over today may be meant in the afternoon, and else tomorrow, unless it was said to be today. */
+function later(
+  { day, minute, isTime, hasDay }: { day: string; minute: number; isTime: boolean; hasDay: boolean },
+  saidAt: number,
+  zone: Zone,
+): number {
+  const afternoon = isTime && minute < NOON ? zone.instantOf({ day, minute: minute + NOON }) : 0;
+  if (afternoon > saidAt) return afternoon;
+  if (!hasDay) return zone.instantOf({ day: plusDays(day, 1), minute });
+  return isTime ? 0 : zone.instantOf({ day, minute: LAST_MINUTE });
+}
+
+function usualMinute(isToday: boolean, now: number): number {
+  if (!isToday || now < NOON) return NOON;
+  return now < EVENING ? EVENING : LAST_MINUTE;
+}
+
+/** What comes after "no wait" counts, and of what was before only the day, where none is said again. */
+function corrected(elements: readonly Placed[]): readonly Placed[] {
+  const at = elements.findLastIndex(({ kind }) => kind === 'correction');
+  if (at < 0) return elements;
+  const after = elements.slice(at + 1);
+  if (after.length === 0) return elements;
+  return after.some(({ kind }) => kind === 'day')
+    ? after
+    : [...elements.slice(0, at).filter(({ kind }) => kind === 'day'), ...after];
+}
+
+/** With the prepositions before them: taken out of a text, nothing loose is left. */
+function coveredBy(
+  spans: readonly Placed[],
+  tokens: readonly Token[],
+  from: number,
+  { lead }: DateWords,
+): ReadonlySet<number> {
+  const covered = new Set<number>();
+  for (const { index, length } of spans) {
+    for (let at = index; at < index + length; at++) covered.add(at);
+    for (let at = index - 1; at >= from && lead.has(tokens[at]?.word ?? '') && tokens[at]?.stop !== '.'; at--)
+      covered.add(at);
+  }
+  return covered;
+}
+
+/** Reads what says when, from the left to the right. */
+class Reader {
+  private readonly tokens: readonly Token[];
+  private readonly to: number;
+  private readonly words: DateWords;
+  private readonly mentioned: string[];
+  private readonly today: string;
+
+  constructor(tokens: readonly Token[], to: number, words: DateWords, { at, zone, mentioned = [] }: Said) {
+    this.tokens = tokens;
+    this.to = to;
+    this.words = words;
+    this.mentioned = [...mentioned];
+    this.today = zone.wallTime(at).day;
+  }
+
+  read(from: number): Placed[] {
+    const found: Placed[] = [];
+    for (let index = from; index < this.to; ) {
+      const last = found.at(-1);
+      const isBeside =
+        last !== undefined && last.kind !== 'correction' && index - (last.index + last.length) <= 1;
+      const element = this.elementAt(index, isBeside);
+      if (element) found.push({ ...element.value, index, length: element.length });
+      if (element?.value.kind === 'day') this.mentioned.push(element.value.day);
+      index += element?.length ?? 1;
+    }
+    return found;
+  }
+
+  private elementAt(index: number, isBeside: boolean): Match<Element> | null {
+    return (
+      this.correctionAt(index) ??
+      this.ignoredAt(index) ??
+      this.elapsedAt(index) ??
+      this.laterDayAt(index) ??
+      this.dayAt(index) ??
+      (isBeside ? this.partAt(index, isBeside) : null) ??
+      this.timeAt(index, isBeside) ??
+      this.partAt(index, isBeside)
+    );
+  }
+
+  private correctionAt(index: number): Match<Element> | null {
+    const match = this.words.corrections.at(this.tokens, index, this.to);
+    return match && { value: { kind: 'correction' }, length: match.length };
+  }
+
+  /** "Last Friday", "every Friday". */
+  private ignoredAt(index: number): Match<Element> | null {
+    const { last, every, weekdays, units, dayParts } = this.words;
+    const before = last.at(this.tokens, index, this.to) ?? every.at(this.tokens, index, this.to);
+    if (before) {
+      const at = index + before.length;
+      const day =
+        weekdays.at(this.tokens, at, this.to) ??
+        units.at(this.tokens, at, this.to) ??
+        dayParts.at(this.tokens, at, this.to);
+      return day && { value: { kind: 'ignored' }, length: before.length + day.length };
+    }
+    const day = weekdays.at(this.tokens, index, this.to);
+    const after = day && last.at(this.tokens, index + day.length, this.to);
+    return after ? { value: { kind: 'ignored' }, length: day.length + after.length } : null;
+  }
+
+  /** "In three weeks" is a day, "in half an hour" an instant. */
+  private elapsedAt(index: number): Match<Element> | null {
+    const within = this.words.within.at(this.tokens, index, this.to);
+    const at = index + (within?.length ?? 0);
+    const length = this.lengthAt(at);
+    if (!length) return null;
+    const after = this.words.fromNow.at(this.tokens, at + length.length, this.to);
+    if (!within && !after) return null;
+    const total = (within?.length ?? 0) + length.length + (after?.length ?? 0);
+    const { minutes, months } = length.value;
+    if (months > 0) return dayMatch(plusMonths(this.today, months), RANK.relative, total);
+    if (minutes % 1440 === 0) return dayMatch(plusDays(this.today, minutes / 1440), RANK.relative, total);
+    return { value: { kind: 'elapsed', ms: minutes * MINUTE_MS }, length: total };
+  }
+
+  private lengthAt(index: number): Match<{ minutes: number; months: number }> | null {
+    const known = this.words.lengths.at(this.tokens, index, this.to);
+    if (known) return { value: { minutes: known.value, months: 0 }, length: known.length };
+    const number = this.numberAt(index);
+    const unit = number && this.words.units.at(this.tokens, index + number.length, this.to);
+    if (!number || !unit) return null;
+    const minutes = { minute: 1, hour: 60, day: 1440, week: 7 * 1440, month: 0 }[unit.value] * number.value;
+    const months = unit.value === 'month' ? number.value : 0;
+    return { value: { minutes, months }, length: number.length + unit.length };
+  }
+
+  /** "A week from Thursday", "Friday week", "lundi en huit". */
+  private laterDayAt(index: number): Match<Element> | null {
+    const before = this.words.laterBefore.at(this.tokens, index, this.to);
+    const at = index + (before?.length ?? 0);
+    const day = this.simpleDayAt(at);
+    if (!day) return null;
+    const after = this.words.laterAfter.at(this.tokens, at + day.length, this.to);
+    const days = (before?.value ?? 0) + (after?.value ?? 0);
+    if (days === 0) return null;
+    const length = (before?.length ?? 0) + day.length + (after?.length ?? 0);
+    const isToday = day.value.weekday !== undefined && before && weekdayOf(this.today) === day.value.weekday;
+    const first = isToday ? this.today : day.value.day;
+    return dayMatch(plusDays(first, days), RANK.dayOfMonth, length, day.value.minute);
+  }
+
+  private simpleDayAt(
+    index: number,
+  ): Match<{ day: string; minute?: number | undefined; weekday?: number }> | null {
+    const relative = this.words.days.at(this.tokens, index, this.to);
+    if (relative) {
+      const { days, minute } = relative.value;
+      return { value: { day: plusDays(this.today, days), minute }, length: relative.length };
+    }
+    const weekday = this.words.weekdays.at(this.tokens, index, this.to);
+    if (!weekday) return null;
+    const { weekday: number, minute } = weekday.value;
+    return { value: { day: this.weekdayAfter(number), minute, weekday: number }, length: weekday.length };
+  }
+
+  private dayAt(index: number): Match<Element> | null {
+    return (
+      this.dateAt(index) ??
+      this.periodAt(index) ??
+      this.weekdayAt(index) ??
+      this.relativeDayAt(index) ??
+      this.dayOfMonthAt(index) ??
+      this.writtenAt(index)
+    );
+  }
+
+  /** "The third of March", "March third", "3 mars". */
+  private dateAt(index: number): Match<Element> | null {
+    const { dayOfMonth, ofMonth, months } = this.words;
+    const lead = dayOfMonth.at(this.tokens, index, this.to);
+    const start = index + (lead?.length ?? 0);
+    const day = this.ordinalAt(start) ?? this.numberAt(start);
+    if (day) {
+      const of = ofMonth.at(this.tokens, start + day.length, this.to);
+      const at = start + day.length + (of?.length ?? 0);
+      const month = months.at(this.tokens, at, this.to);
+      if (month) return this.dateMatch(month.value, day.value, at + month.length - index);
+    }
+    const month = months.at(this.tokens, index, this.to);
+    if (!month) return null;
+    const article = dayOfMonth.at(this.tokens, index + month.length, this.to)?.length ?? 0;
+    const after = index + month.length + article;
+    const number = this.ordinalAt(after) ?? this.numberAt(after);
+    if (!number || this.isCounted(after + number.length)) return null;
+    return this.dateMatch(month.value, number.value, month.length + article + number.length);
+  }
+
+  private dateMatch(month: number, number: number, length: number): Match<Element> | null {
+    const year = Number(this.today.slice(0, 4));
+    const day = [dayString(year, month, number), dayString(year + 1, month, number)].find(
+      each => each !== null && each >= this.today,
+    );
+    return day ? dayMatch(day, RANK.date, length) : null;
+  }
+
+  private periodAt(index: number): Match<Element> | null {
+    const period = this.words.periods.at(this.tokens, index, this.to);
+    if (!period) return null;
+    // "Tuesday next week", "next week on Tuesday"
+    if (period.value === 'next week')
+      for (const skip of [0, 1]) {
+        const at = index + period.length + skip;
+        const weekday = this.words.weekdays.at(this.tokens, at, this.to);
+        if (weekday)
+          return dayMatch(
+            inNextWeek(this.today, weekday.value.weekday),
+            RANK.weekday,
+            period.length + skip + weekday.length,
+            weekday.value.minute,
+          );
+      }
+    return dayMatch(dayOfPeriod(period.value, this.today), RANK.period, period.length);
+  }
+
+  private weekdayAt(index: number): Match<Element> | null {
+    const { nextBefore, thatBefore, weekdays, nextAfter, relativeAfter, periods } = this.words;
+    const next = nextBefore.at(this.tokens, index, this.to);
+    const that = thatBefore.at(this.tokens, index, this.to);
+    const lead = next?.length ?? that?.length ?? 0;
+    const weekday = weekdays.at(this.tokens, index + lead, this.to);
+    if (!weekday) return null;
+    const { weekday: number, minute } = weekday.value;
+    const at = index + lead + weekday.length;
+    const relative = relativeAfter.at(this.tokens, at, this.to);
+    const anchor = this.mentioned.at(-1);
+    if (relative && anchor && !this.isDayAhead(at + relative.length))
+      return dayMatch(
+        beside(anchor, number, relative.value),
+        RANK.date,
+        lead + weekday.length + relative.length,
+        minute,
+      );
+    if (that) {
+      const mentioned = this.mentioned.findLast(day => weekdayOf(day) === number);
+      if (mentioned) return dayMatch(mentioned, RANK.date, lead + weekday.length, minute);
+    }
+    const period = periods.at(this.tokens, at, this.to);
+    if (period?.value === 'next week')
+      return dayMatch(
+        inNextWeek(this.today, number),
+        RANK.weekday,
+        lead + weekday.length + period.length,
+        minute,
+      );
+    const after = nextAfter.at(this.tokens, at, this.to);
+    const isNext = next !== null || after !== null;
+    const day =
+      isNext && this.words.nextIsNextWeek && number > 0
+        ? inNextWeek(this.today, number)
+        : this.weekdayAfter(number);
+    return dayMatch(day, RANK.weekday, lead + weekday.length + (after?.length ?? 0), minute);
+  }
+
+  /** "After" may belong to what follows: "Friday after the seventh". */
+  private isDayAhead(index: number): boolean {
+    return [0, 1].some(
+      skip =>
+        this.ordinalAt(index + skip) !== null ||
+        this.numberAt(index + skip) !== null ||
+        this.words.periods.at(this.tokens, index + skip, this.to) !== null ||
+        this.words.days.at(this.tokens, index + skip, this.to) !== null ||
+        this.words.weekdays.at(this.tokens, index + skip, this.to) !== null,
+    );
+  }
+
+  private relativeDayAt(index: number): Match<Element> | null {
+    const relative = this.words.days.at(this.tokens, index, this.to);
+    if (!relative) return null;
+    const { days, minute } = relative.value;
+    return dayMatch(plusDays(this.today, days), RANK.relative, relative.length, minute);
+  }
+
+  private dayOfMonthAt(index: number): Match<Element> | null {
+    const lead = this.words.dayOfMonth.at(this.tokens, index, this.to);
+    const previous = this.tokens[index - 1];
+    const isAfterWeekday =
+      !lead && previous !== undefined && this.words.weekdays.at(this.tokens, index - 1, index) !== null;
+    if (!lead && !isAfterWeekday) return null;
+    const at = index + (lead?.length ?? 0);
+    const ordinal = this.ordinalAt(at);
+    const number = ordinal ?? (this.words.hasCardinalDays ? this.numberAt(at) : null);
+    if (!number || number.value > 31 || (!ordinal && isAfterWeekday && number.value < 13)) return null;
+    const end = at + number.length;
+    const isStrong = (lead?.value.isStrong ?? true) && this.tokens[end]?.text === this.tokens[end]?.word;
+    if (!isStrong && !this.isEndOfPhrase(end)) return null;
+    if (this.isCounted(end) || this.words.oClock.at(this.tokens, end, this.to)) return null;
+    const day = nextDayOfMonth(number.value, this.today);
+    return day ? dayMatch(day, RANK.dayOfMonth, end - index) : null;
+  }
+
+  /** "The second is a Friday", but not "the second movement". */
+  private isEndOfPhrase(index: number): boolean {
+    const token = this.tokens[index];
+    if (!token || index >= this.to || this.tokens[index - 1]?.stop !== '') return true;
+    return this.words.lead.has(token.word) || token.word.length <= 2 || FOLLOWS_DATE.has(token.word);
+  }
+
+  /** As people and some recognisers write dates. */
+  private writtenAt(index: number): Match<Element> | null {
+    const token = this.tokens[index];
+    if (!token || !/^\d{1,4}$/.test(token.word)) return null;
+    const rest = this.tokens.slice(index, Math.min(index + 3, this.to));
+    const text = rest.map(({ text: each }, place) => each + (place < 2 ? '/' : '')).join('');
+    if (!/^(?:\d{4}\/\d{1,2}\/\d{1,2}|\d{1,2}\/\d{1,2}\/\d{4})$/.test(text)) return null;
+    const [result] = chrono.en.GB.parse(text, new Date(`${this.today}T12:00:00Z`));
+    const part = (name: 'year' | 'month' | 'day') => result?.start.get(name) ?? 0;
+    const day = dayString(part('year'), part('month'), part('day'));
+    return day ? dayMatch(day, RANK.date, rest.length) : null;
+  }
+
+  private timeAt(index: number, isBeside: boolean): Match<Element> | null {
+    const lead = this.words.at.at(this.tokens, index, this.to)?.length ?? 0;
+    const time = this.clockAt(index + lead, isBeside || lead > 0);
+    if (!time) return null;
+    let length = lead + time.length;
+    const through = this.words.through.at(this.tokens, index + length, this.to);
+    const end = through && this.clockAt(index + length + through.length, true);
+    if (through && end) length += through.length + end.length;
+    const { minute, isCertain } = time.value;
+    return { value: { kind: 'time', minute, isCertain, end: end?.value ?? null }, length };
+  }
+
+  /** @param isLikely something beside it says that a number is a time of day */
+  private clockAt(index: number, isLikely: boolean): Match<{ minute: number; isCertain: boolean }> | null {
+    const named = this.words.namedTimes.at(this.tokens, index, this.to);
+    if (named) return { value: { minute: named.value, isCertain: true }, length: named.length };
+    const time = this.wordedTimeAt(index) ?? this.digitalAt(index) ?? this.hourAt(index, isLikely);
+    if (!time) return null;
+    const meridiem = this.words.meridiem.at(this.tokens, index + time.length, this.to);
+    if (!meridiem)
+      return { value: { minute: time.value, isCertain: time.value >= 13 * 60 }, length: time.length };
+    const hours = time.value % NOON;
+    return {
+      value: { minute: meridiem.value === 'pm' ? hours + NOON : hours, isCertain: true },
+      length: time.length + meridiem.length,
+    };
+  }
+
+  /** "Half past seven", "quarter to three", "fünf vor halb neun". */
+  private wordedTimeAt(index: number): Match<number> | null {
+    const half = this.halfAt(index);
+    if (half) return half;
+    const quarter = this.words.quarter.at(this.tokens, index, this.to);
+    const amount = quarter ?? this.numberAt(index);
+    if (!amount || amount.value >= 60) return null;
+    const at = index + amount.length;
+    const past = this.words.past.at(this.tokens, at, this.to);
+    const to = past ? null : this.words.to.at(this.tokens, at, this.to);
+    const join = past ?? to;
+    if (!join) return null;
+    const hourFrom = at + join.length;
+    const whole = this.halfAt(hourFrom);
+    const hour = whole ?? this.numberAt(hourFrom);
+    if (!hour || (!whole && hour.value > 24)) return null;
+    const isSpan = !quarter && amount.value !== 5 && amount.value % 10 !== 0 && !whole;
+    if (isSpan || this.isCounted(hourFrom + hour.length)) return null;
+    const base = whole ? hour.value : hour.value * 60;
+    const oClock = this.words.oClock.at(this.tokens, hourFrom + hour.length, this.to)?.length ?? 0;
+    return {
+      value: wrapped(base + (past ? amount.value : -amount.value)),
+      length: amount.length + join.length + hour.length + oClock,
+    };
+  }
+
+  private halfAt(index: number): Match<number> | null {
+    const half = this.words.halfBefore.at(this.tokens, index, this.to);
+    const hour = half && this.numberAt(index + half.length);
+    if (!half || !hour || hour.value > 12) return null;
+    const oClock = this.words.oClock.at(this.tokens, index + half.length + hour.length, this.to)?.length ?? 0;
+    return { value: wrapped(hour.value * 60 + half.value), length: half.length + hour.length + oClock };
+  }
+
+  /** "17:30", "18h15", "5pm". */
+  private digitalAt(index: number): Match<number> | null {
+    const { word = '' } = this.tokens[index] ?? {};
+    const [, hour, minute = '0', half] = /^(\d{1,2})(?:[:h](\d{2})?)?(am|pm)?$/.exec(word) ?? [];
+    if (hour === undefined || /^\d+$/.test(word) || Number(hour) > 24 || Number(minute) > 59) return null;
+    const hours = half === undefined ? Number(hour) : (Number(hour) % 12) + (half === 'pm' ? 12 : 0);
+    return { value: wrapped(hours * 60 + Number(minute)), length: 1 };
+  }
+
+  private hourAt(index: number, isLikely: boolean): Match<number> | null {
+    const { oClock, hourTails, minuteJoins } = this.words;
+    const hour = this.hourNumberAt(index);
+    if (!hour) return null;
+    let length = hour.length;
+    const clock = oClock.at(this.tokens, index + length, this.to);
+    length += clock?.length ?? 0;
+    const tail = hourTails.at(this.tokens, index + length, this.to);
+    if (tail && (clock || isLikely))
+      return { value: wrapped(hour.value * 60 + tail.value), length: length + tail.length };
+    const join = minuteJoins.at(this.tokens, index + length, this.to);
+    const at = index + length + (join?.length ?? 0);
+    const minutes = this.tokens[at - 1]?.stop === '' ? this.numberAt(at) : null;
+    const hasMinutes =
+      minutes !== null &&
+      minutes.value < 60 &&
+      (minutes.value >= 10 || join !== null || minutes.length > 1) &&
+      !this.isCounted(at + minutes.length) &&
+      !this.words.months.at(this.tokens, at + minutes.length, this.to);
+    const isPair = hasMinutes && minutes.value % 15 === 0 && hour.value <= 12;
+    if (hasMinutes && (clock || isLikely || isPair)) {
+      const end = at + minutes.length;
+      return {
+        value: wrapped(hour.value * 60 + minutes.value * (join?.value ?? 1)),
+        length: end + (oClock.at(this.tokens, end, this.to)?.length ?? 0) - index,
+      };
+    }
+    if (clock && !isLikely && !this.words.oClockIsEnough) return null;
+    if (!clock && !(isLikely && !this.isCounted(index + length) && !this.isUnitAhead(index + length)))
+      return null;
+    return { value: wrapped(hour.value * 60), length };
+  }
+
+  /** Not of the tens of a number that goes on: "three" of "three fifteen", but not "one" of "one hundred". */
+  private hourNumberAt(index: number): Match<number> | null {
+    const number = this.numberAt(index);
+    return number && number.value >= 1 && number.value <= 24 ? number : null;
+  }
+
+  private isUnitAhead(index: number): boolean {
+    return (
+      this.words.units.at(this.tokens, index, this.to) !== null ||
+      this.words.months.at(this.tokens, index, this.to) !== null
+    );
+  }
+
+  private isCounted(index: number): boolean {
+    return index < this.to && this.words.counted.has(this.tokens[index]?.word ?? '');
+  }
+
+  private partAt(index: number, isBeside: boolean): Match<Element> | null {
+    const part =
+      this.words.parts.at(this.tokens, index, this.to) ??
+      (isBeside ? this.words.dayParts.at(this.tokens, index, this.to) : null);
+    return part && { value: { kind: 'part', minute: part.value }, length: part.length };
+  }
+
+  private numberAt(index: number): Match<number> | null {
+    const { word = '' } = (index < this.to && this.tokens[index]) || {};
+    if (/^\d{1,2}$/.test(word)) return { value: Number(word), length: 1 };
+    return this.words.numbers.at(this.tokens, index, this.to);
+  }
+
+  private ordinalAt(index: number): Match<number> | null {
+    const { word = '' } = (index < this.to && this.tokens[index]) || {};
+    const [, digits] = /^(\d{1,2})(?:st|nd|rd|th|er|º|ª)?$/.exec(word) ?? [];
+    if (digits !== undefined) return { value: Number(digits), length: 1 };
+    return this.words.ordinals.at(this.tokens, index, this.to);
+  }
+
+  /** The first one that comes; of today's name, in a week. 0 is Thanksgiving. */
+  private weekdayAfter(weekday: number): string {
+    if (weekday === 0) return thanksgivingAfter(this.today);
+    return beside(this.today, weekday, 'after');
+  }
+}
+
+/** Words that come after a date and are no noun of it. */
+const FOLLOWS_DATE = new Set(
+  'that she they you for and then priya who okay right what where est sera nous vous pour avec donc voilà oui non que con para luego entonces vale tengo ist das wir ich dann und oder'.split(
+    ' ',
+  ),
+);
+
+function dayMatch(day: string, rank: number, length: number, minute?: number): Match<Element> {
+  return { value: { kind: 'day', rank, day, ...(minute !== undefined && { minute }) }, length };
+}
+
+function wrapped(minute: number): number {
+  return (minute + 24 * 60) % (24 * 60);
+}
+
+function dayOfPeriod(period: Period, today: string): string {
+  const year = today.slice(0, 4);
+  switch (period) {
+    case 'this week':
+    case 'end of week':
+      return weekdayOf(today) >= 5 ? today : beside(today, 5, 'after');
+    case 'weekend':
+      return weekdayOf(today) >= 6 ? today : beside(today, 6, 'after');
+    case 'next week':
+      return inNextWeek(today, 1);
+    case 'end of month':
+      return plusDays(firstOfNextMonth(today), -1);
+    case 'next month':
+      return firstOfNextMonth(today);
+    case 'end of year':
+      return `${year}-12-31`;
+    case 'christmas':
+      return `${year}-12-24`;
+    case 'new year':
+      return `${Number(year) + 1}-01-01`;
+  }
+}
+
+/** The weekday next to a day that is not that day itself. */
+function beside(day: string, weekday: number, side: 'before' | 'after'): string {
+  const ahead = (weekday - weekdayOf(day) + 7) % 7 || 7;
+  return plusDays(day, side === 'after' ? ahead : ahead - 7 || -7);
+}
+
+function inNextWeek(today: string, weekday: number): string {
+  return plusDays(today, 7 - weekdayOf(today) + weekday);
+}
+
+/** The fourth Thursday of November. */
+function thanksgivingAfter(today: string): string {
+  const year = Number(today.slice(0, 4));
+  const of = (each: number) => {
+    const first = `${each}-11-01`;
+    return plusDays(first, ((4 - weekdayOf(first) + 7) % 7) + 21);
+  };
+  return of(year) >= today ? of(year) : of(year + 1);
+}
+
+/** 1 is Monday. */
+function weekdayOf(day: string): number {
+  return new Date(`${day}T00:00:00Z`).getUTCDay() || 7;
+}
+
+function nextDayOfMonth(number: number, today: string): string | null {
+  const [year = 0, month = 1, day = 1] = today.split('-').map(Number);
+  for (let ahead = number < day ? 1 : 0; ahead < 4; ahead++) {
+    const found = dayString(year, month + ahead, number);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/** Null where there is no such day. Months count on past December. */
+function dayString(year: number, month: number, day: number): string | null {
+  const date = new Date(Date.UTC(year, month - 1, day));
+  return day >= 1 && date.getUTCDate() === day ? date.toISOString().slice(0, 10) : null;
+}
+
+function firstOfNextMonth(today: string): string {
+  const [year = 0, month = 1] = today.split('-').map(Number);
+  return dayString(year, month + 1, 1) ?? today;
+}
+
+function plusMonths(day: string, months: number): string {
+  const [year = 0, month = 1, date = 1] = day.split('-').map(Number);
+  return dayString(year, month + months, date) ?? dayString(year, month + months, 28) ?? day;
+}
+
+function plusDays(day: string, days: number): string {
+  return new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
+}

@@ -1,0 +1,35 @@
+import type { Plugin, Understanding } from '../../../core/contract/plugin.ts';
+import { eventsOf } from './events.ts';
+import { Pacer, readLines } from './lines.ts';
+import { memoriesOf } from './memories.ts';
+import { saysNothing } from './nothing.ts';
+import { structure } from './structure.ts';
+import { tasksOf } from './tasks.ts';
+
+const understand: Understanding['understand'] = async (transcript, context, signal) => {
+  signal.throwIfAborted();
+  const pacer = new Pacer(signal);
+  const lines = await readLines(transcript, context, pacer);
+  const tasks = await tasksOf(lines, context, pacer);
+  const events = await eventsOf(lines, tasks, context, pacer);
+  return {
+    discard: saysNothing(transcript),
+    ...structure(transcript, context.languages[0] ?? null),
+    tasks: tasks.map(task => (isInstant(task.dueAt) ? task : { ...task, dueAt: null })),
+    events: events.filter(({ startAt }) => isInstant(startAt)),
+    memories: memoriesOf(transcript, context),
+  };
+};
+
+/** Of those that the interface can say: what was recorded in the year 0 may tell of one that it cannot. */
+function isInstant(at: number | null): boolean {
+  return at === null || (at >= 0 && at <= LATEST);
+}
+const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
+export default {
+  name: 'plain-understanding',
+  api: 1,
+  title: 'Titles, overviews, categories, tasks and appointments by rules, offline and without a model',
+  setup: () => ({ understanding: { understand } }),
+} satisfies Plugin;

@@ -1,0 +1,299 @@
+import { phrases, table, words } from '../tokens.ts';
+import type { Language, Verb } from './language.ts';
+
+const UNITS =
+  'one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen'.split(
+    ' ',
+  );
+const ORDINAL_UNITS =
+  'first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth'.split(
+    ' ',
+  );
+const WEEKDAYS = 'monday tuesday wednesday thursday friday saturday sunday'.split(' ');
+const MONTHS = 'january february march april may june july august september october november december'.split(
+  ' ',
+);
+const TENS: [string, string, number][] = [
+  ['twenty', 'twentieth', 20],
+  ['thirty', 'thirtieth', 30],
+  ['forty', 'fortieth', 40],
+  ['fifty', 'fiftieth', 50],
+];
+
+const numbers: [string, number][] = [
+  ...UNITS.map((word, index): [string, number] => [word, index + 1]),
+  ...TENS.flatMap(([tens, , value]) => [
+    [tens, value] as [string, number],
+    ...UNITS.slice(0, 9).map((unit, index): [string, number] => [`${tens} ${unit}`, value + index + 1]),
+  ]),
+  ...UNITS.slice(0, 9).map((unit, index): [string, number] => [`oh ${unit}`, index + 1]),
+];
+
+const ACTIONS = `add answer apply arrange ask assemble attach back bake book borrow bring build buy call cancel change
+  charge check chop clean clear close collect confirm contact cook copy cut deliver deposit design discuss download
+  draft drop email empty exchange feed fetch file fill find finish fix forward get give hand hang hire install invite
+  invoice iron lend load lock look mail make measure mend mention message move mow open order organise organize pack
+  paint pass pay phone pick plan plant polish post prepare present print pull put register remind remove renew rent
+  repair replace reply report rescheduled reschedule reserve return review rewrite ring run save scan schedule sell
+  send set sew share ship sign sort speak start submit swap switch take talk tell text tidy transfer translate try tune
+  turn type update upload visit wash water weigh wire wrap write cover drive empty enrol enroll frame glue prune shovel
+  stop swing sweep vacuum walk wind`;
+/** Taken for a plan only with a day, a time or an object. */
+const WEAK = 'do study practise practice read learn';
+const STATES = 'be come go have stay sleep eat drink sit leave meet see work';
+
+const verbs = new Map<string, Verb>([
+  ...[...words(ACTIONS)].map((verb): [string, Verb] => [verb, { infinitive: verb, isWeak: false }]),
+  ...[...words(WEAK)].map((verb): [string, Verb] => [verb, { infinitive: verb, isWeak: true }]),
+  ...[...words(STATES)].map((verb): [string, Verb] => [
+    verb,
+    { infinitive: verb, isWeak: true, isState: true },
+  ]),
+]);
+const presents = new Map([...verbs].map(([form, verb]) => [form, { ...verb, isWeak: true }]));
+
+export const english: Language = {
+  code: 'en',
+  stopWords: words(`
+    a about after again all also am an and any are as at be because been before being but by can could day did do does
+    doing don't down each even few for from get go going gonna got had has have having he he's her here hers him his how
+    i if in into is it its it's i'm i've i'll i'd just know let like made make many may me mean might more most much
+    must my no nor not now of off oh ok okay on once one only or other our out over own please really right said same
+    say see she should so some such take than that that's the their them then there these they they're thing things
+    think this those through time to too two under until up us very want was way we we're we'll well were what when
+    where which while who why will with would yes yeah you you're you'll your
+    um uh er hmm mhm mm hello hi hey bye thanks thank morning good great nice sure alright actually basically anyway
+    something somebody someone anything anybody everything everybody nothing nobody didn't doesn't isn't wasn't can't
+    won't couldn't wouldn't today tomorrow yesterday tonight week lot bit kind sort maybe still already ever never
+    always never back ago always yet because though although else around another every left went come came comes gets
+    getting done there's what's let's who's how's where's last next first gone look looks never yourself myself said says
+  `),
+  dates: {
+    numbers: table(numbers),
+    ordinals: table([
+      ...ORDINAL_UNITS.map((word, index): [string, number] => [word, index + 1]),
+      ...TENS.slice(0, 2).flatMap(([tens, ordinal, value]) => [
+        [ordinal, value] as [string, number],
+        ...ORDINAL_UNITS.slice(0, 9).map((unit, index): [string, number] => [
+          `${tens} ${unit}`,
+          value + index + 1,
+        ]),
+      ]),
+    ]),
+    weekdays: table([
+      ...WEEKDAYS.map((word, index): [string, { weekday: number }] => [word, { weekday: index + 1 }]),
+      ['thanksgiving|thanks giving', { weekday: 0 }],
+    ]),
+    months: table(MONTHS.map((word, index) => [word, index + 1])),
+    days: table([
+      ['today|later today', { days: 0 }],
+      ['tonight|this evening|later tonight', { days: 0, minute: 20 * 60 }],
+      ['this morning', { days: 0, minute: 9 * 60 }],
+      ['this afternoon', { days: 0, minute: 15 * 60 }],
+      [
+        'end of the day|end of day|the end of the day|close of business|before i go home',
+        { days: 0, minute: 18 * 60 },
+      ],
+      ['tomorrow|to morrow', { days: 1 }],
+      ['day after tomorrow|the day after tomorrow', { days: 2 }],
+      ['first thing tomorrow', { days: 1, minute: 9 * 60 }],
+    ]),
+    parts: table([
+      ['in the morning|first thing in the morning|first thing', 9 * 60],
+      ['in the afternoon', 15 * 60],
+      ['in the evening|at night', 20 * 60],
+      ['at lunch|at lunchtime|over lunch|at lunch time', 12 * 60],
+    ]),
+    dayParts: table([
+      ['morning|first thing', 9 * 60],
+      ['lunch|lunchtime', 12 * 60],
+      ['afternoon', 15 * 60],
+      ['evening|night', 20 * 60],
+    ]),
+    units: table([
+      ['minute|minutes|mins|min', 'minute'],
+      ['hour|hours', 'hour'],
+      ['day|days', 'day'],
+      ['week|weeks', 'week'],
+      ['month|months', 'month'],
+    ]),
+    lengths: table([
+      ['half an hour|a half hour', 30],
+      ['a quarter of an hour', 15],
+      ['three quarters of an hour', 45],
+      ['an hour|one hour', 60],
+      ['an hour and a half|one and a half hours', 90],
+      ['two and a half hours', 150],
+      ['a minute|a couple of minutes', 1],
+      ['a day', 1440],
+      ['a week', 7 * 1440],
+      ['a fortnight', 14 * 1440],
+      ['a couple of hours', 120],
+      ['a couple of days', 2 * 1440],
+      ['a couple of weeks', 14 * 1440],
+    ]),
+    within: phrases('in|within|in about|within the next|in another|in like'),
+    fromNow: phrases('from now|from today'),
+    periods: table([
+      ['this week', 'this week'],
+      ['next week', 'next week'],
+      ['the weekend|this weekend|weekend|at the weekend', 'weekend'],
+      ['end of the week|end of this week|the end of the week', 'end of week'],
+      ['end of the month|end of this month|the end of the month|the month is out', 'end of month'],
+      ['next month', 'next month'],
+      ['end of the year|the end of the year', 'end of year'],
+      ['christmas|xmas', 'christmas'],
+      ["new year|new year's", 'new year'],
+    ]),
+    last: phrases('last'),
+    every: phrases('every|each'),
+    nextBefore: phrases('next'),
+    nextAfter: phrases('next'),
+    nextIsNextWeek: true,
+    laterBefore: table([
+      ['a week from|a week on|a week', 7],
+      ['two weeks from|a fortnight from|a fortnight on|two weeks on', 14],
+    ]),
+    laterAfter: table([
+      ['week', 7],
+      ['fortnight', 14],
+    ]),
+    thatBefore: phrases('that'),
+    relativeAfter: table([
+      ['before', 'before'],
+      ['after', 'after'],
+    ]),
+    dayOfMonth: table([
+      ['on the|by the|until the|before the|for the|till the|from the', { isStrong: true }],
+      ['the', { isStrong: false }],
+    ]),
+    hasCardinalDays: false,
+    ofMonth: phrases('of'),
+    at: phrases('at|by|until|till|before|around|after|about|from|between|for'),
+    oClock: phrases("o'clock|oclock|o clock"),
+    oClockIsEnough: true,
+    halfBefore: table([['half|half past|half passed', 30]]),
+    quarter: table([['quarter|a quarter', 15]]),
+    past: phrases('past|passed|after'),
+    to: phrases('to|till'),
+    hourTails: table([]),
+    minuteJoins: table([]),
+    namedTimes: table([
+      ['noon|midday', 12 * 60],
+      ['midnight', 24 * 60 - 1],
+    ]),
+    meridiem: table([
+      ['am|a m', 'am'],
+      ['pm|p m', 'pm'],
+    ]),
+    through: phrases('to|till|until|and'),
+    corrections: phrases("no wait|i mean|let's say|make it|make that|or rather|sorry no|wait no|or better"),
+    lead: words('by on at before until till around this from the for due next coming after within'),
+    counted: words(
+      'percent per degrees euros dollars pounds people years year times kilos grams milligrams miles pages hundred thousand eighths',
+    ),
+  },
+  acts: {
+    isVerbLast: false,
+    firstPerson: presents,
+    imperatives: verbs,
+    secondPerson: verbs,
+    infinitives: verbs,
+    subject: words('i'),
+    listener: words('you'),
+    clitics: words(''),
+    particles: words(''),
+    promises:
+      phrases(`i'll|i will|i shall|i'm going to|i am going to|i'm gonna|i have to|i need to|i've got to|i got to|
+      i must|i gotta|i mustn't forget to|i must remember to|i've to|let me|i'd better|i better|i promised to|
+      i promise to|i'm supposed to|i still have to|i still need to|i also need to|
+      i also have to|i just need to|i really need to|i really have to|i really must|i'll have to|
+      i'll need to|i will have to|i'll just|i'll also|remind me to|don't let me forget to|do not let me forget to|
+      i'll go and|i'll try to|i'll make sure to|i'll remember to|i'm meant to`),
+    wishes: phrases(
+      "i can|i want to|i should|i ought to|i really should|i plan to|i'd like to|i was going to",
+    ),
+    sharedPromises:
+      phrases(`we'll|we will|we have to|we need to|we've got to|we must|we're going to|we gotta|we'll have to|
+      we should`),
+    requests: phrases(`can you|could you|would you|will you|can you please|could you please|would you please|
+      can you maybe|can you just|could you just|could you maybe|please|you need to|you have to|you must|you should|
+      you'll need to|you'll have to|you've got to|you can|i need you to|i want you to|i'd like you to|would you mind|
+      you might want to|you better|you'd better|if you could|can you also|could you also`),
+    reminders:
+      phrases(`don't forget to|do not forget to|don't forget|remember to|make sure to|make sure you|make sure that you|
+      be sure to|note to self|memo to self|reminder to|to do|todo|must remember to|mustn't forget to|need to|have to|
+      never forget to|please remember to|gotta`),
+    openRequests:
+      phrases(`somebody needs to|someone needs to|somebody has to|someone has to|somebody should|someone should|
+      who can|who could|who will|can somebody|can someone|could somebody|could someone|we need to|we have to|we need|
+      i need|i'd like|we're out of|there's no`),
+    listMarks: phrases(
+      `number one|number two|number three|number four|number five|number six|number seven|number eight|number nine|number ten|
+      first of all|firstly|secondly|thirdly|lastly|finally|next|also|item one|item two|item three|so|then|okay|and|first|second`,
+    ),
+    takings:
+      phrases(`i'll do it|i'll do that|i'll do so|will do|i can do that|i can do it|i'll take care of it|i'll take care of that|
+      leave it to me|leave it with me|i'll see to it|i'll handle it|i'll handle that|i'll get on it|on it|consider it done|
+      i'll take it|i'll take that|i will do it|i will do that|i'm on it|i'll sort it|i'll sort it out|i'll get it done`),
+    yes: phrases(`yes|yeah|yep|yup|sure|okay|ok|of course|right|no problem|will do|gladly|absolutely|noted|got it|fine|
+      alright|all right|certainly|definitely|understood|good|great|perfect|you got it|no worries|deal|done|oh yes|
+      oh yeah|oh okay|oh sure|ah yes|yes yes|fair enough|grand|sounds good|works for me|my pleasure`),
+    refusals:
+      phrases(`no|nope|sorry|i can't|i cannot|i won't|i don't|not me|never|no way|no chance|unfortunately|
+      oh no|i'm afraid|absolutely not|yeah right|as if|not a chance|dream on|you wish|i'd rather not|not today`),
+    done: phrases(`done|already|i already|i've already|did that|did it|it's done|sent|sending it now|here you are|here you go|
+      there you go|there done|just did|i did|i have already|right now|i just did|it's in already|that's done|i've done`),
+    cancels:
+      phrases(`never mind|nevermind|forget it|forget about it|forget that|don't bother|no need|scratch that|cross that off|
+      not necessary|you don't have to|you don't need to|don't worry about it|no longer needed|strike that|leave it|it's off|on second thoughts|
+      it's sorted|that's sorted|no don't|not here then|then don't`),
+    negations: words(
+      "not never no n't don't won't can't nothing nobody none neither nor cannot isn't doesn't didn't wouldn't",
+    ),
+    noPlanBefore:
+      phrases(`if|unless|maybe|perhaps|would|wish|said|says|say|told|tells|goes|quote|asked|thought|used to|
+      might|imagine|suppose|pretend|whenever|could have|should have|would have|he goes|she goes|who says|was like|
+      probably|possibly|i doubt|whether|in case|before i|until i|how do i|why do i|when do i|what do i|do i|
+      should i|once i`),
+    noPlanInside:
+      phrases(`right now|already|some day|someday|one day|bothers|bother|or not|or can i|or should i|haha|
+      just kidding|kidding|if i were|ever again|in your dreams|at some point|for ever|forever|my word|this instant|or was it|a seat|a look|your time|care|it easy|a while|a break|how|the point`),
+    clauseStarts:
+      phrases(`because|but|so|okay|ok|if|unless|anyway|since|although|when|right|cause|'cause|well|yes|yeah|no|
+      and i|and you|and he|and she|and we|and they|and then|and it|and the|and that's|and what|and who|and if|and when|
+      and please|and don't|and can|and could|and let|then i|then you|then he|then she|then we|then they|then it|i|i'm|i'll|i'd|i've|
+      we|we'll|we're|we've|he|he's|she's|they|they're|it's|it is|it was|it will|it has|it can|it expires|it closes|it opens|it ends|it starts|it runs|it's|that's|there's|what|how|who|why|where's|do you|did you|have you|
+      are you|can you|could you|will you|is it|is that|which|otherwise|or else|while|though|thanks|thank you|bye|promise|promised|
+      you know|you can|you need|you have|you don't|don't|please|be gentle|oh|hey|as long|as soon|only|until we|or|shall|plus`),
+    personal: words('him her'),
+    pronouns: words(
+      'it that this them those these him her one some any so there they do make thing things all both same everything',
+    ),
+    reflexives: words(''),
+    determiners: words('a an the my your our his her their this that these those some any another more new'),
+    prepositions: words(
+      'in on at to for with by from of about into over under before after near behind through',
+    ),
+    toMe: phrases('to me|for me|me'),
+    toYou: phrases('to you|for you|you'),
+    yours: new Map([
+      ['your', 'my'],
+      ['yours', 'mine'],
+      ['yourself', 'myself'],
+    ]),
+    fillers: words(
+      'um uh er erm just please also then maybe kindly quickly really definitely certainly okay well hmm like first actually probably still anyway instead again love darling sir later',
+    ),
+    carrying: words('bring wear take'),
+    appointments:
+      words(`appointment meeting dentist doctor lunch dinner breakfast brunch flight train interview party concert rehearsal
+      wedding training exam release game match class lesson lecture checkup check session workshop conference call drinks trip
+      visit anniversary birthday shower funeral service surgery operation fitting viewing picnic barbecue show play film movie
+      tournament race marathon practice recital ceremony event deadline demo review presentation course seminar hearing trial
+      walk hike tour ferry bus delivery engineer plumber inspection handover graduation reunion festival bonfire competition
+      see visits lands leaves starts begins arrives comes meets meet opens seminar group`),
+    over: words('was were went had yesterday did ago been last used'),
+    deadlines: words('by before until till due deadline'),
+  },
+};

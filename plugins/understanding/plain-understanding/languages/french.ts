@@ -1,0 +1,395 @@
+import { phrases, table, withoutAccents, words } from '../tokens.ts';
+import type { Language, Verb } from './language.ts';
+
+const SMALL =
+  'un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize dix-sept dix-huit dix-neuf'.split(
+    ' ',
+  );
+const TENS: [string, number][] = [
+  ['vingt', 20],
+  ['trente', 30],
+  ['quarante', 40],
+  ['cinquante', 50],
+];
+const WEEKDAYS = 'lundi mardi mercredi jeudi vendredi samedi dimanche'.split(' ');
+const MONTHS =
+  'janvier février|fevrier mars avril mai juin juillet août|aout septembre octobre novembre décembre|decembre'.split(
+    ' ',
+  );
+const PARTS: [string, number][] = [
+  ['matin', 9 * 60],
+  ['midi', 12 * 60],
+  ['après midi|aprèm|apres midi', 15 * 60],
+  ['soir', 20 * 60],
+];
+
+/** Hyphens are no part of words. */
+const NUMBERS: [string, number][] = [
+  ...SMALL.map((word, index): [string, number] => [word.replace('-', ' '), index + 1]),
+  ['une', 1],
+  ...TENS.flatMap(([tens, value]) => [
+    [tens, value] as [string, number],
+    [`${tens} et un|${tens} et une`, value + 1] as [string, number],
+    ...SMALL.slice(1, 9).map((unit, index): [string, number] => [`${tens} ${unit}`, value + index + 2]),
+  ]),
+];
+
+const STRONG = `acheter ajouter aller amener annuler appeler apporter arroser chercher changer commander confirmer contacter copier
+  corriger couper cuisiner demander déposer donner écrire emmener emporter emprunter envoyer essayer étiqueter faire fermer
+  finir fixer imprimer informer inscrire installer inviter laver livrer louer mettre nettoyer noter nourrir organiser ouvrir
+  passer payer peindre planter poser poster préparer prendre prévenir prêter ramener ranger rapporter rappeler récupérer régler
+  relancer remettre remplacer remplir rendre renvoyer réparer répondre réserver résilier retirer retourner réviser scanner
+  sécher signer signaler sortir télécharger téléphoner terminer transférer transmettre trouver vérifier verser vendre vider
+  virer changer photocopier déclarer renouveler repasser recoudre remercier raccrocher avertir tondre tailler cueillir monter porter
+  poncer réchauffer étendre recontacter transférer garder`;
+const WEAK = 'faire mettre dire lire montrer garder tenir monter prendre passer chercher donner';
+const STATES = `aller arriver attendre boire courir dormir être manger marcher nager partir parler penser regarder rentrer
+  rester revenir travailler venir voir jouer sortir`;
+const IRREGULAR_PRESENT: Readonly<Record<string, string>> = {
+  appeler: 'appelle',
+  rappeler: 'rappelle',
+  acheter: 'achète',
+  amener: 'amène',
+  emmener: 'emmène',
+  ramener: 'ramène',
+  renouveler: 'renouvelle',
+  envoyer: 'envoie',
+  renvoyer: 'renvoie',
+  payer: 'paie|paye',
+  nettoyer: 'nettoie',
+  récupérer: 'récupère',
+  régler: 'règle',
+  prendre: 'prends',
+  mettre: 'mets',
+  remettre: 'remets',
+  transmettre: 'transmets',
+  faire: 'fais',
+  écrire: 'écris',
+  inscrire: 'inscris',
+  dire: 'dis',
+  lire: 'lis',
+  aller: 'vais',
+  venir: 'viens',
+  revenir: 'reviens',
+  prévenir: 'préviens',
+  tenir: 'tiens',
+  voir: 'vois',
+  partir: 'pars',
+  sortir: 'sors',
+  dormir: 'dors',
+  rendre: 'rends',
+  vendre: 'vends',
+  tondre: 'tonds',
+  étendre: 'étends',
+  répondre: 'réponds',
+  attendre: 'attends',
+  boire: 'bois',
+  être: 'suis',
+  ouvrir: 'ouvre',
+  cueillir: 'cueille',
+  recoudre: 'recouds',
+  peindre: 'peins',
+  courir: 'cours',
+};
+const IRREGULAR_FUTURE: Readonly<Record<string, string>> = {
+  appeler: 'appellerai',
+  rappeler: 'rappellerai',
+  acheter: 'achèterai',
+  amener: 'amènerai',
+  emmener: 'emmènerai',
+  ramener: 'ramènerai',
+  envoyer: 'enverrai',
+  renvoyer: 'renverrai',
+  payer: 'paierai|payerai',
+  nettoyer: 'nettoierai',
+  faire: 'ferai',
+  aller: 'irai',
+  venir: 'viendrai',
+  revenir: 'reviendrai',
+  prévenir: 'préviendrai',
+  tenir: 'tiendrai',
+  voir: 'verrai',
+  être: 'serai',
+  cueillir: 'cueillerai',
+  courir: 'courrai',
+};
+const SUBJUNCTIVES: readonly [string, string][] = [
+  ['aille', 'aller'],
+  ['fasse', 'faire'],
+  ['fasses', 'faire'],
+  ['prenne', 'prendre'],
+  ['prennes', 'prendre'],
+  ['mette', 'mettre'],
+  ['mettes', 'mettre'],
+  ['remplisse', 'remplir'],
+  ['finisse', 'finir'],
+  ['écrive', 'écrire'],
+  ['inscrive', 'inscrire'],
+  ['rende', 'rendre'],
+  ['réponde', 'répondre'],
+  ['vienne', 'venir'],
+  ['prévienne', 'prévenir'],
+  ['sorte', 'sortir'],
+  ['voie', 'voir'],
+];
+
+const verbs: Verb[] = [
+  ...[...words(STRONG)].map(infinitive => ({ infinitive, isWeak: false })),
+  ...[...words(WEAK)].map(infinitive => ({ infinitive, isWeak: true })),
+  ...[...words(STATES)].map(infinitive => ({ infinitive, isWeak: true, isState: true })),
+];
+
+function presentOf(infinitive: string): string[] {
+  const irregular = IRREGULAR_PRESENT[infinitive];
+  if (irregular !== undefined) return irregular.split('|');
+  return [infinitive.endsWith('er') ? infinitive.slice(0, -1) : `${infinitive.slice(0, -1)}s`];
+}
+
+function futureOf(infinitive: string): string[] {
+  const irregular = IRREGULAR_FUTURE[infinitive];
+  if (irregular !== undefined) return irregular.split('|');
+  return [`${infinitive.replace(/e$/, '')}ai`];
+}
+
+function imperativesOf(infinitive: string): string[] {
+  const singular = presentOf(infinitive);
+  if (infinitive === 'aller') return ['va', 'allez'];
+  if (infinitive === 'faire') return ['fais', 'faites'];
+  if (infinitive === 'dire') return ['dis', 'dites'];
+  if (infinitive === 'être') return ['sois'];
+  if (infinitive === 'prendre') return ['prends', 'prenez'];
+  if (infinitive.endsWith('er')) return [...singular, `${infinitive.slice(0, -1)}z`];
+  if (infinitive.endsWith('re')) return [...singular, `${infinitive.slice(0, -2)}ez`];
+  return [...singular, `${infinitive.slice(0, -1)}ssez`, `${infinitive.slice(0, -2)}ez`];
+}
+
+function formsBy(formsOf: (infinitive: string) => string[], weak?: true): [string, Verb][] {
+  return verbs.flatMap(verb =>
+    formsOf(verb.infinitive).map((form): [string, Verb] => [
+      withoutAccents(form),
+      weak ? { ...verb, isWeak: true } : verb,
+    ]),
+  );
+}
+
+export const french: Language = {
+  code: 'fr',
+  stopWords: words(`
+    a à ai ah alors après as au aussi autre aux avait avant avec avez avoir avons bah ben bien bon bonjour bonsoir c' ça car ce
+    cela ces cet cette ceux chez comme comment d' d'accord dans de déjà depuis des donc dont du elle elles en encore entre
+    es est et était étaient été être eu eux fait fais faire faut gens il ils j' je jamais jusque l' la là le les leur leurs lui
+    m' ma mais me même mes mieux moi moins mon n' ne ni non nos notre nous on ont ou où oui par parce pas peu peut peux
+    plus plutôt pour pourquoi puis qu' quand que quel quelle quelles quels qui quoi rien s' sa sais sait sans se sera ses si
+    soit sommes son sont sous suis sur t' ta te tes toi ton toujours tous tout toute toutes très trop tu un une va vais
+    vas vers veut veux vient vois voilà voir vont vos votre vous vraiment vrai y euh hein hum merci salut demain hier
+    aujourd'hui matin soir semaine jour jours fois chose choses ouais accord quelqu'un quelque quelques beaucoup assez dit dis
+    encore maintenant avais aurait aurais serait bref enfin ah tiens allez eh
+  `),
+  dates: {
+    numbers: table(NUMBERS),
+    ordinals: table([['premier|1er|première', 1]]),
+    weekdays: table(WEEKDAYS.map((name, index) => [name, { weekday: index + 1 }])),
+    months: table(MONTHS.map((name, index) => [name, index + 1])),
+    days: table([
+      ["aujourd'hui|aujourd hui", { days: 0 }],
+      ['ce matin', { days: 0, minute: 9 * 60 }],
+      ['ce midi', { days: 0, minute: 12 * 60 }],
+      ['cet après midi|cette après midi|cet aprèm', { days: 0, minute: 15 * 60 }],
+      ['ce soir|cette nuit', { days: 0, minute: 20 * 60 }],
+      ['demain', { days: 1 }],
+      ['après demain|apres demain', { days: 2 }],
+    ]),
+    parts: table([
+      ['le matin|du matin', 9 * 60],
+      ["dans l' après midi|de l' après midi", 15 * 60],
+      ['le soir|du soir|dans la soirée', 20 * 60],
+      ['fin de journée|en fin de journée', 18 * 60],
+    ]),
+    dayParts: table(PARTS),
+    units: table([
+      ['minute|minutes', 'minute'],
+      ['heure|heures', 'hour'],
+      ['jour|jours', 'day'],
+      ['semaine|semaines', 'week'],
+      ['mois', 'month'],
+    ]),
+    lengths: table([
+      ['une demi heure|une demie heure', 30],
+      ["un quart d' heure", 15],
+      ["trois quarts d' heure", 45],
+      ['une heure', 60],
+      ['une heure et demie', 90],
+      ['une minute', 1],
+      ['huit jours|une semaine|une huitaine', 7 * 1440],
+      ['quinze jours|une quinzaine', 14 * 1440],
+      ['un jour', 1440],
+    ]),
+    within: phrases("dans|d' ici|sous"),
+    fromNow: phrases(''),
+    periods: table([
+      ['cette semaine', 'this week'],
+      ['la semaine prochaine|semaine prochaine', 'next week'],
+      ['le week end|ce week end|week end|le weekend|ce weekend', 'weekend'],
+      ['fin de semaine|la fin de la semaine|fin de la semaine', 'end of week'],
+      ['fin du mois|la fin du mois', 'end of month'],
+      ['le mois prochain', 'next month'],
+      ["fin de l' année|la fin de l' année", 'end of year'],
+      ['noël|noel', 'christmas'],
+      ["le jour de l' an|le nouvel an", 'new year'],
+    ]),
+    last: phrases('passé'),
+    every: phrases('chaque|tous les|toutes les'),
+    nextBefore: phrases('prochain'),
+    nextAfter: phrases('prochain|qui vient'),
+    nextIsNextWeek: false,
+    laterBefore: table([]),
+    laterAfter: table([
+      ["en huit|d' après", 7],
+      ['en quinze', 14],
+    ]),
+    thatBefore: phrases('ce'),
+    relativeAfter: table([
+      ["d' avant", 'before'],
+      ["d' après|suivant", 'after'],
+    ]),
+    dayOfMonth: table([['le|du|au|pour le|avant le|dès le', { isStrong: false }]]),
+    hasCardinalDays: true,
+    ofMonth: phrases(''),
+    at: phrases("à|vers|avant|dès|jusqu' à|pour|de|entre|après|a|avant les"),
+    oClock: phrases('heures|heure|h'),
+    oClockIsEnough: false,
+    halfBefore: table([]),
+    quarter: table([]),
+    past: phrases(''),
+    to: phrases(''),
+    hourTails: table([
+      ['et demie|et demi|trente', 30],
+      ['et quart|quinze', 15],
+      ['moins le quart|moins quart', -15],
+      ['trois quarts', 45],
+    ]),
+    minuteJoins: table([['moins', -1]]),
+    namedTimes: table([
+      ['midi', 12 * 60],
+      ['midi et demi|midi et demie', 12 * 60 + 30],
+      ['midi et quart', 12 * 60 + 15],
+      ['minuit', 24 * 60 - 1],
+    ]),
+    meridiem: table([
+      ['du matin', 'am'],
+      ["du soir|de l' après midi", 'pm'],
+    ]),
+    through: phrases('à|et'),
+    corrections: phrases('non attends|non attendez|je veux dire|disons|ou plutôt|non pardon|enfin non'),
+    lead: words(
+      "le la ce cet cette à au pour avant de du d' ici dans vers dès jusqu' jusque en l' et les donc prochain",
+    ),
+    counted: words(
+      'pour euros ans fois kilos grammes personnes degrés pages minutes mois jours semaines milligrammes comprimés enfants',
+    ),
+  },
+  acts: {
+    isVerbLast: false,
+    firstPerson: new Map([
+      ...SUBJUNCTIVES.map(([form, infinitive]): [string, Verb] => [
+        withoutAccents(form),
+        { infinitive, isWeak: false },
+      ]),
+      ...formsBy(presentOf),
+      ['occupe', { infinitive: "s'occuper", isWeak: false }],
+      ['charge', { infinitive: 'se charger', isWeak: false }],
+      ...verbs.flatMap(({ infinitive }) =>
+        futureOf(infinitive).map((form): [string, Verb] => [
+          withoutAccents(form),
+          { infinitive, isWeak: false },
+        ]),
+      ),
+    ]),
+    secondPerson: new Map([
+      ...formsBy(infinitive => presentOf(infinitive).map(form => (form.endsWith('s') ? form : `${form}s`))),
+      ['occupes', { infinitive: "s'occuper", isWeak: false }],
+      ['charges', { infinitive: 'se charger', isWeak: false }],
+    ]),
+    imperatives: new Map([...formsBy(imperativesOf), ['va', { infinitive: 'aller', isWeak: true }]]),
+    infinitives: new Map(verbs.map(verb => [withoutAccents(verb.infinitive), verb])),
+    subject: words("je j'"),
+    listener: words('tu'),
+    clitics: words("te t' vous lui leur le la l' les m' me moi en y nous s' se"),
+    particles: words(''),
+    promises: phrases(`je vais|je dois|il faut que je|faut que je|je dois encore|
+      je pense à|il faut que j'|faut que j'|je vais te|je vais vous|je vais lui|je vais leur|je vais le|je vais la|je vais les|je vais l'|je vais en|je vais y|
+      rappelle moi de|rappelle moi d'|rappelez moi de|je dois absolument|je dois aussi|je vais aussi|je n' oublie pas de|j' ai à|je dois penser à|il faudra que je|je tâcherai de|il ne faut pas que j' oublie de|ne pas oublier de|
+      je ne dois pas oublier de|il faut que je pense à|il faut que j'|faut que j'|je vais essayer de|je me charge de|je m' occupe de|je dois passer`),
+    wishes: phrases('je veux|je compte|je devrais|je peux|je voudrais'),
+    sharedPromises: phrases(
+      "on va|on doit|nous allons|nous devons|il faut qu' on|il faut|faut|il faudra|il faudrait",
+    ),
+    requests:
+      phrases(`peux tu|tu peux|pourrais tu|tu pourrais|pouvez vous|vous pouvez|pourriez vous|vous pourriez|il faut que tu|
+      il faut que vous|tu dois|vous devez|tu devrais|vous devriez|est ce que tu peux|est ce que vous pouvez|tu veux bien|
+      voulez vous bien|je voudrais que tu|faut que tu|tu peux me|peux tu me|pourrais tu me|pouvez vous me|tu pourrais me|il faudrait que tu|
+      merci de|veuillez|il faudra`),
+    reminders:
+      phrases(`n' oublie pas de|n' oubliez pas de|n' oublie pas d'|n' oubliez pas d'|n' oublie pas|n' oubliez pas|oublie pas de|
+      oublie pas|pense à|pensez à|pense bien à|penser à|ne pas oublier de|ne pas oublier|souviens toi de|note pour moi`),
+    openRequests:
+      phrases(`quelqu'un doit|quelqu' un doit|qui peut|il faut|il faudrait|on doit|il manque|il nous faut|il n' y a plus de|
+      il n' y a plus d'|on n' a plus de|faut|qui pourrait|j' ai besoin de|on a besoin de|je voudrais`),
+    listMarks: phrases(
+      'premièrement|deuxièmement|troisièmement|numéro un|numéro deux|numéro trois|numéro quatre|ensuite|puis|et puis|primo|secundo|enfin|aussi|alors|donc',
+    ),
+    takings:
+      phrases(`je m' en occupe|je m' en charge|je le fais|je le ferai|je vais le faire|je m' en occuperai|ce sera fait|c' est noté|
+      je m' y mets|je prends ça|je fais ça|laisse moi faire|compte sur moi|comptez sur moi|je ferai ça|je vais faire ça|j' y penserai`),
+    yes: phrases(`oui|ouais|d' accord|ok|okay|bien sûr|entendu|parfait|très bien|ça marche|pas de problème|volontiers|noté|c' est noté|
+      bon|compris|bien|évidemment|certainement|avec plaisir|oui oui|oh oui|ah oui|ça va|super|promis|si`),
+    refusals:
+      phrases(`non|désolé|désolée|je ne peux pas|je peux pas|impossible|pas question|jamais|malheureusement|hors de question|
+      je n' ai pas le temps|pas aujourd'hui|je ne veux pas|surtout pas|ah non`),
+    done: phrases(`déjà|c' est fait|c' est déjà fait|déjà fait|voilà|tiens|tenez|je l' ai fait|je l' ai déjà|c' est réglé|fait|
+      je viens de|hier`),
+    cancels:
+      phrases(`laisse tomber|laissez tomber|pas la peine|c' est pas la peine|ce n' est pas la peine|inutile|oublie ça|
+      oubliez ça|finalement non|non laisse|laisse|pas besoin|plus la peine|tu n' as pas besoin|tant pis|ne t' embête pas`),
+    negations: words('pas jamais rien personne aucun aucune ni non'),
+    noPlanBefore:
+      phrases(`si|s'|peut être|dit|disait|disais|imagine|imaginons|aurais|aurait|aurions|pourrais bien|voudrais|je cite|
+      raconte|sinon|au cas où|on dirait|paraît|il paraît|autrefois|avant que|quand j' étais|si jamais|j' aimerais|aimerait|elle me dit|
+      il me dit|il m' a dit|elle m' a dit|pourquoi|comment|est ce que je`),
+    noPlanInside:
+      phrases(`un jour|pas|plus jamais|jamais|déjà|toujours|souvent|d' habitude|parfois|en ce moment|tout de suite|là maintenant|
+      maintenant|ou pas|je plaisante|chaque|tous les jours|toutes les semaines|normalement|rarement|depuis|rien|aucun|aucune`),
+    clauseStarts:
+      phrases(`parce que|mais|si|sinon|donc|alors|et je|et j'|et tu|et il|et elle|et on|et nous|et vous|et toi|et puis|et après|
+      et pense|et n'|et si|et le|et la|et prends|et appelle|et apporte|puis|car|quand|où|comme ça|je|j'|tu|il|elle|on|nous|vous|ils|elles|c'|ça|
+      d' accord|bon|oui|non|ah|merci|qui|que|qu'|dont|n'|est ce que|pour que|avant que|sans|voilà|hein|salut|à plus|ok|ne|peux tu|pense`),
+    personal: words('lui leur leurs'),
+    pronouns: words(
+      "le la les l' lui leur leurs y en ça cela ce celui celle ceux celles tout m' t' s' me te se vous moi toi nous",
+    ),
+    reflexives: words("s' se"),
+    determiners: words(
+      "le la les l' un une des du de d' mon ma mes ton ta tes son sa ses notre nos votre vos leur leurs ce cet cette ces au aux deux trois quatre",
+    ),
+    prepositions: words("à au aux de du des d' dans en par pour sur sous chez avec vers sans entre"),
+    toMe: phrases("moi|me|m'|à moi|pour moi"),
+    toYou: phrases("te|t'|vous|à toi|pour toi|pour vous"),
+    yours: new Map([
+      ['ton', 'mon'],
+      ['ta', 'ma'],
+      ['tes', 'mes'],
+      ['votre', 'mon'],
+    ]),
+    fillers: words(
+      "euh hum donc alors aussi juste bien quand même encore ben bon hein vite peut-être absolument aussi s'il plaît te vous plait stp svp puis ensuite déjà",
+    ),
+    appointments:
+      words(`rendez-vous rendez rdv réunion dentiste médecin déjeuner dîner apéro vol train entretien fête concert répétition
+      mariage examen match cours séance anniversaire visite livraison opération enterrement obsèques tournoi spectacle film pièce
+      conférence randonnée voyage départ arrivée contrôle stage fête soirée pique-nique brunch assemblée part arrive commence
+      joue plombier passe passera viendra vient retrouve entraînement`),
+    over: words('était étaient hier avait avaient fut dernière dernier'),
+    deadlines: words("avant d' pour tard"),
+    carrying: words('apporter emporter amener ramener prendre mettre prêter'),
+  },
+};

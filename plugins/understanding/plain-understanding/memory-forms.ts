@@ -1,0 +1,708 @@
+/** The forms of sentences that tell a lasting fact, and how each is noted. */
+
+export type Language = 'en' | 'de';
+
+interface Predicate {
+  /** What comes after the subject. Its group `value`, where it has one, is read up to the end of the clause. */
+  after: RegExp;
+  /** Of the third person; `{}` is the value. */
+  say: string;
+  /** What only one memory can tell. */
+  topic?: string;
+  /** It is said of somebody or something of theirs: `Boss`. */
+  of?: RegExp;
+  /** What the value has to begin with, and is; the rest is left out. */
+  is?: RegExp;
+  /** What has to be in the value. */
+  holds?: RegExp;
+  maxWords?: number;
+  /** The value begins with a verb. */
+  isVerb?: boolean;
+}
+
+interface Question {
+  question: RegExp;
+  /** Of somebody else than who asks. */
+  answer: RegExp;
+  say: string;
+  topic?: string;
+  /** It is said of something of theirs: `birthday`. */
+  relation?: string;
+  /** It is about who is named in the question, or asks it, and not about who answers. */
+  isOfOther?: boolean;
+}
+
+export const GERMAN = /\b(?:ich|und|nicht|das|der|die|ist|bitte|mich|dich|muss|noch|auch|den|mir)\b/i;
+
+/** A day of the year, or of a month. */
+const DAY =
+  /(?:January|February|March|April|May|June|July|August|September|October|November|December|Januar|Februar|März|Mai|Juni|Juli|Oktober|Dezember|(?:st|nd|rd|th|ten|sten|ter)(?!\p{L})|\d)/iu;
+const OCCUPATION =
+  /^(?:an? |the )?(?:\p{L}+ ){0,2}(?:accountant|actor|actress|architect|artist|author|baker|barber|bookkeeper|builder|butcher|carpenter|chef|cleaner|coach|conductor|consultant|cook|dentist|designer|developer|doctor|driver|editor|electrician|engineer|farmer|firefighter|fisherman|florist|gardener|hairdresser|journalist|judge|lawyer|lecturer|leader|librarian|manager|mechanic|midwife|miner|musician|nurse|optician|painter|pharmacist|photographer|physicist|physiotherapist|pilot|plumber|policeman|postman|potter|professor|programmer|psychologist|researcher|sailor|salesman|scientist|secretary|shepherd|soldier|solicitor|surgeon|surveyor|tailor|teacher|therapist|trainer|translator|vet|volunteer|waiter|waitress|welder|writer)(?!\p{L})/iu;
+const GERMAN_OCCUPATION =
+  /(?:lehrer|arzt|ärztin|ingenieur|bäcker|koch|köchin|anwalt|anwältin|pfleger|schwester|krankenschwester|hebamme|gärtner|tischler|schreiner|maurer|maler|schneider|verkäufer|fahrer|lektor|bibliothekar|journalist|redakteur|entwickler|informatiker|programmierer|architekt|apotheker|mechaniker|elektriker|buchhalter|beamter|beamtin|polizist|feuerwehrmann|musiker|künstler|fotograf|übersetzer|professor|wissenschaftler|physiker|biologe|chemiker|psychologe|therapeut|erzieher|friseur|landwirt|bauer|winzer|förster|imker|pilot|schauspieler|autor|sekretär|kellner|richter|soldat)(?:in)?(?!\p{L})/iu;
+const CONDITION =
+  /^(?:very |badly |a bit |slightly )?(?:dyslexic|diabetic|asthmatic|colou?r[- ]?blind|night[- ]?blind|left[- ]?handed|lactose intolerant|gluten intolerant|epileptic|deaf(?: in one ear)?|autistic|vegan|an? (?:only child|twin|vegetarian|vegan|diabetic|coeliac|teetotaller|widow|widower|night person|morning person|night owl|early riser|night eater))(?!\p{L})/iu;
+const DIET = /^(?:an? )?(?:vegetarian|vegan|pescatarian|pescetarian)(?!\p{L})/iu;
+const GERMAN_DIET = /^(?:ein |eine )?(?:Vegetarier|Veganer|Pescetarier|vegetarisch|vegan)(?:in)?(?!\p{L})/iu;
+const ILLNESS =
+  /^(?:chronic |bad |really bad |severe )?(?:asthma|diabetes|migraines?|epilepsy|hay ?fever|arthritis|high blood pressure|tinnitus|dyslexia|perfect pitch|absolute pitch|an? [\p{L} ]{3,30} (?:allergy|intolerance))(?!\p{L})/iu;
+const FAMILY =
+  /^(?:two|three|four|five|six|seven|eight|an? older|an? younger|an? little|an? big|twin|one) ?(?:\p{L}+ )?(?:children|kids|sons?|daughters?|brothers?|sisters?|boys|girls|cats|dogs|grandchildren|twins)(?!\p{L})/iu;
+const PLACE = /^\p{L}[\p{L}'-]*$|^\p{Lu}[\p{L}'-]*(?: \p{Lu}[\p{L}'-]*)+/u;
+const STATE =
+  /^(?:married(?: to \p{Lu}\p{L}+)?|divorced|widowed|engaged to \p{Lu}\p{L}+|retired|deaf in one ear|blind in one eye|short[- ]sighted|long[- ]sighted|claustrophobic|teetotal|bilingual|adopted|the (?:oldest|youngest|eldest) of \p{L}+|\p{Lu}\p{Ll}+(?:ish|ese|ian|ean)|Dutch|French|German|Greek|Swiss|Czech|Welsh|Indian|Mexican|American|vegetarian|vegan|pescatarian|Muslim|Catholic|Protestant|Buddhist|Hindu)(?!\p{L})/u;
+/** How long it has been so. */
+const LASTING =
+  /(?:for|since) (?:\p{L}{1,20} ){0,2}(?:years|decades|\d{4}|I was \p{L}|nineteen|twenty|school|college|university|childhood)/iu;
+const HABITUAL = /always|all my life|ever since|since I was/iu;
+/** How often it is so. */
+const REGULAR =
+  /(?:every (?:day|morning|evening|night|week|weekend|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|summer|winter|year|Christmas|Easter)|(?:on )?(?:Mondays|Tuesdays|Wednesdays|Thursdays|Fridays|Saturdays|Sundays)|(?:once|twice|three times) a (?:week|month|year|day))(?!\p{L})/iu;
+const NAME_ALONE = /^\p{Lu}\p{Ll}+$/u;
+const GERMAN_STATE =
+  /^(?:verheiratet|geschieden|verwitwet|Rentner(?:in)?|pensioniert|in Rente|schwerhörig|kurzsichtig|weitsichtig|schwindelfrei|nicht schwindelfrei|Einzelkind|Zwilling|Legastheniker(?:in)?|Linkshänder(?:in)?|Diabetiker(?:in)?|Asthmatiker(?:in)?|Frühaufsteher(?:in)?|Nachtmensch|Morgenmuffel|trockener Alkoholiker|katholisch|evangelisch)(?!\p{L})/u;
+const GERMAN_ILLNESS =
+  /^(?:Asthma|Diabetes|Zucker|Migräne|Heuschnupfen|Bluthochdruck|Rheuma|Neurodermitis|Epilepsie|Höhenangst|Flugangst|Platzangst|Arthrose|Gicht|Tinnitus|Zöliakie|Schuppenflechte|Parkinson)(?!\p{L})/u;
+const GERMAN_REGULAR =
+  /(?:jeden (?:Tag|Morgen|Abend|Montag|Dienstag|Mittwoch|Donnerstag|Freitag|Samstag|Sonntag|Sommer|Winter)|montags|dienstags|mittwochs|donnerstags|freitags|samstags|sonntags|einmal (?:in der|die|im) (?:Woche|Monat|Jahr)|zweimal (?:in der|die|im) (?:Woche|Monat))/iu;
+const VEHICLE =
+  /(?:bike|car|van|bicycle|motorbike|scooter|volvo|subaru|toyota|ford|volkswagen|tesla)(?!\p{L})/iu;
+const PEOPLE =
+  /^(?:husband|wife|partner|girlfriend|boyfriend|boss|sister|brother|mother|mum|mom|father|dad|son|daughter|grandmother|grandfather|granddad|gran|aunt|uncle|nan|landlord|neighbour|teacher)$/i;
+const PARENT =
+  /^(?:husband|wife|partner|girlfriend|boyfriend|sister|brother|mother|mum|mom|father|dad|son|daughter|grandmother|grandfather|granddad|gran)$/i;
+const PET = /^(?:dog|cat|horse|rabbit|parrot|tortoise)$/i;
+const LEUTE =
+  /^(?:Mann|Frau|Freund|Freundin|Partner|Partnerin|Chef|Chefin|Schwester|Bruder|Mutter|Vater|Sohn|Tochter|Oma|Opa|Tante|Onkel|Nachbar|Nachbarin|Vermieter|Hund|Katze|Kater|Pferd)$/i;
+/** People who are named by what they are to somebody, in either language. */
+export const PERSON =
+  /^(?:husband|wife|partner|girlfriend|boyfriend|sister|brother|mother|mum|mom|father|dad|son|daughter|grandmother|grandfather|granddad|gran|aunt|uncle|nan|boss|neighbour|Mann|Frau|Freund|Freundin|Partner|Partnerin|Chef|Chefin|Schwester|Bruder|Mutter|Vater|Sohn|Tochter|Oma|Opa|Tante|Onkel|Nachbar|Nachbarin)$/i;
+const NAME = /^\p{Lu}/u;
+
+const ENGLISH_PREDICATES: readonly Predicate[] = [
+  {
+    after: /^ (?:live|lives|am living|are living|is living) (?:now )?in (?<value>.+)/u,
+    say: 'lives in {}',
+    topic: 'home',
+    is: PLACE,
+    maxWords: 1,
+  },
+  {
+    after: /^ (?:have |has )?moved (?:away )?to (?<value>\p{Lu}.+)/u,
+    say: 'lives in {}',
+    topic: 'home',
+    is: PLACE,
+    maxWords: 1,
+  },
+  {
+    after: /^ have been (?:living )?in (?<value>\p{Lu}\p{L}+) (?:for|since) /u,
+    say: 'lives in {}',
+    topic: 'home',
+  },
+  { after: /^ grew up (?<value>(?:in|on|near|by|with) .+)/u, say: 'grew up {}', topic: 'childhood' },
+  { after: /^ (?:was|were) born (?<value>(?:in|on) .+)/u, say: 'was born {}', topic: 'birth', maxWords: 5 },
+  {
+    after: /^ (?:am|are|is|come|comes) (?:originally )?from (?<value>\p{Lu}.+)/u,
+    say: 'is from {}',
+    topic: 'origin',
+    is: PLACE,
+    maxWords: 1,
+  },
+
+  { after: /^ (?:work|works) (?<value>as .+)/u, say: 'works {}', topic: 'work' },
+  { after: /^ (?:work|works) (?<value>(?:at|for) .+)/u, say: 'works {}', topic: 'employer' },
+  {
+    after: /^ (?:am|are|is|have been|has been) (?<value>an? .+)/u,
+    say: 'is {}',
+    topic: 'work',
+    is: OCCUPATION,
+  },
+  { after: /^ (?:teach|teaches) (?<value>.+)/u, say: 'teaches {}', topic: 'work', maxWords: 1 },
+  {
+    after: /^ (?:drive|drives) (?<value>an? (?:taxi|bus|lorry|truck|tram|train) .+)/u,
+    say: 'drives {}',
+    topic: 'work',
+    maxWords: 4,
+  },
+  { after: /^ was (?<value>an? .+ for \p{L}+ years)/u, say: 'was {}' },
+  {
+    after: /^ (?:study|studies) (?<value>(?!for )\p{L}.+)/u,
+    say: 'studies {}',
+    topic: 'studies',
+    maxWords: 3,
+  },
+
+  {
+    after: /^ (?:am|are|is) (?:very |badly )?allergic to (?<value>.+)/u,
+    say: 'is allergic to {}',
+    maxWords: 3,
+  },
+  { after: /^ (?:am|are|is) (?<value>.+)/u, say: 'is {}', topic: 'diet', is: DIET, maxWords: 2 },
+  { after: /^ (?:am|are|is) (?<value>.+)/u, say: 'is {}', is: CONDITION, maxWords: 4 },
+  { after: /^ (?:have|has)(?: got)? (?<value>.+)/u, say: 'has {}', is: ILLNESS, maxWords: 4 },
+  { after: /^ (?:have|has|'ve)(?: got)? (?<value>.+)/u, say: 'has {}', is: FAMILY, maxWords: 4 },
+  {
+    after: /^ (?:do not|does not|never) eat (?<value>.+)/u,
+    say: 'does not eat {}',
+    topic: 'diet',
+    maxWords: 2,
+  },
+  { after: /^ eat (?<value>fish again.*|fish but.*)/u, say: 'eats {}', topic: 'diet', maxWords: 6 },
+  {
+    after: /^ (?:do not|does not|never) drink(?: any)? (?<value>alcohol|wine|beer|coffee|milk)/u,
+    say: 'does not drink {}',
+  },
+  { after: /^ (?:do not|does not|never) (?<value>smoke|drink)(?:$|[.,!]| any)/u, say: 'does not {}' },
+  { after: /^ only drink (?<value>.+)/u, say: 'only drinks {}', topic: 'drinks', maxWords: 2 },
+  {
+    after: /^ drink (?<value>nothing (?:else )?(?:but|except) .+)/u,
+    say: 'drinks {}',
+    topic: 'drinks',
+    maxWords: 5,
+  },
+  { after: /^ cannot stand (?<value>.+)/u, say: "can't stand {}", maxWords: 3 },
+  {
+    after: /^ (?:love|loves) (?<value>(?!to |the way|my |your |his |her |a )\p{L}.+)/u,
+    say: 'loves {}',
+    maxWords: 3,
+  },
+  {
+    after:
+      /^ (?:hate|hates) (?<value>(?!to |the way|my |your |his |her |the |a )\p{L}.+ always (?:have|has))/u,
+    say: 'hates {}',
+    maxWords: 3,
+  },
+  { after: /^ cannot (?<value>(?!stand).+) (?:and )?I never could/u, say: "can't {}", maxWords: 5 },
+  { after: /^ can only (?<value>\p{L}+ (?:by|with|in) .+)/u, say: 'can only {}', maxWords: 5 },
+  { after: /^ only (?<value>(?:read|speak|write|know) .+) properly/u, say: 'only {} properly', maxWords: 4 },
+
+  {
+    after:
+      /^ (?:play|plays) (?<value>the \p{L}+|tennis|football|chess|golf|hockey|badminton|rugby|basketball)/u,
+    say: 'plays {}',
+    maxWords: 3,
+  },
+  {
+    after: /^ (?:am|are|is|have been) learning (?<value>(?!to |how |a lot|about )\p{L}.+)/u,
+    say: 'is learning {}',
+    maxWords: 1,
+  },
+  { after: /^ (?:speak|speaks) (?<value>\p{Lu}\p{L}+(?: and \p{Lu}\p{L}+)?)/u, say: 'speaks {}' },
+  { after: /^ (?:collect|collects) (?<value>.+)/u, say: 'collects {}', maxWords: 3 },
+  { after: /^ (?:sing|sings) (?<value>(?:in|with) .+)/u, say: 'sings {}', maxWords: 4 },
+  {
+    after: /^ (?:am|is|are) seeing (?<value>an? (?:therapist|psychologist|counsellor|physio).*)/u,
+    say: 'sees {}',
+    maxWords: 8,
+  },
+  {
+    after: /^ have my (?<value>(?:therapist|physio|choir|band|lesson|language class) on \p{Lu}\p{L}+days)/u,
+    say: 'has a {}',
+  },
+  { after: /^ (?:am|is|are|have been|has been) (?:still )?in debt/u, say: 'is in debt' },
+  {
+    after: /^ (?:have|has)(?: got)? (?<value>an? .+ now.*)/u,
+    say: 'has {}',
+    topic: 'vehicle',
+    holds: VEHICLE,
+    maxWords: 8,
+  },
+  {
+    after: /^ have had (?:that|this|the|my) (?<value>\p{Lu}\p{L}+ for \p{L}+ years)/u,
+    say: 'has had a {}',
+    topic: 'vehicle',
+  },
+
+  {
+    after:
+      /^ (?:have|has) (?<value>(?:been|lived|worked|taught|played|sung|run|owned|collected|kept|studied|done|driven|had) .+ (?:for|since) .+)/u,
+    say: 'has {}',
+    holds: LASTING,
+    maxWords: 12,
+  },
+  { after: /^ was (?:born and )?(?<value>raised in .+)/u, say: 'was {}', topic: 'childhood', maxWords: 4 },
+  { after: /^ (?:am|are|is) (?<value>(?:half|part) \p{Lu}\p{L}+)/u, say: 'is {}' },
+  { after: /^ (?:am|are|is) (?<value>.+)/u, say: 'is {}', topic: 'state', is: STATE, maxWords: 4 },
+  {
+    after: /^ (?:am|are|is) (?:studying|doing a degree in) (?<value>\p{L}.+)/u,
+    say: 'studies {}',
+    topic: 'studies',
+    maxWords: 4,
+  },
+  { after: /^ (?:am|are|is) training (?<value>(?:to be|as) an? .+)/u, say: 'is training {}', maxWords: 5 },
+  {
+    after: /^ (?:am|are|is) (?<value>(?:afraid|scared|frightened|terrified) of .+)/u,
+    say: 'is {}',
+    maxWords: 4,
+  },
+  {
+    after: /^ (?:am|are|is) (?<value>(?:hopeless|terrible|bad|good|no good|useless) (?:at|with) .+)/u,
+    say: 'is {}',
+    maxWords: 4,
+  },
+  { after: /^ (?:am|are|is) (?<value>an? (?:member|fan|supporter) of .+)/u, say: 'is {}', maxWords: 7 },
+  {
+    after: /^ (?:am|are|is) (?:not )?(?<value>(?:into|crazy about|addicted to|fond of) \p{L}.+)/u,
+    say: 'is {}',
+    maxWords: 4,
+  },
+  {
+    after:
+      /^ (?:have|has)(?: got)? (?<value>(?:an? )?(?:pacemaker|hearing aid|phobia of .+|fear of .+|sweet tooth|bad (?:back|knee|hip|heart|shoulder)|heart condition|weak heart|artificial hip|metal plate .+))/u,
+    say: 'has {}',
+    maxWords: 6,
+  },
+  {
+    after:
+      /^ (?:have|has)(?: got)? (?<value>an? (?:\p{L}+ )?(?:brother|sister|son|daughter|dog|cat|horse|allotment|cottage|caravan|boat|twin|stepson|stepdaughter|grandson|granddaughter|puppy|parrot|tortoise|rabbit|hamster)(?: (?:called|named|in|who) .+)?)/u,
+    say: 'has {}',
+    maxWords: 8,
+  },
+  {
+    after:
+      /^ (?:wear|wears) (?<value>(?:glasses|contact lenses|hearing aids?|an? (?:hearing aid|brace|wig)))/u,
+    say: 'wears {}',
+  },
+  {
+    after: /^ (?:take|takes) (?<value>\p{L}+ (?:for|against) (?:my|her|his|the) .+)/u,
+    say: 'takes {}',
+    maxWords: 5,
+  },
+  {
+    after:
+      /^ (?:do not|does not) (?<value>(?:eat|drink|like|drive|fly|speak|own|wear|take|celebrate)(?: any)? (?!and |it|that|this|the |any|how|to |your|my|when|you|me)\p{L}.+)/u,
+    say: 'does not {}',
+    maxWords: 3,
+  },
+  {
+    after: /^ never (?<value>(?:eat|drink|drive|fly|take|use|wear) (?!it|that|this)\p{L}.+)/u,
+    say: 'never {}s',
+    maxWords: 4,
+  },
+  {
+    after:
+      /^ (?:cannot|could never) (?<value>(?:eat|drink|digest|tolerate|smell|bear|swim|drive|ride|whistle|cook|sing|read music)(?:$| (?!it|that|this|you|there|now|him|her|home|and|the )\p{L}.*))/u,
+    say: "can't {}",
+    maxWords: 4,
+  },
+  {
+    after:
+      /^ (?:gave up|quit|stopped) (?<value>(?:smoking|drinking|meat|alcohol|coffee|sugar|gluten|dairy|eating meat)(?!\p{L}))/u,
+    say: 'gave up {}',
+  },
+  {
+    after:
+      /^ (?:hate|hates|dislike|dislikes|detest|detests|loathe|loathes) (?<value>(?!it|that|this|to |the |my |your |his |her |a |when|how|you|him|them|being)\p{L}.+)/u,
+    say: 'dislikes {}',
+    holds: HABITUAL,
+    maxWords: 5,
+  },
+  {
+    after: /^ (?:prefer|prefers) (?<value>(?!it|that|this|to |the )\p{L}.+)/u,
+    say: 'prefers {}',
+    maxWords: 5,
+  },
+  {
+    after:
+      /^ (?:adore|adores|enjoy|enjoys) (?<value>(?!it|that|this|to |the |my |your |his |her |a |every)\p{L}.+)/u,
+    say: 'enjoys {}',
+    maxWords: 4,
+  },
+  { after: /^ (?:support|supports) (?<value>\p{Lu}\p{L}+)/u, say: 'supports {}' },
+  { after: /^ (?:speak|speaks) (?<value>(?:fluent |a little |some |no )\p{Lu}\p{L}+)/u, say: 'speaks {}' },
+  {
+    after:
+      /^ (?:run|runs) (?<value>an? (?:\p{L}+ )?(?:shop|bakery|cafe|café|restaurant|company|business|farm|studio|school|garage|pub|hotel|practice|workshop|boat|horse|house|flat)(?: .+)?)/u,
+    say: 'runs {}',
+    maxWords: 6,
+  },
+  {
+    after:
+      /^ (?:own|owns) (?<value>an? (?:\p{L}+ )?(?:shop|bakery|cafe|café|restaurant|company|business|farm|studio|school|garage|pub|hotel|practice|workshop|boat|horse|house|flat)(?: .+)?)/u,
+    say: 'owns {}',
+    maxWords: 6,
+  },
+  { after: /^ (?:volunteer|volunteers) (?<value>(?:at|for|with|in) .+)/u, say: 'volunteers {}', maxWords: 6 },
+  { after: /^ (?:coach|coaches) (?<value>the .+)/u, say: 'coaches {}', maxWords: 5 },
+  {
+    after: /^ (?:drive|drives) (?<value>an? (?:old |little )?(?:\p{Lu}\p{L}+|van|motorbike|pickup))/u,
+    say: 'drives {}',
+    topic: 'vehicle',
+  },
+  {
+    after:
+      /^ (?<value>(?:go|goes|swim|swims|run|runs|sing|sings|dance|dances|row|rows|cycle|cycles|walk|walks|train|trains|do|does|practise|practises|play|plays|meet|meets|visit|visits) .+)/u,
+    say: '{}',
+    isVerb: true,
+    holds: REGULAR,
+    maxWords: 10,
+  },
+  {
+    of: PEOPLE,
+    after: /^ (?<value>(?!Mon|Tue|Wed|Thu|Fri|Sat|Sun|I )\p{Lu}\p{L}+)/u,
+    say: 'is called {}',
+    is: NAME_ALONE,
+    maxWords: 1,
+  },
+  { of: PEOPLE, after: /^ is name is (?<value>\p{Lu}\p{L}+)/u, say: 'is called {}', maxWords: 1 },
+  { of: /^favou?rite$/i, after: /^ (?<value>\p{L}+ is .+)/u, say: '{}', maxWords: 6 },
+  {
+    after:
+      /^ (?:do not|does not) (?<value>have (?:an? )?(?:car|television|telly|tv|smartphone|dog|cat|kids|children|siblings|brothers|sisters|driving licen[cs]e|garden|pets|sweet tooth|sense of smell)(?!\p{L}))/u,
+    say: 'does not {}',
+  },
+  {
+    after: /^ have never (?<value>(?:learned|learnt|had a|owned|smoked|drunk|driven|liked|eaten) .+)/u,
+    say: 'has never {}',
+    maxWords: 5,
+  },
+  {
+    after:
+      /^ (?:am|are|is) (?<value>the (?:oldest|youngest|eldest|only|middle) (?:child|one|of \p{L}+|daughter|son|girl|boy)(?!\p{L}))/u,
+    say: 'is {}',
+  },
+  {
+    after:
+      /^ (?:get|gets) (?<value>(?:seasick|carsick|travel sick|migraines|hay ?fever|nosebleeds|vertigo)(?!\p{L}))/u,
+    say: 'gets {}',
+  },
+  {
+    after:
+      /^ (?:take|takes|drink|drinks|have|has) (?:my |her |his )(?<value>(?:coffee|tea|steak|eggs) (?:with|without|black|white|rare) ?.*)/u,
+    say: 'takes {}',
+    maxWords: 4,
+  },
+  {
+    after:
+      /^ (?:have|has) always (?<value>(?:been|had|wanted|liked|loved|hated|lived|worked|slept|worn|played|kept) .+)/u,
+    say: 'has always {}',
+    maxWords: 6,
+  },
+  {
+    after: /^ was (?<value>(?:an? |the )\p{L}.+ (?:for \p{L}+ years|until .+|all my life))/u,
+    say: 'was {}',
+    maxWords: 10,
+  },
+  {
+    of: /^birthday$/i,
+    after: /^ is (?:on )?(?<value>.+)/u,
+    say: 'is on {}',
+    topic: 'day',
+    holds: DAY,
+    maxWords: 4,
+  },
+  {
+    of: /^boss$/i,
+    after: /^ is (?:called )?(?<value>\p{Lu}.+)/u,
+    say: 'is called {}',
+    topic: 'name',
+    holds: NAME,
+    maxWords: 2,
+  },
+  {
+    of: /^(?:husband|wife)$/i,
+    after: /^ is called (?<value>.+)/u,
+    say: 'is called {}',
+    topic: 'name',
+    holds: NAME,
+    maxWords: 2,
+  },
+  {
+    of: /^(?:husband|wife)$/i,
+    after: /^ (?<value>\p{Lu}\p{L}+)/u,
+    say: 'is called {}',
+    topic: 'name',
+    holds: NAME,
+    maxWords: 1,
+  },
+  { of: PEOPLE, after: /^ is called (?<value>.+)/u, say: 'is called {}', holds: NAME, maxWords: 2 },
+  { of: PARENT, after: /^ was (?<value>an? .+|the last .+)/u, say: 'was {}', is: OCCUPATION, maxWords: 6 },
+  {
+    of: PET,
+    after: /^ is called (?<value>.+)/u,
+    say: 'is called {}',
+    topic: 'name',
+    holds: NAME,
+    maxWords: 1,
+  },
+];
+
+const GERMAN_PREDICATES: readonly Predicate[] = [
+  {
+    after: /^ (?:wohne|wohnen|wohnst|wohnt|lebe|leben|lebst|lebt) (?:jetzt )?in (?<value>.+)/u,
+    say: 'wohnt in {}',
+    topic: 'home',
+    is: PLACE,
+    maxWords: 1,
+  },
+  { after: /^ ziehe aus (?<value>\p{Lu}\p{L}+) weg/u, say: 'wohnt in {}', topic: 'home' },
+  { after: /^ (?:bin|sind|ist) nach (?<value>\p{Lu}\p{L}+) gezogen/u, say: 'wohnt in {}', topic: 'home' },
+  {
+    after: /^ (?:komme|kommt) aus (?<value>\p{Lu}.+)/u,
+    say: 'kommt aus {}',
+    topic: 'origin',
+    is: PLACE,
+    maxWords: 1,
+  },
+  { after: /^ (?:bin|ist) (?<value>in \p{L}.+ (?:aufgewachsen|geboren))/u, say: 'ist {}', maxWords: 6 },
+  {
+    after: /^ (?:arbeite|arbeitet) (?<value>(?:als|bei|beim|in der|im) .+)/u,
+    say: 'arbeitet {}',
+    topic: 'work',
+    maxWords: 6,
+  },
+  {
+    after: /^ (?:bin|ist) (?<value>\p{L}.+)/u,
+    say: 'ist {}',
+    topic: 'work',
+    holds: GERMAN_OCCUPATION,
+    maxWords: 2,
+  },
+  { after: /^ (?:studiere|studiert) (?<value>.+)/u, say: 'studiert {}', topic: 'studies', maxWords: 2 },
+  {
+    after: /^ (?:bin|bist|ist) (?:\p{L}+ )?allergisch (?<value>(?:gegen|auf) .+)/u,
+    say: 'ist allergisch {}',
+    maxWords: 4,
+  },
+  {
+    after: /^ (?:habe|hat|hab) eine (?<value>\p{L}+(?:allergie|intoleranz|unverträglichkeit))/u,
+    say: 'hat eine {}',
+  },
+  {
+    after: /^ (?:vertrage|verträgt|vertrag) (?:ja )?(?<value>kein\p{L}* .+)/u,
+    say: 'verträgt {}',
+    maxWords: 3,
+  },
+  { after: /^ (?:bin|ist) (?<value>.+)/u, say: 'ist {}', topic: 'diet', is: GERMAN_DIET, maxWords: 2 },
+  { after: /^ (?:esse|isst) (?:gar )?(?<value>kein\p{L}* .+)/u, say: 'isst {}', topic: 'diet', maxWords: 2 },
+  {
+    after: /^ (?:trinke|trinkt) (?:gar )?(?<value>kein\p{L}* (?:Alkohol|Kaffee|Milch|Bier|Wein))/u,
+    say: 'trinkt {}',
+  },
+  { after: /^ (?:trinke|trinkt) nur (?<value>.+)/u, say: 'trinkt nur {}', topic: 'drinks', maxWords: 2 },
+  { after: /^ (?:mag|mochte noch nie) (?<value>kein\p{L}* .+)/u, say: 'mag {}', maxWords: 2 },
+  { after: /^ (?:liebe|liebt) (?<value>\p{Lu}\p{L}+)/u, say: 'liebt {}' },
+  {
+    after:
+      /^ (?:spiele|spielt) (?:seit .{3,20} )?(?<value>Klavier|Geige|Bratsche|Gitarre|Cello|Flöte|Trompete|Orgel|Schlagzeug|Fußball|Tennis|Handball|Schach)/u,
+    say: 'spielt {}',
+  },
+  {
+    after:
+      /^ (?:lerne|lernt) (?:gerade |jetzt )?(?<value>Spanisch|Englisch|Französisch|Italienisch|Portugiesisch|Polnisch|Russisch|Türkisch|Chinesisch|Japanisch|Deutsch|\p{L}+isch|Klavier|Geige|Gitarre)/u,
+    say: 'lernt {}',
+  },
+  { after: /^ (?:spreche|spricht) (?<value>\p{Lu}\p{L}+isch(?: und \p{Lu}\p{L}+isch)?)/u, say: 'spricht {}' },
+  { after: /^ (?:sammle|sammelt) (?<value>.+)/u, say: 'sammelt {}', maxWords: 2 },
+  {
+    after:
+      /^ (?:habe|hab|haben|hat) (?<value>(?:zwei|drei|vier|fünf|sechs) (?:\p{L}+ )?(?:Kinder|Söhne|Töchter|Brüder|Schwestern|Geschwister|Katzen|Hunde|Enkel))/u,
+    say: 'hat {}',
+  },
+  {
+    after: /^ (?:habe|hab|hat) am (?<value>.+) Geburtstag/u,
+    say: 'hat am {} Geburtstag',
+    topic: 'day',
+    holds: DAY,
+    maxWords: 3,
+  },
+  {
+    after:
+      /^ (?:bin|ist) (?<value>Linkshänder|Linkshänderin|Legastheniker|Legasthenikerin|Diabetiker|Diabetikerin|Asthmatiker|Asthmatikerin|Rechtshänder|farbenblind|nachtblind)/u,
+    say: 'ist {}',
+  },
+  {
+    after: /^ (?:wohne|wohnen|wohnt|lebe|leben|lebt) seit .{2,30} in (?<value>.+)/u,
+    say: 'wohnt in {}',
+    topic: 'home',
+    is: PLACE,
+    maxWords: 1,
+  },
+  {
+    after: /^ in (?<value>\p{Lu}\p{L}+) (?:wohne|wohnen|wohnt|lebe|leben|lebt)/u,
+    say: 'wohnt in {}',
+    topic: 'home',
+  },
+  {
+    after: /^ (?:arbeite|arbeitet|bin|ist) (?<value>seit .{2,30} (?:bei|beim|als|in der|im|an der) .+)/u,
+    say: 'arbeitet {}',
+    topic: 'employer',
+    maxWords: 8,
+  },
+  {
+    after: /^ (?<value>(?:bei|beim|als) .+) (?:arbeite|arbeitet)/u,
+    say: 'arbeitet {}',
+    topic: 'employer',
+    maxWords: 5,
+  },
+  { after: /^ war (?<value>.{2,30} (?:Jahre|Jahre lang) .+)/u, say: 'war {}', maxWords: 7 },
+  { after: /^ (?:bin|ist|sind) (?<value>.+)/u, say: 'ist {}', is: GERMAN_STATE, maxWords: 3 },
+  { after: /^ (?:habe|hab|hat) (?:\p{L}+ )?(?<value>.+)/u, say: 'hat {}', is: GERMAN_ILLNESS, maxWords: 3 },
+  { after: /^ (?:habe|hab|hat) (?<value>Angst vor .+)/u, say: 'hat {}', maxWords: 4 },
+  {
+    after:
+      /^ (?:habe|hab|haben|hat) (?<value>(?:einen|eine|ein) (?:\p{L}+ )?(?:Tochter|Sohn|Bruder|Schwester|Hund|Katze|Kater|Pferd|Garten|Schrebergarten|Boot|Enkel|Enkelin|Enkelkind|Zwillingsbruder|Zwillingsschwester|Hörgerät|Herzschrittmacher|Ferienhaus|Wohnwagen|Wohnmobil))(?! (?:ge|ver|be)\p{L}+)/u,
+    say: 'hat {}',
+  },
+  {
+    after: /^ (?:trage|trägt) (?<value>(?:eine Brille|Kontaktlinsen|ein Hörgerät|Hörgeräte|eine Prothese))/u,
+    say: 'trägt {}',
+  },
+  { after: /^ (?:darf|kann) (?<value>kein\p{L}* \p{L}+ (?:essen|trinken|haben|vertragen))/u, say: 'darf {}' },
+  {
+    after: /^ kann (?<value>nicht (?:schwimmen|Rad fahren|Auto fahren|kochen|singen|tanzen|pfeifen))/u,
+    say: 'kann {}',
+  },
+  {
+    after: /^ (?<value>(?:gegen|auf) \p{L}+ allergisch|allergisch (?:gegen|auf) \p{L}+) (?:bin|ist|bist)/u,
+    say: 'ist {}',
+  },
+  { after: /^ (?<value>kein\p{L}* \p{L}+) (?:esse|isst)(?!\p{L})/u, say: 'isst {}' },
+  { after: /^ (?<value>kein\p{L}* \p{L}+) (?:vertrage|verträgt)/u, say: 'verträgt {}' },
+  { after: /^ (?<value>kein\p{L}* \p{L}+) (?:mag|mögen)(?!\p{L})/u, say: 'mag {}' },
+  { after: /^ (?<value>kein\p{L}* \p{L}+) (?:trinke|trinkt)/u, say: 'trinkt {}' },
+  { after: /^ (?:rauche|raucht) (?<value>nicht|nicht mehr)(?!\p{L})/u, say: 'raucht {}', topic: 'smoking' },
+  {
+    after: /^ (?:esse|isst) am liebsten (?<value>.+)/u,
+    say: 'isst am liebsten {}',
+    maxWords: 3,
+  },
+  {
+    after: /^ (?:trinke|trinkt) am liebsten (?<value>.+)/u,
+    say: 'trinkt am liebsten {}',
+    maxWords: 3,
+  },
+  {
+    after:
+      /^ (?:singe|singt) (?:seit .{2,30} )?(?<value>(?:im|in der|in einem|in einer|bei der|beim) \p{Lu}.+)/u,
+    say: 'singt {}',
+    maxWords: 4,
+  },
+  {
+    after:
+      /^ (?:spiele|spielt) (?:seit .{2,30} )?(?<value>(?:im|in der|in einem|in einer|bei der|beim) \p{Lu}.+)/u,
+    say: 'spielt {}',
+    maxWords: 4,
+  },
+  {
+    after:
+      /^ (?<value>(?:gehe|geht|gehen|schwimme|schwimmt|laufe|läuft|turne|turnt|fahre|fährt|fahren|treffe|trifft|besuche|besucht|mache|macht) .+)/u,
+    say: '{}',
+    isVerb: true,
+    holds: GERMAN_REGULAR,
+    maxWords: 9,
+  },
+  {
+    after: /^ (?:sprechen|spreche|spricht) (?:auch |fließend |ein bisschen )?(?<value>\p{Lu}\p{L}+isch)/u,
+    say: 'spricht {}',
+  },
+  { of: LEUTE, after: /^ (?<value>\p{Lu}\p{Ll}+)(?! \p{Lu})/u, say: 'heißt {}', is: NAME_ALONE, maxWords: 1 },
+  { of: /^Lieblings\p{Ll}+$/u, after: /^ ist (?<value>.+)/u, say: 'ist {}', topic: 'favourite', maxWords: 3 },
+  {
+    after:
+      /^ (?:bin|ist) (?:seit .{2,25} )(?<value>(?:Vegetarier|Veganer|Rentner|Witwer|Witwe|Nichtraucher|verheiratet|geschieden|trocken|in Rente|vegetarisch|vegan)(?:in)?)(?!\p{L})/u,
+    say: 'ist {}',
+  },
+  {
+    after:
+      /^ (?:bin|ist) (?<value>Nichtraucher(?:in)?|von Beruf \p{L}+|gelernter? \p{L}+|farbenblind|nachtblind|Brillenträger(?:in)?|Einzelkind|Zwilling|Vegetarier(?:in)?|Veganer(?:in)?)(?!\p{L})/u,
+    say: 'ist {}',
+  },
+  { after: /^ (?:bin|ist) (?<value>(?:gegen|auf) \p{L}+) allergisch/u, say: 'ist allergisch {}' },
+  {
+    after: /^ (?:reagiere|reagiert) allergisch auf (?<value>.+)/u,
+    say: 'ist allergisch auf {}',
+    maxWords: 2,
+  },
+  {
+    after:
+      /^ (?:kann|darf) (?<value>(?:kein\p{L}*|nicht) (?:\p{L}+ ){0,2}(?:sehen|essen|trinken|riechen|leiden|schwimmen|schlafen|fahren|fliegen|kochen|singen|tanzen|pfeifen))(?!\p{L})/u,
+    say: 'kann {}',
+  },
+  {
+    after:
+      /^ (?:habe|hab|haben|hat) (?<value>kein\p{L}* (?:Auto|Fernseher|Führerschein|Kinder|Handy|Haustiere|Geschwister|Smartphone|Fahrrad|Garten|Weisheitszähne))(?!\p{L})/u,
+    say: 'hat {}',
+  },
+  { after: /^ (?:nehme|nimmt) (?<value>\p{Lu}\p{L}+ gegen .+)/u, say: 'nimmt {}', maxWords: 4 },
+  {
+    after: /^ (?:komme|kommt) ursprünglich aus (?<value>\p{Lu}\p{L}+)/u,
+    say: 'kommt aus {}',
+    topic: 'origin',
+  },
+  {
+    after:
+      /^ (?:habe|hab|hat) (?<value>(?:zwei|drei|vier|fünf|\d+|zwanzig|dreißig) Jahre (?:lang )?(?:in|bei|als) .+)/u,
+    say: 'hat {}',
+    maxWords: 8,
+  },
+  { after: /^ (?:spiele|spielt) seit .{2,25} (?<value>\p{Lu}\p{L}+)/u, say: 'spielt {}' },
+  { of: LEUTE, after: /^ (?:war) (?<value>\p{L}.+)/u, say: 'war {}', holds: GERMAN_OCCUPATION, maxWords: 2 },
+  {
+    of: /^Geburtstag$/i,
+    after: /^ ist am (?<value>.+)/u,
+    say: 'ist am {}',
+    topic: 'day',
+    holds: DAY,
+    maxWords: 3,
+  },
+  { of: LEUTE, after: /^ heißt (?<value>\p{Lu}.+)/u, say: 'heißt {}', holds: NAME, maxWords: 2 },
+  {
+    of: LEUTE,
+    after: /^ (?:arbeitet) (?<value>(?:als|bei|beim|in der|im) .+)/u,
+    say: 'arbeitet {}',
+    maxWords: 5,
+  },
+  { of: LEUTE, after: /^ (?:wohnt|lebt) in (?<value>.+)/u, say: 'wohnt in {}', is: PLACE, maxWords: 1 },
+  {
+    of: LEUTE,
+    after: /^ ist (?<value>.+)/u,
+    say: 'ist {}',
+    holds: GERMAN_OCCUPATION,
+    maxWords: 2,
+  },
+];
+
+export const PREDICATES: Readonly<Record<Language, readonly Predicate[]>> = {
+  en: ENGLISH_PREDICATES,
+  de: GERMAN_PREDICATES,
+};
+
+const ALLERGIES = /\b(?:any allergies|allergic to anything|any allergy)\b/i;
+
+export const QUESTIONS: readonly Question[] = [
+  {
+    question: ALLERGIES,
+    answer: /^yes,? (?:to )?(?<value>\p{L}+)/iu,
+    say: 'is allergic to {}',
+  },
+  {
+    question: ALLERGIES,
+    answer: /^(?<value>\p{L}+),? yes/iu,
+    say: 'is allergic to {}',
+  },
+  {
+    question: /\b(?:Allergien|allergisch gegen (?:etwas|irgendetwas|irgendwas))\b/i,
+    answer: /^ja,? (?:gegen )?(?<value>\p{L}+)/iu,
+    say: 'ist allergisch gegen {}',
+  },
+  {
+    question: /\bwhen is (?<name>\p{L}+)['’]s birthday/iu,
+    answer:
+      /^(?<value>the \p{L}+ of \p{L}+|(?:January|February|March|April|May|June|July|August|September|October|November|December) \p{L}+)/iu,
+    say: 'is on {}',
+    relation: 'birthday',
+    topic: 'day',
+    isOfOther: true,
+  },
+  {
+    question: /\bwann habe? ich (?:\p{L}+ ){0,2}Geburtstag/iu,
+    answer:
+      /\b(?<value>am \p{L}+(?:ten|sten)(?: (?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember))?)(?!\p{L})/iu,
+    say: 'ist {}',
+    relation: 'Geburtstag',
+    topic: 'day',
+    isOfOther: true,
+  },
+];

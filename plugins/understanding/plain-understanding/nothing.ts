@@ -1,0 +1,96 @@
+/**
+ * Whether a transcript says anything worth keeping. Careful: one word that may mean something is enough, in any language;
+ * what is discarded is the sound of somebody who is about to speak, greetings, and what recognisers make of silence.
+ */
+import type { SpokenSegment } from '../../../core/contract/plugin.ts';
+import { words } from './tokens.ts';
+
+/** Sounds, and the words that only say "I hear you". */
+const FILLERS = new Set(
+  `a ah ahh aha ahem äh ähm eh ehm em er erm euh ha haha heh hey heu hm hmm hmmm hm-hm huh hä m mh mhm mm mmm mm-hmm
+   mhm-mhm oh ohh ok okay öh ooh oops ow phew psst shh tsk uh uhh uh-huh uh-uh uhm um umm uhu ugh wow ya yeah yep yup`
+    .split(/\s+/)
+    .filter(word => word !== ''),
+);
+/** Words that say nothing by themselves; several people who say no more than these only greet, or were cut off. */
+const SMALL_WORDS = words(`
+  the a an and you your of to it its that this is are was be been so well then all right alright thank thanks bye hello hi hey too
+  me one have has could would they say always i we he she on in at for by as do did good morning evening afternoon nice
+  see later enough worse better here there yes no not great
+  danke bitte tja also na und der die das ja nein hallo tschüss guten tag morgen abend schönen noch auch ihnen dir so ist es wie gut geht
+  merci bonjour bonsoir salut au revoir et le la les bonne journée soirée oui non ça va vous aussi
+  gracias hola adiós buenos buenas días tardes noches el y sí qué tal hasta luego igualmente
+`);
+/** A few words with one of these are talk of the weather. */
+const WEATHER = words(`
+  cold hot warm rain raining rainy snow sun sunny weather wind windy cloudy freezing wet kalt warm heiß regen regnet schnee sonne wetter
+  nass froid chaud pluie pleut neige soleil temps frío calor lluvia llueve nieve sol tiempo
+`);
+const MAX_WEATHER_WORDS = 8;
+/** One short answer may mean a lot; so much talk without a telling word does not. */
+const MIN_SMALL_SEGMENTS = 3;
+const MAX_SMALL_WORDS = 60;
+/** What recognisers were taught by subtitles, and write where nobody speaks. */
+const CREDITS = [
+  'thanks for watching',
+  'thank you for watching',
+  'subscribe to',
+  'subtitles by',
+  'amara.org',
+  'untertitel',
+  'vielen dank fürs zuschauen',
+  'sous-titr',
+  "merci d'avoir regardé",
+  'subtítulos',
+  'gracias por ver',
+];
+const MAX_CREDIT_CHARS = 80;
+/** Brackets around what recognisers write where they hear no words: "[Music]", "(laughs)", "*coughs*". */
+const NOTE_ENDS: Readonly<Record<string, string>> = { '[': ']', '(': ')', '*': '*', '<': '>' };
+/** In a text that was written, an emoji is one. */
+const WORD = /[\p{L}\p{M}\p{N}]+(?:['’-][\p{L}\p{M}\p{N}]+)*|\p{Extended_Pictographic}/gu;
+
+export function saysNothing(segments: readonly Pick<SpokenSegment, 'text'>[]): boolean {
+  let isEmpty = true;
+  let isSmall = segments.length >= MIN_SMALL_SEGMENTS;
+  let count = 0;
+  for (const { text } of segments) {
+    const said = wordsIn(text);
+    count += said.length;
+    isEmpty &&= said.every(word => FILLERS.has(word));
+    isSmall &&= count <= MAX_SMALL_WORDS && isSmallTalk(said);
+    if (!isEmpty && !isSmall) return false;
+  }
+  return true;
+}
+
+function wordsIn(text: string): string[] {
+  const lower = withoutNotes(text).toLowerCase();
+  if (lower.length <= MAX_CREDIT_CHARS && CREDITS.some(credit => lower.includes(credit))) return [];
+  return lower.match(WORD) ?? [];
+}
+
+function isSmallTalk(said: readonly string[]): boolean {
+  if (said.length <= MAX_WEATHER_WORDS && said.some(word => WEATHER.has(word))) return true;
+  return said.every(word => SMALL_WORDS.has(word) || FILLERS.has(word));
+}
+
+/** In linear time: an end that is not found once is not looked for again. */
+function withoutNotes(text: string): string {
+  const missing = new Set<string>();
+  let kept = '';
+  let from = 0;
+  for (let at = 0; at < text.length; at++) {
+    const end = NOTE_ENDS[text[at] ?? ''];
+    if (end === undefined || missing.has(end)) continue;
+    const endAt = text.indexOf(end, at + 1);
+    if (endAt < 0) {
+      missing.add(end);
+      continue;
+    }
+    kept += `${text.slice(from, at)} `;
+    from = endAt + 1;
+    at = endAt;
+  }
+  return kept + text.slice(from);
+}

@@ -1,0 +1,353 @@
+/** Words a task as a person would write it down, from what was said only. */
+import type { UnderstandingContext } from '../../../core/contract/plugin.ts';
+import type { Act } from './acts.ts';
+import type { Language } from './languages/language.ts';
+import type { Line } from './lines.ts';
+import type { Token } from './tokens.ts';
+
+const MAX_WORDS = 14;
+const MAX_CHARS = 200;
+const MAX_NOUN_WORDS = 4;
+/** What a pronoun stands for was named within so many lines. */
+const ANTECEDENT_LINES = 2;
+const STEM_CHARS = 6;
+/** Words between a pronoun and what it stands for, in one line. */
+const MAX_NOUN_DISTANCE = 60;
+
+type Names = Pick<UnderstandingContext, 'owner' | 'people'>;
+
+export interface Described {
+  text: string;
+  /** Lines that its words are from, apart from its own. */
+  from: number[];
+  /** What it stands for was not found. */
+  isVague: boolean;
+}
+
+/** A word of a task: a piece of a line, or what stands for it. */
+interface Piece {
+  text: string;
+  /** Where it is in the line; null for what was put in. */
+  at: number | null;
+}
+
+/** @param dateTokens those that say when, by their index; they are left out */
+export function describe(
+  lines: readonly Line[],
+  index: number,
+  act: Act,
+  names: Names,
+  dateTokens: ReadonlySet<number>,
+): Described | null {
+  const line = lines[index];
+  if (!line) return null;
+  const { tokens, language } = line;
+  const words = language.acts;
+  const other = listenerOf(lines, index, names);
+  const speaker = nameOf(line.segment.speaker, names);
+  const isAsked = !line.isOwn;
+  const isInflected = act.kind === 'present' || act.kind === 'imperative';
+  const pieces: Piece[] = [];
+  const from: number[] = [];
+  let isVague = false;
+  const finite = isInflected && act.verb && act.verbAt !== null ? act.verb.infinitive : null;
+  const opening = act.verb && !words.isVerbLast ? (finite ?? infinitiveFor(tokens, act)) : null;
+  const enclitic = opening && act.verbAt !== null ? encliticOf(tokens[act.verbAt]?.bare ?? '', language) : '';
+  if (opening)
+    pieces.push({ text: reflexive(opening, tokens, act, language), at: finite ? null : act.verbAt });
+  const start = opening && act.verbAt !== null ? act.verbAt + 1 : act.from;
+  const places = [
+    ...range(act.prefieldFrom, act.index),
+    ...range(start, Math.min(act.to, start + MAX_WORDS)),
+  ];
+  const clitics = opening && act.verbAt !== null ? range(Math.min(act.index, act.from), act.verbAt) : [];
+  const hasObjectClitic =
+    clitics.some(at => isObject(tokens[at]?.word ?? '', language)) || enclitic === 'object';
+  let hasObject = false;
+  let skipped = -1;
+  for (const at of places) {
+    const token = tokens[at];
+    if (!token || at <= skipped) continue;
+    if (dateTokens.has(at) || at === act.particleAt || (finite && at === act.verbAt)) continue;
+    const toYou = isAsked ? null : words.toYou.at(tokens, at, act.to);
+    const toMe = isAsked ? words.toMe.at(tokens, at, act.to) : null;
+    const person = toYou ?? toMe;
+    const isNearVerb = pieces.length <= 2 || (person?.length ?? 0) > 1;
+    if (person && isNearVerb) {
+      const name = toYou ? other : speaker;
+      const lead = person.length > 1 && name ? `${tokens[at]?.text} ` : '';
+      if (name) pieces.push({ text: lead + name, at: null });
+      skipped = at + person.length - 1;
+      continue;
+    }
+    if (words.fillers.has(token.word) || words.reflexives.has(token.word)) continue;
+    if (words.isVerbLast && act.verb && at === act.verbAt) {
+      if (pieces.at(-1)?.text === 'zu') pieces.pop();
+      pieces.push({ text: act.verb.infinitive, at: null });
+      continue;
+    }
+    const isPronoun = words.pronouns.has(token.word) && !isDeterminer(tokens, at, act.to, language);
+    if (isPronoun && !hasObject && words.personal.has(token.word)) {
+      pieces.push({ text: token.text, at }); // no thing stands for a person
+      hasObject = true;
+      continue;
+    }
+    if (isPronoun && !hasObject) {
+      const noun = antecedentOf(lines, index, act.index, names);
+      if (noun) {
+        pieces.push({ text: noun.text, at: null });
+        from.push(noun.line);
+      } else {
+        isVague = true;
+        pieces.push({ text: token.text, at });
+      }
+      hasObject = true;
+      continue;
+    }
+    const mine = isAsked ? words.yours.get(token.word) : undefined;
+    if (!language.stopWords.has(token.word)) hasObject ||= at !== act.verbAt;
+    pieces.push(mine ? { text: mine, at: null } : { text: token.text, at });
+  }
+  if (hasObjectClitic && !hasObject) {
+    const noun = antecedentOf(lines, index, act.index, names);
+    if (noun) {
+      pieces.push({ text: noun.text, at: null });
+      from.push(noun.line);
+    } else isVague = true;
+    hasObject = true;
+  }
+  if (words.isVerbLast && act.verb && act.verbAt !== null && isInflected)
+    pieces.push({ text: act.verb.infinitive, at: null });
+  const text = written(trimmed(pieces, language), line);
+  const content = contentOf(
+    pieces.flatMap(({ text: each }) => wordsOf(each)),
+    language,
+  );
+  const verb = act.verb?.infinitive;
+  const objects = content.filter(word => word !== verb);
+  if (text === '' || (objects.length === 0 && !isVague && !isEnough(act, content))) return null;
+  if (isVague && act.verb === null) return null;
+  if (act.verb === null && objects.length < 2) return null;
+  return { text, from, isVague: isVague || objects.length === 0 };
+}
+
+/** A verb alone is enough where it needs no object: "renew", but not "do". */
+function isEnough({ verb }: Act, content: readonly string[]): boolean {
+  return verb !== null && !verb.isWeak && content.length > 0;
+}
+
+/** The line itself, without what says yes and when. */
+export function describeLine(line: Line, before: Line, names: Names): string | null {
+  const { tokens, language, when } = line;
+  const { acts: words } = language;
+  const speaker = nameOf(before.segment.speaker, names);
+  const pieces: Piece[] = [];
+  for (let at = 0; at < tokens.length; at++) {
+    const token = tokens[at];
+    if (!token || when?.tokens.has(at)) continue;
+    const skipped =
+      words.takings.at(tokens, at)?.length ??
+      words.yes.at(tokens, at)?.length ??
+      (words.fillers.has(token.word) ? 1 : 0);
+    if (skipped > 0) {
+      at += skipped - 1;
+      if (pieces.length > 0 && token.stop === '.') break;
+      continue;
+    }
+    const person = words.toYou.at(tokens, at);
+    if (person) {
+      if (speaker) pieces.push({ text: (person.length > 1 ? `${token.text} ` : '') + speaker, at: null });
+      at += person.length - 1;
+    } else pieces.push({ text: token.text, at });
+    if (token.stop === '.' || token.stop === '?') break;
+  }
+  const text = written(trimmed(pieces, language), line);
+  const content = contentOf(
+    pieces.flatMap(({ text: each }) => wordsOf(each)),
+    language,
+  );
+  return content.length > 0 ? text : null;
+}
+
+/** Whether both talk about the same thing. */
+export function sharesContent(a: Line, b: Line): boolean {
+  const [fewer, more] = a.stems.size < b.stems.size ? [a.stems, b.stems] : [b.stems, a.stems];
+  for (const stem of fewer) if (more.has(stem)) return true;
+  return false;
+}
+
+/** Words that say what something is about. */
+export function contentOf(tokens: readonly Pick<Token, 'word'>[], { stopWords, acts }: Language): string[] {
+  return tokens
+    .map(({ word }) => word)
+    .filter(
+      word =>
+        (word.length > 1 || /\d/.test(word)) &&
+        !stopWords.has(word) &&
+        !acts.pronouns.has(word) &&
+        !acts.fillers.has(word),
+    );
+}
+
+/** The beginning of a word, which its forms have in common. */
+export function stemOf(word: string): string {
+  return word.slice(0, STEM_CHARS).replace(/(?:es|s|en|e|n)$/, '');
+}
+
+/** "Je m'inscris" is "m'inscrire". */
+function reflexive(
+  infinitive: string,
+  tokens: readonly Token[],
+  { kind, verbAt }: Act,
+  { code }: Language,
+): string {
+  const before = tokens[(verbAt ?? 0) - 1]?.word;
+  if (code !== 'fr' || kind !== 'present') return infinitive;
+  return before === "m'" ? `m'${infinitive}` : before === 'me' ? `me ${infinitive}` : infinitive;
+}
+
+function infinitiveFor(tokens: readonly Token[], { verb, verbAt }: Act): string | null {
+  const token = verbAt === null ? undefined : tokens[verbAt];
+  return token && verb ? verb.infinitive : null;
+}
+
+function encliticOf(form: string, { code }: Language): 'object' | '' {
+  return code === 'es' && /(?:r|a|e)(?:me|te|se)?l[oa]s?$/.test(form) ? 'object' : '';
+}
+
+function isObject(word: string, { acts }: Language): boolean {
+  return (
+    acts.pronouns.has(word) && !acts.toYou.at([{ word, stop: '' } as Token], 0) && OBJECT_CLITICS.has(word)
+  );
+}
+const OBJECT_CLITICS = new Set("le la les l' lo los las en".split(' '));
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: Math.max(0, to - from) }, (_, index) => from + index);
+}
+
+/** "That letter" and "die Rechnung" are no pronouns. */
+function isDeterminer(tokens: readonly Token[], at: number, to: number, language: Language): boolean {
+  const next = tokens[at + 1];
+  if (!next || at + 1 >= to || tokens[at]?.stop !== '') return false;
+  const { acts, stopWords } = language;
+  if (!acts.determiners.has(tokens[at]?.word ?? '')) return false;
+  return !stopWords.has(next.word) && !acts.infinitives.has(next.bare) && !acts.fillers.has(next.word);
+}
+
+/** The last thing that was named with a determiner or a number: "the posters", "four pounds". */
+function antecedentOf(
+  lines: readonly Line[],
+  index: number,
+  before: number,
+  names: Names,
+): { text: string; line: number } | null {
+  for (let at = index; at >= Math.max(0, index - ANTECEDENT_LINES); at--) {
+    const line = lines[at];
+    const text = line && lastNoun(line, at === index ? before : line.tokens.length, names);
+    if (text) return { text, line: at };
+  }
+  return null;
+}
+
+function lastNoun(
+  { tokens, language, when, segment }: Line,
+  to: number,
+  { owner, people }: Names,
+): string | null {
+  const { acts, stopWords, dates } = language;
+  const known = new Set([owner, ...people].map(name => name.toLowerCase()));
+  const isNoun = (at: number) => {
+    const token = tokens[at];
+    if (!token || when?.tokens.has(at) || stopWords.has(token.word) || acts.fillers.has(token.word))
+      return false;
+    if (known.has(token.word) || acts.pronouns.has(token.word)) return false;
+    return !acts.isVerbLast || token.text !== token.word;
+  };
+  const candidates: { text: string; isObject: boolean }[] = [];
+  for (let at = Math.max(0, to - MAX_NOUN_DISTANCE); at < to; at++) {
+    if (!isNoun(at)) continue;
+    let end = at + 1;
+    while (end < to && isNoun(end) && tokens[end - 1]?.stop === '' && end - at < MAX_NOUN_WORDS) end++;
+    const lead = tokens[at - 1];
+    const isCounted = dates.numbers.at(tokens, at, end) !== null && end - at > 1;
+    const isLed = lead !== undefined && lead.stop === '' && !when?.tokens.has(at - 1);
+    const isNamed =
+      isLed && (acts.determiners.has(lead.word) || dates.numbers.at(tokens, at - 1, at) !== null);
+    const last = tokens[end - 1];
+    if ((isNamed || isCounted) && last) {
+      const first =
+        !isNamed || lead.word === 'her' || lead.word === 'his' || OTHERS.has(lead.word) ? tokens[at] : lead;
+      const beforeLead = tokens[at - 2]?.word ?? '';
+      candidates.push({
+        text: segment.text.slice(first?.start, last.end),
+        isObject: !acts.prepositions.has(beforeLead) && !COPULAS.has(beforeLead),
+      });
+    }
+    at = end - 1;
+  }
+  return (candidates.findLast(({ isObject: each }) => each) ?? candidates.at(-1))?.text ?? null;
+}
+const COPULAS = new Set("is are was were it's that's ist sind war est sont c' es son era".split(' '));
+/** Determiners that tell of somebody else once the sentence is another. */
+const OTHERS = new Set('your du dein deine deinen ton ta tes tu tus'.split(' '));
+
+/** Whom the owner speaks to: who spoke before, else who speaks after. */
+function listenerOf(lines: readonly Line[], index: number, names: Names): string | null {
+  for (const step of [-1, 1, -2])
+    if (lines[index + step] && !lines[index + step]?.isOwn)
+      return nameOf(lines[index + step]?.segment.speaker ?? '', names);
+  return null;
+}
+
+function nameOf(speaker: string, { people }: Names): string | null {
+  return people.includes(speaker) ? speaker : null;
+}
+
+function wordsOf(text: string): { word: string }[] {
+  return text
+    .toLowerCase()
+    .split(/[\s'’-]+/)
+    .map(word => ({ word }));
+}
+
+/** Without loose words at its ends. */
+function trimmed(pieces: readonly Piece[], { acts, code }: Language): Piece[] {
+  const isLoose = ({ text }: Piece) => {
+    const word = text.toLowerCase();
+    return acts.prepositions.has(word) || acts.determiners.has(word) || LOOSE.has(word);
+  };
+  const kept = [...pieces];
+  const last = () => kept.at(-1);
+  while (kept.length > 1 && last() && isLoose(last() as Piece) && !(code === 'en' && isParticle(kept)))
+    kept.pop();
+  while (kept.length > 1 && kept[0] && LEADING.has(kept[0].text.toLowerCase())) kept.shift();
+  return kept;
+}
+const LEADING = new Set('and or so und oder zu dass et ou que y o that'.split(' '));
+const LOOSE = new Set('and or to the a will so und oder zu dass et ou que y o e de that with in'.split(' '));
+
+/** "Pick it up", "bring the box over". */
+function isParticle(pieces: readonly Piece[]): boolean {
+  return PARTICLES.has(pieces.at(-1)?.text.toLowerCase() ?? '');
+}
+const PARTICLES = new Set('up in on over out off back down away through'.split(' '));
+
+/** With what stood between the words where they were said, such as hyphens. */
+function written(pieces: readonly Piece[], { tokens, segment }: Line): string {
+  let text = '';
+  for (const [place, piece] of pieces.entries()) {
+    const before = pieces[place - 1];
+    const isNext = before?.at !== null && before?.at !== undefined && piece.at === before.at + 1;
+    const between = isNext
+      ? segment.text.slice(tokens[before.at as number]?.end, tokens[piece.at as number]?.start)
+      : ' ';
+    if (place > 0) text += /^[-'’.,:/&]?$/.test(between) ? between : `${between.startsWith(',') ? ',' : ''} `;
+    text += piece.text;
+  }
+  return text
+    .trim()
+    .slice(0, MAX_CHARS)
+    .toWellFormed()
+    .replace(/^\p{L}/u, letter => letter.toUpperCase());
+}

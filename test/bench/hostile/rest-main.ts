@@ -1,0 +1,61 @@
+/** A REST client that asks for a page of conversations at an even pace, whether answers come or not. */
+import { Agent, get } from 'node:http';
+
+export interface RestPlan {
+  url: string;
+  key: string;
+  everyMs: number;
+}
+
+export type RestTold =
+  | { event: 'asked' }
+  | {
+      event: 'answered';
+      /** From the moment that a request was due to the end of its answer, in ms, of those due since `begin`. */
+      latencies: number[];
+      /** Requests without an answer of status 200. */
+      failures: number;
+    };
+
+const PATH = '/v1/dev/user/conversations?limit=25';
+/** What was asked last may come so late. */
+const TAIL_MS = 5000;
+
+process.once('message', (plan: RestPlan) => {
+  const agent = new Agent({ keepAlive: true });
+  let latencies: number[] = [];
+  let failures = 0;
+  let open = 0;
+  const ask = (): void => {
+    const dueAt = performance.now();
+    const counted = latencies;
+    open += 1;
+    const done = (status: number) => {
+      open -= 1;
+      if (status === 200) counted.push(performance.now() - dueAt);
+      else failures += 1;
+    };
+    const headers = { Authorization: `Bearer ${plan.key}` };
+    get(new URL(PATH, plan.url), { agent, headers }, response => {
+      response.resume();
+      response.once('close', () => done(response.complete ? (response.statusCode ?? 0) : 0));
+    }).once('error', () => done(0));
+  };
+  const timer = setInterval(ask, plan.everyMs);
+  process.on('message', (word: 'begin' | 'end') => {
+    if (word === 'begin') {
+      latencies = [];
+      failures = 0;
+      return;
+    }
+    clearInterval(timer);
+    setTimeout(
+      () => {
+        const told: RestTold = { event: 'answered', latencies, failures: failures + open };
+        process.send?.(told, () => process.exit(0));
+      },
+      open === 0 ? 0 : TAIL_MS,
+    );
+  });
+  process.send?.({ event: 'asked' } satisfies RestTold);
+});

@@ -1,0 +1,124 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import test, { type ExecutionContext } from 'ava';
+import { MAIN, plainEnvironment } from '../../helpers/cli.ts';
+import { temporaryDirectory } from '../../helpers/domain.ts';
+import { openHouse, prepareData } from '../../helpers/services.ts';
+
+/** A folder to type commands in, and a directory in the place of the systemd service's. */
+async function places(t: ExecutionContext) {
+  const root = await temporaryDirectory(t);
+  const [folder, service] = [join(root, 'folder'), join(root, 'service')];
+  await mkdir(folder);
+  const earshot = async (args: string[], { env = {}, uid }: Runs = {}) => {
+    const child = spawn(process.execPath, [MAIN, ...args], {
+      cwd: folder,
+      ...(uid === undefined ? {} : { uid, gid: uid }),
+      env: { ...plainEnvironment(), EARSHOT_TEST_SERVICE_DIRECTORY: service, ...env },
+    });
+    child.stdin.end();
+    const [stdout, stderr, [code]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, 'close'),
+    ]);
+    return { code, stdout, stderr };
+  };
+  return { root, folder, service, earshot };
+}
+interface Runs {
+  env?: Record<string, string>;
+  uid?: number | undefined;
+}
+
+const COMMANDS: string[][] = [
+  ...[['user', 'list'], ['user', 'add', 'ada'], ['token', 'owner'], ['key', 'list', 'owner'], ['status']],
+  ...[
+    ['key', 'owner', '--scopes', 'listen'],
+    ['notify', 'list', 'owner'],
+    ['app', 'list'],
+  ],
+  ...[
+    ['bridge', '--simulate'],
+    ['stream', 'x.wav'],
+    ['system', 'rotate-keys'],
+    ['move', '--to', 'x.yaml'],
+  ],
+];
+
+test('Where there is no Earshot, no command makes one, and each says how to', async t => {
+  const { root, folder, service, earshot } = await places(t);
+  const elsewhere = join(root, 'elsewhere');
+  for (const args of COMMANDS) {
+    const { code, stdout, stderr } = await earshot(args);
+    t.is(code, 1, args.join(' '));
+    t.is(stdout, '');
+    t.is(
+      stderr,
+      `error: There is no Earshot in ${join(folder, 'data')}, nor in ${service}: node ${MAIN} serve makes one, or name its data directory with --data-dir\n`,
+    );
+  }
+  const named = await earshot(['user', 'list', '--data-dir', elsewhere]);
+  t.regex(named.stderr, new RegExp(`^error: There is no Earshot in ${elsewhere}: `));
+  const looked = await earshot(['doctor', '--json'], { env: { EARSHOT_STT: '[]' } });
+  t.regex(looked.stdout, /is not there yet; the first start makes it/);
+  t.is((await earshot(['models', 'list'])).code, 0);
+  t.deepEqual([await readdir(folder), await readdir(root)], [[], ['folder']]);
+});
+
+test("The directory that is named comes first, then the service's, then the folder's own, and it is said which", async t => {
+  const { folder, service, earshot, root } = await places(t);
+  const used = async (args: string[] = [], env: Record<string, string> = {}) => {
+    const { code, stdout, stderr } = await earshot(['user', 'list', ...args], { env });
+    t.is(code, 0, stderr);
+    return [/ {2}(\S+)\n$/.exec(stdout)?.[1], stderr];
+  };
+  const make = async (dir: string, name: string) => {
+    await prepareData(dir);
+    t.is((await earshot(['user', 'add', name, '--data-dir', dir])).code, 0);
+    return dir;
+  };
+  const here = await make(join(folder, 'data'), 'here');
+  t.deepEqual(await used(), ['here', `Data directory: ${here} (this folder's)\n`]);
+  await make(service, 'service');
+  t.deepEqual(await used(), ['service', `Data directory: ${service} (the systemd service's)\n`]);
+  const [flag, variable] = [
+    await make(join(root, 'flag'), 'flag'),
+    await make(join(root, 'var'), 'variable'),
+  ];
+  t.deepEqual(await used([], { EARSHOT_DATA_DIR: variable }), ['variable', '']);
+  t.deepEqual(await used(['--data-dir', flag], { EARSHOT_DATA_DIR: variable }), ['flag', '']);
+  await writeFile(join(folder, 'earshot.yaml'), `dataDir: ${flag}\n`);
+  t.deepEqual(await used(), ['flag', '']);
+  const doctor = await earshot(['doctor', '--json', '--config', '/dev/null'], { env: { EARSHOT_STT: '[]' } });
+  t.true(doctor.stdout.includes(service) && !doctor.stdout.includes(here));
+});
+
+test('A server that runs is found before data that nobody serves', async t => {
+  const { folder, service, earshot } = await places(t);
+  await prepareData(service);
+  const { url } = await openHouse(t, { stt: [], dataDir: join(folder, 'data') });
+  const { stdout, stderr } = await earshot(['status', '--json']);
+  t.is(JSON.parse(stdout).url, url);
+  t.regex(stderr, /\(this folder's\)/);
+});
+
+test("What belongs to the service's account is told with the account to be", async t => {
+  const { root, folder, service, earshot } = await places(t);
+  await prepareData(service);
+  await prepareData(join(folder, 'data'));
+  for (const dir of [root, folder]) await chmod(dir, 0o755);
+  const isRoot = process.getuid?.() === 0;
+  if (!isRoot) await chmod(service, 0); // root may read everything: the command is then run as nobody
+  const { code, stderr } = await earshot(['user', 'list'], { uid: isRoot ? 65_534 : undefined });
+  t.is(code, 1);
+  const uid = process.getuid?.() ?? '';
+  t.is(
+    stderr,
+    `error: ${service} belongs to another account: run the command as that account, with sudo -u '#${uid}'\n`,
+  );
+  if (!isRoot) await chmod(service, 0o700);
+});

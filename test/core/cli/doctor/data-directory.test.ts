@@ -1,0 +1,93 @@
+import { execFileSync } from 'node:child_process';
+import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import test from 'ava';
+import { dataDirectoryCheck, judgeSync } from '../../../../core/cli/doctor/data-directory.ts';
+import { earshot } from '../../../helpers/cli.ts';
+import { temporaryDirectory } from '../../../helpers/domain.ts';
+import { look, patientOf } from '../../../helpers/patient.ts';
+
+test('a sound directory is good in all, and nothing is left in it', async t => {
+  const dataDir = await temporaryDirectory(t);
+  const found = await look(t, dataDirectoryCheck, await patientOf(t, { dataDir }));
+  t.like(found.directory, { level: 'good', detail: dataDir });
+  t.is(found.privacy?.level, 'good');
+  t.is(found.writing?.level, 'good');
+  t.regex(found.speed?.detail ?? '', /^fdatasync takes [\d.]+ ms, [\d.]+ ms at most, of 20$/);
+  t.deepEqual(await readdir(dataDir), []);
+});
+
+test('one that is not there yet is made by the first start, and not by looking', async t => {
+  const parent = await temporaryDirectory(t);
+  const found = await look(t, dataDirectoryCheck, await patientOf(t, { dataDir: join(parent, 'a/b') }));
+  t.is(found.directory?.level, 'note');
+  t.regex(found.space?.detail ?? '', new RegExp(`free at ${parent}$`));
+  t.deepEqual(await readdir(parent), []);
+});
+
+test('one that others may look into is doubtful, and a file in its place is bad', async t => {
+  const dataDir = join(await temporaryDirectory(t), 'data');
+  await mkdir(dataDir);
+  await chmod(dataDir, 0o755);
+  const open = await look(t, dataDirectoryCheck, await patientOf(t, { dataDir }));
+  t.like(open.privacy, { level: 'doubt', cure: `chmod 700 ${dataDir}` });
+  const file = join(dataDir, 'file');
+  await writeFile(file, '');
+  const found = await look(t, dataDirectoryCheck, await patientOf(t, { dataDir: file }));
+  t.like(found.directory, { level: 'bad', detail: `${file} is a file` });
+});
+
+test('one that this account may not write to is bad, and it is said whose it is', async t => {
+  const dataDir = await temporaryDirectory(t);
+  await chmod(dataDir, 0o555);
+  // Root may write everywhere: the command is then run as nobody.
+  const isRoot = process.getuid?.() === 0;
+  const ran = await earshot(
+    ['doctor', '--json', '--data-dir', dataDir],
+    { EARSHOT_STT: '[]' },
+    isRoot ? 65_534 : undefined,
+  );
+  t.is(ran.code, 1, ran.stderr);
+  const { findings }: { findings: { what: string }[] } = JSON.parse(ran.stdout);
+  t.like(
+    findings.find(({ what }) => what === 'writing'),
+    {
+      level: 'bad',
+      detail: `${dataDir} cannot be written to (EACCES)`,
+      cure: `give it to the account that runs Earshot: sudo chown -R "$(id -un)" ${dataDir}`,
+    },
+  );
+  if (isRoot)
+    t.like(
+      findings.find(({ what }) => what === 'directory'),
+      { level: 'doubt', cure: "be that account: sudo -u '#0' earshot doctor" },
+    );
+});
+
+test('a full disk is bad', async t => {
+  const dataDir = await temporaryDirectory(t);
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k,mode=700', 'tmpfs', dataDir], { stdio: 'pipe' });
+  } catch (error) {
+    t.log(`SKIPPED: no small disk can be mounted here. ${error}`);
+    t.not(process.getuid?.(), undefined);
+    return;
+  }
+  try {
+    const nearly = await look(t, dataDirectoryCheck, await patientOf(t, { dataDir }));
+    t.is(nearly.space?.level, 'bad');
+    await writeFile(join(dataDir, 'filler'), Buffer.alloc(64 * 1024)).catch(() => {});
+    const full = await look(t, dataDirectoryCheck, await patientOf(t, { dataDir }));
+    t.like(full.writing, { level: 'bad', cure: 'make room there, or set dataDir to a larger disk' });
+    t.regex(full.writing?.detail ?? '', /\(ENOSPC\)/);
+  } finally {
+    execFileSync('umount', [dataDir]);
+  }
+});
+
+test('a disk that takes its time is doubtful, and a very slow one bad, by the median', t => {
+  t.is(judgeSync([1, 2, 900]).level, 'good');
+  t.like(judgeSync([60, 2, 70]), { level: 'doubt', detail: 'fdatasync takes 60 ms, 70 ms at most, of 3' });
+  t.is(judgeSync([501, 502, 1]).level, 'bad');
+  t.regex(judgeSync([501]).cure ?? '', /faster disk/);
+});

@@ -1,0 +1,470 @@
+import test, { type ExecutionContext } from 'ava';
+import type { Piece } from '../../../../core/domain/conversations/conversations.ts';
+import { AppError } from '../../../../core/runtime/errors.ts';
+import { type Domain, openDomain } from '../../../helpers/domain.ts';
+
+const TIMEOUT_MS = 120_000;
+
+async function start(t: ExecutionContext) {
+  const domain = await openDomain(t);
+  const user = await domain.users.add('anna');
+  const request = {
+    userId: user.id,
+    source: 'omi',
+    deviceId: 'ios_1',
+    language: 'en',
+    timeoutMs: TIMEOUT_MS,
+  };
+  return {
+    ...domain,
+    user,
+    request,
+    connection: {
+      ...request,
+      stream: 'walk',
+      format: { codec: 'opus', sampleRate: 16000, channels: 1 as const },
+      sttService: null,
+      tagged: false,
+      customStt: false,
+    },
+  };
+}
+
+/** Something said so many seconds after `zero`. */
+function said(zero: number, text: string, from: number, to: number, speaker = 'SPEAKER_00'): Piece {
+  return { text, startAt: zero + from * 1000, endAt: zero + to * 1000, speaker, sttProvider: 'sphinx' };
+}
+
+function finishJobs({ storage, clock }: Pick<Domain, 'storage' | 'clock'>) {
+  return storage.jobs.claim(['conversation.finish'], clock.now(), 60_000, 10);
+}
+
+test('A new conversation is open and empty, and its end is planned durably', async t => {
+  const domain = await start(t);
+  const conversation = await domain.conversations.open(domain.request);
+
+  t.regex(conversation.id, /^[0-9a-f]{8}-[0-9a-f]{4}-7/);
+  t.is(Number.parseInt(conversation.id.replaceAll('-', '').slice(0, 12), 16), domain.clock.now());
+  t.like(conversation, { status: 'in_progress', startedAt: null, finishedAt: null, source: 'omi' });
+  t.like(conversation.structured, { title: '', overview: '', category: 'other' });
+  t.deepEqual(await domain.storage.conversations.get(domain.user.id, conversation.id), conversation);
+  t.is(await domain.storage.jobs.nextRunAt(['conversation.finish']), domain.clock.now() + TIMEOUT_MS);
+});
+
+test('A reconnect of the same source and device continues the conversation, with the newer language and timeout', async t => {
+  const { conversations, clock, request, storage } = await start(t);
+  const first = await conversations.open(request);
+  clock.advance(60_000);
+  const again = await conversations.open({ ...request, language: 'de', timeoutMs: 90_000 });
+
+  t.is(again.id, first.id);
+  t.like(again, { language: 'de', timeoutMs: 90_000, lastActivityAt: first.lastActivityAt });
+  t.is(await storage.jobs.nextRunAt(['conversation.finish']), first.createdAt + 90_000);
+});
+
+test('Another device, source or user gets a conversation of its own', async t => {
+  const { conversations, request, users } = await start(t);
+  const other = await users.add('ben');
+  const opened = await Promise.all([
+    conversations.open(request),
+    conversations.open({ ...request, deviceId: 'ios_2' }),
+    conversations.open({ ...request, deviceId: null }),
+    conversations.open({ ...request, source: 'bee' }),
+    conversations.open({ ...request, userId: other.id }),
+  ]);
+  t.is(new Set(opened.map(({ id }) => id)).size, 5);
+});
+
+test('Connections that come at the same moment share one conversation', async t => {
+  const { conversations, request } = await start(t);
+  const opened = await Promise.all(Array.from({ length: 8 }, () => conversations.open(request)));
+  t.is(new Set(opened.map(({ id }) => id)).size, 1);
+});
+
+test('Opening a conversation wakes the runner of the job that will end it', async t => {
+  const { conversations, request, storage } = await start(t);
+  const woken: string[][] = [];
+  storage.onEnqueued(jobs => woken.push([...jobs.keys()]));
+  await conversations.open(request);
+  t.deepEqual(woken, [['conversation.finish']]);
+});
+
+test('A reconnect after the timeout ends the old conversation and begins another', async t => {
+  const { conversations, clock, request, told, user } = await start(t);
+  const old = await conversations.open(request);
+  const startedAt = clock.now();
+  await conversations.append({
+    userId: user.id,
+    conversationId: old.id,
+    stream: null,
+    startedAt,
+    pieces: [said(startedAt, 'hello there', 0, 1)],
+  });
+  clock.advance(TIMEOUT_MS);
+  const fresh = await conversations.open(request);
+
+  t.not(fresh.id, old.id);
+  t.is((await conversations.get(user.id, old.id))?.status, 'processing');
+  t.deepEqual(told['conversation.processing'], [{ userId: user.id, conversationId: old.id }]);
+});
+
+test('A stream that is named again goes on where it stood, in the conversation it was in while that is open', async t => {
+  const { conversations, clock, connection, user } = await start(t);
+  const first = await conversations.connect(connection);
+  t.like(first.streams[0], { clientStream: 'walk', codec: 'opus', through: 0, received: 0, anchorAt: null });
+  await conversations.anchor(user.id, first.streams[0].id, 1234);
+  await conversations.advance(user.id, first.streams[0].id, {
+    through: 900,
+    received: 3,
+    receivedSample: 800,
+  });
+
+  clock.advance(TIMEOUT_MS * 2); // nobody ran to end it
+  const again = await conversations.connect(connection);
+  t.is(again.conversation.id, first.conversation.id);
+  t.is(again.conversation.lastActivityAt, clock.now());
+  t.like(again.streams[0], {
+    id: first.streams[0].id,
+    through: 900,
+    received: 3,
+    receivedSample: 800,
+    anchorAt: 1234,
+  });
+
+  await conversations.finish(user.id, first.conversation.id);
+  const later = await conversations.connect(connection);
+  t.is(later.streams[0].id, first.streams[0].id);
+  t.not(later.conversation.id, first.conversation.id);
+  t.is(later.streams[0].conversationId, later.conversation.id);
+});
+
+test('Connections without a stream name never share a stream', async t => {
+  const { conversations, connection } = await start(t);
+  const one = await conversations.connect({ ...connection, stream: null });
+  const two = await conversations.connect({ ...connection, stream: null });
+  t.not(one.streams[0].id, two.streams[0].id);
+  t.is(one.conversation.id, two.conversation.id);
+});
+
+test('Audio recorded longer ago than the timeout does not join what is open now', async t => {
+  const { conversations, clock, request } = await start(t);
+  const open = await conversations.open(request);
+  const recent = await conversations.open({ ...request, recordedAt: clock.now() - 1000 });
+  const old = await conversations.open({ ...request, recordedAt: clock.now() - TIMEOUT_MS - 1 });
+  t.is(recent.id, open.id);
+  t.not(old.id, open.id);
+});
+
+test('Pieces become segments with seconds from the first audio sample, told after they are stored', async t => {
+  const { conversations, clock, connection, told, user, storage, events } = await start(t);
+  const {
+    conversation,
+    streams: [stream],
+  } = await conversations.connect(connection);
+  const zero = clock.now();
+  clock.advance(5000);
+  const storedWhenTold: Promise<number>[] = [];
+  events.on('segments', event => storedWhenTold.push(storage.segments.count(user.id, event.conversationId)));
+  const progress = { through: 64_000, received: 7, receivedSample: 60_000 };
+  const segments = await conversations.append({
+    userId: user.id,
+    conversationId: conversation.id,
+    stream: { id: stream.id, progress },
+    startedAt: zero,
+    pieces: [
+      said(zero, '  good morning ', 0.5, 1.25),
+      { ...said(zero, 'hello', 1.3, 2, 'SPEAKER_11'), isUser: true },
+    ],
+  });
+
+  t.deepEqual(await Promise.all(storedWhenTold), [2]);
+  t.like(segments[0], {
+    text: 'good morning',
+    start: 0.5,
+    end: 1.25,
+    speaker: 'SPEAKER_00',
+    speakerId: 0,
+    isUser: false,
+    sttProvider: 'sphinx',
+  });
+  t.like(segments[1], { text: 'hello', speaker: 'SPEAKER_11', speakerId: 11, isUser: true });
+  t.deepEqual(await conversations.segments(user.id, [conversation.id]), segments);
+  t.deepEqual(told.segments, [{ userId: user.id, conversationId: conversation.id, segments }]);
+  t.like(await conversations.get(user.id, conversation.id), { startedAt: zero, lastActivityAt: clock.now() });
+  t.like(await storage.streams.get(user.id, stream.id), progress);
+});
+
+test('Pieces of one speaker less than 3 s apart are one segment with one id, also across calls', async t => {
+  const { conversations, clock, request, user } = await start(t);
+  const { id } = await conversations.open(request);
+  const zero = clock.now();
+  const append = (...pieces: Piece[]) =>
+    conversations.append({ userId: user.id, conversationId: id, stream: null, startedAt: zero, pieces });
+
+  const [first] = await append(said(zero, 'one', 0, 1), said(zero, 'two', 3.999, 5));
+  t.like(first, { text: 'one two', start: 0, end: 5 });
+  const [grown, ...none] = await append(said(zero, 'three', 7, 8));
+  t.like(grown, { id: first?.id, text: 'one two three', end: 8 });
+  t.is(none.length, 0);
+  const [apart] = await append(said(zero, 'four', 11, 12));
+  t.not(apart?.id, first?.id);
+  const others = await append(said(zero, 'five', 12, 13, 'SPEAKER_01'), said(zero, 'six', 13, 14));
+  t.deepEqual(
+    others.map(({ text, speakerId }) => [text, speakerId]),
+    [
+      ['five', 1],
+      ['six', 0],
+    ],
+  );
+  t.is((await conversations.segments(user.id, [id])).length, 4);
+});
+
+test('A segment never grows past 60 seconds', async t => {
+  const { conversations, clock, request, user } = await start(t);
+  const { id } = await conversations.open(request);
+  const zero = clock.now();
+  const pieces = Array.from({ length: 20 }, (_, index) => said(zero, `w${index}`, index * 7, index * 7 + 6));
+  await conversations.append({ userId: user.id, conversationId: id, stream: null, startedAt: zero, pieces });
+
+  const segments = await conversations.segments(user.id, [id]);
+  t.true(segments.every(({ start, end }) => end - start <= 60));
+  t.is(segments.map(({ text }) => text).join(' '), pieces.map(({ text }) => text).join(' '));
+  t.true(segments.length < 5);
+});
+
+test('A piece from before the first sample begins at zero, and one without text makes nothing', async t => {
+  const { conversations, clock, request, user } = await start(t);
+  const { id } = await conversations.open(request);
+  const zero = clock.now();
+  const request2 = { userId: user.id, conversationId: id, stream: null, startedAt: zero };
+  t.deepEqual(await conversations.append({ ...request2, pieces: [said(zero, '  ', 0, 1)] }), []);
+  t.is((await conversations.get(user.id, id))?.startedAt, null);
+  const [segment] = await conversations.append({ ...request2, pieces: [said(zero, 'early', -2, -1)] });
+  t.like(segment, { start: 0, end: 0 });
+});
+
+test('Progress without pieces is no activity, works after the end, and never goes back', async t => {
+  const { conversations, clock, connection, user, storage, told } = await start(t);
+  const {
+    conversation,
+    streams: [stream],
+  } = await conversations.connect(connection);
+  clock.advance(1000);
+  await conversations.finish(user.id, conversation.id);
+  const append = (through: number) =>
+    conversations.append({
+      userId: user.id,
+      conversationId: conversation.id,
+      stream: { id: stream.id, progress: { through, received: through, receivedSample: through } },
+      startedAt: 0,
+      pieces: [],
+    });
+  await append(500);
+  await append(400);
+  t.like(await storage.streams.get(user.id, stream.id), { through: 500, received: 500 });
+  t.false(await conversations.advance(user.id, stream.id, { through: 1, received: 1, receivedSample: 1 }));
+  t.deepEqual(told.segments, []);
+});
+
+test('What another connection of the stream has stored already is not stored twice', async t => {
+  const { conversations, clock, connection, user } = await start(t);
+  const {
+    conversation,
+    streams: [stream],
+  } = await conversations.connect(connection);
+  const zero = clock.now();
+  const append = (text: string, through: number) =>
+    conversations.append({
+      userId: user.id,
+      conversationId: conversation.id,
+      stream: { id: stream.id, progress: { through, received: 0, receivedSample: 0 } },
+      startedAt: zero,
+      pieces: [said(zero, text, 0, 1)],
+    });
+  await append('once', 16_000);
+  t.deepEqual(await append('late twin', 15_999), []);
+  t.deepEqual(
+    (await conversations.segments(user.id, [conversation.id])).map(({ text }) => text),
+    ['once'],
+  );
+});
+
+test('Nothing of a rejected append is stored', async t => {
+  const { conversations, clock, connection, user, storage, told } = await start(t);
+  const {
+    conversation,
+    streams: [stream],
+  } = await conversations.connect(connection);
+  const zero = clock.now();
+  const request = {
+    userId: user.id,
+    conversationId: conversation.id,
+    stream: { id: stream.id, progress: { through: 9, received: 9, receivedSample: 9 } },
+    startedAt: zero,
+  };
+  const bad = [said(zero, 'fine', 0, 1), said(zero, 'bad', 1, 2, 'Bob')];
+  await t.throwsAsync(conversations.append({ ...request, pieces: bad }), { message: /"Bob".*SPEAKER_00/ });
+  t.is((await storage.streams.get(user.id, stream.id))?.through, 0);
+  t.is(await storage.segments.count(user.id, conversation.id), 0);
+  t.is((await conversations.get(user.id, conversation.id))?.startedAt, null);
+  t.deepEqual(told.segments, []);
+
+  const unknown = { ...request, stream: { ...request.stream, id: user.id } };
+  await t.throwsAsync(conversations.append({ ...unknown, pieces: [said(zero, 'x', 0, 1)] }), {
+    message: 'Stream not found',
+  });
+});
+
+test('Nothing is added to a conversation that is over, gone, or another user’s', async t => {
+  const { conversations, clock, request, user, users, storage } = await start(t);
+  const other = await users.add('ben');
+  const { id } = await conversations.open(request);
+  const zero = clock.now();
+  const append = (userId = user.id) =>
+    conversations.append({
+      userId,
+      conversationId: id,
+      stream: null,
+      startedAt: zero,
+      pieces: [said(zero, 'x', 0, 1)],
+    });
+  const conflict = async (attempt: Promise<unknown>) => {
+    const error = await t.throwsAsync(attempt, { instanceOf: AppError });
+    t.is(error.code, 'conflict');
+  };
+
+  await conflict(append(other.id));
+  await append();
+  await conversations.finish(user.id, id);
+  await conflict(append());
+  t.is(await storage.segments.count(user.id, id), 1);
+  await storage.conversations.remove(user.id, id);
+  await conflict(append());
+});
+
+test('Heard speech keeps an open conversation alive, and no other', async t => {
+  const { conversations, clock, request, user } = await start(t);
+  const { id } = await conversations.open(request);
+  const startedAt = clock.now();
+  await conversations.append({
+    userId: user.id,
+    conversationId: id,
+    stream: null,
+    startedAt,
+    pieces: [said(startedAt, 'x', 0, 1)],
+  });
+  clock.advance(TIMEOUT_MS - 1);
+  await conversations.touch(user.id, id);
+  clock.advance(TIMEOUT_MS - 1);
+  t.false(await conversations.finishIfSilent(user.id, id));
+  clock.advance(1);
+  t.true(await conversations.finishIfSilent(user.id, id));
+  const endedAt = (await conversations.get(user.id, id))?.lastActivityAt;
+  clock.advance(1);
+  await conversations.touch(user.id, id);
+  t.is((await conversations.get(user.id, id))?.lastActivityAt, endedAt);
+});
+
+test('Ending a conversation happens once, makes its job due now, and wakes the runner', async t => {
+  const domain = await start(t);
+  const { conversations, clock, request, user, told } = domain;
+  const { id } = await conversations.open(request);
+  await conversations.append({
+    userId: user.id,
+    conversationId: id,
+    stream: null,
+    startedAt: clock.now(),
+    pieces: [said(clock.now(), 'x', 0, 1)],
+  });
+  t.deepEqual(await finishJobs(domain), []);
+  const ended = await Promise.all([conversations.finish(user.id, id), conversations.finish(user.id, id)]);
+
+  t.deepEqual(ended.sort(), [false, true]);
+  t.deepEqual(told['conversation.processing'], [{ userId: user.id, conversationId: id }]);
+  const due = await finishJobs(domain);
+  t.deepEqual(
+    due.map(({ key, payload }) => ({ key, payload })),
+    [{ key: id, payload: { userId: user.id, conversationId: id } }],
+  );
+});
+
+test('An empty conversation that ends is removed, and is never announced as processing', async t => {
+  const { conversations, request, user, told } = await start(t);
+  const { id } = await conversations.open(request);
+  t.true(await conversations.finish(user.id, id));
+  t.is(await conversations.get(user.id, id), null);
+  t.deepEqual(told['conversation.dropped'], [{ userId: user.id, conversationId: id }]);
+  t.deepEqual(told['conversation.processing'], []);
+  t.false(await conversations.finish(user.id, id));
+});
+
+test('A speaker is the owner, a known person, or a number', async t => {
+  const { conversations, clock, request, user, storage } = await start(t);
+  const { id } = await conversations.open(request);
+  const zero = clock.now();
+  const person = { id: '01890000-0000-7000-8000-000000000001', userId: user.id, name: 'Clara', createdAt: 1 };
+  await storage.people.insert(person);
+  const segments = await conversations.append({
+    userId: user.id,
+    conversationId: id,
+    stream: null,
+    startedAt: zero,
+    pieces: [
+      { ...said(zero, 'mine', 0, 1), isUser: true },
+      said(zero, 'hers', 2, 3, 'SPEAKER_01'),
+      said(zero, 'whose', 4, 5, 'SPEAKER_12'),
+    ],
+  });
+  const name = await conversations.speakerNames(user);
+  const [mine, hers, whose] = segments;
+  if (!mine || !hers || !whose) return t.fail();
+  t.is(name(mine), 'anna');
+  t.is(name({ ...hers, personId: person.id }), 'Clara');
+  t.is(name({ ...hers, personId: 'someone deleted' }), 'Speaker 1');
+  t.is(name(whose), 'Speaker 12');
+});
+
+test('What is no id is not found, without asking the database', async t => {
+  const { conversations, user } = await start(t);
+  for (const id of ['', 'x', "' or 1=1", '01890000-0000-7000-8000-00000000000G'])
+    t.is(await conversations.get(user.id, id), null);
+  t.deepEqual(await conversations.list(user.id, { folderId: 'work', limit: 10, offset: 0 }), []);
+  t.deepEqual(await conversations.segments(user.id, []), []);
+});
+
+test('a long transcript is indexed while others write', async t => {
+  const { storage, conversations, users } = await openDomain(t);
+  const user = await users.add('writer');
+  const segments = Array.from({ length: 40 }, (_, at) => ({
+    text: `${'Tea in the garden. '.repeat(900)}${at === 39 ? 'zebra' : ''}`,
+    start: at,
+    end: at + 1,
+    speaker: 'SPEAKER_00',
+    speakerId: 0,
+    isUser: false,
+    personId: null,
+  }));
+  const about = { source: 'omi', deviceId: null, language: 'en', geolocation: null, clientSessionId: null };
+  const { id } = await conversations.importSegments(
+    { userId: user.id, ...about, startedAt: null, finishedAt: null, segments },
+    0,
+  );
+  const structured = {
+    title: 'Tea',
+    overview: '',
+    category: 'other' as const,
+    emoji: '',
+    actionItems: [],
+    events: [],
+  };
+  const found = async () => (await conversations.passages(user.id, 'zebra', 10)).length;
+  let isOver = false;
+  const completing = conversations.complete(user.id, id, structured).then(() => {
+    isOver = true;
+  });
+  let written = 0;
+  for (; !isOver; written++) await storage.users.setMemoryAccess(user.id, written % 2 === 0);
+  await completing;
+  t.true(written > 5, `${written} writes went between`);
+  t.is(await found(), 1);
+});

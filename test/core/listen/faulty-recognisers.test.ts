@@ -1,0 +1,166 @@
+import { randomUUID } from 'node:crypto';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { parseWav, samplesToBytes } from '../../../core/audio/pcm.ts';
+import { createLog } from '../../../core/runtime/log.ts';
+import { fastClock } from '../../helpers/fast-clock.ts';
+import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
+import { countingStt, type House, openHouse } from '../../helpers/services.ts';
+import { atPeak, join as joined, silence, speech } from '../../helpers/sound.ts';
+
+const QUERY = { codec: 'pcm16', sample_rate: 16000, conversation_timeout: 14400 };
+const SAID = joined(speech('budget'), silence(4));
+
+/** What the client of each is told. */
+const VICES: Record<string, 'timeout' | 'upstream_error'> = {
+  ...{ shut: 'timeout', hangs: 'timeout', late: 'timeout', slow: 'timeout' },
+  ...{ refused: 'upstream_error', void: 'upstream_error', unclosed: 'upstream_error' },
+  ...{ slammed: 'upstream_error', dying: 'upstream_error', throws: 'upstream_error' },
+  ...{ thrower: 'upstream_error', number: 'upstream_error', text: 'upstream_error', bare: 'upstream_error' },
+  ...{ nan: 'upstream_error', part: 'upstream_error', negative: 'upstream_error', before: 'upstream_error' },
+  ...{ beyond: 'upstream_error', reversed: 'upstream_error', nothing: 'upstream_error' },
+  ...{ huge: 'upstream_error', nul: 'upstream_error', speaker: 'upstream_error', endless: 'upstream_error' },
+};
+
+/** Time passes 40 times as fast from now on; the good recogniser has English, the bad one every language. */
+async function openHell(t: ExecutionContext) {
+  const vices = join(tmpdir(), `earshot-vices-${randomUUID()}`);
+  await writeFile(vices, '');
+  t.teardown(() => rm(vices, { force: true }));
+  const use = join(import.meta.dirname, '../../fixtures/plugins/hell-stt.ts');
+  const { plugins } = countingStt();
+  const lines: string[] = [];
+  const log = createLog({ level: 'warn', format: 'json' }, { write: line => void lines.push(line) });
+  const clock = fastClock(t);
+  const house = await openHouse(
+    t,
+    {
+      stt: ['hell', 'counting'],
+      plugins: { ...plugins, hell: { use, vices } },
+      listen: { idleMs: 24 * 3600_000 },
+    },
+    { clock, log },
+  );
+  clock.hasten(40);
+  const connect = (language: string, query: Record<string, string | number> = {}) =>
+    connectListen(house.url, house.key, { ...QUERY, client_device_id: language, language, ...query });
+  return { house, clock, lines, connect, reform: () => rm(vices) };
+}
+
+const say = (client: ListenClient, sound: Int16Array) => client.socket.send(samplesToBytes(sound));
+
+interface Stored {
+  transcript_segments: { text: string; start: number; end: number; stt_provider?: string }[];
+}
+
+async function stored(house: House, client: ListenClient): Promise<Stored['transcript_segments']> {
+  const { conversation_id: id } = await client.until('conversation_session');
+  const { body } = await house.get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
+  return (body as Stored).transcript_segments;
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise(resolve => setTimeout(resolve, 100));
+}
+
+test('whatever a recogniser does, its client is told which outcome, nobody else notices, and nothing is lost', async t => {
+  const { house, lines, connect, reform } = await openHell(t);
+  const neighbour = await connect('en', { stt_service: 'counting' });
+  say(neighbour, joined(SAID, SAID, SAID));
+
+  const clients = await Promise.all(
+    Object.entries(VICES).map(async ([vice, outcome]) => {
+      const client = await connect(`de-${vice}`, { stream: vice, ack: 'enabled' });
+      say(client, SAID);
+      return { vice, outcome, client };
+    }),
+  );
+  for (const { vice, outcome, client } of clients) {
+    const { code, reason } = await client.closed;
+    t.deepEqual({ vice, code, reason }, { vice, code: 1011, reason: 'stt_failed' });
+    const failed = client.events.find(event => 'status' in event && event.status === 'stt_failed');
+    t.like(failed, { outcome, provider: 'hell', retryable: true }, vice);
+    t.notRegex(JSON.stringify(client.events), /vendor|sk-123/);
+    t.deepEqual(client.segments(), [], vice);
+    t.deepEqual(await stored(house, client), [], vice);
+  }
+  t.regex(lines.join(''), /"provider":"hell".*breaks its contract/);
+
+  say(neighbour, SAID);
+  await neighbour.until('segments', () => neighbour.segments().length === 4);
+  t.true(neighbour.segments().every(segment => segment.stt_provider === 'counting'));
+
+  await reform();
+  const held = clients.filter(({ client }) => client.events.some(event => event.type === 'ack'));
+  t.true(held.length > 0);
+  // What was not acknowledged, its client sends again.
+  for (const { vice } of clients)
+    if (!held.some(kept => kept.vice === vice))
+      say(await connect(`de-${vice}`, { stream: vice, from: 0 }), SAID);
+  for (const { vice, client } of clients) {
+    await until(async () => (await stored(house, client)).length > 0);
+    t.is((await stored(house, client)).length, 1, vice);
+  }
+});
+
+test('where another recogniser has the language, it goes on in the place of the bad one, and each word comes once', async t => {
+  const { house, connect } = await openHell(t);
+  await Promise.all(
+    [...Object.keys(VICES), 'twice'].map(async vice => {
+      const client = await connect(`en-${vice}`);
+      say(client, joined(SAID, SAID));
+      await client.until('segments', () => client.segments().length === 2);
+      const told = client.events.flatMap(event => (event.type === 'service_status' ? [event.status] : []));
+      t.false(told.includes('stt_failed'), vice);
+      t.is((await stored(house, client)).length, 2, vice);
+      t.is(client.socket.readyState, client.socket.OPEN, vice);
+      if (vice !== 'twice') t.is(client.segments()[1]?.stt_provider, 'counting', vice);
+      client.socket.close();
+      await client.closed;
+    }),
+  );
+});
+
+test('an utterance at which every recogniser fails is put aside as a file, and its stream goes on', async t => {
+  const { house, clock, lines, connect } = await openHell(t);
+  clock.hasten(100);
+  const loud = atPeak(0, speech('health'));
+  const first = await connect('de-loud', { stream: 'walk' });
+  say(first, joined(SAID, loud, silence(4), SAID));
+  await first.closed;
+  t.is(first.segments().length, 1);
+
+  await until(async () => (await stored(house, first)).length === 2);
+  const files = await readdir(join(house.dataDir, 'untranscribed'));
+  const [file, ...others] = files.filter(name => name.endsWith('.wav'));
+  t.deepEqual(others, []);
+  const path = join(house.dataDir, 'untranscribed', file ?? '');
+  const { sampleRate, samples } = parseWav(await readFile(path));
+  t.is(sampleRate, 16_000);
+  t.true(samples.length > 0.8 * loud.length && samples.includes(32_767));
+  t.true(lines.join('').includes(path));
+  const metrics = await (await fetch(`${house.url}/metrics`)).text();
+  t.regex(metrics, /earshot_utterances_total\{outcome="aside"\} 1\n/);
+  t.regex(metrics, /earshot_utterances_total\{outcome="success"\} 2\n/);
+  const starts = (await stored(house, first)).map(({ start }) => start);
+  const behind = (SAID.length + loud.length + 4 * 16_000) / 16_000;
+  t.true(Math.abs((starts[1] ?? 0) - (starts[0] ?? 0) - behind) < 0.1, 'what follows lies where it was said');
+});
+
+test('of what a recogniser does not get through no more is heard than it is asked for', async t => {
+  const { house, connect } = await openHell(t);
+  const sound = joined(...Array.from({ length: 10 }, () => SAID));
+  const heard = async () => {
+    const metrics = await (await fetch(`${house.url}/metrics`)).text();
+    return Number(/^earshot_stream_audio_seconds_total\{codec="pcm16"\} (\S+)$/m.exec(metrics)?.[1]);
+  };
+  const first = await connect('de-throws', { stream: 'walk' });
+  for (let at = 0; at < sound.length; at += 1600) say(first, sound.subarray(at, at + 1600));
+  t.is((await first.closed).code, 1011);
+  const before = await heard();
+  t.is((await (await connect('de-throws', { stream: 'walk' })).closed).code, 1011);
+  const again = (await heard()) - before;
+  t.true(again > 0 && again < (2.5 * SAID.length) / 16_000, `${again} s of ${sound.length / 16_000}`);
+});

@@ -1,0 +1,94 @@
+import { getEventListeners } from 'node:events';
+import { setImmediate as turn } from 'node:timers/promises';
+import test from 'ava';
+import { deadline, orAborted } from '../../../core/runtime/deadline.ts';
+import { manualClock } from '../../helpers/manual-clock.ts';
+
+const never = () => new Promise<never>(() => {});
+const late = () => new Error('too late');
+
+function limited() {
+  const clock = manualClock();
+  return { clock, limit: { clock, limitMs: 500, late } };
+}
+
+test('work that is done in time settles as it would, and leaves no timer and no listener', async t => {
+  const timers: (AbortSignal | undefined)[] = [];
+  const sleep = (_ms: number, timer?: AbortSignal) => {
+    timers.push(timer);
+    return never();
+  };
+  const limit = { clock: { sleep }, limitMs: 500, late };
+  const { signal } = new AbortController();
+  t.is(await deadline(limit, async () => 7, signal), 7);
+  await t.throwsAsync(
+    deadline(limit, () => Promise.reject(new Error('its own')), signal),
+    { message: 'its own' },
+  );
+  t.is(getEventListeners(signal, 'abort').length, 0);
+  t.deepEqual(
+    timers.map(timer => timer?.aborted),
+    [true, true],
+  );
+});
+
+test('work that takes too long is aborted and left, also where it ignores its signal', async t => {
+  const { clock, limit } = limited();
+  let told: unknown;
+  const waiting = deadline(limit, signal => {
+    signal.addEventListener('abort', () => (told = signal.reason));
+    return never();
+  });
+  clock.advance(500);
+  const error = await t.throwsAsync(waiting, { message: 'too late' });
+  t.is(told, error);
+});
+
+test("the signal's reason ends the wait, and reaches the work", async t => {
+  const { limit } = limited();
+  const leaving = new AbortController();
+  let told: unknown;
+  const waiting = deadline(
+    limit,
+    signal => {
+      signal.addEventListener('abort', () => (told = signal.reason));
+      return never();
+    },
+    leaving.signal,
+  );
+  const reason = new Error('left');
+  leaving.abort(reason);
+  t.is(await t.throwsAsync(waiting), reason);
+  t.is(told, reason);
+  t.is(getEventListeners(leaving.signal, 'abort').length, 0);
+});
+
+test('nothing begins under a signal that is aborted already', async t => {
+  const { limit } = limited();
+  const work = () => t.fail() as never;
+  await t.throwsAsync(deadline(limit, work, AbortSignal.abort(new Error('left'))), { message: 'left' });
+});
+
+test('without a clock, real time is counted', async t => {
+  await t.throwsAsync(deadline({ limitMs: 1, late }, never), { message: 'too late' });
+});
+
+test('a rejection that comes after the end of the wait is nobody’s', async t => {
+  const { clock, limit } = limited();
+  const work = Promise.withResolvers<never>();
+  const waiting = deadline(limit, () => work.promise);
+  clock.advance(500);
+  await t.throwsAsync(waiting);
+  work.reject(new Error('after all')); // unhandled, it would fail this file
+  await turn();
+});
+
+test('a wait ends with the signal, and leaves nothing on it', async t => {
+  const leaving = new AbortController();
+  t.is(await orAborted(Promise.resolve(7), leaving.signal), 7);
+  t.is(getEventListeners(leaving.signal, 'abort').length, 0);
+  const waiting = orAborted(never(), leaving.signal);
+  leaving.abort(new Error('left'));
+  await t.throwsAsync(waiting, { message: 'left' });
+  await t.throwsAsync(orAborted(Promise.resolve(7), leaving.signal), { message: 'left' });
+});

@@ -1,0 +1,19 @@
+import { request } from 'node:http';
+import type { ExecutionContext } from 'ava';
+import { startLocalServer } from './local-server.ts';
+
+/** A reverse proxy as nginx is without further settings: `Upgrade` and `Connection` are not passed on. */
+export async function startPlainProxy(t: ExecutionContext, target: string): Promise<string> {
+  const proxy = await startLocalServer(async (incoming, response) => {
+    const { upgrade: _, connection: __, ...headers } = incoming.headers;
+    const onward = request(new URL(incoming.url ?? '/', target), { method: incoming.method, headers });
+    onward.on('response', answer => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    onward.on('error', () => response.destroy());
+    incoming.pipe(onward);
+  });
+  t.teardown(() => proxy.close());
+  return proxy.url;
+}

@@ -1,0 +1,103 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ExecutionContext } from 'ava';
+import { loadConfig, type Overrides } from '../../config/load.ts';
+import { type App, createApp, openStorage } from '../../core/app.ts';
+import type { Clock } from '../../core/contract/model.ts';
+import { createLog, type Log } from '../../core/runtime/log.ts';
+import { indiscretions, keptLog } from './discretion.ts';
+
+/** A whole server on a free port, with a real database in a directory of its own, and one account. */
+export interface House {
+  app: App;
+  url: string;
+  dataDir: string;
+  userId: string;
+  /** With the scopes `listen` and `conversations:read`. */
+  key: string;
+  /** A request with the key; the parsed body. */
+  get(path: string): Promise<{ status: number; body: unknown }>;
+  stop(): Promise<void>;
+}
+
+/** The recogniser of tests: see `fixtures/plugins/counting-stt.ts`. */
+export function countingStt(options: Record<string, unknown> = {}) {
+  const use = join(import.meta.dirname, '../fixtures/plugins/counting-stt.ts');
+  return { stt: ['counting'], plugins: { counting: { use, ...options } } };
+}
+
+/**
+ * Made before any thread: each pipes its output to this process's, with a listener for errors on it, and the first log
+ * adds one. Beyond ten, Node would warn.
+ */
+const silent = createLog({ level: 'silent', format: 'json' });
+
+interface Surroundings {
+  clock?: Clock;
+  log?: Log;
+}
+
+/** The recogniser of tests, out of order from `begin` to `end`. */
+export async function failingStt(t: ExecutionContext) {
+  const dir = await mkdtemp(join(tmpdir(), 'earshot-outage-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  const outage = join(dir, 'now');
+  return { ...countingStt({ outage }), begin: () => writeFile(outage, ''), end: () => rm(outage) };
+}
+
+/** A data directory as a first start leaves it, without an account. */
+export async function prepareData(dataDir: string): Promise<void> {
+  const loaded = loadConfig({ env: {}, cwd: tmpdir(), overrides: { dataDir } });
+  const app = await createApp({ loaded, log: silent });
+  await app.stop();
+}
+
+/** One that ends with its test. */
+export async function openHouse(
+  t: ExecutionContext,
+  overrides: Overrides = {},
+  surroundings: Surroundings = {},
+): Promise<House> {
+  const house = await buildHouse(overrides, surroundings);
+  t.teardown(house.stop);
+  return house;
+}
+
+/**
+ * Its directory goes when it stops, unless the caller brought one. Stopping it rejects where its log shows a credential, or
+ * anything that it holds of people.
+ */
+export async function buildHouse(overrides: Overrides = {}, surroundings: Surroundings = {}): Promise<House> {
+  const dataDir = overrides.dataDir ?? (await mkdtemp(join(tmpdir(), 'earshot-')));
+  const loaded = loadConfig({
+    env: {},
+    cwd: dataDir,
+    overrides: { host: '127.0.0.1', port: 0, ...overrides, dataDir },
+  });
+  const { log, lines } = keptLog();
+  const app = await createApp({ loaded, log, serving: true, ...surroundings });
+  const stop = async () => {
+    await app.stop();
+    const { storage, close } = await openStorage({ loaded, log: silent });
+    const shown = await indiscretions(lines, storage).finally(close);
+    if (shown.length > 0) throw new Error(`the log shows what nobody may read there: ${shown.join(', ')}`);
+    if (!overrides.dataDir) await rm(dataDir, { recursive: true, force: true });
+  };
+  const { url } = await app.start();
+  const [owner] = await app.commands['user.list']({});
+  if (!owner) throw new Error('there is no first account');
+  const { key } = await app.commands.key({ user: owner.name, scopes: ['listen', 'conversations:read'] });
+  return {
+    app,
+    url,
+    dataDir,
+    userId: owner.id,
+    key,
+    stop,
+    async get(path) {
+      const response = await fetch(new URL(path, url), { headers: { Authorization: `Bearer ${key}` } });
+      return { status: response.status, body: await response.json() };
+    },
+  };
+}

@@ -1,0 +1,231 @@
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import type { Browser, Page } from 'playwright-core';
+import { buildDashboard } from '../../../config/setup/dashboard.mjs';
+import { readRecording } from '../../../core/audio/recording-file.ts';
+import { accountOf } from '../../helpers/accounts.ts';
+import {
+  DESK,
+  findChromium,
+  HOW,
+  inaccessible,
+  launch,
+  openPage,
+  PASSWORD,
+  PHONE,
+  signIn,
+} from '../../helpers/browser.ts';
+import { furnishHome } from '../../helpers/home.ts';
+import { connectListen } from '../../helpers/listen-client.ts';
+import { buildHouse, countingStt, type House } from '../../helpers/services.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const RECORDING = join(ROOT, 'bridge/simulator/recording.wav');
+const PATHS = [
+  ...['/', '/conversations', '/tasks', '/memories', '/ask', '/more', '/connections', '/notifications'],
+  ...['/settings', '/system', '/conversations/unknown'],
+];
+const MARKUP = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`;
+const ROUTES_MS = 30_000;
+
+const testInBrowser = findChromium() === null ? test.skip : test.serial;
+let browser: Browser;
+let house: House;
+
+test('there is a Chromium, or this is not CI and the tests in a browser are skipped', t => {
+  if (findChromium() === null) t.log(`SKIPPED: all tests in a browser. ${HOW}`);
+  t.falsy(findChromium() === null && process.env.CI && process.env.EARSHOT_SKIP !== 'browser', HOW);
+});
+
+if (findChromium() !== null) {
+  test.before(async () => {
+    buildDashboard(ROOT, { say() {} });
+    [browser, house] = await Promise.all([launch(), buildHouse(countingStt())]);
+  });
+  test.after.always(async () => {
+    await browser?.close();
+    await house?.stop();
+  });
+}
+
+/** A page that is closed at the end of its test, which fails where anything went wrong on it. */
+async function open(t: ExecutionContext, viewport: { width: number; height: number }) {
+  t.timeout(120_000);
+  const { page, complaints } = await openPage(browser, viewport);
+  page.setDefaultTimeout(ROUTES_MS);
+  return {
+    page,
+    complaints,
+    async finish() {
+      t.deepEqual(complaints, []);
+      await page.context().close();
+    },
+  };
+}
+
+async function settled(page: Page): Promise<void> {
+  await page.locator('h1').waitFor();
+  await page.locator('.skeletons').first().waitFor({ state: 'detached' });
+}
+
+testInBrowser('the link of a first start leads to a password, and from there to live words', async t => {
+  const { page, finish } = await open(t, PHONE);
+  await page.goto((await house.app.welcomeUrl()) ?? '');
+  await page.getByLabel('Password').fill(PASSWORD);
+  t.deepEqual(await inaccessible(page), []);
+  await page.getByRole('button', { name: 'Begin' }).click();
+  await page.getByText('No wearable is connected').waitFor();
+  t.is(new URL(page.url()).pathname, '/');
+
+  const device = await connectListen(house.url, house.key, {
+    codec: 'pcm16',
+    sample_rate: 16_000,
+    source: 'omi',
+  });
+  const { samples } = await readRecording(RECORDING);
+  await page.locator('.chip.live', { hasText: 'omi' }).waitFor();
+  for (let at = 0; at < samples.length; at += 16_000)
+    device.socket.send(Buffer.from(samples.slice(at, at + 16_000).buffer));
+  await page
+    .locator('.words p', { hasText: /\d+ tenths/ })
+    .first()
+    .waitFor();
+  t.true((await page.locator('.live-card .status.on').count()) === 1);
+  device.socket.send(JSON.stringify({ type: 'finish_conversation' }));
+  await page.getByRole('link', { name: 'Open the conversation' }).first().waitFor();
+  device.socket.close();
+  await page.reload();
+  await page.locator('nav.side').waitFor(); // the cookie signs in again
+  await finish();
+});
+
+testInBrowser('every page is shown on a phone and a desk, without an error and for everyone', async t => {
+  await house.app.commands['user.password']({ user: 'owner', password: PASSWORD });
+  await furnishHome(house);
+  for (const viewport of [PHONE, DESK]) {
+    const { page, finish, complaints } = await open(t, viewport);
+    await signIn(page, house);
+    for (const path of PATHS) {
+      await page.goto(house.url + path);
+      await settled(page);
+      t.deepEqual(await inaccessible(page), [], path);
+      const isWider = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
+      t.false(isWider, `${path} is wider than the screen`);
+    }
+    // What is not there is told by a 404, which the console notes.
+    const unknown = complaints.filter(each => /status of 404/.test(each)).length;
+    t.true(unknown > 0);
+    complaints.splice(0, complaints.length, ...complaints.filter(each => !/status of 404/.test(each)));
+    await finish();
+  }
+});
+
+testInBrowser('conversations are found, corrected, named and deleted with time to take it back', async t => {
+  const { page, finish } = await open(t, DESK);
+  await signIn(page, house, '/conversations');
+  await page.getByLabel('Search conversations').fill('plumber');
+  await page
+    .locator('a.row', { hasText: /plumber/i })
+    .first()
+    .click();
+  await page.locator('.segment').first().waitFor();
+  const title = await page.locator('h1').textContent();
+
+  await page
+    .getByRole('button', { name: /^Edit text/ })
+    .first()
+    .click();
+  await page.locator('dialog textarea').fill('Did the plumber call again?');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.locator('.segment p', { hasText: 'Did the plumber call again?' }).waitFor();
+
+  await page.getByRole('button', { name: 'Speaker 1' }).first().click();
+  await page.getByLabel('Somebody new').fill('Eve');
+  await page.locator('dialog').getByRole('button', { name: 'Add' }).click();
+  await page.getByRole('button', { name: 'Eve' }).first().waitFor();
+
+  await page
+    .getByRole('button', { name: 'Export' })
+    .or(page.locator('summary[aria-label=Export]'))
+    .first()
+    .click();
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'SRT' }).click(),
+  ]);
+  t.regex(file.suggestedFilename(), /\.srt$/);
+
+  await page.getByRole('button', { name: 'Delete conversation' }).click();
+  await page.getByText('Conversation deleted').waitFor();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.locator('.segment').first().waitFor();
+  t.truthy(title);
+  await finish();
+});
+
+testInBrowser('tasks and memories are added, and appear when a program adds them', async t => {
+  const { page, finish } = await open(t, PHONE);
+  const { post } = await accountOf(house, 'owner');
+  await signIn(page, house, '/tasks');
+  await page.getByLabel('What is to be done?').fill('Water the ferns');
+  await page.getByRole('button', { name: 'Add', exact: true }).click();
+  await page.locator('.task', { hasText: 'Water the ferns' }).waitFor();
+  await post('/v1/dev/user/action-items', { description: 'By a program' });
+  await page.locator('.task', { hasText: 'By a program' }).waitFor();
+  await page.getByLabel('Mark as done: Water the ferns').check();
+  await page.locator('.task', { hasText: 'Water the ferns' }).waitFor({ state: 'detached' });
+  await page.goto(`${house.url}/memories`);
+  await post('/v1/dev/user/memories', { content: 'Keeps ferns', category: 'hobbies' });
+  await page.locator('.row', { hasText: 'Keeps ferns' }).waitFor();
+  await finish();
+});
+
+testInBrowser('markup that anyone wrote is shown as text', async t => {
+  const { page, finish } = await open(t, DESK);
+  const { post } = await accountOf(house, 'owner');
+  const segments = [{ text: MARKUP, start: 0, end: 2, speaker: 'SPEAKER_01' }];
+  const { id } = await post('/v1/dev/user/conversations/from-segments', { transcript_segments: segments });
+  await post('/v1/people', { name: MARKUP });
+  await post('/v1/dev/user/memories', { content: MARKUP, category: 'other' });
+  await post('/v1/dev/user/action-items', { description: MARKUP });
+  await post('/v1/dev/keys', { name: MARKUP.slice(0, 60) });
+  await post('/v1/folders', { name: MARKUP.slice(0, 60) });
+  const { token } = await accountOf(house, 'owner');
+  await fetch(`${house.url}/v1/dev/user/conversations/${id}`, {
+    method: 'PATCH',
+    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ title: MARKUP }),
+  });
+  await signIn(page, house);
+  for (const path of [`/conversations/${id}`, '/conversations', '/memories', '/tasks', '/connections']) {
+    await page.goto(house.url + path);
+    await settled(page);
+    await page.locator('#main :not(option)', { hasText: '<img src=x' }).first().waitFor();
+    t.is(await page.locator('#main img').count(), 0, path);
+    t.not(await page.title(), 'owned', path);
+  }
+  await finish();
+});
+
+testInBrowser('a server that is gone is told of, and the page comes back with it', async t => {
+  const { page } = await open(t, PHONE);
+  await signIn(page, house);
+  await page.getByRole('link', { name: 'Now' }).waitFor();
+  await page.context().setOffline(true);
+  await page.getByRole('link', { name: 'Tasks' }).click();
+  await page.getByText('The server cannot be reached').first().waitFor();
+  await page.context().setOffline(false);
+  await page.getByRole('button', { name: 'Try again' }).first().click();
+  await page.locator('.task').first().waitFor();
+  t.is(await page.getByText('The server cannot be reached').count(), 0);
+  await page.context().close();
+});
+
+testInBrowser('the page speaks German where the device does', async t => {
+  const { page, complaints } = await openPage(browser, PHONE, { locale: 'de-DE' });
+  await page.goto(house.url);
+  await page.getByRole('button', { name: 'Anmelden' }).waitFor();
+  t.is(await page.getAttribute('html', 'lang'), 'de');
+  t.deepEqual(complaints, []);
+  await page.context().close();
+});

@@ -1,7 +1,0 @@
-/** Starts a recogniser, says which process it runs in, and stays. */
-import pocketsphinx from '../../../../plugins/stt/pocketsphinx.ts';
-import { pidOf, run } from '../context.ts';
-
-const { logged, stt } = await run(pocketsphinx);
-await stt.open({ language: 'en', signal: new AbortController().signal });
-process.stdout.write(`${pidOf(logged)}\n`);

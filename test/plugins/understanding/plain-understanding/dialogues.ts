@@ -1,0 +1,186 @@
+/** Dialogues as recognisers write them: Ada is the owner, Anna and Ben are known, 3 and 5 are not. */
+interface Dialogue {
+  said: string;
+  /** Each with its due date, as the owner's clocks show it. */
+  tasks: readonly string[];
+}
+
+/** They are said on Thursday, 12 March 2026, at 9:00 in Berlin. */
+export const DIALOGUES: Readonly<Record<string, readonly Dialogue[]>> = {
+  en: [
+    {
+      said: 'A: can you send me the invoice by friday / O: sure',
+      tasks: ['Send Anna the invoice @ 2026-03-13 12:00'],
+    },
+    {
+      said: "A: the finance people want the numbers by friday at five / O: yes numbers to you by friday five o'clock no problem",
+      tasks: ['Numbers to Anna @ 2026-03-13 17:00'],
+    },
+    { said: "A: somebody needs to book the room / O: I'll do it", tasks: ['Book the room'] },
+    {
+      said: "A: four pounds for the trip please / O: four pounds okay I'll put it in your bag tonight",
+      tasks: ['Put four pounds in your bag @ 2026-03-12 20:00'],
+    },
+    {
+      said: "O: friday the twentieth at half past eight I'll pick it up then",
+      tasks: ['Pick it up @ 2026-03-20 08:30'],
+    },
+    {
+      said: "A: we meet on saturday at eight / O: okay I'll bring the tent",
+      tasks: ['Bring the tent @ 2026-03-14 08:00'],
+    },
+    {
+      said: 'O: note to self number one renew the domain it expires on the second of april / O: number two call Theo about the piano tomorrow at lunch',
+      tasks: ['Renew the domain @ 2026-04-02 12:00', 'Call Theo about the piano @ 2026-03-13 12:00'],
+    },
+    {
+      said: "A: send me your slides / O: I'll send you them on monday night",
+      tasks: ['Send Anna slides @ 2026-03-16 20:00'],
+    },
+    {
+      said: 'A: cut it by half and send it to me by the seventh of april / O: half by the seventh okay',
+      tasks: ['Cut it by half and send it to Anna @ 2026-04-07 12:00'],
+    },
+    {
+      said: "O: I'll rent a storage unit this week, by Friday. / A: good",
+      tasks: ['Rent a storage unit @ 2026-03-13 12:00'],
+    },
+    {
+      said: "O: we'll have the room empty by the twenty eighth / A: fine",
+      tasks: ['Have the room empty @ 2026-03-28 12:00'],
+    },
+  ],
+  de: [
+    {
+      said: 'O: ich schicke dir morgen den Vertrag zu / A: super',
+      tasks: ['Anna den Vertrag zuschicken @ 2026-03-13 12:00'],
+    },
+    { said: 'O: ich ruf dich morgen Abend an / A: gut', tasks: ['Anna anrufen @ 2026-03-13 20:00'] },
+    { said: 'A: kannst du noch Milch mitbringen / O: ja klar', tasks: ['Milch mitbringen'] },
+    {
+      said: 'A: bringst du mir am Samstag die Leiter mit / O: mach ich',
+      tasks: ['Anna die Leiter mitbringen @ 2026-03-14 12:00'],
+    },
+    { said: 'A: vergiss nicht die Oma anzurufen / O: nein vergesse ich nicht', tasks: ['Die Oma anrufen'] },
+    {
+      said: '3: Dann überweisen Sie die Anzahlung bitte bis zum Fünfzehnten. / O: Gut, die überweise ich bis zum Fünfzehnten.',
+      tasks: ['Die Anzahlung überweisen @ 2026-03-15 12:00'],
+    },
+    {
+      said: 'O: Notiz an mich morgen früh das Auto in die Werkstatt bringen',
+      tasks: ['Das Auto in die Werkstatt bringen @ 2026-03-13 08:00'],
+    },
+    { said: 'O: und am Montag die Blumen gießen', tasks: ['Die Blumen gießen @ 2026-03-16 12:00'] },
+    {
+      said: 'A: wer holt denn die Kinder ab / O: ich hole sie um vier ab',
+      tasks: ['Die Kinder abholen @ 2026-03-12 16:00'],
+    },
+    {
+      said: 'A: Sie müssen mir bis Ende des Monats die Unterlagen schicken / O: alles klar bis Ende des Monats',
+      tasks: ['Anna die Unterlagen schicken @ 2026-03-31 12:00'],
+    },
+    {
+      said: 'A: das Formular muss bis Freitag ins Sekretariat / O: okay Formular bis Freitag ins Sekretariat',
+      tasks: ['Formular ins Sekretariat @ 2026-03-13 12:00'],
+    },
+    {
+      said: 'A: ruf bitte nachher noch den Herrn Sawitzki an und zwar vor halb sieben / O: den Sawitzki vor halb sieben mach ich',
+      tasks: ['Den Herrn Sawitzki anrufen @ 2026-03-12 18:30'],
+    },
+  ],
+  fr: [
+    {
+      said: "O: je t'envoie le contrat demain matin / A: parfait",
+      tasks: ['Envoyer le contrat @ 2026-03-13 09:00'],
+    },
+    {
+      said: 'A: tu peux acheter du pain en rentrant / O: oui pas de problème',
+      tasks: ['Acheter du pain en rentrant'],
+    },
+    {
+      said: "A: n'oublie pas de rappeler le plombier / O: non non je le ferai ce soir",
+      tasks: ['Rappeler le plombier @ 2026-03-12 20:00'],
+    },
+    {
+      said: "O: il faut que j'appelle le dentiste avant vendredi / A: oui",
+      tasks: ['Appeler le dentiste @ 2026-03-13 12:00'],
+    },
+    {
+      said: 'O: je dois rendre les livres à la bibliothèque lundi prochain',
+      tasks: ['Rendre les livres à la bibliothèque @ 2026-03-16 12:00'],
+    },
+    {
+      said: "A: qui apporte le dessert / O: moi j'apporterai une tarte samedi",
+      tasks: ['Apporter une tarte @ 2026-03-14 12:00'],
+    },
+    {
+      said: "A: on se retrouve samedi à dix heures devant la gare / O: ok j'apporte les billets",
+      tasks: ['Apporter les billets @ 2026-03-14 10:00'],
+    },
+  ],
+  es: [
+    { said: 'O: mañana llamo al fontanero / A: vale', tasks: ['Llamar al fontanero @ 2026-03-13 12:00'] },
+    { said: 'A: puedes comprar leche cuando vuelvas / O: sí claro', tasks: ['Comprar leche'] },
+    {
+      said: 'A: no te olvides de pagar el alquiler / O: no no lo pago el lunes',
+      tasks: ['Pagar el alquiler @ 2026-03-16 12:00'],
+    },
+    {
+      said: 'O: tengo que llevar el coche al taller el viernes que viene / A: ah',
+      tasks: ['Llevar el coche al taller @ 2026-03-13 12:00'],
+    },
+    {
+      said: 'O: voy a mandarle el informe a Pedro antes del martes / A: bien',
+      tasks: ['Mandar el informe a Pedro @ 2026-03-17 12:00'],
+    },
+    {
+      said: 'A: hay que reservar mesa para el domingo / O: yo me encargo',
+      tasks: ['Reservar mesa @ 2026-03-15 12:00'],
+    },
+    {
+      said: 'A: me mandas las fotos / O: sí te las mando esta noche',
+      tasks: ['Mandar las fotos @ 2026-03-12 20:30'],
+    },
+  ],
+};
+
+/** What is refused, done, past, wished, told of others, said by television, or a state. */
+export const NO_TASKS: Readonly<Record<string, readonly string[]>> = {
+  en: [
+    "A: can you drive us home / O: sorry I can't",
+    'A: send me that picture / O: sending it now there done',
+    'A: did you pay the invoice / O: paid it on friday',
+    "A: you should write to your brother / O: he picks us up anyway / A: fine then don't write",
+    "O: maybe one day I'll learn the cello",
+    'A: if this happens again you have to pay / O: sure',
+    'O: I paid the electric last night so cross that off',
+    '5: call now and order the blender today / O: turn it off',
+    'O: I used to call her every monday',
+    "A: she said I'll call the bank tomorrow / O: and did she",
+    'A: Ben can you bring the grill / B: sure / O: good',
+    'O: I work at the post office',
+  ],
+  de: [
+    'A: holst du morgen die Kinder ab / O: nein morgen kann ich nicht',
+    'A: hast du den Klempner angerufen / O: ja gestern schon',
+    'O: ich gehe jeden Morgen um sechs laufen / A: Respekt',
+    'O: ich würde ja gern mitkommen aber ich habe keine Zeit / A: schade',
+    'O: wenn ich im Lotto gewinne kaufe ich mir ein Boot / A: haha',
+    'A: der Chef hat gesagt ich soll die Rechnung schreiben / O: aha',
+    'A: Ben kannst du den Grill mitbringen / B: klar / O: gut',
+    '5: Rufen Sie jetzt an und sichern Sie sich das Angebot. / O: so ein Quatsch',
+    'O: ich arbeite bei der Post / A: schön',
+  ],
+  fr: [
+    "O: si j'avais le temps j'apprendrais le piano / A: moi aussi",
+    "O: je n'achète jamais de viande / A: ah bon",
+    "A: il m'a dit je vais appeler la banque / O: et alors",
+    'O: je vais au cinéma ce soir / A: chouette',
+  ],
+  es: [
+    'O: si tuviera dinero compraría un barco / A: ja ja',
+    'O: no voy a llamar al banco / A: bueno',
+    'A: ya has llamado al seguro / O: sí ayer',
+    'O: me llamo Ada / A: encantado',
+  ],
+};

@@ -1,0 +1,93 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'ava';
+
+const ROOT = join(import.meta.dirname, '..');
+const PAGES = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  'plugins/README.md',
+  'bridge/README.md',
+  ...globSync('docs/**/*.md', { cwd: ROOT }),
+];
+const MAX_WORDS = 35;
+
+/** Metaphors and coinages of this project, each with the word to use. */
+const BANNED: [pattern: RegExp, instead: string][] = [
+  [/\bfurnish(es|ed|ing)?\b/i, 'create'],
+  [/\bhouses?\b/i, 'services, server or network'],
+  [/\bears\b/i, 'channels'],
+  [/\bnursery\b/i, 'sandbox'],
+  [/\b(put|set|laid) aside\b/i, 'quarantine, or save as a file'],
+  [/\btell-off\b/i, 'notify'],
+  [/\bhell\b/i, 'faulty'],
+  [/\bwho is late\b/i, 'a lagging stream'],
+  [/\bthose that there are\b/i, 'existing'],
+  [/\bwhoever has much\b/i, 'a busy client'],
+  [/\bit is seen to\b/i, 'a verb of the field'],
+  [/\bhas not said anything\b/i, 'stays silent'],
+];
+
+/** Openings that turn a statement into a riddle: a sentence names its subject first. */
+const OPENINGS = /^(Who|Whom|Of|Those)\b|^What\b(?=[^?]*\.$)/;
+
+/** Sentences of a page: paragraphs, list items, headings and cells of tables, without code. */
+function sentencesOf(markdown: string): string[] {
+  const text = markdown
+    .replace(/<!--.*?-->/gs, '')
+    .replace(/^( *)```.*?^\1```$/gms, '\n')
+    .replace(/`[^`\n]*`/g, 'x')
+    .replace(/\]\([^)\n]*\)/g, ']')
+    .replace(/^\s*\|?[-:| ]+\|\s*$/gm, '');
+  return text
+    .split(/\n\s*\n|\n(?=\s*(?:[-*]|\d+\.|#+|\|)\s)|(?<=\|[^\n]*)\n/)
+    .flatMap(block => block.split('|'))
+    .map(block => block.replace(/^\s*(?:[-*]|\d+\.|#+)\s+(\[ \] )?/, '').replaceAll(/[*[\]]/g, ''))
+    .flatMap(block => block.replaceAll(/\s+/g, ' ').split(/(?<=[.!?])\s+/))
+    .map(sentence => sentence.trim())
+    .filter(sentence => sentence !== '');
+}
+
+function complaintsAbout(markdown: string): string[] {
+  return sentencesOf(markdown).flatMap(sentence => {
+    const words = sentence.split(' ').filter(word => /[\p{L}\p{N}]/u.test(word)).length;
+    return [
+      ...(words > MAX_WORDS ? [`${words} words: ${sentence}`] : []),
+      ...(OPENINGS.test(sentence) ? [`opening: ${sentence}`] : []),
+      ...BANNED.filter(([pattern]) => pattern.test(sentence)).map(
+        ([pattern, instead]) => `${pattern.source}, say ${instead}: ${sentence}`,
+      ),
+    ];
+  });
+}
+
+for (const page of PAGES)
+  test(`${page} keeps to plain English`, t => {
+    const markdown = readFileSync(join(ROOT, page), 'utf8');
+    t.true(sentencesOf(markdown).length > 5, 'the page has sentences to check');
+    t.deepEqual(complaintsAbout(markdown), []);
+  });
+
+test('the check finds long sentences, riddling openings and banned words, wherever they stand', t => {
+  const long = `The server ${'really '.repeat(MAX_WORDS)}works`;
+  const bad = ['Who is late waits.', 'Of a stream, the end is kept.', 'Those that fail are tried again.'];
+  const banned = ['It is put aside.', 'It opens the house.', 'What is sent waits.', `${long}.`];
+  for (const sentence of [...bad, ...banned]) {
+    for (const page of [
+      sentence,
+      `Well. ${sentence}`,
+      `- ${sentence}`,
+      `| Cell | ${sentence} |`,
+      `## ${sentence}`,
+    ])
+      t.true(complaintsAbout(page).length > 0, page);
+    t.deepEqual(complaintsAbout(`\`\`\`text\n${sentence}\n\`\`\``), []);
+  }
+  t.deepEqual(complaintsAbout('What does it cost? The server answers. It says what is wrong.'), []);
+});
+
+test('README.md fits on 200 lines', t => {
+  const lines = readFileSync(join(ROOT, 'README.md'), 'utf8').trimEnd().split('\n');
+  t.true(lines.length <= 200, `${lines.length} lines`);
+});

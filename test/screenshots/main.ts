@@ -1,0 +1,90 @@
+/** Pictures of every page of the dashboard, light and dark, on a phone and a desk: `npm run screenshots [FOLDER]`. */
+import { mkdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Page } from 'playwright-core';
+import { buildDashboard } from '../../config/setup/dashboard.mjs';
+import { DESK, launch, openPage, PASSWORD, PHONE, signIn } from '../helpers/browser.ts';
+import { furnishHome } from '../helpers/home.ts';
+import { connectListen } from '../helpers/listen-client.ts';
+import { buildHouse, countingStt } from '../helpers/services.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const into = resolve(process.argv[2] ?? join(ROOT, 'dist', 'screenshots'));
+const PAGES = [
+  ...['conversations', 'tasks', 'memories', 'ask', 'more', 'connections', 'notifications', 'settings'],
+  'system',
+];
+const SAID = [
+  'Welcome back. How was the train?',
+  'Late as ever, but I had a seat by the window and finished the book.',
+  'Then you can tell me how it ends. Shall we eat outside?',
+];
+
+buildDashboard(ROOT, { say: console.error });
+await mkdir(into, { recursive: true });
+const house = await buildHouse(countingStt());
+const browser = await launch();
+try {
+  const welcome = await house.app.welcomeUrl();
+  const { page: first } = await openPage(browser, PHONE);
+  await first.goto(welcome ?? house.url);
+  await first.getByRole('button', { name: 'Begin' }).waitFor();
+  await shoot(first, 'welcome-phone');
+  await house.app.commands['user.password']({ user: 'owner', password: PASSWORD });
+  await furnishHome(house);
+
+  const query = { codec: 'pcm16', sample_rate: 16_000, custom_stt: 'enabled', source: 'omi' };
+  const device = await connectListen(house.url, house.key, query);
+  for (const [index, text] of SAID.entries()) {
+    const speaker = { speaker: `SPEAKER_0${index % 2}`, speaker_id: index % 2, is_user: index % 2 === 0 };
+    const segments = [{ ...speaker, text, start: index * 6, end: index * 6 + 4, person_id: null }];
+    device.socket.send(JSON.stringify({ type: 'suggested_transcript', segments, stt_provider: 'own' }));
+  }
+  await device.until('segments', () => device.segments().length === SAID.length);
+
+  for (const colorScheme of ['light', 'dark'] as const)
+    for (const [size, viewport] of Object.entries({ phone: PHONE, desk: DESK })) {
+      const { page, complaints } = await openPage(browser, viewport, { colorScheme });
+      const name = (what: string) => `${what}-${size}-${colorScheme}`;
+      await page.goto(house.url);
+      await page.getByRole('button', { name: 'Sign in' }).waitFor();
+      await shoot(page, name('sign-in'));
+      await signIn(page, house);
+      await page
+        .locator('.words li')
+        .nth(SAID.length - 1)
+        .waitFor();
+      await shoot(page, name('now'));
+      for (const each of PAGES) {
+        await page.goto(`${house.url}/${each}`);
+        await settled(page);
+        await shoot(page, name(each));
+      }
+      await page.goto(`${house.url}/conversations`);
+      await page.locator('a.row').nth(0).click();
+      await page.locator('.segment').first().waitFor();
+      await shoot(page, name('conversation'));
+      await page.goto(`${house.url}/ask`);
+      await page.getByLabel('Question').fill('When does the plumber come?');
+      await page.getByRole('button', { name: 'Ask' }).click();
+      await page.locator('.answer').waitFor();
+      await shoot(page, name('answer'));
+      for (const complaint of complaints) console.error(`${name('page')}: ${complaint}`);
+      await page.context().close();
+    }
+  device.socket.close();
+} finally {
+  await browser.close();
+  await house.stop();
+}
+console.log(`Pictures are in ${into}`);
+
+/** Nothing is loading any more. */
+async function settled(page: Page): Promise<void> {
+  await page.locator('h1').waitFor();
+  await page.locator('.skeletons').first().waitFor({ state: 'detached' });
+}
+
+async function shoot(page: Page, name: string): Promise<void> {
+  await page.screenshot({ path: join(into, `${name}.png`) });
+}
