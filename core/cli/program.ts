@@ -10,6 +10,7 @@ import { addBridge } from './bridge.ts';
 import { addDemo } from './demo/demo.ts';
 import { addDoctor } from './doctor/doctor.ts';
 import { addHookCommands } from './hooks.ts';
+import { addMcp } from './mcp.ts';
 import { addModels } from './models.ts';
 import { addMove } from './move.ts';
 import { addNotify } from './notify.ts';
@@ -58,6 +59,7 @@ export function createProgram(): Command {
   addBridge(program);
   addDemo(program);
   addStream(program);
+  addMcp(program);
   addAccountCommands(program);
   addNotify(program);
   addHookCommands(program);

@@ -198,6 +198,11 @@ export interface IdentityProvider {
    */
   verify(token: string): Promise<VerifiedIdentity>;
   /**
+   * Checks an access token (RFC 9068) that was issued for this resource, an address; rejects as `verify` does. Absent:
+   * the provider issues none that could be checked here.
+   */
+  verifyAccess?(token: string, resource: string): Promise<VerifiedIdentity & { scopes: string[] }>;
+  /**
    * Where the provider is this server itself, whose users are added by hand: makes an ID token. For a provider without
    * this, core makes an account for each subject at its first token.
    */

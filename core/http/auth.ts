@@ -84,10 +84,27 @@ export function createGate({
       context,
       credentials.authenticate(context.req.headers.authorization, kinds),
     );
-    const { user, keyId: subject = user.id } = principal;
-    await take(context, { userId: user.id, subject }, policy);
+    await charge(context, principal, policy);
     if (access.scope) requireScope(principal, access.scope);
     return principal;
+  }
+
+  /**
+   * Who sends a request that any key or token may send, whatever its scopes; counted as reading.
+   * @param resource also takes access tokens that were issued for it (RFC 8707)
+   */
+  async function admitAny(context: Asked, resource: string | undefined): Promise<Principal> {
+    const principal = await counted(
+      context,
+      credentials.authenticate(context.req.headers.authorization, undefined, resource),
+    );
+    await charge(context, principal, 'read');
+    return principal;
+  }
+
+  /** Counts something more that a request does: `rate_limited` where there was too much. */
+  async function charge(context: Asked, { user, keyId: subject = user.id }: Principal, policy: Policy) {
+    await take(context, { userId: user.id, subject }, policy);
   }
 
   /** What is refused here is counted by address, whatever it is: who asks for users one by one is stopped, too. */
@@ -147,7 +164,7 @@ export function createGate({
     return standing.refusal;
   }
 
-  return { admit, admitStranger, countFailure };
+  return { admit, admitAny, charge, admitStranger, countFailure };
 }
 
 const NO_SCOPES: ReadonlySet<Scope> = new Set();

@@ -1,7 +1,8 @@
 import type { Middleware } from 'koa';
 
 const METHODS = 'GET, POST, PATCH, DELETE';
-const ASKED_HEADERS = 'Authorization, Content-Type, If-None-Match';
+const ASKED_HEADERS =
+  'Authorization, Content-Type, If-None-Match, Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Mcp-Session-Id';
 const TOLD_HEADERS =
   'ETag, Retry-After, WWW-Authenticate, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset';
 /** A day; browsers keep it for less. */

@@ -8,6 +8,7 @@ import type { Page } from '../contract/plugin.ts';
 import type { Feed } from '../delivery/feed.ts';
 import type { Accounts } from '../domain/accounts/accounts.ts';
 import type { Credentials, Principal } from '../domain/accounts/credentials.ts';
+import type { Identities } from '../domain/accounts/identities.ts';
 import type { Keys } from '../domain/accounts/keys.ts';
 import type { People } from '../domain/accounts/people.ts';
 import type { SignIn } from '../domain/accounts/sign-in.ts';
@@ -45,6 +46,7 @@ import {
 } from './failure.ts';
 import { jsonAnswer } from './json-answer.ts';
 import { refuseLargeBody } from './json-body.ts';
+import { createMcp, MCP_PATH } from './mcp/mcp.ts';
 import { openApiDocument, openApiRoute } from './openapi.ts';
 import { servePages } from './pages.ts';
 import { cannotListen } from './port.ts';
@@ -129,7 +131,8 @@ interface ServerOptions {
   pages?: (() => Page[]) | undefined;
   /** Absent: nothing is measured. */
   metrics?: Metrics;
-  config: Pick<Config, 'listen' | 'trustedProxies'> & Partial<Pick<Config, 'cors' | 'metrics'>>;
+  identities: Pick<Identities, 'ofAccessTokens'>;
+  config: Pick<Config, 'listen' | 'trustedProxies'> & Partial<Pick<Config, 'cors' | 'metrics' | 'publicUrl'>>;
   /** What `/healthz` answers. */
   health(): Promise<Health>;
 }
@@ -191,14 +194,24 @@ export function createServer(options: ServerOptions): HttpServer {
   });
   let closing = false;
 
+  const routes = routesOf(options);
+  const mcp = createMcp({
+    routes,
+    gate,
+    bodyOf: (context, userId) => bodies.ofAccount(context, userId),
+    publicUrl: config.publicUrl,
+    origins: config.cors?.origins ?? [],
+    issuers: options.identities.ofAccessTokens,
+  });
+
   const koa = new Koa();
   koa.on('error', error => log.debug({ err: error }, 'connection lost while answering'));
   if (metrics) koa.use(measureRequests(metrics));
   koa.use(decorate(() => closing));
   if (config.cors?.origins.length) koa.use(cors(config.cors.origins));
+  koa.use(mcp.challenge);
   koa.use(answerFailures(failureOf));
   koa.use(nameStatus);
-  const routes = routesOf(options);
   const operations = identityOperations({ signIn: options.signIn, credentials, clock });
   const open: OpenRoute[] = [
     publicKeysRoute(options.signIn),
@@ -206,12 +219,14 @@ export function createServer(options: ServerOptions): HttpServer {
     openApiRoute(() => openApiDocument(routes, operations, open)),
     docsRoute,
     mutePageRoute(options.notifications),
+    mcp.metadata,
     ...(metrics ? [metricsRoute(metrics, config.metrics?.token)] : []),
   ];
   const router = new Router();
   addOpenOperations(router, operations, { gate, bodies, addressOf });
   for (const { path, serve } of open) router.get(path, serve);
   router.get('/docs/:file', docsFile);
+  router.post(MCP_PATH, mcp.serve);
   for (const path of live.paths) router.get(path, requireUpgrade);
   koa.use(muteByLink(options.notifications));
   koa.use(byResource(routes, { gate, bodies, connections, addressOf, failureOf }));

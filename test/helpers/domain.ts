@@ -200,7 +200,7 @@ export async function localIdentity(
   clock: Clock,
   dataDir: string,
   storage?: Storage,
-): Promise<Required<IdentityProvider>> {
+): Promise<Required<Omit<IdentityProvider, 'verifyAccess'>>> {
   const { identity } = await localPlugin.setup({
     options: undefined as never, // it has none
     log: pino({ level: 'silent' }),

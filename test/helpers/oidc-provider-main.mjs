@@ -18,7 +18,18 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
   cookies: { keys: ['of this test alone'] },
   conformIdTokenClaims: false, // so that the ID token has them, too
   claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['preferred_username'] },
-  features: { devInteractions: { enabled: true } },
+  features: {
+    devInteractions: { enabled: true },
+    resourceIndicators: {
+      enabled: true,
+      getResourceServerInfo: (_context, audience) => ({
+        scope: 'conversations:read memories:read action_items:read',
+        audience,
+        accessTokenFormat: 'jwt',
+        jwt: { sign: { alg: jwks.keys[0].alg } },
+      }),
+    },
+  },
   ttl: {
     IdToken: idTokenS,
     AccessToken: 600,

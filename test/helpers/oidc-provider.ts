@@ -19,6 +19,8 @@ export interface OidcProvider {
   stop(): Promise<void>;
   /** Signs this person in to this app, as a browser does. */
   idToken(subject: string, client?: string): Promise<string>;
+  /** Of the same flow: for this resource (RFC 8707), with these scopes. */
+  accessToken(subject: string, resource: string, scope: string): Promise<string>;
 }
 
 export async function signingKey(kid: string, alg = 'RS256'): Promise<JWK> {
@@ -52,7 +54,10 @@ export async function oidcProvider(t: ExecutionContext, firstKeys?: JWK[]): Prom
       await Promise.race([once(child, 'message'), failed]);
     },
     stop,
-    idToken: (subject, client = 'earshot') => signIn(issuer, subject, client),
+    idToken: async (subject, client = 'earshot') =>
+      (await signIn(issuer, { subject, client, scope: 'openid email profile' })).id_token,
+    accessToken: async (subject, resource, scope) =>
+      (await signIn(issuer, { subject, client: 'earshot', scope: `openid ${scope}`, resource })).access_token,
   };
   t.teardown(stop);
   await provider.start();
@@ -60,13 +65,18 @@ export async function oidcProvider(t: ExecutionContext, firstKeys?: JWK[]): Prom
 }
 
 /** The authorization code flow with PKCE, through the pages that people would see. */
-async function signIn(issuer: string, subject: string, client: string): Promise<string> {
+async function signIn(
+  issuer: string,
+  asked: { subject: string; client: string; scope: string; resource?: string },
+): Promise<{ id_token: string; access_token: string }> {
+  const { subject, client, scope, resource } = asked;
   const browser = createBrowser();
   const verifier = randomBytes(32).toString('base64url');
   const question = new URLSearchParams({
     client_id: client,
     response_type: 'code',
-    scope: 'openid email profile',
+    scope,
+    ...(resource ? { resource } : {}),
     redirect_uri: REDIRECT,
     code_challenge: createHash('sha256').update(verifier).digest('base64url'),
     code_challenge_method: 'S256',
@@ -82,11 +92,12 @@ async function signIn(issuer: string, subject: string, client: string): Promise<
       code: back.searchParams.get('code') ?? '',
       redirect_uri: REDIRECT,
       code_verifier: verifier,
+      ...(resource ? { resource } : {}),
     }),
   });
-  const answer = (await response.json()) as { id_token?: string };
-  if (!answer.id_token) throw new Error(`no ID token: ${JSON.stringify(answer)}`);
-  return answer.id_token;
+  const { id_token, access_token } = (await response.json()) as { id_token?: string; access_token?: string };
+  if (!id_token || !access_token) throw new Error(`no tokens: ${response.status}`);
+  return { id_token, access_token };
 }
 
 /** Keeps cookies, and follows redirects to a page, or to where it is sent away. */

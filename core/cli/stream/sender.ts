@@ -2,11 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { LoadedConfig } from '../../../config/load.ts';
 import { SAMPLE_RATE, type Wav } from '../../audio/pcm.ts';
 import { readRecording, toSpeech } from '../../audio/recording-file.ts';
-import { callControl, controlPath } from '../../control/control.ts';
 import type { ServerEvent, WireSegment } from '../../listen/protocol.ts';
-import { AppError } from '../../runtime/errors.ts';
 import { forTerminal } from '../../runtime/terminal.ts';
 import { type Outcome, streamTo } from '../client.ts';
+import { findServer } from '../running-server.ts';
 import { carries, packetsOf } from './recording.ts';
 import type { StreamOptions } from './stream.ts';
 import { createTranscript } from './transcript.ts';
@@ -47,24 +46,6 @@ function listenUrl(base: string, sampleRate: number, options: StreamOptions): UR
     client_device_id: `cli_${randomUUID()}`, // a conversation of its own
   }).toString();
   return url;
-}
-
-/** Where to send it, and as whom: what the options say, else what the server on this data directory answers. */
-async function findServer(
-  { url, key, user }: StreamOptions,
-  { config }: LoadedConfig,
-): Promise<{ base: string; credential: string }> {
-  if (url && key) return { base: url, credential: key };
-  if (url) throw new AppError('invalid_request', '--url needs --key <key>, an API key of that server');
-  const path = controlPath(config.dataDir);
-  const status = await callControl(path, 'status', {});
-  if (status === 'absent' || status.url === null) {
-    throw new AppError('unavailable', `no server runs on ${config.dataDir}; start one with: earshot serve`);
-  }
-  if (key) return { base: status.url, credential: key };
-  const answer = await callControl(path, 'token', { user: user ?? config.account });
-  if (answer === 'absent') throw new AppError('unavailable', 'the server has just stopped');
-  return { base: status.url, credential: answer.token };
 }
 
 function narrator(): (event: ServerEvent | WireSegment[]) => void {

@@ -1,11 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { print, settingsOf } from '../in-process.ts';
+import type { ServerOptions } from '../running-server.ts';
 import type { SentCodec } from './recording.ts';
 
-export interface StreamOptions {
-  url?: string;
-  key?: string;
-  user?: string;
+export interface StreamOptions extends ServerOptions {
   codec: SentCodec;
   speed: number;
   language: string;

@@ -1,8 +1,9 @@
+import { decodeProtectedHeader } from 'jose';
 import type { App, Scope, User } from '../../contract/model.ts';
 import { AppError } from '../../runtime/errors.ts';
 import { type Apps, SECRET_PREFIX } from '../apps/apps.ts';
 import type { Identities } from './identities.ts';
-import { KEY_PREFIX, type Keys } from './keys.ts';
+import { KEY_PREFIX, type Keys, SCOPES } from './keys.ts';
 import type { Users } from './users.ts';
 
 const NAMES = {
@@ -47,10 +48,10 @@ export function createCredentials({
   identities: Identities;
 }) {
   /** A raw API key, or an ID token. One of a kind that will not do is refused whether it is right or wrong. */
-  async function token(raw: string, kinds = ANY): Promise<Principal> {
+  async function token(raw: string, kinds = ANY, resource?: string): Promise<Principal> {
     const kind = kindOf(raw);
     if (!kinds.includes(kind)) throw refused(`Not with ${NAMES[kind]}`, kinds);
-    return kind === 'key' ? byKey(raw, kinds) : byIdToken(raw, kinds);
+    return kind === 'key' ? byKey(raw, kinds) : byIdToken(raw, kinds, resource);
   }
 
   async function byKey(raw: string, kinds: Kinds): Promise<Principal> {
@@ -60,12 +61,15 @@ export function createCredentials({
     return { user, kind: 'key', scopes: new Set(key.scopes), keyId: key.id };
   }
 
-  async function byIdToken(raw: string, kinds: Kinds): Promise<Principal> {
+  async function byIdToken(raw: string, kinds: Kinds, resource?: string): Promise<Principal> {
     try {
       const provider = identities.of(raw);
-      const { expiresAt, ...verified } = await provider.verify(raw);
+      const { expiresAt, scopes, ...verified } =
+        resource !== undefined && provider.verifyAccess && isAccessToken(raw)
+          ? await provider.verifyAccess(raw, resource)
+          : { ...(await provider.verify(raw)), scopes: null };
       const user = await users.fromIdentity(verified, provider.issue === undefined);
-      if (user) return { user, kind: 'token', scopes: 'all', expiresAt };
+      if (user) return { user, kind: 'token', scopes: scopes ? knownScopes(scopes) : 'all', expiresAt };
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'unauthorized') throw error;
       throw refused(error.message, kinds, error);
@@ -75,9 +79,15 @@ export function createCredentials({
 
   return {
     token,
-    /** The value of an `Authorization` header. */
-    authenticate: async (authorization: string | undefined, kinds = ANY): Promise<Principal> =>
-      token(rawOf(authorization, kinds), kinds),
+    /**
+     * The value of an `Authorization` header.
+     * @param resource also takes access tokens of a provider that were issued for it; their scopes count
+     */
+    authenticate: async (
+      authorization: string | undefined,
+      kinds = ANY,
+      resource?: string,
+    ): Promise<Principal> => token(rawOf(authorization, kinds), kinds, resource),
     /**
      * The same of an app's secret: the app that it is of.
      * @param id of the app that is asked for, told once the secret is known to be one
@@ -92,6 +102,15 @@ export function createCredentials({
     },
   };
 }
+
+/** RFC 9068, section 2.1. */
+function isAccessToken(raw: string): boolean {
+  const { typ } = decodeProtectedHeader(raw); // its payload was decoded before
+  return /^(?:application\/)?at\+jwt$/i.test(typ ?? '');
+}
+
+const knownScopes = (given: readonly string[]): ReadonlySet<Scope> =>
+  new Set(SCOPES.filter(scope => given.includes(scope)));
 
 function kindOf(raw: string): Principal['kind'] {
   if (raw.startsWith(KEY_PREFIX)) return 'key';

@@ -29,6 +29,12 @@ export function createIdentities(chosen: () => ChosenProviders) {
       );
     },
 
+    /** Those whose access tokens can be checked, by their `iss`. */
+    ofAccessTokens: (): string[] =>
+      chosen()
+        .working.filter(({ verifyAccess }) => verifyAccess !== undefined)
+        .map(({ issuer }) => issuer),
+
     /** The one whose token this claims to be. Throws `unauthorized`, or `unavailable` while one does not work. */
     of(token: string): IdentityProvider {
       const issuer = issuerOf(token);

@@ -7,6 +7,9 @@ const ALGORITHMS = [
   ...(['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'] as const),
   ...(['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'] as const),
 ] as const;
+const ID_TOKEN = /^jwt$/i;
+/** RFC 9068, section 2.1. */
+const ACCESS_TOKEN = /^(?:application\/)?at\+jwt$/i;
 const ANYONE = 'anyone';
 /** OpenID Connect Core 1.0, section 2. */
 const MAX_SUBJECT_CHARS = 255;
@@ -54,7 +57,7 @@ export default {
     const { issuer, audience, algorithms, clockToleranceS } = options;
     const keys = await openKeys(await discover(issuer, context), context);
 
-    async function claimsOf(token: string): Promise<JWTPayload> {
+    async function claimsOf(token: string, typ: RegExp, audience: string[]): Promise<JWTPayload> {
       const { payload, protectedHeader } = await jwtVerify(token, keys, {
         issuer,
         audience,
@@ -63,24 +66,31 @@ export default {
         requiredClaims: ['sub', 'exp', 'iat'],
         currentDate: new Date(clock.now()),
       });
-      if (/^jwt$/i.test(protectedHeader.typ ?? 'JWT')) return payload;
+      if (typ.test(protectedHeader.typ ?? 'JWT')) return payload;
       throw error('unauthorized', 'This is another token of the provider, not an ID token');
+    }
+
+    async function verified(token: string, typ: RegExp, audience: string[]) {
+      const claims = await claimsOf(token, typ, audience).catch(cause => {
+        throw cause instanceof errors.JOSEError ? error('unauthorized', reasonOf(cause), { cause }) : cause;
+      });
+      const { sub = '', iat = 0, exp = 0, scope } = claims;
+      if (!isSubject(sub)) throw error('unauthorized', 'Invalid ID token');
+      if (!isAllowed(claims, options.allow)) throw refusal(claims, context);
+      const expiresAt = (exp + clockToleranceS) * 1000;
+      return {
+        identity: { issuer, subject: sub, name: nameOf(claims), issuedAt: iat * 1000, expiresAt },
+        scopes: typeof scope === 'string' ? scope.split(' ') : [],
+      };
     }
 
     return {
       identity: {
         issuer,
-        async verify(token) {
-          const claims = await claimsOf(token).catch(cause => {
-            throw cause instanceof errors.JOSEError
-              ? error('unauthorized', reasonOf(cause), { cause })
-              : cause;
-          });
-          const { sub = '', iat = 0, exp = 0 } = claims;
-          if (!isSubject(sub)) throw error('unauthorized', 'Invalid ID token');
-          if (!isAllowed(claims, options.allow)) throw refusal(claims, context);
-          const expiresAt = (exp + clockToleranceS) * 1000;
-          return { issuer, subject: sub, name: nameOf(claims), issuedAt: iat * 1000, expiresAt };
+        verify: async token => (await verified(token, ID_TOKEN, audience)).identity,
+        async verifyAccess(token, resource) {
+          const { identity, scopes } = await verified(token, ACCESS_TOKEN, [resource]);
+          return { ...identity, scopes };
         },
       },
     };

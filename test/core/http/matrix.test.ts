@@ -33,6 +33,7 @@ const OPEN = [
   'endSession',
   'getDocs',
   'getHealth',
+  'getMcpMetadata',
   'getMetrics',
   'getMutePage',
   'getOpenApi',

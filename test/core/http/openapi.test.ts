@@ -78,7 +78,12 @@ async function start(t: ExecutionContext) {
   const served = await serve({ metrics, health: async () => ({ status: 'ok', parts: [] }) });
   const guarded = await serve({
     metrics,
-    config: { ...surroundings.config, metrics: { token: 'nobody-guesses-this-token' } },
+    identities: { ofAccessTokens: () => ['https://id.example.org'] },
+    config: {
+      publicUrl: 'https://earshot.example.org',
+      ...surroundings.config,
+      metrics: { token: 'nobody-guesses-this-token' },
+    },
   });
   const document = await documentOf(served);
   await rest.users.add('owner');
@@ -409,6 +414,7 @@ async function start(t: ExecutionContext) {
       { status: 401, url: guarded },
     ],
     getHealth: [{ status: 200 }, { status: 503, url: guarded }],
+    getMcpMetadata: [{ status: 200, url: guarded }, { status: 404 }],
     listMemories: [
       { status: 200, query: 'categories=work,other&limit=5' },
       { status: 422, query: 'categories=news' },

@@ -1,0 +1,90 @@
+import { Server } from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import type { LoadedConfig } from '../../config/load.ts';
+import { AppError } from '../runtime/errors.ts';
+import { version } from '../runtime/version.ts';
+import type { McpOptions } from './mcp.ts';
+import { findServer } from './running-server.ts';
+
+/** What clients of 2025 and the server understand alike. */
+const PROTOCOL = '2025-06-18';
+const CALL_MS = 60_000;
+
+/** Passes what a client asks on standard input to the server's `/mcp`. Resolves when the client has gone. */
+export async function serveMcp(options: McpOptions, loaded: LoadedConfig): Promise<void> {
+  const ask = createAsk(options, loaded);
+  const instructions = await ask('initialize', {
+    protocolVersion: PROTOCOL,
+    capabilities: {},
+    clientInfo: { name: 'earshot mcp', version },
+  }); // tells at once what is wrong with the address or the credential
+  const info = { name: 'earshot', title: 'Earshot', version };
+  const settings = { capabilities: { tools: {} }, instructions: String(instructions.instructions) };
+  const handle = serveStdio(() => {
+    const server = new Server(info, settings);
+    server.setRequestHandler('tools/list', async () => (await ask('tools/list', {})) as never); // checked by the server
+    server.setRequestHandler('tools/call', async ({ params }) => (await ask('tools/call', params)) as never);
+    return server;
+  });
+  await new Promise<void>(resolve => process.stdin.once('end', resolve).once('close', resolve));
+  await handle.close();
+}
+
+type Result = Record<string, unknown>;
+
+function createAsk(options: McpOptions, loaded: LoadedConfig) {
+  let id = 0;
+  let found: ReturnType<typeof findServer> | undefined;
+
+  async function post(body: string): Promise<Response> {
+    found ??= findServer(options, loaded);
+    const { base, credential } = await found;
+    return fetch(new URL(options.write ? '/mcp?write=true' : '/mcp', base), {
+      method: 'POST',
+      headers: {
+        Authorization: `Bearer ${credential}`,
+        'Content-Type': 'application/json',
+        Accept: 'application/json, text/event-stream',
+        'MCP-Protocol-Version': PROTOCOL,
+      },
+      body,
+      signal: AbortSignal.timeout(CALL_MS),
+    });
+  }
+
+  /** Once more where the server was started again meanwhile, or the token has expired. */
+  async function postAgain(body: string): Promise<Response> {
+    const answer = await post(body).catch(() => null);
+    if (answer && answer.status !== 401) return answer;
+    found = undefined;
+    return post(body).catch(cause => {
+      throw new AppError(
+        'unavailable',
+        'The Earshot server does not answer: is it running? earshot status tells',
+        { cause },
+      );
+    });
+  }
+
+  return async (method: string, params: unknown): Promise<Result> => {
+    id += 1;
+    const answer = await postAgain(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
+    const { result, error, detail } = await messageOf(answer);
+    if (result) return result;
+    throw new AppError('upstream_error', error?.message ?? JSON.stringify(detail));
+  };
+}
+
+interface Message {
+  result?: Result;
+  error?: { message: string };
+  detail?: unknown;
+}
+
+/** An answer is JSON, or one event that holds it. */
+async function messageOf(answer: Response): Promise<Message> {
+  const text = await answer.text();
+  if (!answer.headers.get('Content-Type')?.startsWith('text/event-stream')) return JSON.parse(text);
+  const data = text.split('\n').find(line => line.startsWith('data: '));
+  return JSON.parse(data?.slice('data: '.length) ?? '{}');
+}

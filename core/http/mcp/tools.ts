@@ -1,0 +1,236 @@
+/** The tools that MCP clients are offered. Each is one operation of the interface, with its scope and its limits. */
+import { z } from 'zod';
+
+const DEFAULT_LIMIT = 20;
+const MAX_LIMIT = 50;
+/** Of the transcript of one conversation, per answer. */
+const PAGE_SEGMENTS = 200;
+/** Of the items of one answer, as JSON. A model reads no more of it at once. */
+const MAX_ANSWER_CHARS = 100_000;
+
+/** What an operation is given. */
+interface OperationRequest {
+  params?: Record<string, string>;
+  query?: Record<string, unknown>;
+  body?: unknown;
+}
+
+export interface Tool {
+  name: string;
+  title: string;
+  /** For the model: what it answers, and when to use it. */
+  description: string;
+  /** Its operation, by its id. */
+  operation: string;
+  input: z.ZodObject;
+  /** Whether it changes something. */
+  writes: boolean;
+  /** @param given as the input schema has it */
+  request(given: Record<string, unknown>): OperationRequest;
+  /** What the operation answered, no longer than a model can read. */
+  answer(answered: unknown, given: Record<string, unknown>): Promise<object>;
+}
+
+const limit = z.int().min(1).max(MAX_LIMIT).default(DEFAULT_LIMIT).describe('How many to answer at most');
+const cursor = z
+  .string()
+  .regex(/^\d{1,9}$/)
+  .optional()
+  .describe('next_cursor of the answer before, to read on; left out: from the beginning');
+const words = z.string().min(1).max(1000);
+const id = z.string().min(1).max(100);
+const moment = z.string().max(40);
+
+/** A list that is read page by page. */
+const listTool = (tool: Omit<Tool, 'writes' | 'request' | 'answer'>): Tool => ({
+  ...tool,
+  input: tool.input.extend({ limit, cursor }),
+  writes: false,
+  request({ limit, cursor, ...query }) {
+    return { query: { ...query, limit: Number(limit) + 1, offset: Number(cursor ?? 0) } }; // one more: is there a next page?
+  },
+  async answer(answered, given) {
+    const from = Number(given.cursor ?? 0);
+    return page('items', answered, { from, most: Number(given.limit) });
+  },
+});
+
+const writeTool = (tool: Omit<Tool, 'writes' | 'request' | 'answer'>, of?: string): Tool => ({
+  ...tool,
+  writes: true,
+  request(given) {
+    if (of === undefined) return { body: given };
+    const { [of]: named, ...body } = given;
+    return { params: { [of]: String(named) }, body };
+  },
+  answer: async answered => answered as object, // an operation that changes something answers an object
+});
+
+export const TOOLS: readonly Tool[] = [
+  listTool({
+    name: 'search_conversations',
+    title: 'Search conversations',
+    operation: 'searchConversations',
+    description:
+      'Find recorded conversations by words of their title, overview or transcript, the best first. Each comes with the passage that fits best. Use get_conversation to read one whole.',
+    input: z.object({ query: words.describe('Words to look for; one of them is enough') }),
+  }),
+  listTool({
+    name: 'list_conversations',
+    title: 'List conversations',
+    operation: 'listConversations',
+    description:
+      'List recorded conversations, newest first, with title, overview and tasks, without transcripts.',
+    input: z.object({
+      start_date: moment
+        .optional()
+        .describe('From this instant or UTC day on: 2026-05-04 or 2026-05-04T09:00:00Z'),
+      end_date: moment.optional().describe('Until this instant or UTC day, inclusive'),
+      starred: z.boolean().optional().describe('True: only those that the user marked with a star'),
+    }),
+  }),
+  {
+    name: 'get_conversation',
+    title: 'Read a conversation',
+    operation: 'getConversation',
+    description: `Read one conversation: title, overview, tasks, and its transcript with speakers, up to ${PAGE_SEGMENTS} segments at a time.`,
+    input: z.object({ conversation_id: id, cursor }),
+    writes: false,
+    request: ({ conversation_id }) => ({
+      params: { conversation_id: String(conversation_id) },
+      query: { include_transcript: true },
+    }),
+    async answer(answered, given) {
+      const { transcript_segments: transcript = [], ...about } = answered as {
+        transcript_segments?: unknown;
+      };
+      const from = Number(given.cursor ?? 0);
+      const read = await page('transcript_segments', skipped(transcript, from), {
+        from,
+        most: PAGE_SEGMENTS,
+      });
+      return from === 0 ? { ...about, ...read } : { id: given.conversation_id, ...read };
+    },
+  },
+  {
+    ...listTool({
+      name: 'search_memories',
+      title: 'Search memories',
+      operation: 'searchMemories',
+      description:
+        'Find facts that are remembered about the user, by what they mean and by their words, the best first.',
+      input: z.object({ query: words.describe('What they are about') }),
+    }),
+    input: z.object({ query: words.describe('What they are about'), limit }),
+    request: ({ query, limit }) => ({ query: { query, limit } }),
+    answer: async (answered, given) =>
+      page('items', (answered as { items: unknown }).items, { from: 0, most: Number(given.limit) }),
+  },
+  listTool({
+    name: 'list_memories',
+    title: 'List memories',
+    operation: 'listMemories',
+    description: 'List facts that are remembered about the user.',
+    input: z.object({}),
+  }),
+  listTool({
+    name: 'list_tasks',
+    title: 'List tasks',
+    operation: 'listActionItems',
+    description: 'List tasks, open ones before completed ones, those with a due date first.',
+    input: z.object({
+      completed: z.boolean().optional().describe('False: only open ones'),
+      conversation_id: id.optional().describe('Only those that were heard in this conversation'),
+    }),
+  }),
+  {
+    ...listTool({
+      name: 'list_people',
+      title: 'List people',
+      operation: 'listPeople',
+      description: 'List the people whom the user knows by name.',
+      input: z.object({}),
+    }),
+    request: () => ({}),
+    async answer(answered, given) {
+      const from = Number(given.cursor ?? 0);
+      return page('items', skipped(answered, from), { from, most: Number(given.limit) });
+    },
+  },
+  writeTool({
+    name: 'create_conversation',
+    title: 'Create a conversation',
+    operation: 'createConversation',
+    description:
+      'Store a text, such as notes of a meeting, as a conversation. Its title, overview and tasks are made afterwards.',
+    input: z.object({
+      text: z.string().min(1).max(100_000),
+      started_at: moment.optional().describe('When it was said, ISO 8601 with a zone; left out: now'),
+      language: z.string().max(20).optional().describe('ISO 639-1'),
+    }),
+  }),
+  writeTool({
+    name: 'create_memory',
+    title: 'Remember a fact',
+    operation: 'createMemory',
+    description: 'Remember one lasting fact about the user, as one sentence.',
+    input: z.object({ content: z.string().min(1).max(500) }),
+  }),
+  writeTool({
+    name: 'create_task',
+    title: 'Create a task',
+    operation: 'createActionItem',
+    description: 'Create a task.',
+    input: z.object({
+      description: z.string().min(1).max(500),
+      due_at: moment.optional().describe('ISO 8601 with a zone; the user is reminded then'),
+    }),
+  }),
+  writeTool(
+    {
+      name: 'update_task',
+      title: 'Change a task',
+      operation: 'updateActionItem',
+      description: 'Complete a task, open it again, or change its words or due date.',
+      input: z.object({
+        action_item_id: id.describe('The id of the task'),
+        completed: z.boolean().optional(),
+        description: z.string().min(1).max(500).optional(),
+        due_at: moment.nullable().optional().describe('ISO 8601 with a zone; null: none'),
+      }),
+    },
+    'action_item_id',
+  ),
+  writeTool({
+    name: 'create_person',
+    title: 'Create a person',
+    operation: 'createPerson',
+    description: 'Add a person whom the user knows by name.',
+    input: z.object({ name: z.string().min(1).max(100) }),
+  }),
+];
+
+type List = Iterable<unknown> | AsyncIterable<unknown>;
+
+async function* skipped(list: unknown, count: number): AsyncGenerator<unknown> {
+  let left = count;
+  for await (const item of list as List) {
+    if (left === 0) yield item;
+    else left -= 1;
+  }
+}
+
+/** The first items of a list, and where the next page begins; null: there is none. */
+async function page(name: string, list: unknown, { from, most }: { from: number; most: number }) {
+  const items: unknown[] = [];
+  let chars = 0;
+  let more = false;
+  for await (const item of list as List) {
+    const length = JSON.stringify(item).length;
+    more = items.length === most || (items.length > 0 && chars + length > MAX_ANSWER_CHARS);
+    if (more) break;
+    items.push(item);
+    chars += length;
+  }
+  return { [name]: items, next_cursor: more ? String(from + items.length) : null };
+}
