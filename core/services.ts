@@ -25,6 +25,8 @@ import { createUsers } from './domain/accounts/users.ts';
 import { type Apps, createApps } from './domain/apps/apps.ts';
 import { createDeliveries } from './domain/apps/deliveries.ts';
 import { createHooks } from './domain/apps/hooks.ts';
+import { createCalendarFeed } from './domain/calendar/calendar-feed.ts';
+import { createCalendarLinks } from './domain/calendar/calendar-links.ts';
 import { type Conversations, createConversations } from './domain/conversations/conversations.ts';
 import { createFolders } from './domain/conversations/folders.ts';
 import { createSummaryTemplates } from './domain/conversations/summary-templates.ts';
@@ -150,6 +152,9 @@ const SERVICES = {
   compareMemories: part('memories', createCompareMemories),
   folders: createFolders,
   summaryTemplates: createSummaryTemplates,
+  calendarLinks: ({ storage, clock, config: { publicUrl } }: Stored) =>
+    createCalendarLinks({ storage, clock, publicUrl: publicUrl ?? null }),
+  calendarFeed: createCalendarFeed,
   people: createPeople,
   search: part('search', createSearch),
   embedding: part('embedding', createEmbedding),

@@ -7,6 +7,7 @@ import { addAccountCommands } from './accounts/accounts.ts';
 import { addAppCommands } from './apps.ts';
 import { addBackup } from './backup.ts';
 import { addBridge } from './bridge.ts';
+import { addCalendarCommands } from './calendar.ts';
 import { addDemo } from './demo/demo.ts';
 import { addDoctor } from './doctor/doctor.ts';
 import { addHookCommands } from './hooks.ts';
@@ -64,6 +65,7 @@ export function createProgram(): Command {
   addNotify(program);
   addHookCommands(program);
   addAppCommands(program);
+  addCalendarCommands(program);
   addStatus(program);
   addModels(program);
   addDoctor(program);

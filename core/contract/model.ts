@@ -137,6 +137,16 @@ export interface SummarySettings {
   language: string | null;
 }
 
+/** Lets a calendar read what an account has to do, without anything else that it keeps. */
+export interface CalendarLink {
+  userId: string;
+  /** SHA-256 of the secret, hex. The secret is shown once and never stored. */
+  hash: string;
+  /** `cal_` + first 4 + `...` + last 4, for people. */
+  hint: string;
+  createdAt: number;
+}
+
 export interface Geolocation {
   latitude: number;
   longitude: number;

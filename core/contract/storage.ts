@@ -4,6 +4,7 @@ import type {
   ApiKey,
   App,
   AppKey,
+  CalendarLink,
   ChannelAddress,
   Conversation,
   ConversationStatus,
@@ -121,6 +122,7 @@ export interface Stores {
   embeddings: EmbeddingStore;
   goals: GoalStore;
   summaries: SummaryStore;
+  calendarLinks: CalendarLinkStore;
   passages: PassageStore;
   apps: AppStore;
   installations: InstallationStore;
@@ -470,6 +472,17 @@ export interface SummaryStore {
   /** Null: this user has chosen nothing yet. */
   settings(userId: string): Promise<SummarySettings | null>;
   putSettings(settings: SummarySettings): Promise<void>;
+}
+
+/** At most one for each user. */
+export interface CalendarLinkStore {
+  /** Inserts, or takes the place of the one that the user has. */
+  put(link: CalendarLink): Promise<void>;
+  get(userId: string): Promise<CalendarLink | null>;
+  /** A link, and whose it is. One that was replaced or removed is not found any more. */
+  byHash(hash: string): Promise<{ link: CalendarLink; user: User } | null>;
+  /** Resolves to whether there was one. */
+  remove(userId: string): Promise<boolean>;
 }
 
 /** The texts of conversations, in pieces of a few sentences, found by their words. */

@@ -10,6 +10,7 @@ import type { Users } from '../domain/accounts/users.ts';
 import type { ChannelAddresses, ShownAddress } from '../domain/notifications/channel-addresses.ts';
 import { AppError } from '../runtime/errors.ts';
 import { type AppServices, appCommands, appShapes, toIso } from './app-commands.ts';
+import { type CalendarServices, calendarCommands, calendarShapes } from './calendar-commands.ts';
 import { type HookServices, hookCommands, hookShapes } from './hook-commands.ts';
 
 /** One part of the house: does it work, and if not, which command makes it work? */
@@ -178,6 +179,7 @@ const shapes = {
   },
   ...hookShapes,
   ...appShapes,
+  ...calendarShapes,
   /** Begins one; `backup.progress` tells how it goes. */
   'backup.begin': {
     args: z.object({ to: z.string().min(1).max(4096).nullable() }),
@@ -211,7 +213,7 @@ export const COMMANDS: { [C in CommandName]: { args: z.ZodType<Args<C>>; result:
 export type Commands = { [C in CommandName]: (args: Args<C>) => Promise<Result<C>> };
 
 /** What the commands need of the house. */
-interface Services extends AppServices, HookServices {
+interface Services extends AppServices, CalendarServices, HookServices {
   apps: AppServices['apps'] & HookServices['apps'];
   hooks: AppServices['hooks'] & HookServices['hooks'];
   users: Pick<
@@ -235,6 +237,7 @@ export function createCommands(services: Services): Commands {
     ...channelCommands(services),
     ...hookCommands(services),
     ...appCommands(services),
+    ...calendarCommands(services),
     'backup.begin': async ({ to }) => {
       services.backups.begin(to);
       return {};

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Context } from 'koa';
 import { z } from 'zod';
-import type { AppAction, Scope } from '../contract/model.ts';
+import type { AppAction, Scope, User } from '../contract/model.ts';
 import { type Credentials, type Principal, requireScope } from '../domain/accounts/credentials.ts';
 import type { Apps } from '../domain/apps/apps.ts';
 import { AppError } from '../runtime/errors.ts';
@@ -143,6 +143,14 @@ export function createGate({
     throw standing.refusal;
   }
 
+  /** Whose secret link it is, once the request is counted: by its address first, and then by the account. */
+  async function admitByLink(context: Asked, verify: () => Promise<User>): Promise<User> {
+    admitStranger(context);
+    const user = await counted(context, verify(), isRefusal);
+    await take(context, { userId: user.id, subject: CALENDAR }, 'search');
+    return user;
+  }
+
   async function counted<T>(context: Asked, checking: Promise<T>, counts = isWrongCredential): Promise<T> {
     try {
       return await checking;
@@ -164,8 +172,11 @@ export function createGate({
     return standing.refusal;
   }
 
-  return { admit, admitAny, charge, admitStranger, countFailure };
+  return { admit, admitAny, admitByLink, charge, admitStranger, countFailure };
 }
+
+/** Whose bucket pays for a calendar that is read by its link. */
+const CALENDAR = 'calendar link';
 
 const NO_SCOPES: ReadonlySet<Scope> = new Set();
 

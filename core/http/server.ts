@@ -16,6 +16,8 @@ import type { Users } from '../domain/accounts/users.ts';
 import type { Apps } from '../domain/apps/apps.ts';
 import type { Deliveries } from '../domain/apps/deliveries.ts';
 import type { Hooks } from '../domain/apps/hooks.ts';
+import type { CalendarFeed } from '../domain/calendar/calendar-feed.ts';
+import type { CalendarLinks } from '../domain/calendar/calendar-links.ts';
 import type { Conversations } from '../domain/conversations/conversations.ts';
 import type { Folders } from '../domain/conversations/folders.ts';
 import type { SummaryTemplates } from '../domain/conversations/summary-templates.ts';
@@ -57,6 +59,7 @@ import { accountRoutes } from './routes/accounts.ts';
 import { actionItemRoutes } from './routes/action-items.ts';
 import { appRoutes } from './routes/apps.ts';
 import { askRoutes } from './routes/ask.ts';
+import { calendarFeedRoute, calendarRoutes } from './routes/calendar.ts';
 import { channelAddressRoutes } from './routes/channel-addresses.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { correctionRoutes } from './routes/corrections.ts';
@@ -80,12 +83,11 @@ import { notificationRoutes } from './routes/notifications.ts';
 import { peopleRoutes } from './routes/people.ts';
 import { summaryRoutes } from './routes/summaries.ts';
 import { sessionCookie } from './session-cookie.ts';
+import { cutOffStalled } from './stalled.ts';
 import { createUpgrade, pathOf } from './upgrade.ts';
 
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 60_000;
-/** A client that reads nothing of a long answer for so long is cut off. */
-const STALLED_MS = 60_000;
 /** Connections beside the live ones that serve nobody; the oldest gives way to a new one. */
 const MAX_IDLE_CONNECTIONS = 1000;
 /** The same of one IPv4 address, or IPv6 network. */
@@ -116,6 +118,8 @@ interface ServerOptions {
   search: Search;
   folders: Folders;
   summaryTemplates: SummaryTemplates;
+  calendarLinks: CalendarLinks;
+  calendarFeed: CalendarFeed;
   people: People;
   ask: Ask;
   daySummaries: DaySummaries;
@@ -158,6 +162,7 @@ export function routesOf(
     ...importRoutes(conversations, textBody),
     ...folderRoutes(conversations, options.folders),
     ...summaryRoutes(conversations, options.summaryTemplates),
+    ...calendarRoutes(options.calendarLinks),
     ...correctionRoutes(conversations),
     ...peopleRoutes(options.people),
     ...askRoutes(options.ask),
@@ -220,6 +225,7 @@ export function createServer(options: ServerOptions): HttpServer {
     docsRoute,
     mutePageRoute(options.notifications),
     mcp.metadata,
+    calendarFeedRoute({ links: options.calendarLinks, feed: options.calendarFeed }, gate.admitByLink),
     ...(metrics ? [metricsRoute(metrics, config.metrics?.token)] : []),
   ];
   const router = new Router();
@@ -377,7 +383,7 @@ async function sendJson(
   res.setHeader('Content-Type', 'application/json; charset=utf-8');
   context.body = body;
   if (typeof body === 'string') return;
-  res.setTimeout(STALLED_MS, () => res.destroy());
+  cutOffStalled(res);
   body.once('error', error => {
     onLost(error);
     res.destroy(); // or the client would wait for the rest

@@ -145,6 +145,7 @@ const STORES = {
   embeddings: ['note', 'changes', 'settle', 'get', 'put', 'behind'],
   goals: ['insert', 'get', 'list', 'update', 'remove', 'record', 'progress', 'forgetProgress'],
   summaries: ['insert', 'get', 'list', 'update', 'remove', 'settings', 'putSettings'],
+  calendarLinks: ['put', 'get', 'byHash', 'remove'],
   passages: ['put', 'match'],
   apps: ['insert', 'get', 'list', 'update', 'remove', 'insertKey', 'keyByHash', 'keys', 'removeKey'],
   installations: ['put', 'get', 'list', 'remove'],

@@ -55,6 +55,8 @@ async function setUp(t: ExecutionContext) {
       'hook.test': unused,
       'hook.enable': unused,
       'hook.remove': unused,
+      'calendar.link': unused,
+      'calendar.unlink': unused,
       'app.create': unused,
       'app.list': unused,
       'app.show': unused,

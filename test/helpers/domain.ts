@@ -23,6 +23,8 @@ import { createUsers } from '../../core/domain/accounts/users.ts';
 import { createApps } from '../../core/domain/apps/apps.ts';
 import { createDeliveries } from '../../core/domain/apps/deliveries.ts';
 import { createHooks } from '../../core/domain/apps/hooks.ts';
+import { createCalendarFeed } from '../../core/domain/calendar/calendar-feed.ts';
+import { createCalendarLinks } from '../../core/domain/calendar/calendar-links.ts';
 import { createConversations } from '../../core/domain/conversations/conversations.ts';
 import { createFolders } from '../../core/domain/conversations/folders.ts';
 import { createSummaryTemplates } from '../../core/domain/conversations/summary-templates.ts';
@@ -151,6 +153,8 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     meaning,
     folders,
     summaryTemplates: createSummaryTemplates({ storage, clock }),
+    calendarLinks: createCalendarLinks({ storage, clock, publicUrl: 'https://earshot.example' }),
+    calendarFeed: createCalendarFeed({ storage, notifications, clock }),
     people,
     deliveries: createDeliveries({ storage, clock }),
     /** Every event so far, by name. */

@@ -5,6 +5,7 @@ import { AppError, toAppError } from '../../runtime/errors.ts';
 import type { EventBus, OnEnd } from '../../runtime/events.ts';
 import type { Log } from '../../runtime/log.ts';
 import type { Installed } from '../apps/installations.ts';
+import { removeCalendarLinkIn } from '../calendar/calendar-links.ts';
 import { isDevice, removeDevicesIn } from '../notifications/channel-addresses.ts';
 import { forgetDaySummariesIn } from '../notifications/day-summaries.ts';
 import type { Embedding } from '../search/embedding.ts';
@@ -98,11 +99,12 @@ export function createAccounts({
     return { user, ended: { connections, keys: [], devices: [] }, left: await standing(user.id) };
   }
 
-  /** A device was lost or stolen: ends ID tokens, API keys, pushes to devices, and live connections. */
+  /** A device was lost or stolen: ends ID tokens, API keys, the calendar link, pushes to devices, and live connections. */
   async function lost(name: string): Promise<{ user: User; ended: Ended; left: Standing }> {
     const user = await users.byName(name);
     const { keys, devices } = await storage.transaction('end credentials', async tx => {
       await tx.users.update(user.id, { signedOutAt: clock.now() });
+      await removeCalendarLinkIn(tx, user.id);
       return { keys: await removeKeysIn(tx, user.id), devices: await removeDevicesIn(tx, user.id) };
     });
     const { connections, onEnd } = collector();

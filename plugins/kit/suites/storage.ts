@@ -2,6 +2,7 @@ import type { Storage } from '../../../core/contract/plugin.ts';
 import { accountChecks } from './storage/accounts.ts';
 import { actionItemChecks } from './storage/action-items.ts';
 import { appChecks } from './storage/apps.ts';
+import { calendarChecks } from './storage/calendar.ts';
 import { deliveryChecks } from './storage/deliveries.ts';
 import { folderChecks } from './storage/folders.ts';
 import { goalChecks } from './storage/goals.ts';
@@ -39,6 +40,7 @@ export const storageChecks: readonly StorageCheck[] = [
   ...memoryChecks,
   ...goalChecks,
   ...summaryChecks,
+  ...calendarChecks,
   ...passageChecks,
   ...appChecks,
   ...deliveryChecks,

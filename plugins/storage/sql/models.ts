@@ -4,6 +4,7 @@ import type {
   ApiKey,
   App,
   AppKey,
+  CalendarLink,
   ChannelAddress,
   Conversation,
   Delivery,
@@ -268,6 +269,12 @@ export const SummaryTemplates = table<SummaryTemplate>({
 });
 
 export const SummarySettings = table<SummarySettingsRow>({ name: 'summary_settings', id: ['user_id'] });
+
+export const CalendarLinks = table<CalendarLink>({
+  name: 'calendar_links',
+  id: ['user_id'],
+  read: ['userId', 'hash', 'hint', 'createdAt'],
+});
 
 export const Apps = table<App>({
   name: 'apps',

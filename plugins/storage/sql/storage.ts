@@ -4,6 +4,7 @@ import { keyStore, personStore, userStore } from './accounts.ts';
 import { actionItemStore } from './action-items.ts';
 import { appStore, hookStore, installationStore } from './apps.ts';
 import { attemptStore } from './attempts.ts';
+import { calendarLinkStore } from './calendar.ts';
 import { claimStore } from './claims.ts';
 import { conversationStore, segmentStore } from './conversations.ts';
 import { deliveryStore } from './deliveries.ts';
@@ -53,6 +54,7 @@ export async function createStorage(
     embeddings: embeddingStore(access),
     goals: goalStore(access),
     summaries: summaryStore(access),
+    calendarLinks: calendarLinkStore(access),
     passages: passageStore(access),
     apps: appStore(access),
     installations: installationStore(access),

@@ -102,6 +102,7 @@ function commandsOver(names: string[]): Commands {
     },
     hooks: { list: async () => [], set: unused, find: unused, enable: unused, remove: unused },
     testHook: unused,
+    calendarLinks: { renew: unused, remove: unused },
     status: async () => status,
   });
 }

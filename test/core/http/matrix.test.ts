@@ -31,6 +31,7 @@ const OPEN = [
   'createSession',
   'createToken',
   'endSession',
+  'getCalendarFeed',
   'getDocs',
   'getHealth',
   'getMcpMetadata',

@@ -127,6 +127,11 @@ async function start(t: ExecutionContext) {
     number += 1; // the same again would be the one that is there
     return (await rest.channelAddresses.add(rest.user.id, { channel: 'log', address: { number } })).id;
   };
+  /** Of an account of its own: the calls renew and end the link of the one that asks. */
+  const calendarQuery = async () => {
+    const { path } = await rest.calendarLinks.renew((await rest.users.add('calendar')).id);
+    return path.split('?')[1] ?? '';
+  };
   const muteQuery = async () => {
     await address();
     const telling = { appId: null, event: 'hook_off', rule: 'Why', title: 'Off', text: '' };
@@ -332,6 +337,9 @@ async function start(t: ExecutionContext) {
       { status: 409, path: 'meeting' },
     ],
     getSummarySettings: [{ status: 200 }],
+    getCalendarLink: [{ status: 200 }],
+    renewCalendarLink: [{ status: 200 }],
+    deleteCalendarLink: [{ status: 204 }, { status: 404 }],
     updateSummarySettings: [{ status: 200 }, { status: 422, body: { language: 'klingonish' } }],
     reprocessConversation: [
       { status: 200, path: await conversation() },
@@ -571,6 +579,10 @@ async function start(t: ExecutionContext) {
       { status: 200, path: await address() },
       { status: 404, path: UNKNOWN },
     ],
+    getCalendarFeed: [
+      { status: 200, query: await calendarQuery() },
+      { status: 404, query: 'token=nonsense' },
+    ],
     getMutePage: [
       { status: 200, query: await muteQuery() },
       { status: 404, query: 'token=nonsense' },
@@ -690,6 +702,7 @@ test('Every operation answers as the OpenAPI document says, with success and wit
     search: breaking(rest.search),
     folders: breaking(rest.folders),
     summaryTemplates: breaking(rest.summaryTemplates),
+    calendarLinks: breaking(rest.calendarLinks),
     people: breaking(rest.people),
     ask: breaking(rest.ask),
     daySummaries: breaking(rest.daySummaries),

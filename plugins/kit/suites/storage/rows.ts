@@ -15,7 +15,7 @@ import type {
 import type { JobStore } from '../../../../core/contract/plugin.ts';
 
 /** Rows for the checks; ids are readable, since to a storage they are text. */
-const NOON = Date.UTC(2026, 10, 2, 12);
+export const NOON = Date.UTC(2026, 10, 2, 12);
 
 export function user(id: string): User {
   return {

@@ -120,6 +120,16 @@ export interface NotificationSettings {
   quiet_hours: { from: string; to: string } | null;
 }
 
+export interface CalendarLinkJson {
+  hint: string;
+  created_at: string;
+}
+
+/** `path` is shown this once. */
+export interface NewCalendarLink extends CalendarLinkJson {
+  path: string;
+}
+
 export interface Health {
   status: 'ok' | 'degraded' | 'failing';
   parts: string[];

@@ -163,6 +163,14 @@ export const de: Texts = {
   to: 'Bis',
   noQuietHours: 'Ohne Ruhezeit',
 
+  calendarSection: 'Kalender',
+  calendarAbout: 'Eine geheime Adresse zeigt Ihre Termine und Aufgaben in dem Kalender, den Sie benutzen.',
+  calendarLinked: hint =>
+    `Eine Kalenderadresse ist in Gebrauch (${hint}). Wer sie hat, kann Ihre Termine und Aufgaben lesen.`,
+  calendarAddress: 'Adresse zum Abonnieren, nur dieses eine Mal gezeigt',
+  calendarMake: 'Adresse anlegen',
+  calendarRenew: 'Adresse ersetzen',
+  calendarEnd: 'Adresse beenden',
   accountSection: 'Konto',
   changePassword: 'Passwort ändern',
   passwordChanged: 'Ihr Passwort wurde geändert. Melden Sie sich mit dem neuen an.',

@@ -167,6 +167,14 @@ export const en = {
   to: 'To',
   noQuietHours: 'Without quiet hours',
 
+  calendarSection: 'Calendar',
+  calendarAbout: 'A secret address shows your appointments and tasks in the calendar program that you use.',
+  calendarLinked: (hint: string) =>
+    `A calendar address is in use (${hint}). Whoever has it can read your appointments and tasks.`,
+  calendarAddress: 'Address to subscribe to, shown this once',
+  calendarMake: 'Make an address',
+  calendarRenew: 'Replace the address',
+  calendarEnd: 'End the address',
   accountSection: 'Account',
   changePassword: 'Change password',
   passwordChanged: 'Your password was changed. Sign in with the new one.',

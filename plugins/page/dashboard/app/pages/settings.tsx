@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { messageOf, Page, Show, say, sayError, useLoaded } from '../components.tsx';
-import type { NotificationSettings } from '../data.ts';
+import type { CalendarLinkJson, NewCalendarLink, NotificationSettings } from '../data.ts';
 import { account, api, signOut } from '../session.ts';
 import { t } from '../texts.ts';
 import { applyTheme, THEMES, theme } from '../theme.ts';
@@ -51,6 +51,10 @@ export function Settings() {
         {!window.isSecureContext && <p class="hint">{t.value.withoutTls}</p>}
       </section>
       <section>
+        <h2 class="section">{t.value.calendarSection}</h2>
+        <CalendarLink />
+      </section>
+      <section>
         <h2 class="section">{t.value.accountSection}</h2>
         <div class="card note fields">
           <p>{t.value.signedInAs(account.value?.name ?? '')}</p>
@@ -61,6 +65,45 @@ export function Settings() {
         </div>
       </section>
     </Page>
+  );
+}
+
+/** The secret address by which calendar programs read events and tasks: shown once, when it is made. */
+function CalendarLink() {
+  const [address, setAddress] = useState('');
+  const link = useLoaded('calendar link', () => api<CalendarLinkJson | null>('GET', '/v1/calendar/link'));
+  async function renew() {
+    const { hint, created_at, path } = await api<NewCalendarLink>('POST', '/v1/calendar/link');
+    setAddress(new URL(path, location.origin).href);
+    link.set({ hint, created_at });
+  }
+  async function end() {
+    await api('DELETE', '/v1/calendar/link');
+    setAddress('');
+    link.set(null);
+  }
+  return (
+    <Show loaded={link}>
+      {present => (
+        <div class="card note fields">
+          <p>{present === null ? t.value.calendarAbout : t.value.calendarLinked(present.hint)}</p>
+          {address !== '' && (
+            <label>
+              {t.value.calendarAddress}
+              <input readOnly value={address} onFocus={event => event.currentTarget.select()} />
+            </label>
+          )}
+          <button type="button" onClick={() => void renew().catch(sayError)}>
+            {present === null ? t.value.calendarMake : t.value.calendarRenew}
+          </button>
+          {present !== null && (
+            <button type="button" onClick={() => void end().catch(sayError)}>
+              {t.value.calendarEnd}
+            </button>
+          )}
+        </div>
+      )}
+    </Show>
   );
 }
 

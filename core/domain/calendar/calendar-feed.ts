@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto';
+import type { ActionItem, Clock, Conversation } from '../../contract/model.ts';
+import type { Storage } from '../../contract/plugin.ts';
+import { createPace } from '../../runtime/pace.ts';
+import { derivedId } from '../ids.ts';
+import type { Notifications } from '../notifications/notifications.ts';
+import { CALENDAR_END, calendarHead, dueText, eventText, type HeardEvent, taskText } from './icalendar.ts';
+
+const DAY_MS = 24 * 3600_000;
+/** Events of conversations of so long ago are in the feed. */
+const EVENT_DAYS = 365;
+/** Completed tasks of so long ago are. */
+const DONE_DAYS = 90;
+const MAX_EVENTS = 2000;
+/** Open ones, those due first, and as many that are done. */
+const MAX_TASKS = 1000;
+/** Of an event of which no end was said. */
+const DEFAULT_MINUTES = 60;
+const PAGE = 200;
+
+/** How tasks are shown: as tasks, as appointments where they are due, or not at all. */
+export const TASKS_SHOWN = ['todo', 'event', 'none'] as const;
+export type TasksShown = (typeof TASKS_SHOWN)[number];
+
+export type CalendarFeed = ReturnType<typeof createCalendarFeed>;
+
+/** What an account has to do and where it has to be, as one calendar: read anew each time, and never kept. */
+export function createCalendarFeed({
+  storage,
+  notifications,
+  clock,
+}: {
+  storage: Pick<Storage, 'conversations' | 'actionItems'>;
+  notifications: Pick<Notifications, 'settings'>;
+  clock: Clock;
+}) {
+  async function* pieces(userId: string, shown: TasksShown): AsyncGenerator<string> {
+    const pace = createPace();
+    const { timeZone } = await notifications.settings(userId);
+    yield calendarHead(timeZone);
+    for await (const event of eventsOf(userId)) {
+      yield eventText(event);
+      await pace();
+    }
+    if (shown !== 'none')
+      for await (const task of tasksOf(userId)) {
+        const text = shown === 'todo' ? taskText(task) : isDue(task) ? dueText(task) : '';
+        if (text !== '') yield text;
+        await pace();
+      }
+    yield CALENDAR_END;
+  }
+
+  /** Each once, also where several conversations speak of it; those of the newest conversations first. */
+  async function* eventsOf(userId: string): AsyncGenerator<HeardEvent> {
+    const known = new Set<string>();
+    const createdFrom = clock.now() - EVENT_DAYS * DAY_MS;
+    for (let offset = 0; known.size < MAX_EVENTS; offset += PAGE) {
+      const page = await storage.conversations.list(userId, {
+        ...{ statuses: ['completed'], discarded: false, locked: false, createdFrom },
+        ...{ limit: PAGE, offset },
+      });
+      for (const event of page.flatMap(heardIn)) {
+        const name = `${event.startAt} ${event.title.toLowerCase()}`;
+        if (known.has(name) || known.size === MAX_EVENTS) continue;
+        known.add(name);
+        yield event;
+      }
+      if (page.length < PAGE) return;
+    }
+  }
+
+  async function* tasksOf(userId: string): AsyncGenerator<ActionItem> {
+    const common = { locked: false, limit: MAX_TASKS, offset: 0 };
+    yield* await storage.actionItems.list(userId, { ...common, completed: false });
+    const createdFrom = clock.now() - DONE_DAYS * DAY_MS;
+    yield* await storage.actionItems.list(userId, { ...common, completed: true, createdFrom });
+  }
+
+  /** Tells one state of the calendar from another, without keeping it. */
+  async function tagOf(userId: string, shown: TasksShown): Promise<string> {
+    const digest = createHash('sha256');
+    for await (const piece of pieces(userId, shown)) digest.update(piece);
+    return digest.digest('base64url').slice(0, 22);
+  }
+
+  return { pieces, tagOf };
+}
+
+function isDue(task: ActionItem): task is ActionItem & { dueAt: number } {
+  return task.dueAt !== null;
+}
+
+function heardIn({ id, structured, finishedAt, createdAt }: Conversation): HeardEvent[] {
+  return structured.events.map(({ title, description, startAt, duration }) => ({
+    uid: `event-${derivedId(`event ${id} ${startAt} ${title}`)}@earshot`,
+    title,
+    description,
+    startAt,
+    minutes: duration > 0 ? Math.round(duration) : DEFAULT_MINUTES,
+    storedAt: finishedAt ?? createdAt,
+  }));
+}

@@ -1,0 +1,118 @@
+import { Readable } from 'node:stream';
+import { z } from 'zod';
+import type { CalendarLink, User } from '../../contract/model.ts';
+import { type CalendarFeed, TASKS_SHOWN } from '../../domain/calendar/calendar-feed.ts';
+import { type CalendarLinks, FEED_PATH } from '../../domain/calendar/calendar-links.ts';
+import { Failed } from '../openapi.ts';
+import { type OpenRoute, type Route, route } from '../route.ts';
+import { cutOffStalled } from '../stalled.ts';
+import { validate } from '../validate.ts';
+
+const PATH = '/v1/calendar/link';
+
+const LinkJson = z
+  .object({
+    hint: z.string().describe('The beginning and the end of its secret'),
+    created_at: z.iso.datetime(),
+  })
+  .meta({ id: 'CalendarLink' });
+
+const NewLinkJson = LinkJson.extend({
+  path: z.string().describe('To be put after the address of the server. It is shown this once'),
+  url: z.string().nullable().describe('The whole address; null where the server has no `publicUrl`'),
+}).meta({ id: 'NewCalendarLink' });
+
+const Wanted = z.object({ token: z.string().max(100).catch(''), tasks: z.enum(TASKS_SHOWN).default('todo') });
+
+/** The secret link by which calendar programs read an account's events and tasks. */
+export function calendarRoutes(links: CalendarLinks): Route[] {
+  const own = {
+    tag: 'Calendar',
+    credential: 'idToken',
+    path: PATH,
+    params: z.object({}),
+    query: z.object({}),
+  } as const;
+  return [
+    route({
+      ...own,
+      method: 'get',
+      id: 'getCalendarLink',
+      summary: 'Tell whether a calendar link is there; null: there is none',
+      response: LinkJson.nullable(),
+      async handle({ principal: { user } }) {
+        const link = await links.get(user.id);
+        return link && linkJson(link);
+      },
+    }),
+    route({
+      ...own,
+      method: 'post',
+      id: 'renewCalendarLink',
+      summary: 'Make a calendar link, or another one: the one of before is refused at once',
+      response: NewLinkJson,
+      async handle({ principal: { user } }) {
+        const { link, path, url } = await links.renew(user.id);
+        return { ...linkJson(link), path, url };
+      },
+    }),
+    route({
+      ...own,
+      method: 'delete',
+      id: 'deleteCalendarLink',
+      summary: 'End the calendar link, at once',
+      errors: ['not_found'],
+      handle: ({ principal: { user } }) => links.remove(user.id),
+    }),
+  ];
+}
+
+/** Lets in whoever has a link; counts by address before anything is looked up. */
+type AdmitByLink = (context: Parameters<OpenRoute['serve']>[0], verify: () => Promise<User>) => Promise<User>;
+
+/** The calendar itself, for programs that subscribe to it. */
+export function calendarFeedRoute(
+  { links, feed }: { links: CalendarLinks; feed: CalendarFeed },
+  admit: AdmitByLink,
+): OpenRoute {
+  return {
+    id: 'getCalendarFeed',
+    path: FEED_PATH,
+    tag: 'Calendar',
+    summary:
+      'Events and tasks as iCalendar, by the secret of a calendar link (`?token=`); `tasks=event` shows tasks where they are due, `tasks=none` leaves them out',
+    answers: {
+      200: { description: 'The calendar', type: 'text/calendar', schema: z.string() },
+      404: { description: 'There is no such link', type: 'application/json', schema: Failed },
+    },
+    async serve(context) {
+      const given = Object.fromEntries(new URLSearchParams(context.querystring));
+      const user = await admit(context, () => links.verify(String(given.token ?? '')));
+      const { tasks } = validate(Wanted, given, 'query');
+      context.set('Cache-Control', 'private, no-cache');
+      context.status = 200;
+      const tag = `"${await feed.tagOf(user.id, tasks)}"`;
+      context.set('ETag', tag);
+      if (knows(context.get('If-None-Match'), tag)) {
+        context.status = 304;
+        return;
+      }
+      context.type = 'text/calendar; charset=utf-8';
+      context.set('Content-Disposition', 'inline; filename="earshot.ics"');
+      if (context.method === 'HEAD') return;
+      const { res } = context;
+      cutOffStalled(res);
+      const pieces = Readable.from(feed.pieces(user.id, tasks), { objectMode: false });
+      context.body = pieces.once('error', () => res.destroy()); // or the client would wait for the rest
+    },
+  };
+}
+
+/** Koa's `fresh` says no to programs that ask their own caches for nothing, and send the tag all the same. */
+function knows(ifNoneMatch: string, tag: string): boolean {
+  return ifNoneMatch.split(',').some(each => [tag, `W/${tag}`, '*'].includes(each.trim()));
+}
+
+function linkJson({ hint, createdAt }: CalendarLink): z.input<typeof LinkJson> {
+  return { hint, created_at: new Date(createdAt).toISOString() };
+}

@@ -1,0 +1,8 @@
+import type { ServerResponse } from 'node:http';
+
+/** A client that reads nothing of a long answer for so long is cut off. */
+const STALLED_MS = 60_000;
+
+export function cutOffStalled(response: ServerResponse): void {
+  response.setTimeout(STALLED_MS, () => response.destroy());
+}
