@@ -202,15 +202,18 @@ export function createJobs(parts: Parts): Jobs {
       await storage.jobs.retryAt(job, clock.now(), null); // interrupted, not failed: the next start takes it up
       return;
     }
-    metrics?.ran(job.kind, 'failed');
     const { message, retryAfter } = toAppError(thrown);
     const delayMs = retryDelayMs(job.attempts, random(), retryAfter);
-    if (delayMs === null) return await giveUp(job, message, thrown);
+    if (delayMs === null) {
+      await giveUp(job, message, thrown);
+      return metrics?.ran(job.kind, 'failed');
+    }
     log.warn(
       { err: thrown, kind: job.kind, job: job.id, attempt: job.attempts, delayMs },
       'job failed; trying again',
     );
     await storage.jobs.retryAt(job, clock.now() + delayMs, message);
+    metrics?.ran(job.kind, 'failed');
   }
 
   async function giveUp(job: Job, reason: string, thrown?: unknown): Promise<void> {

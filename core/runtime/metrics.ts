@@ -47,6 +47,7 @@ export interface ListenMetrics extends Stopwatch {
 }
 
 export interface JobMetrics extends Stopwatch {
+  /** The end of a run is stored: whoever sees it counted finds it in the database. */
   ran(kind: string, outcome: 'done' | 'again' | 'failed' | 'dead'): void;
   took(kind: string, ms: number): void;
 }

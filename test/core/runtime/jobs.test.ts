@@ -4,6 +4,7 @@ import type { Job } from '../../../core/contract/model.ts';
 import type { Storage } from '../../../core/contract/plugin.ts';
 import { AppError } from '../../../core/runtime/errors.ts';
 import { createJobs, type JobHandler } from '../../../core/runtime/jobs.ts';
+import type { JobMetrics } from '../../../core/runtime/metrics.ts';
 import { MAX_ATTEMPTS, retryDelayMs } from '../../../core/runtime/retry.ts';
 import { user } from '../../../plugins/kit/suites/storage/rows.ts';
 import { manualClock } from '../../helpers/manual-clock.ts';
@@ -13,7 +14,7 @@ const LEASE_MS = 60_000;
 const POLL_MS = 30_000;
 const NO_JITTER = 0.5;
 
-async function setUp(t: ExecutionContext, limits: { maxRunning?: number } = {}) {
+async function setUp(t: ExecutionContext, limits: { maxRunning?: number; metrics?: JobMetrics } = {}) {
   const clock = manualClock();
   const { storage, file, close } = await temporaryStorage();
   const jobs = createJobs({
@@ -203,6 +204,38 @@ test('a job that fails is tried again after growing waits, and given up after th
   t.deepEqual(givenUp, []);
   await nextDue(storage, null);
   t.deepEqual(givenUp, ['k']);
+});
+
+test('a run is counted once its end is stored, so that both can be read together', async t => {
+  const seen: Promise<[outcome: string, runAt: number | null]>[] = [];
+  const counted = Promise.withResolvers<void>();
+  const metrics: JobMetrics = {
+    now: () => 0,
+    took() {},
+    ran(_, outcome) {
+      seen.push(storage.jobs.nextRunAt(['work']).then(runAt => [outcome, runAt]));
+      if (outcome === 'done') counted.resolve();
+    },
+  };
+  const { clock, storage, jobs, enqueue } = await setUp(t, { metrics });
+  const hand = handHeld();
+  jobs.handle('work', hand.handler);
+  await enqueue('k');
+  const beganAt = clock.now();
+  jobs.start();
+  (await hand.run(0)).end.reject(new Error('no answer'));
+  await clock.asleep(5000);
+  clock.advance(5000);
+  (await hand.run(1)).end.resolve({ again: clock.now() + 1000 });
+  await clock.asleep(1000);
+  clock.advance(1000);
+  (await hand.run(2)).end.resolve();
+  await counted.promise;
+  t.deepEqual(await Promise.all(seen), [
+    ['failed', beganAt + 5000],
+    ['again', beganAt + 6000],
+    ['done', null],
+  ]);
 });
 
 test('a failing side that asks for a pause gets it', async t => {
