@@ -5,6 +5,7 @@ import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { type Logger, pino, stdTimeFunctions } from 'pino';
 import pretty from 'pino-pretty';
+import { z } from 'zod';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { withoutEscapedControls } from '../core/runtime/terminal.ts';
@@ -16,11 +17,12 @@ import { loadDrivers } from './driver-check.ts';
 import omi from './drivers/omi.ts';
 import type { BridgeEvent, Counts, OnEvent } from './events.ts';
 import { fixedKey, keyFromCore } from './key.ts';
+import { askLocalCore, type LocalCore } from './local-core.ts';
 import { lockDirectory } from './lock.ts';
 import { createRadio, type RadioLimits } from './radio.ts';
 import type { CodecId } from './simulator/frames.ts';
 import { openSpool } from './spool.ts';
-import { startUplink, type Uplink, type UplinkLimits } from './uplink.ts';
+import { type CoreAddress, startUplink, type Uplink, type UplinkLimits } from './uplink.ts';
 
 export interface BridgeOptions {
   config: Config;
@@ -62,7 +64,6 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
   ];
   const simulator =
     simulate && (await (await import('./simulator/simulator.ts')).createSimulator(simulate, clock));
-  const core = config.bridge.core ?? localCore(config);
   const dataDir = resolve(config.dataDir);
   await mkdir(join(dataDir, 'bridge'), { recursive: true, mode: 0o700 });
   const unlock = await lockDirectory(join(dataDir, 'bridge'));
@@ -82,7 +83,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     : keyFromCore({ dataDir, account: config.account, clock, log });
   const uplinkOptions = {
     spool,
-    core,
+    core: coreAddress(config, { dataDir, clock, log }),
     keys,
     conversationTimeoutS: config.bridge.conversationTimeoutS,
     clock,
@@ -169,12 +170,28 @@ async function tellStates(
   }
 }
 
-/** Core on this machine, by the configuration that it shares with us. */
-function localCore({ host, port }: Config): string {
-  if (port === 0)
-    throw new Error('port is 0, so core listens on a port that nobody knows beforehand; set bridge.core');
+/** Where core listens: as configured, else on this machine; by port 0 it listens on another port at each start. */
+function coreAddress({ bridge, host, port }: Config, core: LocalCore): CoreAddress {
+  if (bridge.core) return fixed(bridge.core);
+  if (port === 0) return signal => addressOf(core, signal);
   const reachable = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
-  return `ws://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+  return fixed(`ws://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`);
+}
+
+function fixed(address: string): CoreAddress {
+  return async () => address;
+}
+
+async function addressOf(core: LocalCore, signal: AbortSignal): Promise<string> {
+  const question = {
+    command: 'status',
+    args: {},
+    result: z.object({ url: z.string() }),
+    missing: 'address of core',
+    wayOut: `its port is 0: start core on the data directory ${core.dataDir}, or set port or bridge.core`,
+  };
+  const { url } = await askLocalCore(core, question, signal);
+  return url.replace(/^http/, 'ws');
 }
 
 /**

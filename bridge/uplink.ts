@@ -77,6 +77,9 @@ export interface Uplink {
   stop(): Promise<void>;
 }
 
+/** `ws://host:port`, asked for before each connection. Waits until it is known; rejects only when aborted. */
+export type CoreAddress = (signal: AbortSignal) => Promise<string>;
+
 export function startUplink({
   clientDeviceId,
   spool,
@@ -90,8 +93,7 @@ export function startUplink({
 }: {
   clientDeviceId: string;
   spool: Spool;
-  /** `ws://host:port` */
-  core: string;
+  core: CoreAddress;
   keys: KeySource;
   conversationTimeoutS: number;
   clock: Clock;
@@ -119,7 +121,7 @@ export function startUplink({
   async function failed(error: unknown): Promise<void> {
     if (stopping.signal.aborted) return;
     const reason = error instanceof Error ? error.message : String(error);
-    log.error({ core, retryInMs: limits.slowRetryMs }, `cannot connect to core: ${reason}`);
+    log.error({ retryInMs: limits.slowRetryMs }, `cannot connect to core: ${reason}`);
     await pause(limits.slowRetryMs);
   }
 
@@ -151,10 +153,11 @@ export function startUplink({
 
   async function carry(recording: Recording): Promise<void> {
     const device = recording.info.deviceName;
+    const address = await core(stopping.signal);
     const key = await keys.get(stopping.signal);
     const ending = await runSession(
       {
-        core,
+        core: address,
         key,
         recording,
         conversationTimeoutS,
@@ -174,10 +177,10 @@ export function startUplink({
       },
       listener => spool.watch(clientDeviceId, listener),
     );
-    await conclude(recording, ending);
+    await conclude(recording, ending, address);
   }
 
-  async function conclude(recording: Recording, ending: Ending): Promise<void> {
+  async function conclude(recording: Recording, ending: Ending, core: string): Promise<void> {
     const device = recording.info.deviceName;
     if (ending.kind === 'restart') return pause(limits.firstRetryMs);
     if (ending.kind === 'sent') {

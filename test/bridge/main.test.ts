@@ -13,6 +13,7 @@ import { createFrames } from '../../bridge/simulator/frames.ts';
 import { readWav } from '../../bridge/simulator/wav.ts';
 import { type Config, ConfigSchema } from '../../config/schema.ts';
 import { type HeldMessage, type ListenServer, startListenServer } from '../helpers/listen-server.ts';
+import { buildHouse, countingStt, openHouse } from '../helpers/services.ts';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 const MAIN = join(ROOT, 'bridge/bin.mjs');
@@ -156,13 +157,43 @@ test.serial('while nothing changes no counts are told but the last', async t => 
   t.is(told.filter(event => event === 'counts').length, 1);
 });
 
-test.serial('a configuration from which core cannot be found says what to set', async t => {
-  const dataDir = await makeDir(t);
-  const config = ConfigSchema.parse({ dataDir, port: 0 });
-  await t.throwsAsync(startBridge({ config, log, clock, simulate: { audio: RECORDING } }), {
-    message: /set bridge.core/,
-  });
-});
+test.serial(
+  'with port 0 the server on the same data directory is asked where it listens, anew once it was restarted',
+  async t => {
+    const dataDir = await makeDir(t);
+    const events: BridgeEvent[] = [];
+    let look = () => {};
+    const lines: { level: number; msg: string }[] = [];
+    await start(t, {
+      config: ConfigSchema.parse({ dataDir, port: 0 }),
+      log: pino({}, { write: (line: string) => lines.push(JSON.parse(line)) }),
+      simulate: { audio: RECORDING, speed: 20, loop: true },
+      limits: FAST,
+      onEvent(event) {
+        events.push(event);
+        look();
+      },
+    });
+    const until = (isSo: () => boolean) =>
+      new Promise<void>(resolve => {
+        look = () => isSo() && resolve();
+        look();
+      });
+    const connections = () => events.filter(({ event }) => event === 'connected').length;
+    await until(() => events.some(({ event }) => event === 'device'));
+    const house = await buildHouse({ ...countingStt(), dataDir });
+    await until(() => connections() > 0);
+    await house.stop();
+    const before = connections();
+    await openHouse(t, { ...countingStt(), dataDir });
+    await until(() => connections() > before);
+    const said = lines.find(({ msg }) => msg.startsWith('no address of core yet'));
+    t.regex(
+      said?.msg ?? '',
+      /core does not run here.*its port is 0: start core on the data directory .* or set port/,
+    );
+  },
+);
 
 test.serial(
   'a second bridge on one data directory is refused, and a killed one does not stand in the way',

@@ -8,7 +8,7 @@ import type { BridgeEvent } from '../../bridge/events.ts';
 import { fixedKey, type KeySource } from '../../bridge/key.ts';
 import type { Recording } from '../../bridge/recording.ts';
 import { openSpool } from '../../bridge/spool.ts';
-import { startUplink, type UplinkLimits } from '../../bridge/uplink.ts';
+import { type CoreAddress, startUplink, type UplinkLimits } from '../../bridge/uplink.ts';
 import { runSession } from '../../bridge/uplink-session.ts';
 import { ListenQuery } from '../../core/listen/protocol.ts';
 import { type ListenServer, startListenServer } from '../helpers/listen-server.ts';
@@ -65,7 +65,7 @@ async function setUp(t: ExecutionContext, { spoolBytes = 1024 * 1024 } = {}) {
   function start(
     limits: Partial<UplinkLimits> = {},
     keys: KeySource = fixedKey('omi_dev_k'),
-    core = server.url,
+    core: CoreAddress = async () => server.url,
   ) {
     const uplink = startUplink({
       clientDeviceId: 'omi_1',
@@ -422,7 +422,7 @@ test('a key that no header can hold is told, and does not end the bridge', async
 test('core may live below a path', async t => {
   const { spool, server, start } = await setUp(t);
   fill(spool.begin(INFO), 5);
-  start({}, fixedKey('k'), `${server.url}/house/`);
+  start({}, fixedKey('k'), async () => `${server.url}/house/`);
   await server.until(() => server.connections.length === 1);
   t.is(server.connections[0]?.path, '/house/v4/listen');
 });

@@ -45,7 +45,7 @@ export async function startBridged(options: BridgedOptions): Promise<Device> {
   const uplink = startUplink({
     clientDeviceId: id,
     spool,
-    core: url.replace('http', 'ws'),
+    core: async () => url.replace('http', 'ws'),
     keys: fixedKey(key),
     conversationTimeoutS: options.timeoutS,
     clock,

@@ -86,7 +86,7 @@ async function listenWhole(radio: Radio, { devices, core, key, dir }: DevicesPla
         startUplink({
           clientDeviceId,
           spool,
-          core,
+          core: async () => core,
           keys: fixedKey(key),
           conversationTimeoutS: 120,
           clock,

@@ -1,0 +1,80 @@
+import { createConnection } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import { createBackoff } from './backoff.ts';
+import type { Clock } from './clock.ts';
+import { unixAddress } from './unix-address.ts';
+
+/** The core that runs on the same data directory; it may be away for now. */
+export interface LocalCore {
+  dataDir: string;
+  clock: Clock;
+  log: Logger;
+  /** Before an answer that does not come is given up, and asked for again. */
+  timeLimitMs?: number;
+}
+
+/** One command of its control socket. */
+interface Question<Result> {
+  command: string;
+  args: object;
+  result: z.ZodType<Result>;
+  /** What is missing meanwhile, and the way out: told with the reason, once for each. */
+  missing: string;
+  wayOut: string;
+}
+
+const Refusal = z.object({ ok: z.literal(false), error: z.object({ message: z.string() }) });
+const MAX_WAIT_MS = 30_000;
+
+/** Asks until there is an answer. Rejects only when aborted. */
+export async function askLocalCore<Result>(
+  { dataDir, clock, log, timeLimitMs = 10_000 }: LocalCore,
+  { missing, wayOut, ...question }: Question<Result>,
+  signal: AbortSignal,
+): Promise<Result> {
+  const backoff = createBackoff({ firstMs: 500, maxMs: MAX_WAIT_MS });
+  let told = '';
+  for (;;) {
+    try {
+      return await askOnce(join(dataDir, 'control.sock'), question, timeLimitMs);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      log[told === reason ? 'debug' : 'warn'](`no ${missing} yet: ${reason}; ${wayOut}`);
+      told = reason;
+    }
+    await clock.sleep(backoff.next(), signal);
+  }
+}
+
+/** A JSON object on a line, and one back. */
+async function askOnce<Result>(
+  socket: string,
+  { command, args, result }: Pick<Question<Result>, 'command' | 'args' | 'result'>,
+  timeLimitMs: number,
+): Promise<Result> {
+  const connection = createConnection(unixAddress(socket));
+  const deadline = setTimeout(() => connection.destroy(new Error('core did not answer')), timeLimitMs);
+  try {
+    const answer: unknown = JSON.parse(await firstLine(connection, { command, args }));
+    const refusal = Refusal.safeParse(answer);
+    if (refusal.success) throw new Error(`core refuses: ${refusal.data.error.message}`);
+    const answered = z.object({ ok: z.literal(true), result }).safeParse(answer);
+    if (answered.success) return answered.data.result;
+    throw new Error('core is still starting, or is of another version');
+  } finally {
+    clearTimeout(deadline);
+    connection.destroy();
+  }
+}
+
+function firstLine(connection: ReturnType<typeof createConnection>, question: unknown): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  connection.once('connect', () => connection.write(`${JSON.stringify(question)}\n`));
+  connection.once('error', error => reject(new Error(`core does not run here (${error.message})`)));
+  connection.once('close', () => reject(new Error('core broke off')));
+  createInterface({ input: connection }).once('line', resolve).on('error', reject);
+  return promise;
+}
