@@ -231,7 +231,7 @@ export async function completedConversation(
   { conversations, clock }: Pick<Domain, 'conversations' | 'clock'>,
   userId: string,
   texts: string[] = ['hello'],
-  { title = 'Title', category = 'other', source = 'omi' } = {},
+  { title = 'Title', overview = 'Overview.', category = 'other', source = 'omi' } = {},
 ): Promise<{ id: string; segments: Segment[] }> {
   const startedAt = clock.now();
   const { id } = await conversations.open({
@@ -258,7 +258,7 @@ export async function completedConversation(
   await conversations.finish(userId, id);
   await conversations.complete(userId, id, {
     title,
-    overview: 'Overview.',
+    overview,
     category,
     emoji: '🧠',
     actionItems: [],

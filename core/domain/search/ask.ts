@@ -140,9 +140,31 @@ function fromConversation({ conversation, passage }: Found): Source {
     type: 'conversation',
     id,
     title: structured.title,
-    text: passage,
+    text: withoutRepeats(passage, structured),
     createdAt: startedAt ?? createdAt,
   };
+}
+
+/**
+ * The first passage of a conversation begins with its title, which stands beside it, and its overview, which may be
+ * sentences of the transcript: those are not given twice.
+ */
+function withoutRepeats(passage: string, { title, overview }: Found['conversation']['structured']): string {
+  const untitled = withoutStart(passage, title);
+  const said = withoutStart(untitled, overview);
+  const plain = plainWords(said);
+  const isRepeated = overview.split(/(?<=[.!?…])\s/).every(sentence => plain.includes(plainWords(sentence)));
+  return (isRepeated ? said : untitled) || passage;
+}
+
+function withoutStart(text: string, start: string): string {
+  const begin = start.trim();
+  return text.startsWith(begin) ? text.slice(begin.length).trimStart() : text;
+}
+
+/** What is the same however it is written. */
+function plainWords(text: string): string {
+  return (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).join(' ');
 }
 
 /** As JSON: what is in it cannot end it. Times are those of a clock on the wall of the user. */

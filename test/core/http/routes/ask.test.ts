@@ -20,8 +20,8 @@ async function start(t: ExecutionContext) {
     t.is(answer.status, 200, JSON.stringify(answer.body));
     return answer.body;
   };
-  const said = async (texts: string[], title = 'A Journey') =>
-    (await completedConversation(rest, user.id, texts, { title })).id;
+  const said = async (texts: string[], title = 'A Journey', overview = 'Overview.') =>
+    (await completedConversation(rest, user.id, texts, { title, overview })).id;
   const noted = async (content: string): Promise<string> =>
     (await send('POST', '/v1/dev/user/memories', { content })).body.id;
   /** The real plugin, with a server that speaks the protocol. */
@@ -59,9 +59,21 @@ test('Without a language model it says so, and answers what fits best', async t 
       type: 'conversation',
       id,
       title: 'A Journey',
-      text: 'A Journey Overview. The train to Łódź leaves at seven.',
+      text: 'Overview. The train to Łódź leaves at seven.',
       created_at: at,
     },
+  ]);
+});
+
+test('What a conversation begins with, and its overview repeats, is given once', async t => {
+  const { ask, said } = await start(t);
+  const words = ['The train to Łódź leaves at seven!', 'We meet there.'];
+  await said(words, 'Journey', 'The train to Łódź leaves at seven. We meet there.');
+  await said(words, 'Journey', 'They agreed on a train.');
+  const { sources } = await ask();
+  t.deepEqual(sources.map(({ text }: Json) => text).sort(), [
+    'The train to Łódź leaves at seven! We meet there.',
+    'They agreed on a train. The train to Łódź leaves at seven! We meet there.',
   ]);
 });
 
