@@ -138,25 +138,36 @@ test('killed amid imports and edits, core keeps what it answered, and finishes t
       client_session_id: `${at}`,
       transcript_segments,
     });
-  const imports = Array.from({ length: AT_ONCE }, (_, at) => bringIn(at).catch(() => null));
+  /** One after the other until the kill, which so always comes amid some that are not answered. */
+  const answered: Imported[] = [];
+  const first = Promise.withResolvers<void>();
+  let asked = 0;
+  const importers = Array.from({ length: AT_ONCE }, async () => {
+    for (;;) {
+      const made = await bringIn(asked++).catch(() => null);
+      if (made === null) return;
+      answered.push(made);
+      first.resolve();
+    }
+  });
   const edits = items.map(({ id }, at) =>
     send<Item>('PATCH', `action-items/${id}`, { description: `Edited ${at}` }).catch(() => null),
   );
-  await Promise.race(imports);
+  await first.promise;
   await core.kill();
-  const answered = (await Promise.all(imports)).filter(each => each !== null);
+  await Promise.all(importers);
   const edited = (await Promise.all(edits)).filter(each => each !== null);
-  t.true(answered.length > 0 && answered.length < AT_ONCE, `${answered.length} were answered`);
+  t.log(`${answered.length} of ${asked} imports were answered`);
 
   await core.start();
   // A lease of the killed process lasts 60 s, and an import is answered after 20 s, completed or not.
-  const again = await Promise.all(Array.from({ length: AT_ONCE }, (_, at) => bringIn(at)));
+  const again = await Promise.all(Array.from({ length: asked }, (_, at) => bringIn(at)));
   t.deepEqual(
     again.filter(({ status, discarded }) => status !== 'completed' || discarded),
     [],
   );
   const ids = new Set(again.map(({ id }) => id));
-  t.is(ids.size, AT_ONCE);
+  t.is(ids.size, asked);
   t.true(answered.every(({ id }) => ids.has(id)));
   const list = await send<Item[]>('GET', 'action-items?limit=1000');
   t.is(list.length, AT_ONCE);

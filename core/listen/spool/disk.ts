@@ -30,7 +30,10 @@ export async function openDisk(dir: string): Promise<Disk> {
     list: () => readdir(dir),
     async create(name) {
       const handle = await open(join(dir, name), 'wx', 0o600);
-      await syncDirectory(dir);
+      await syncDirectory(dir).catch(async error => {
+        await handle.close();
+        throw error;
+      });
       return {
         async write(bytes, offset) {
           for (let done = 0; done < bytes.length; ) {

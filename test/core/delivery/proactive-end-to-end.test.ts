@@ -1,23 +1,34 @@
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import type { Clock } from '../../../core/contract/model.ts';
 import { sent } from '../../fixtures/plugins/acme-channel.ts';
 import { accountOf } from '../../helpers/accounts.ts';
 import { temporaryDirectory } from '../../helpers/domain.ts';
+import { fastClock } from '../../helpers/fast-clock.ts';
 import { connectListen } from '../../helpers/listen-client.ts';
 import { type Behaviour, startReceiver } from '../../helpers/receiver.ts';
 import { countingStt, openHouse } from '../../helpers/services.ts';
 
 const USERS = 20;
+/** Far more of its clock's time than a server takes to tell of a task and to stop, however busy the machine is. */
+const DUE_MS = 60_000;
 
-async function start(t: ExecutionContext, behaviour?: Behaviour, dataDir?: string) {
+interface Setting {
+  behaviour?: Behaviour;
+  dataDir?: string;
+  clock?: Clock;
+}
+
+async function start(t: ExecutionContext, { behaviour, dataDir, clock }: Setting = {}) {
   const receiver = await startReceiver(t, behaviour);
   const fixture = (name: string) => ({ use: join(import.meta.dirname, `../../fixtures/plugins/${name}.ts`) });
   const { stt, plugins } = countingStt();
-  const house = await openHouse(t, {
+  const overrides = {
     ...(dataDir === undefined ? {} : { dataDir }),
     ...{ stt, llm: ['scribe'], delivery: { allowHosts: ['127.0.0.1'] } },
     plugins: { ...plugins, 'acme-channel': fixture('acme-channel'), scribe: fixture('scribe') },
-  });
+  };
+  const house = await openHouse(t, overrides, clock ? { clock } : {});
   return { house, receiver, owner: await accountOf(house, 'owner') };
 }
 
@@ -32,7 +43,8 @@ test.serial(
     const asks = JSON.stringify({
       notification: { prompt: 'Cheer {{user_name}} up', params: ['user_name'] },
     });
-    const { house, receiver, owner } = await start(t, response => void response.end(asks));
+    const behaviour: Behaviour = response => void response.end(asks);
+    const { house, receiver, owner } = await start(t, { behaviour });
     const app = await owner.post('/v1/apps', {
       name: 'Coach',
       capabilities: ['external_integration', 'proactive_notification'],
@@ -143,7 +155,8 @@ test.serial('Sound that was recorded earlier goes to no webhook, and that of a m
 });
 
 test.serial('A task that is due is told of at once, and its reminder comes at its time', async t => {
-  const { owner } = await start(t);
+  const clock = fastClock(t);
+  const { owner } = await start(t, { clock });
   const before = sent.length;
   const own = () =>
     sent
@@ -151,8 +164,10 @@ test.serial('A task that is due is told of at once, and its reminder comes at it
       .filter(({ to }) => to === '77')
       .map(({ message }) => message);
   await owner.post('/v1/notifications/addresses', { channel: 'acme-channel', address: { number: '77' } });
-  const due_at = new Date(Date.now() + 1500).toISOString();
+  const due_at = new Date(clock.now() + DUE_MS).toISOString();
   const { id } = await owner.post('/v1/dev/user/action-items', { description: 'Call Eve', due_at });
+  await until(() => own().length >= 1);
+  clock.hasten(20);
   await until(() => own().length >= 2);
   t.deepEqual(
     own().map(({ event }) => event),
@@ -163,27 +178,30 @@ test.serial('A task that is due is told of at once, and its reminder comes at it
 
 test.serial('A reminder whose time comes while the server is away is told when it is back, once', async t => {
   const dataDir = await temporaryDirectory(t);
+  const clock = fastClock(t);
   const before = sent.length;
   const own = () =>
     sent
       .slice(before)
       .filter(({ to }) => to === '78')
       .map(({ message }) => message.event);
-  const first = await start(t, undefined, dataDir);
+  const first = await start(t, { dataDir, clock });
   await first.owner.post('/v1/notifications/addresses', {
     channel: 'acme-channel',
     address: { number: '78' },
   });
-  const due = Date.now() + 1000;
-  const due_at = new Date(due).toISOString();
+  const dueAt = clock.now() + DUE_MS;
+  const due_at = new Date(dueAt).toISOString();
   await first.owner.post('/v1/dev/user/action-items', { description: 'Call Eve', due_at });
   await until(() => own().length >= 1);
   await first.house.stop();
-  await until(() => Date.now() > due);
+  clock.hasten(100);
+  await until(() => clock.now() > dueAt);
+  clock.hasten(1);
   t.deepEqual(own(), ['action_item_update']);
-  const second = await start(t, undefined, dataDir);
+  const second = await start(t, { dataDir, clock });
   await until(() => own().length >= 2);
   await second.house.stop();
-  await start(t, undefined, dataDir);
+  await start(t, { dataDir, clock });
   t.deepEqual(own(), ['action_item_update', 'action_item_reminder']);
 });

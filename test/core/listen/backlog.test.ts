@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
 import { createBacklog } from '../../../core/listen/backlog.ts';
 import { RETURN_MS } from '../../../core/listen/parameters.ts';
+import { fastClock } from '../../helpers/fast-clock.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
 import { manualClock } from '../../helpers/manual-clock.ts';
 import { failingStt, type House, openHouse } from '../../helpers/services.ts';
@@ -25,10 +26,14 @@ interface Stored {
   transcript_segments: { start: number }[];
 }
 
-/** A house whose recogniser is out of order while `begin` has been called and `end` has not. */
+/**
+ * A house whose recogniser is out of order while `begin` has been called and `end` has not, and on whose clock a busy
+ * machine is no pause.
+ */
 async function houseWithOutages(t: ExecutionContext, listen: Record<string, number> = {}) {
   const { begin, end, ...stt } = await failingStt(t);
-  return { house: await openHouse(t, { ...stt, listen }), begin, end };
+  const house = await openHouse(t, { ...stt, listen }, { clock: fastClock(t) });
+  return { house, begin, end };
 }
 
 async function say(house: House, from: number): Promise<ListenClient> {

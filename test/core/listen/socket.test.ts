@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import anyTest, { type TestFn } from 'ava';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
+import { fastClock } from '../../helpers/fast-clock.ts';
 import { connectListen, type ListenClient, refusedListen } from '../../helpers/listen-client.ts';
 import { buildHouse, countingStt, type House, openHouse } from '../../helpers/services.ts';
 import { join as joined, silence, speech } from '../../helpers/sound.ts';
@@ -269,18 +270,16 @@ test('speech that breaks off without silence is transcribed, and its conversatio
 });
 
 test('while audio comes, slower than life, silence is counted in its own time', async t => {
-  const { house } = t.context;
-  const client = await connectListen(house.url, house.key, {
-    ...PCM,
-    conversation_timeout: 5,
-    client_device_id: 'slow',
-  });
+  const clock = fastClock(t); // on which a busy machine is no pause
+  const house = await openHouse(t, countingStt(), { clock });
+  const client = await connectListen(house.url, house.key, { ...PCM, conversation_timeout: 5 });
   const { conversation_id: id } = await client.until('conversation_session');
-  const startedAt = Date.now();
-  while (Date.now() - startedAt < 6000) {
+  clock.hasten(4);
+  for (const startedAt = clock.now(); clock.now() - startedAt < 6000; ) {
     send(client, silence(0.1));
-    await new Promise(resolve => setTimeout(resolve, 250));
+    await clock.sleep(250);
   }
+  clock.hasten(1);
   send(client, speech('budget'));
   say(client, { type: 'finish_conversation' });
   t.is((await client.until('memory_created')).memory.id, id);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
-import { type Disk, openDisk } from '../../../../core/listen/spool/disk.ts';
+import { type Disk, type DiskFile, openDisk } from '../../../../core/listen/spool/disk.ts';
 import {
   type Entry,
   type HeldStream,
@@ -39,10 +39,20 @@ async function makeWorld(t: ExecutionContext, wrap: (disk: Disk) => Disk = disk 
   const dir = await mkdtemp(join(tmpdir(), 'spool-'));
   const clock = manualClock();
   const synced: number[] = [];
-  const disk = wrap(await openDisk(dir));
+  const plain = await openDisk(dir);
+  const made: DiskFile[] = [];
+  const disk = wrap({
+    ...plain,
+    async create(name) {
+      const file = await plain.create(name);
+      made.push(file);
+      return file;
+    },
+  });
   let latest: Spool;
   t.teardown(async () => {
     await latest.close();
+    for (const file of made) await file.close(); // those of spools that were killed; closed ones take it
     await rm(dir, { recursive: true });
   });
   return {
