@@ -24,6 +24,7 @@ import { type Config, ConfigSchema } from './schema.ts';
 import { readYamlFile } from './yaml-file.ts';
 
 export { ConfigError } from './problems.ts';
+export { recognisersOf, sttNames } from './schema.ts';
 
 /** The process's environment. Nothing else reads it. */
 export const environment: NodeJS.ProcessEnv = process.env;

@@ -81,9 +81,20 @@ export const ConfigSchema = z.strictObject({
     .default('sql')
     .describe('Storage backend: sql (SQLite or Postgres), or the name of a plugin of your own'),
   stt: z
-    .array(z.string())
+    .union(
+      [
+        z.strictObject({
+          live: z.union([z.string().min(1), z.array(z.string()).min(1)]),
+          final: z.string().min(1),
+        }),
+        z.array(z.string()),
+      ],
+      { error: 'must be a list of recognisers, or { live: NAME, final: NAME }' },
+    )
     .default(['sherpa-onnx', 'pocketsphinx'])
-    .describe('Speech recognisers in order of preference; the first that works and has the language serves'),
+    .describe(
+      'Speech recognisers, the preferred one first; one that works and has the language serves. Or two passes: { live: NAME, final: NAME }',
+    ),
   identity: z
     .array(z.string())
     .min(1)
@@ -366,3 +377,16 @@ export const ConfigSchema = z.strictObject({
 });
 
 export type Config = z.infer<typeof ConfigSchema>;
+
+/** The recognisers of live speech in order of preference, and the one whose text replaces theirs. */
+export function recognisersOf({ stt }: Pick<Config, 'stt'>): { live: string[]; final: string | null } {
+  if (Array.isArray(stt)) return { live: stt, final: null };
+  const live = Array.isArray(stt.live) ? stt.live : [stt.live];
+  return { live, final: stt.final };
+}
+
+/** All recognisers that the configuration names; the one of the second pass serves live speech where no other does. */
+export function sttNames(config: Pick<Config, 'stt'>): string[] {
+  const { live, final } = recognisersOf(config);
+  return [...new Set([...live, ...(final === null ? [] : [final])])];
+}

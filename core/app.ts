@@ -123,6 +123,9 @@ async function start(house: House, onStop: (close: Close) => void) {
   house.spool = await openHeld(house);
   onStop(house.spool.close);
 
+  await house.finalPass.start();
+  onStop(house.finalPass.stop);
+
   await house.listen.start(); // before the jobs, which would end the conversations that wait for text
 
   handleJobs(house);

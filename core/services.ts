@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { join } from 'node:path';
 import { instanceCachingFactory, container as root } from 'tsyringe';
-import type { LoadedConfig } from '../config/load.ts';
+import { type LoadedConfig, recognisersOf, sttNames } from '../config/load.ts';
 import { backupSettings, createBackups } from './backup/backups.ts';
 import type { Clock } from './contract/model.ts';
 import type { Storage } from './contract/plugin.ts';
@@ -45,8 +45,10 @@ import { createGoals } from './domain/tasks/goals.ts';
 import { minuteOf, zoneOfMachine } from './domain/wall-clock.ts';
 import { createNotificationLimit, createRateLimits } from './http/rate-limit.ts';
 import { createServer } from './http/server.ts';
+import { createFinalPass, type FinalPass, removeFinalPass } from './listen/final-pass.ts';
 import { createLiveAudios, type LiveAudios } from './listen/live-audio.ts';
 import { createOrphanedAudio, type OrphanedAudio, removeOrphanedAudio } from './listen/orphaned-audio.ts';
+import type { NamedProvider } from './listen/providers.ts';
 import { type Aside, createAside, removeAside } from './listen/quarantine.ts';
 import { createRecogniser } from './listen/recogniser.ts';
 import { createListen } from './listen/socket.ts';
@@ -90,7 +92,8 @@ function given(ground: Ground) {
       const missing = config.identity.filter(name => !working.some(provider => provider.name === name));
       return { working: working.map(({ value }) => value), missing };
     }),
-    recognisers: () => host.list('stt', config.stt).map(({ name, value }) => ({ name, stt: value })),
+    recognisers: () => recognisers(host, sttNames(config)),
+    finalRecogniser: finalRecogniser(host, config),
     vad: () => host.get('vad'),
     embedder: () => host.get('embedder', config.embedder),
     vectors: () => host.get('vectors', config.vectors),
@@ -103,6 +106,16 @@ function given(ground: Ground) {
   };
 }
 
+function recognisers(host: PluginHost, names: readonly string[]): NamedProvider[] {
+  return host.list('stt', names).map(({ name, value }) => ({ name, stt: value }));
+}
+
+/** Of the second pass, as it is at the moment of the call; null: none is configured. */
+function finalRecogniser(host: PluginHost, config: LoadedConfig['config']) {
+  const { final } = recognisersOf(config);
+  return final === null ? null : () => recognisers(host, [final])[0] ?? null;
+}
+
 /** Those of the configuration, in its order; without a model to ask, those that need one are left out. */
 function understandings(host: PluginHost, { understanding, llm }: LoadedConfig['config']) {
   const working = new Map(host.list('understanding', understanding).map(({ name, value }) => [name, value]));
@@ -113,6 +126,10 @@ function understandings(host: PluginHost, { understanding, llm }: LoadedConfig['
 type Given = ReturnType<typeof given>;
 type Stored = Given & { storage: Storage };
 type Recording = Stored & { events: EventBus };
+type Recorded = Given & { conversations: Conversations };
+
+/** The directory of what the second pass has still to hear. */
+const FINAL_PASS = 'final-pass';
 
 /**
  * Each is made at its first use. Its maker takes what it needs out of the house, by the names that stand here; it copies
@@ -189,6 +206,9 @@ const SERVICES = {
   aside: part('listen', ({ config, clock, log, spool }: Given & { spool: Spool }) =>
     createAside({ dir: join(config.dataDir, 'untranscribed'), clock, log, checkDisk: spool.checkDisk }),
   ),
+  finalPass: part('listen', ({ config, finalRecogniser: provider, conversations, clock, log }: Recorded) =>
+    createFinalPass({ dir: join(config.dataDir, FINAL_PASS), provider, conversations, clock, log }),
+  ),
   orphaned: part('listen', ({ config, log, storage }: Stored) =>
     createOrphanedAudio({
       ...{ dataDir: config.dataDir, log },
@@ -228,6 +248,7 @@ function createHouseAccounts(house: AccountNeeds & Given & { apps: Apps }) {
     installed: apps.installed,
     async forgetAudio(userId, ids) {
       await removeAside(join(dataDir, 'untranscribed'), ids);
+      await removeFinalPass(join(dataDir, FINAL_PASS), ids);
       await removeOrphanedAudio(dataDir, userId);
     },
   });
@@ -259,17 +280,19 @@ interface Heard extends Given {
   events: EventBus;
   metrics: Metrics;
   aside: Aside;
+  finalPass: FinalPass;
   orphaned: OrphanedAudio;
   audio: LiveAudios;
 }
 
 function createHouseListen(house: Heard) {
-  const { credentials, conversations, spool, events, metrics, aside, orphaned, audio, clock, log } = house;
+  const { credentials, conversations, spool, events, metrics, orphaned, clock, log } = house;
+  const { aside, finalPass, audio } = house;
   const { listen: limits } = house.config;
   return createListen({
     ...{ credentials, events, conversations, spool, orphaned, metrics, clock, log, limits },
     sessionDeps: sessionLog => ({
-      ...{ aside, audio, metrics, vad: house.vad, maxQueuedBytes: limits.maxQueuedBytes },
+      ...{ aside, finalPass, audio, metrics, vad: house.vad, maxQueuedBytes: limits.maxQueuedBytes },
       recogniser: ({ language, sttService: wish }, signal, told) =>
         createRecogniser({
           ...{ providers: house.recognisers, language, wish, signal, clock, log: sessionLog },

@@ -63,13 +63,14 @@ function text(value) {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** A list in the file; in the environment as JSON, or with commas. */
+/** A list in the file, or the recognisers of two passes; in the environment as JSON, or with commas. */
 function listOf(value) {
   if (Array.isArray(value)) return value;
+  if (value?.live && value.final) return [value.live, value.final].flat();
   if (typeof value !== 'string' || value === '') return undefined;
-  if (!value.trim().startsWith('[')) return value.split(',').map(name => name.trim());
+  if (!/^\s*[[{]/.test(value)) return value.split(',').map(name => name.trim());
   try {
-    return JSON.parse(value);
+    return listOf(JSON.parse(value));
   } catch {
     return undefined;
   }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { z } from 'zod';
-import type { LoadedConfig } from '../../config/load.ts';
+import { type LoadedConfig, sttNames } from '../../config/load.ts';
 import { nearest } from '../../config/nearest.ts';
 import {
   fetchModel,
@@ -156,7 +156,7 @@ async function pull(name: string, model: Model, directory: string): Promise<void
 
 /** What to configure, if anything, so that the model is used. */
 function useOf(name: string, { plugin }: Model, isDefault: boolean, loaded: LoadedConfig): string {
-  const { stt } = loaded.config;
+  const stt = sttNames(loaded.config);
   const options = z.looseObject({ model: z.string().optional() });
   const chosen = z
     .object({ model: z.string().optional() })

@@ -63,7 +63,7 @@ export function createHealth({
     });
     if (!(await asking)) return { status: 'failing', parts: ['database'] };
     const missing = PARTS.filter(({ key }) => {
-      const wanted = [config[key]].flat();
+      const wanted = chosen(config, key);
       return wanted.length > 0 && host.list(key, wanted).length === 0;
     });
     const parts = [...new Set(missing.map(({ part }) => part))];
@@ -88,13 +88,19 @@ export function createStatus({
   return async (): Promise<Status> => ({
     ...{ version, url: state.url, dataDir: config.dataDir, configFile },
     ready: [
-      ...PARTS.flatMap(part => readinessOf(host, part, [config[part.key]].flat())),
+      ...PARTS.flatMap(part => readinessOf(host, part, chosen(config, part.key))),
       await bluetooth(),
       ...(await orphanedAudio(config.dataDir)),
       tellBackups(await backups.state()),
     ],
     users: (await users.list()).map(({ name }) => name),
   });
+}
+
+/** Names of plugins. */
+function chosen(config: Config, key: (typeof PARTS)[number]['key']): string[] {
+  const value = config[key];
+  return typeof value === 'object' && 'final' in value ? [value.live, value.final].flat() : [value].flat();
 }
 
 /** One line for each plugin that was chosen. Why one is not ready, and the way out, is in its own words. */

@@ -117,6 +117,7 @@ export function openChannel(
     hearing,
     recogniser,
     aside: deps.aside,
+    finalPass: () => deps.finalPass?.begin({ ...connection, streamId }) ?? null,
     service,
     thread,
     progress,

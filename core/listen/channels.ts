@@ -1,6 +1,6 @@
 import type { Clock } from '../contract/model.ts';
-import type { Piece } from '../domain/conversations/conversations.ts';
 import type { Channel } from './channel.ts';
+import type { Progress } from './progress.ts';
 import type { AudioEntry } from './spool/spool.ts';
 import { meeting } from './tasks.ts';
 import type { Send, Thread } from './thread.ts';
@@ -20,7 +20,7 @@ export interface Channels {
   /** Samples of the messages below `number`, as far as they are heard. */
   samplesBelow(number: number): number;
   /** Stores text that came ready-made. `at`: when its speech began, epoch ms. */
-  write(pieces: Piece[], at: number): Promise<void>;
+  write: Progress['write'];
   /** Where nothing but silence has come for a while. Undefined: it has not. */
   storeSilence(): Promise<void> | undefined;
   /** The conversation ends behind every utterance so far, of all channels; its client asked for it. */

@@ -1,4 +1,4 @@
-import type { Clock, Stream, StreamProgress } from '../contract/model.ts';
+import type { Clock, Segment, Stream, StreamProgress } from '../contract/model.ts';
 import type { Conversations, Piece } from '../domain/conversations/conversations.ts';
 import type { Hearing } from './hearing.ts';
 import type { Connection } from './parameters.ts';
@@ -7,8 +7,11 @@ import type { Send, Thread } from './thread.ts';
 
 /** How far a channel has come: stored with its text, and through its silence. */
 export interface Progress {
-  /** Stores pieces of text, and with them what is done. `at`: when their speech began, epoch ms. */
-  write(pieces: Piece[], at: number): Promise<void>;
+  /**
+   * Stores pieces of text, and with them what is done. `at`: when their speech began, epoch ms. Answers the segments
+   * that are new or have changed.
+   */
+  write(pieces: Piece[], at: number): Promise<Segment[]>;
   /** Stores what is done. */
   store(): Promise<void>;
   /** Nothing but silence has come for a while, which no text will bring along. */
@@ -46,8 +49,9 @@ export function createProgress(options: ProgressOptions): Progress {
   return {
     async write(pieces, at) {
       const progress = hearing.progress();
-      await thread.write(pieces, { id: streamId, progress }, at);
+      const segments = await thread.write(pieces, { id: streamId, progress }, at);
       stored(progress);
+      return segments;
     },
     store,
     get isSilent() {

@@ -27,7 +27,7 @@ export function chooseProviders(
 }
 
 /** `pt-BR` is served by who has `pt`; `multi` only by who detects languages. */
-function serves({ languages }: SttProvider, language: string): boolean {
+export function serves({ languages }: SttProvider, language: string): boolean {
   if (languages === 'any') return true;
   const code = language.toLowerCase();
   const base = code.split('-')[0];

@@ -1,6 +1,6 @@
 import { SAMPLE_RATE } from '../audio/pcm.ts';
 import type { Clock } from '../contract/model.ts';
-import type { SttProvider, SttSession, Transcript, Utterance } from '../contract/plugin.ts';
+import type { SttSession, Transcript, Utterance } from '../contract/plugin.ts';
 import { AppError } from '../runtime/errors.ts';
 import type { Log } from '../runtime/log.ts';
 import { cutBy, untilCut } from './cut.ts';
@@ -79,12 +79,13 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
 
   async function open(): Promise<Opened> {
     let failure: AppError | undefined;
-    for (const { name, stt } of inOrder()) {
+    for (const named of inOrder()) {
+      const { name } = named;
       signal.throwIfAborted();
       provider = name;
       opened = false;
       try {
-        const session = await answered(stt, name);
+        const session = await openSession(named, { language: options.language, clock, signal });
         current = { name, session, unwatch: watch(name, session) };
         opened = true;
         openedAt = clock.now();
@@ -106,21 +107,6 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
 
   function rest(name: string) {
     rests.set(name, clock.now() + REST_MS);
-  }
-
-  /** An engine that neither opens nor fails has failed; nobody waits for it once `signal` is aborted. */
-  async function answered(stt: SttProvider, name: string): Promise<SttSession> {
-    const opening = stt.open({ language: options.language, signal });
-    const deadline = deadlineOf(clock, signal);
-    deadline.set(OPEN_MS, `Recogniser ${name} did not answer within ${OPEN_MS} ms`);
-    try {
-      return await Promise.race([opening, deadline.happened]);
-    } catch (error) {
-      void opening.then(session => session.close()).catch(() => {}); // one that comes too late is not left open
-      throw error;
-    } finally {
-      deadline.release();
-    }
   }
 
   /** A loss while nobody speaks is noticed here, and mended at once; an utterance that it breaks notices it by itself. */
@@ -167,16 +153,13 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
     return engine;
   }
 
-  /** Never rejects: nothing is left to say about what is lost already. One that does not close is left behind. */
+  /** Never rejects: nothing is left to say about what is lost already. */
   async function drop() {
     const lost = current;
     current = null;
     if (!lost) return;
     lost.unwatch();
-    const closed = new AbortController();
-    const closing = (async () => lost.session.close())().catch(() => {});
-    await Promise.race([closing, clock.sleep(CLOSE_MS, closed.signal).catch(() => {})]);
-    closed.abort();
+    await closeInTime(lost.session, clock);
   }
 
   /** One that had to rest is preferred again once it has. */
@@ -230,6 +213,51 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
       return opened;
     },
   };
+}
+
+interface Asking {
+  language: string;
+  clock: Clock;
+  signal: AbortSignal;
+}
+
+/** An engine that neither opens nor fails has failed; nobody waits for it once `signal` is aborted. */
+export async function openSession({ name, stt }: NamedProvider, asking: Asking): Promise<SttSession> {
+  const { language, clock, signal } = asking;
+  const opening = stt.open({ language, signal });
+  const deadline = deadlineOf(clock, signal);
+  deadline.set(OPEN_MS, `Recogniser ${name} did not answer within ${OPEN_MS} ms`);
+  try {
+    return await Promise.race([opening, deadline.happened]);
+  } catch (error) {
+    void opening.then(session => session.close()).catch(() => {}); // one that comes too late is not left open
+    throw error;
+  } finally {
+    deadline.release();
+  }
+}
+
+/** The final pieces of an utterance that has ended, from a session that is asked once, and closed. */
+export async function transcribeOnce(
+  session: SttSession,
+  utterance: EndingUtterance,
+  { clock, signal }: Pick<Asking, 'clock' | 'signal'>,
+): Promise<Transcript[]> {
+  const pieces: Transcript[] = [];
+  try {
+    for await (const piece of finals(session, utterance, clock, signal)) pieces.push(piece);
+    return pieces;
+  } finally {
+    await closeInTime(session, clock);
+  }
+}
+
+/** Never rejects: one that does not close is left behind. */
+async function closeInTime(session: SttSession, clock: Clock): Promise<void> {
+  const closed = new AbortController();
+  const closing = (async () => session.close())().catch(() => {});
+  await Promise.race([closing, clock.sleep(CLOSE_MS, closed.signal).catch(() => {})]);
+  closed.abort();
 }
 
 /** One promise may serve every session of an engine: whoever is released leaves nothing of a connection on it. */

@@ -8,6 +8,7 @@ import type { Claim } from './backlog.ts';
 import { type Channel, openChannel, openEars } from './channel.ts';
 import { type Channels, joinChannels } from './channels.ts';
 import { cutBy } from './cut.ts';
+import type { FinalPass } from './final-pass.ts';
 import type { Inbox } from './inbox.ts';
 import { createIntake } from './intake.ts';
 import type { LiveAudios } from './live-audio.ts';
@@ -30,6 +31,8 @@ export interface SessionDeps {
   metrics: ListenMetrics;
   spool: Spool;
   aside: Aside;
+  /** Absent: what the live recogniser wrote stays. */
+  finalPass?: FinalPass | undefined;
   /** Nobody else works on this stream until the claim is released. */
   claim(streamId: string): Promise<Claim>;
   vad(): VadProvider;

@@ -15,8 +15,11 @@ export type Send = (message: ServerEvent | WireSegment[]) => void;
 export interface Thread {
   /** Opens a conversation if none is; its audio begins at this instant (epoch ms). */
   ensure(at: number): Promise<Conversation>;
-  /** Stores pieces and progress in one transaction, then tells the client. `at`: when their speech began. */
-  write(pieces: Piece[], stream: { id: string; progress: StreamProgress }, at: number): Promise<void>;
+  /**
+   * Stores pieces and progress in one transaction, then tells the client. `at`: when their speech began. Answers the
+   * segments that are new or have changed.
+   */
+  write(pieces: Piece[], stream: { id: string; progress: StreamProgress }, at: number): Promise<Segment[]>;
   /** Ends the open conversation now. Resolves to its id; null where there is none, or nothing in it. */
   finish(): Promise<string | null>;
   /** Speech is being heard: the open conversation is alive. What was stored since the last time told so already. */
@@ -55,6 +58,8 @@ export function createThread(options: ThreadOptions): Thread {
   let hasStored = false;
   /** Never rejects. */
   let telling = Promise.resolve();
+  /** Never rejects. */
+  let tellingSegments = Promise.resolve();
 
   async function ensure(at: number) {
     if (current && !opening) return current;
@@ -81,7 +86,11 @@ export function createThread(options: ThreadOptions): Thread {
     return next;
   }
 
-  async function write(pieces: Piece[], stream: { id: string; progress: StreamProgress }, at: number) {
+  async function write(
+    pieces: Piece[],
+    stream: { id: string; progress: StreamProgress },
+    at: number,
+  ): Promise<Segment[]> {
     const { id } = await ensure(at);
     try {
       const segments = await conversations.append({
@@ -92,22 +101,29 @@ export function createThread(options: ThreadOptions): Thread {
         pieces,
         late: connection.streamId !== undefined,
       });
-      if (segments.length === 0) return;
+      if (segments.length === 0) return segments;
       hasStored = true;
       await tell(segments);
       options.metrics.segments(segments.length);
+      return segments;
     } catch (error) {
       if (!(error instanceof AppError && error.code === 'conflict')) throw error;
       // It ended while this piece was on its way: the piece opens the next one.
       if (current?.id === id) current = null;
-      await write(pieces, stream, at);
+      return write(pieces, stream, at);
     }
   }
 
-  async function tell(segments: Segment[]) {
-    if (!owner) return;
-    const nameOf = await conversations.speakerNames(owner);
-    send(segments.map(segment => toWire(segment, nameOf(segment))));
+  /** In the order of the calls: of two texts of a segment the later one is the one that counts. */
+  function tell(segments: Segment[]): Promise<void> {
+    if (!owner) return Promise.resolve();
+    const names = conversations.speakerNames(owner);
+    const told = tellingSegments.then(async () => {
+      const nameOf = await names;
+      send(segments.map(segment => toWire(segment, nameOf(segment))));
+    });
+    tellingSegments = told.catch(() => {});
+    return told;
   }
 
   /** Sends the conversation, in the order of the events; a client that cannot be told finds it stored. */
@@ -126,6 +142,10 @@ export function createThread(options: ThreadOptions): Thread {
       .catch(error => options.log.warn({ err: error, event: type }, 'an event could not be sent'));
   }
 
+  const onReplaced = ({ conversationId, segments, isReplaced }: Events['segments'][0]) => {
+    if (isReplaced && awaited.has(conversationId))
+      tell(segments).catch(error => options.log.warn({ err: error }, 'new text could not be sent'));
+  };
   const onProcessing = ({ conversationId }: Events['conversation.processing'][0]) => {
     if (!awaited.has(conversationId)) return;
     tellMemory('memory_processing_started', async () => {
@@ -144,6 +164,7 @@ export function createThread(options: ThreadOptions): Thread {
     awaited.delete(conversationId);
     if (current?.id === conversationId) current = null;
   };
+  events.on('segments', onReplaced);
   events.on('conversation.processing', onProcessing);
   events.on('conversation.processed', onProcessed);
   events.on('conversation.dropped', onDropped);
@@ -165,6 +186,7 @@ export function createThread(options: ThreadOptions): Thread {
       hasStored = false;
     },
     close() {
+      events.off('segments', onReplaced);
       events.off('conversation.processing', onProcessing);
       events.off('conversation.processed', onProcessed);
       events.off('conversation.dropped', onDropped);

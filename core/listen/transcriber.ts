@@ -3,6 +3,7 @@ import { languageOf, MULTI } from '../domain/languages.ts';
 import type { ListenMetrics } from '../runtime/metrics.ts';
 import type { Voice } from './channel.ts';
 import { unlessCut } from './cut.ts';
+import type { FinalPassOf } from './final-pass.ts';
 import type { Hearing, Pending } from './hearing.ts';
 import { meterUtterance } from './meters.ts';
 import type { Progress } from './progress.ts';
@@ -27,6 +28,8 @@ interface TranscriberOptions {
   hearing: Hearing;
   recogniser: Recogniser;
   aside: Aside;
+  /** Has an utterance heard once more when it has ended. */
+  finalPass: (() => FinalPassOf | null) | undefined;
   service: Service;
   thread: Thread;
   progress: Progress;
@@ -36,7 +39,8 @@ interface TranscriberOptions {
 
 export function createTranscriber(options: TranscriberOptions): Transcriber {
   let { isReplay } = options;
-  const { voice, streamId, hearing, recogniser, aside, service, thread, progress, metrics, signal } = options;
+  const { voice, streamId, hearing, recogniser, aside, finalPass, service, thread } = options;
+  const { progress, metrics, signal } = options;
 
   async function transcribe(entry: Pending) {
     const { utterance } = entry;
@@ -45,14 +49,17 @@ export function createTranscriber(options: TranscriberOptions): Transcriber {
     const meter = meterUtterance(metrics, entry);
     await thread.ensure(beganAt);
     await thread.touch();
+    const again = finalPass?.() ?? null;
     for await (const { piece, provider } of heard(entry, meter.aside)) {
       const heardAt = metrics.now();
       entry.committed = piece.endSample;
-      await progress.write([pieceOf(piece, provider)], beganAt);
+      const segments = await progress.write([pieceOf(piece, provider)], beganAt);
       meter.sent(provider, heardAt);
-      utterance.release(piece.endSample);
+      if (again) again.heard(piece.text, provider, segments);
+      else utterance.release(piece.endSample);
     }
     meter.done();
+    await again?.end(utterance);
     await aside.passed(streamId);
     hearing.settle(entry);
     await progress.store();

@@ -16,6 +16,8 @@ export interface PipelineDeps extends ContextDeps {
   conversations: Conversations;
   understand: Understand;
   remember: Remember;
+  /** Absent: there is no second pass over what was said. */
+  finalPass?: { settled(conversationId: string, signal: AbortSignal): Promise<void> };
   clock: Clock;
   log: Log;
 }
@@ -72,6 +74,7 @@ export function createFinish(deps: PipelineDeps): JobHandler {
     const conversation = await conversations.get(userId, conversationId);
     if (conversation?.status === 'in_progress') return { again: silenceEnd(conversation) };
     if (conversation?.status !== 'processing') return;
+    await deps.finalPass?.settled(conversationId, signal);
     log.debug({ conversation: conversation.id }, 'making the structure of a conversation');
     await process(conversation, signal);
   };

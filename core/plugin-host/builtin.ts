@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { extname } from 'node:path';
-import type { Config } from '../../config/schema.ts';
+import { type Config, sttNames } from '../../config/schema.ts';
 import type { Choices } from './selection.ts';
 
 const PLUGINS = new URL('../../plugins/', import.meta.url);
@@ -29,8 +29,9 @@ export const BUILTIN_PLUGINS: Readonly<Record<string, URL>> = Object.fromEntries
 const CHOSEN_KINDS = ['storage', 'stt', 'identity', 'embedder', 'vectors', 'llm', 'understanding', 'notify'];
 
 /** The keys of the configuration that choose plugins by name, except for the storage. */
-export function choicesOf({ stt, identity, embedder, vectors, llm, understanding, notify }: Config) {
-  return { stt, identity, embedder, vectors, llm, understanding, notify } satisfies Choices;
+export function choicesOf(config: Config) {
+  const { identity, embedder, vectors, llm, understanding, notify } = config;
+  return { stt: sttNames(config), identity, embedder, vectors, llm, understanding, notify } satisfies Choices;
 }
 
 /** Names of the built-in plugins that are loaded by choice alone and that `chosen` leaves out. */

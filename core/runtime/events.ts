@@ -3,8 +3,8 @@ import type { Conversation, Segment } from '../contract/model.ts';
 
 /** What happens inside the house, told after the transaction that made it true has committed. */
 export interface Events {
-  /** New or changed segments of a conversation. */
-  segments: [{ userId: string; conversationId: string; segments: Segment[] }];
+  /** New or changed segments of a conversation. `isReplaced`: a second recogniser has heard what was said in them. */
+  segments: [{ userId: string; conversationId: string; segments: Segment[]; isReplaced?: boolean }];
   /** A conversation ended and its processing begins. */
   'conversation.processing': [{ userId: string; conversationId: string }];
   /** Processing is over: the conversation is `completed` (or `failed`). */

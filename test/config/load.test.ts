@@ -76,6 +76,8 @@ test('text from the environment becomes numbers and lists; an empty variable cou
     EARSHOT_TEST_QDRANT_URL: 'http://localhost',
   });
 
+  const passes = { live: 'acme', final: 'pocketsphinx' };
+  t.deepEqual(load(undefined, { EARSHOT_STT: JSON.stringify(passes) }).config.stt, passes);
   t.is(config.listen.idleMs, 5000);
   t.deepEqual(config.stt, ['acme', 'pocketsphinx']);
   t.deepEqual(config.bridge.devices, ['Omi, left', 'Omi right']);
@@ -130,7 +132,7 @@ test('everything wrong is told at once, each with its place and what is allowed'
     /^earshot\.yaml:1: port must be at most 65535$/,
     /^earshot\.yaml:3: log\.levle is not a known key; did you mean level\?$/,
     /^earshot\.yaml:4: log\.format must be one of pretty, json, not "xml"$/,
-    /^earshot\.yaml:5: stt\.0 must be text$/,
+    /^earshot\.yaml:5: stt must be a list of recognisers, or \{ live: NAME, final: NAME \}$/,
     /^earshot\.yaml:6: listen\.idleMs must be a whole number$/,
     /^earshot\.yaml:7: zzz is not a known key; known: host, port, trustedProxies, publicUrl, dataDir, /,
     /^earshot\.yaml:9: plugins\.Silero is not a plugin name: small letters/,

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { loadConfig } from '../../config/load.ts';
+import { loadConfig, sttNames } from '../../config/load.ts';
 import { BUILTIN_PLUGINS } from '../../core/plugin-host/builtin.ts';
 import { createPluginHost, type PluginHost } from '../../core/plugin-host/plugin-host.ts';
 import { createLog } from '../../core/runtime/log.ts';
@@ -67,7 +67,7 @@ async function loadExample(t: ExecutionContext, env: NodeJS.ProcessEnv = {}): Pr
     log: createLog({ level: 'silent', format: 'json' }),
     clock: { now: () => Date.now(), sleep: (ms, signal) => sleep(ms, undefined, signal ? { signal } : {}) },
     dataDir: config.config.dataDir,
-    wanted: { stt: config.config.stt },
+    wanted: { stt: sttNames(config.config) },
   });
   t.teardown(() => host.stop());
   await host.loadAll({ skip: Object.keys(BUILTIN_PLUGINS) });

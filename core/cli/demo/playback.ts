@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { environment, type LoadedConfig } from '../../../config/load.ts';
+import { environment, type LoadedConfig, sttNames } from '../../../config/load.ts';
 import { readRecording } from '../../audio/recording-file.ts';
 import { type Commands, RECOGNITION, type Result } from '../../control/commands.ts';
 import { callControl, controlPath } from '../../control/control.ts';
@@ -107,7 +107,7 @@ async function playTo(story: Story, { audio, dir, loaded, start }: Stage): Promi
 /** What recognisers keep in the user's own data directory, their models above all, serves here as well. */
 async function lendModels(dir: string, { config }: LoadedConfig): Promise<void> {
   await mkdir(join(dir, 'plugins'), { mode: 0o700 });
-  for (const name of config.stt) {
+  for (const name of sttNames(config)) {
     const models = join(config.dataDir, 'plugins', name);
     if (existsSync(models)) await symlink(models, join(dir, 'plugins', name));
   }

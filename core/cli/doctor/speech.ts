@@ -1,3 +1,4 @@
+import { sttNames } from '../../../config/load.ts';
 import { bundledSpeech, type Speech } from '../../../plugins/kit/suites/speech.ts';
 import { utteranceOf, wordErrorRate } from '../../../plugins/kit/suites/stt.ts';
 import type { SttProvider } from '../../contract/plugin.ts';
@@ -25,7 +26,7 @@ export const recognitionCheck: Check = {
   limitMs: 90_000,
   cure: 'try one alone: earshot plugin check pocketsphinx',
   async look(patient, signal) {
-    const { stt } = patient.loaded.config;
+    const stt = sttNames(patient.loaded.config);
     if (stt.length === 0) return [doubt('recognition', 'nothing is transcribed: stt is empty', CHOOSE)];
     const findings: Finding[] = [];
     let ready: string | null = null;

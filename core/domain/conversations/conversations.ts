@@ -22,6 +22,7 @@ import { settledIn, storeHeardIn } from '../tasks/heard-tasks.ts';
 import { createGrowth, exceedsSize, type Growth, MAX_SIZE, sizeOf, sumOf } from './conversation-size.ts';
 import { correctIn, mergeIn, reprocessNowIn, type SegmentCorrection, splitIn } from './corrections.ts';
 import { type ConversationEdit, editIn, removeIn } from './edits.ts';
+import { type FinalText, replaceTextIn } from './final-text.ts';
 import { folderFor } from './folders.ts';
 import { fromText, type Imported, type ImportRequest, idOf, importIn, type TextRequest } from './imports.ts';
 import {
@@ -369,6 +370,15 @@ export function createConversations({
     events.emit('segments', { userId, conversationId: id, segments: [segment] });
   }
 
+  /** Replaces live text by that of a second recogniser, where it still stands as it was heard. */
+  async function replaceText(final: FinalText): Promise<void> {
+    const { userId, conversationId } = final;
+    const segments = await storage.transaction('replace text', tx => replaceTextIn(tx, final, clock.now()));
+    if (segments.length === 0) return;
+    growth.forget(conversationId);
+    events.emit('segments', { userId, conversationId, segments, isReplaced: true });
+  }
+
   /** Two conversations that are over become this one, which is processed again; the other one is gone. */
   async function merge(userId: string, id: string, other: string): Promise<void> {
     await storage.transaction('merge conversations', tx => mergeIn(tx, { userId, id }, other, clock.now()));
@@ -535,6 +545,7 @@ export function createConversations({
     edit,
     remove,
     correct,
+    replaceText,
     merge,
     split,
     reprocess,
