@@ -400,7 +400,7 @@ export interface UnderstandingContext {
   models: readonly LanguageModel[];
   /** Turns texts into vectors; null: none works now. */
   embedder: Embedder | null;
-  /** What the owner has to do already, and need not be told again. */
+  /** What the owner has to do already, from elsewhere than this conversation, and need not be told again. */
   openTasks: readonly { description: string; dueAt: number | null }[];
   /** Those that the owner made and described. */
   folders: readonly { name: string; description: string | null }[];

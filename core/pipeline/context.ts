@@ -61,7 +61,9 @@ export async function contextOf(
     ...wishes,
     models: models(),
     embedder: orNull(embedder),
-    openTasks: open.map(({ description, dueAt }) => ({ description, dueAt })),
+    openTasks: open
+      .filter(({ conversationId }) => conversationId !== conversation.id) // to be heard again, or be taken back
+      .map(({ description, dueAt }) => ({ description, dueAt })),
     folders: describedFolders(folders).map(({ name, description }) => ({ name, description })),
     memoriesNear: async text =>
       (await search.search(userId, text, MAX_MEMORIES)).map(({ memory }) => memory.content),
