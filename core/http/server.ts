@@ -88,6 +88,8 @@ import { createUpgrade, pathOf } from './upgrade.ts';
 
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 60_000;
+/** Longer than proxies keep a connection (nginx: 60 s), which would else ask as it is closed, and answer 502. */
+const KEPT_MS = 75_000;
 /** Connections beside the live ones that serve nobody; the oldest gives way to a new one. */
 const MAX_IDLE_CONNECTIONS = 1000;
 /** The same of one IPv4 address, or IPv6 network. */
@@ -250,6 +252,7 @@ export function createServer(options: ServerOptions): HttpServer {
       maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: HEADERS_MS,
       requestTimeout: REQUEST_MS,
+      keepAliveTimeout: KEPT_MS,
       connectionsCheckingInterval: HEADERS_MS / 2,
       // A client that offers HTTP/2 by the way is answered as if it had not.
       shouldUpgradeCallback: request => request.headers.upgrade?.toLowerCase() === 'websocket',

@@ -96,6 +96,11 @@ test('Every answer is JSON that no browser keeps, frames or guesses at', async t
   }
 });
 
+test('A connection is kept for longer than proxies keep one, which so never ask as it is closed', async t => {
+  const { url } = await start(t);
+  t.is((await fetch(`${url}/healthz`)).headers.get('keep-alive'), 'timeout=75');
+});
+
 test('Unknown paths, wrong methods and unknown methods are told apart', async t => {
   const { url } = await start(t);
   const answer = async (method: string, path: string) => {
