@@ -26,7 +26,7 @@ export function messagesOf({ system, user, images = [] }: Question): Messages {
   const pictures = images.map(({ bytes, type }) => ({
     type: 'file' as const,
     mediaType: type,
-    data: { type: 'data' as const, data: bytes },
+    data: bytes,
   }));
   return [
     { role: 'system', content: system },
