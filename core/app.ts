@@ -17,7 +17,7 @@ import { openSpool } from './listen/spool/spool.ts';
 import { createGivenUp } from './pipeline/finish.ts';
 import { createReprocessGivenUp } from './pipeline/reprocess.ts';
 import { BUILTIN_PLUGINS, builtinsOf, choicesOf, notChosen } from './plugin-host/builtin.ts';
-import { createPluginHost } from './plugin-host/plugin-host.ts';
+import { createPluginHost, type PluginLimits } from './plugin-host/plugin-host.ts';
 import { AppError } from './runtime/errors.ts';
 import { recordInstallation, refuseLostDatabase } from './runtime/installation.ts';
 import { concealSecrets, type Log } from './runtime/log.ts';
@@ -40,6 +40,8 @@ interface AppOptions {
   clock?: Clock;
   /** To serve, or (the default) just for commands: then no recogniser and no detector is loaded. */
   serving?: boolean;
+  /** How long plugins may take to start; default: as the contract has it. */
+  pluginLimits?: PluginLimits;
 }
 
 type Close = () => Promise<unknown>;
@@ -53,6 +55,7 @@ export async function createApp({
   log,
   clock = systemClock,
   serving = false,
+  pluginLimits = {},
 }: AppOptions): Promise<App> {
   const { config } = loaded;
   const outbound = createOutbound({ ...config.delivery, clock });
@@ -60,6 +63,7 @@ export async function createApp({
     ...{ builtin: BUILTIN_PLUGINS, config: loaded, log, clock, dataDir: config.dataDir },
     wanted: choicesOf(config),
     fetchUser: outbound.fetchUser,
+    limits: pluginLimits,
   });
   concealSecrets([config.metrics.token, config.bridge.key].filter(secret => secret !== undefined));
   const state: House['state'] = { url: null, isReady: false };

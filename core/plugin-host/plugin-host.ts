@@ -76,8 +76,10 @@ export interface PluginHostOptions {
   /** Without it no plugin reaches addresses that users gave. */
   fetchUser?: FetchUser;
   /** Milliseconds: 30,000 to import the module, 10,000 for `setup`, 5,000 for each undo. */
-  limits?: Partial<LifeLimits & { importMs: number }>;
+  limits?: PluginLimits;
 }
+
+export type PluginLimits = Partial<LifeLimits & { importMs: number }>;
 
 interface Entry extends KnownPlugin {
   keeper: PluginKeeper;

@@ -33,6 +33,9 @@ export function countingStt(options: Record<string, unknown> = {}) {
  */
 const silent = createLog({ level: 'silent', format: 'json' });
 
+/** Limits of plugins for a machine that is busy with other tests. */
+export const UNHURRIED = { importMs: 600_000, setupMs: 600_000, undoMs: 60_000 };
+
 interface Surroundings {
   clock?: Clock;
   log?: Log;
@@ -76,7 +79,7 @@ export async function buildHouse(overrides: Overrides = {}, surroundings: Surrou
     overrides: { host: '127.0.0.1', port: 0, ...overrides, dataDir },
   });
   const { log, lines } = keptLog();
-  const app = await createApp({ loaded, log, serving: true, ...surroundings });
+  const app = await createApp({ loaded, log, serving: true, pluginLimits: UNHURRIED, ...surroundings });
   const stop = async () => {
     await app.stop();
     const { storage, close } = await openStorage({ loaded, log: silent });

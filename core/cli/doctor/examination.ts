@@ -1,6 +1,7 @@
 import type { LoadedConfig } from '../../../config/load.ts';
 import type { Clock } from '../../contract/model.ts';
 import type { Status } from '../../control/commands.ts';
+import type { PluginLimits } from '../../plugin-host/plugin-host.ts';
 import { deadline } from '../../runtime/deadline.ts';
 import { type Finding, findingsOf } from './finding.ts';
 
@@ -10,6 +11,8 @@ export interface Patient {
   /** What the server that runs on this data directory says of itself. */
   server: Status | 'absent' | { problem: string };
   clock: Clock;
+  /** How long plugins may take to start; default: as on the server. */
+  pluginLimits?: PluginLimits;
   /** Where the system tells of itself: `/proc` and `/run`. */
   proc: string;
   run: string;

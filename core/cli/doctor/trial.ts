@@ -14,7 +14,7 @@ import type { Patient } from './examination.ts';
  */
 export async function withPlugin<T>(
   name: string,
-  { loaded, clock }: Patient,
+  { loaded, clock, pluginLimits = {} }: Patient,
   work: (host: PluginHost) => Promise<T>,
 ): Promise<T> {
   const scratch = await mkdtemp(join(tmpdir(), 'earshot-doctor-'));
@@ -24,6 +24,7 @@ export async function withPlugin<T>(
     log: createLog({ level: 'silent', format: 'json' }),
     clock,
     dataDir: scratch,
+    limits: pluginLimits,
   });
   try {
     await lend(loaded.config.dataDir, name, scratch);
