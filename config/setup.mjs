@@ -16,6 +16,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildDashboard } from './setup/dashboard.mjs';
 import { installPackages } from './setup/packages.mjs';
+import { proposalFor, tellProposal, thisMachine } from './setup/proposal.mjs';
 import { makeRecogniserReady } from './setup/recogniser.mjs';
 import { readSettings } from './setup/settings.mjs';
 
@@ -51,12 +52,20 @@ async function main(args) {
   });
   if (!isAsked) return;
   if (found === 'ready') say('Nothing is left to make ready');
+  if (found === 'ready') propose(settings);
   if (found === 'unneeded') say(withoutOurs(settings.order));
   if (found === 'makeshift')
     say(
       'Until the speech model is there, pocketsphinx is used: it works, but makes many mistakes with people',
     );
   if (found === 'none') process.exitCode = 1;
+}
+
+/** Where no second pass is configured yet, and the machine is strong enough for one. */
+function propose({ order, hasFinal }) {
+  const machine = thisMachine();
+  const name = hasFinal || !order.includes('sherpa-onnx') ? null : proposalFor(catalogue, machine);
+  if (name !== null) say(tellProposal(name, machine, process.env.EARSHOT_CALLED_AS ?? 'npx earshot'));
 }
 
 /** @param order the recognisers that are configured; none of them is made ready from here */

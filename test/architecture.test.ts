@@ -21,7 +21,7 @@ const CONTRACTS = ['core/contract/*.ts', 'bridge/driver.ts'];
 const RUNTIME = ['core/runtime/*.ts'];
 const CONFIG = ['config/{called-as,load,schema}.ts'];
 /** What several plugins, and authors, share: no plugin reaches into another. */
-const KIT = ['plugins/kit/*.ts', 'plugins/kit/{engine,geometry,message}/*.ts'];
+const KIT = ['plugins/kit/*.ts', 'plugins/kit/{engine,geometry,message,sherpa}/*.ts'];
 
 const RULES: Rule[] = [
   { from: CONTRACTS, types: ['core/**'], packages: ['zod'], typesOnly: true },
@@ -81,7 +81,7 @@ const RULES: Rule[] = [
       'core/backup/*.ts',
       'core/listen/protocol.ts',
       'config/{called-as,load,nearest}.ts',
-      'config/setup/model.mjs',
+      'config/setup/{model,proposal}.mjs',
       'config/parent.mjs',
       ...RUNTIME,
     ],

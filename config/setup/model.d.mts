@@ -4,6 +4,12 @@ export interface Model {
   languages: string[];
   licence: string;
   about: string;
+  /** It answers while people speak; otherwise once an utterance has ended. Absent: it does not. */
+  live?: boolean;
+  /** Its text has capitals and punctuation. */
+  punctuation?: boolean;
+  /** Per cent of words; null or absent: nobody has measured it. */
+  wordErrors?: number | null;
   files: Record<string, { name: string; url: string; size: number; sha256: string }>;
 }
 

@@ -20,6 +20,7 @@ export async function readSettings(root, env, cwd) {
   return {
     dataDir,
     order,
+    hasFinal: yaml.stt?.final !== undefined || /"final"/.test(env.EARSHOT_STT ?? ''),
     sherpa: {
       wanted: order.includes('sherpa-onnx') && !sherpa.off,
       own: sherpa.own,

@@ -13,13 +13,19 @@ import {
   removeModel,
   sizeOfModel,
 } from '../../config/setup/model.mjs';
+import { coresFor, memoryOf, proposalFor, tellProposal, thisMachine } from '../../config/setup/proposal.mjs';
 import { AppError } from '../runtime/errors.ts';
 import { print, settingsOf } from './in-process.ts';
+import { table } from './table.ts';
 
 interface Catalogue {
   /** By plugin. */
   defaults: Record<string, string>;
   models: Record<string, Model>;
+  /** For a second pass, the best one first. */
+  proposals?: string[];
+  /** Where the figures are from, and what they mean. */
+  sources?: { wordErrors: string };
 }
 
 interface Output {
@@ -41,14 +47,15 @@ export function addModels(program: Command): void {
 
 function addList(models: Command): void {
   models
-    .command('list')
+    .command('list', { isDefault: true })
     .description('list the models that Earshot knows')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot models list')
     .action(async ({ json }: Output, command: Command) => {
       const { dataDir } = (await settingsOf(command, { orHere: true })).config;
-      const entries = await list(dataDir);
-      print(json, { models: entries }, table(entries));
+      const catalogue = await readCatalogue();
+      const entries = await list(dataDir, catalogue);
+      print(json, { models: entries, sources: catalogue.sources }, tell(entries, catalogue));
     });
 }
 
@@ -86,8 +93,7 @@ function addRemove(models: Command): void {
     });
 }
 
-async function list(dataDir: string) {
-  const { defaults, models } = await readCatalogue();
+async function list(dataDir: string, { defaults, models }: Catalogue) {
   return Promise.all(
     Object.entries(models).map(async ([name, model]) => ({
       name,
@@ -96,37 +102,62 @@ async function list(dataDir: string) {
       bytes: sizeOfModel(model),
       licence: model.licence,
       about: model.about,
+      live: model.live ?? false,
+      punctuation: model.punctuation ?? false,
+      wordErrors: model.wordErrors ?? null,
+      /** For planning, not measured. */
+      memoryBytes: memoryOf(model),
+      cores: coresFor(model),
       installed: await isComplete(model, modelDirectory(dataDir, name, model)),
-      default: defaults[model.plugin] === name,
+      default: Object.values(defaults).includes(name),
     })),
   );
 }
+type Entry = Awaited<ReturnType<typeof list>>[number];
 
-function table(entries: Awaited<ReturnType<typeof list>>): string {
-  const rows = entries.map(({ name, plugin, languages, bytes, licence, installed, default: isDefault }) => [
-    name,
-    plugin,
-    languages.join(' '),
-    `${megabytes(bytes)} MB`,
-    licence,
-    [installed && 'installed', isDefault && 'default'].filter(Boolean).join(', '),
-  ]);
-  const all = [['NAME', 'PLUGIN', 'LANGUAGES', 'SIZE', 'LICENCE', ''], ...rows];
-  const widths = all[0]?.map((_, column) => Math.max(...all.map(row => row[column]?.length ?? 0))) ?? [];
-  return all
-    .map(row =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+const HEADINGS = ['name', 'plugin', 'text comes', 'languages', 'wrong words', 'size', 'memory', 'cores'];
+
+function tell(entries: readonly Entry[], catalogue: Catalogue): string {
+  const machine = thisMachine();
+  const proposal = proposalFor(catalogue, machine);
+  return [
+    table([...HEADINGS, 'licence', ''], entries.map(rowOf)),
+    '',
+    'Text comes live, or after each utterance. *: with capitals and punctuation. Memory and cores are for planning, not measured.',
+    ...(catalogue.sources ? [`Wrong words: ${catalogue.sources.wordErrors}`] : []),
+    ...(proposal === null ? [] : ['', tellProposal(proposal, machine, 'earshot')]),
+  ].join('\n');
+}
+
+function rowOf(entry: Entry): string[] {
+  const { wordErrors, live, punctuation } = entry;
+  return [
+    entry.name,
+    entry.plugin,
+    `${live ? 'live' : 'after'}${punctuation ? '*' : ''}`,
+    languagesOf(entry.languages),
+    wordErrors === null ? 'unknown' : `${wordErrors} %`,
+    `${megabytes(entry.bytes)} MB`,
+    `${megabytes(entry.memoryBytes)} MB`,
+    String(entry.cores),
+    entry.licence,
+    [entry.installed && 'installed', entry.default && 'default'].filter(Boolean).join(', '),
+  ];
+}
+
+/** As many as there is room for. */
+const LANGUAGES_SHOWN = 6;
+
+function languagesOf(languages: readonly string[]): string {
+  if (languages.length <= LANGUAGES_SHOWN) return languages.join(' ');
+  const isDetected = languages.includes('multi');
+  return `${languages.length - Number(isDetected)}${isDetected ? ', detected' : ''}`;
 }
 
 async function find(name: string): Promise<{ model: Model; isDefault: boolean }> {
   const { defaults, models } = await readCatalogue();
   const model = Object.hasOwn(models, name) ? models[name] : undefined;
-  if (model) return { model, isDefault: defaults[model.plugin] === name };
+  if (model) return { model, isDefault: Object.values(defaults).includes(name) };
   const meant = nearest(name, Object.keys(models));
   const hint = meant === null ? 'earshot models list shows what there is' : `did you mean ${meant}?`;
   throw new AppError('not_found', `there is no model ${name}; ${hint}`);
@@ -154,18 +185,25 @@ async function pull(name: string, model: Model, directory: string): Promise<void
   }
 }
 
+/** The plugin of a second pass beside the one of live speech: models that do not answer live are for it. */
+const SECOND_PASS: Readonly<Record<string, string>> = { 'sherpa-onnx': 'sherpa-final' };
+
 /** What to configure, if anything, so that the model is used. */
-function useOf(name: string, { plugin }: Model, isDefault: boolean, loaded: LoadedConfig): string {
+function useOf(name: string, model: Model, isDefault: boolean, loaded: LoadedConfig): string {
+  const plugin = model.live === false ? (SECOND_PASS[model.plugin] ?? model.plugin) : model.plugin;
   const stt = sttNames(loaded.config);
   const options = z.looseObject({ model: z.string().optional() });
   const chosen = z
     .object({ model: z.string().optional() })
     .parse(loaded.pluginOptions(plugin, options).values).model;
+  const isUsed = chosen === undefined ? isDefault : chosen === name;
+  const order =
+    plugin === model.plugin
+      ? `stt: [${[plugin, ...stt].join(', ')}]`
+      : `stt: { live: [${stt.join(', ')}], final: ${plugin} }`;
   const lines = [
-    ...(stt.includes(plugin) ? [] : [`stt: [${[plugin, ...stt].join(', ')}]`]),
-    ...((chosen === undefined ? isDefault : chosen === name)
-      ? []
-      : [`plugins:\n  ${plugin}:\n    model: ${name}`]),
+    ...(stt.includes(plugin) ? [] : [order]),
+    ...(isUsed ? [] : [`plugins:\n  ${plugin}:\n    model: ${name}`]),
   ];
   if (lines.length === 0) return 'Nothing is left to configure: the next start uses it.';
   return `The next start uses it with this in ${loaded.file ?? 'earshot.yaml'}:\n\n${lines.join('\n')}`;

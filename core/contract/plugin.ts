@@ -119,6 +119,11 @@ export interface SttProvider {
 export interface SttHints {
   /** ISO 639-1, or `multi`. */
   language: string;
+  /**
+   * Names and words that are likely to be said, the most important first, at most 500, each 1 to 100 characters on one
+   * line: for engines that can be told them. They are data of a user: never logged. Absent: there are none.
+   */
+  vocabulary?: readonly string[];
   signal: AbortSignal;
 }
 

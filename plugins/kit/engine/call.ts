@@ -1,6 +1,6 @@
 /** Core's side of one utterance: sends its audio as fast as the engine takes it, and hands out the pieces. */
 import type { Utterance } from '../../../core/contract/plugin.ts';
-import type { FromChild, Piece, ToChild } from './messages.ts';
+import type { FromChild, Hints, Piece, ToChild } from './messages.ts';
 
 /** Audio sent and not yet consumed: enough to keep the engine busy, little enough to cancel quickly. */
 const MAX_UNCONSUMED_SAMPLES = 16_000;
@@ -18,7 +18,7 @@ export interface Call {
 
 /** @param failed makes an error of what the engine said it could not do */
 export function openCall(
-  { id, utterance, language }: { id: number; utterance: Utterance; language: string },
+  { id, utterance, hints }: { id: number; utterance: Utterance; hints: Hints },
   send: (message: ToChild) => void,
   failed: (message: string) => Error,
 ): Call {
@@ -29,7 +29,7 @@ export function openCall(
   let unconsumed = 0;
   let roomy = Promise.withResolvers<void>();
 
-  send({ type: 'begin', call: id, startSample: utterance.startSample, language });
+  send({ type: 'begin', call: id, startSample: utterance.startSample, hints });
   pump().catch(error => inbox.fail(error));
   return { pieces: inbox.items, receive, fail, close };
 

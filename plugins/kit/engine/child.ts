@@ -3,7 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { PluginContext, Utterance } from '../../../core/contract/plugin.ts';
 import { type Call, openCall } from './call.ts';
-import type { FromChild, ToChild } from './messages.ts';
+import type { FromChild, Hints, ToChild } from './messages.ts';
 
 export interface ChildSettings {
   /** The plugin's name, for messages. */
@@ -29,7 +29,7 @@ export interface Child {
   /** Resolves to the reason when the process is gone. */
   ended: Promise<Error>;
   /** Begins an utterance. The caller closes the call. */
-  begin(utterance: Utterance, language: string): Call;
+  begin(utterance: Utterance, hints: Hints): Call;
   kill(): void;
 }
 
@@ -76,9 +76,9 @@ export function startChild(settings: ChildSettings, context: Context): Child {
     ready.resolve();
   }
 
-  function begin(utterance: Utterance, language: string): Call {
+  function begin(utterance: Utterance, hints: Hints): Call {
     const id = nextCall++;
-    const call = openCall({ id, utterance, language }, send, message => lost(`could not decode: ${message}`));
+    const call = openCall({ id, utterance, hints }, send, message => lost(`could not decode: ${message}`));
     calls.set(id, call);
     if (reason !== null) call.fail(reason);
     const close = () => {

@@ -12,6 +12,7 @@ import type {
 } from '../../../core/contract/plugin.ts';
 import { orAborted } from '../../../core/runtime/deadline.ts';
 import { type Child, type ChildSettings, startChild } from './child.ts';
+import type { Hints } from './messages.ts';
 
 const CRASH_WINDOW_MS = 60_000;
 const FIRST_PAUSE_MS = 100;
@@ -99,10 +100,10 @@ export function startEngine(settings: EngineSettings, context: Context): Engine 
     current.reject(context.error('upstream_error', `${settings.name} is stopped`));
   }
 
-  async function open({ language, signal: opening }: SttHints): Promise<SttSession> {
+  async function open({ language, vocabulary = [], signal: opening }: SttHints): Promise<SttSession> {
     await orAborted(current.promise, opening);
     return {
-      transcribe: (utterance, signal) => transcribe(utterance, language, signal),
+      transcribe: (utterance, signal) => transcribe(utterance, { language, vocabulary }, signal),
       failed: dead.promise,
       close: async () => undefined,
     };
@@ -110,11 +111,11 @@ export function startEngine(settings: EngineSettings, context: Context): Engine 
 
   async function* transcribe(
     utterance: Utterance,
-    language: string,
+    hints: Hints,
     signal: AbortSignal,
   ): AsyncGenerator<Transcript> {
     const { begin } = await orAborted(current.promise, signal);
-    const call = begin(utterance, language);
+    const call = begin(utterance, hints);
     const abort = () => call.fail(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
     try {

@@ -9,11 +9,19 @@ export interface Piece {
   language?: string;
 }
 
+/** What helps it to understand. */
+export interface Hints {
+  /** ISO 639-1, or `multi`. */
+  language: string;
+  /** Names and words to expect. */
+  vocabulary: readonly string[];
+}
+
 export type ToChild =
   /** First: what to load. Answered by `ready` or `refused`. */
   | { type: 'load'; options: unknown }
   /** Begins an utterance. Audio may follow at once; it is acknowledged as it is consumed. */
-  | { type: 'begin'; call: number; startSample: number; language: string }
+  | { type: 'begin'; call: number; startSample: number; hints: Hints }
   | { type: 'audio'; call: number; samples: Int16Array }
   /** No more audio. Answered by the last pieces and `done`. */
   | { type: 'end'; call: number }

@@ -16,6 +16,8 @@ const CATALOGUE = new URL('../../../config/models.json', import.meta.url);
 
 interface Catalogue<Model> {
   default: string;
+  /** By plugin. */
+  defaults: Record<string, string>;
   models: Record<string, Model>;
 }
 
@@ -25,6 +27,7 @@ export async function readCatalogue<Model>(plugin: string): Promise<Catalogue<Mo
   const all = Object.entries<Model & { plugin: string }>(models);
   return {
     default: defaults[plugin],
+    defaults,
     models: Object.fromEntries(all.filter(([, each]) => each.plugin === plugin)),
   };
 }

@@ -2,15 +2,14 @@
  * The recogniser's process: reads messages and keeps the engine busy. Nothing but the channel to its parent keeps it
  * alive, so it ends when that one is gone.
  */
-import type { FromChild, Piece, ToChild } from './messages.ts';
+import type { FromChild, Hints, Piece, ToChild } from './messages.ts';
 
 /** A loaded engine. Its calls may block; that is why it lives in a process of its own. */
 export interface Recogniser {
   /**
    * Begins an utterance, or answers null while all its decoders are taken.
-   * @param language ISO 639-1, or `multi`
    */
-  begin(startSample: number, emit: (piece: Piece) => void, language: string): Decoding | null;
+  begin(startSample: number, emit: (piece: Piece) => void, hints: Hints): Decoding | null;
 }
 
 export interface Decoding {
@@ -24,7 +23,7 @@ export interface Decoding {
 /** One utterance: what has arrived for it and what works on it. */
 interface Call {
   startSample: number;
-  language: string;
+  hints: Hints;
   /** Waits for a free decoder; bounded by the sender, which stops when too much is unacknowledged. */
   waiting: Int16Array[];
   ended: boolean;
@@ -50,8 +49,8 @@ export function serve(load: (options: unknown) => Recogniser | Promise<Recognise
     else advance(message);
   }
 
-  function begin({ call: id, startSample, language }: Extract<ToChild, { type: 'begin' }>): void {
-    const call = { startSample, language, waiting: [], ended: false, decoding: null };
+  function begin({ call: id, startSample, hints }: Extract<ToChild, { type: 'begin' }>): void {
+    const call = { startSample, hints, waiting: [], ended: false, decoding: null };
     calls.set(id, call);
     work(id, call);
   }
@@ -92,8 +91,8 @@ export function serve(load: (options: unknown) => Recogniser | Promise<Recognise
     finish(id, call);
   }
 
-  function begun(id: number, { startSample, language }: Call): Decoding | null {
-    return recogniser?.begin(startSample, piece => emit(id, piece), language) ?? null;
+  function begun(id: number, { startSample, hints }: Call): Decoding | null {
+    return recogniser?.begin(startSample, piece => emit(id, piece), hints) ?? null;
   }
 
   function emit(call: number, piece: Piece): void {

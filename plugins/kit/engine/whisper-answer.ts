@@ -51,6 +51,20 @@ function readSegment(value: unknown): Answer['segments'] {
   return [{ text, start, end }];
 }
 
+/** Whisper reads the last 224 tokens of a prompt: about so many characters. */
+const MAX_PROMPT_CHARS = 600;
+
+/** Words to expect as Whisper takes them, a text that might have come before; '' where there are none. */
+export function promptOf(vocabulary: readonly string[], given = ''): string {
+  let prompt = given;
+  for (const word of vocabulary) {
+    const longer = prompt === '' ? word : `${prompt}, ${word}`;
+    if (longer.length > MAX_PROMPT_CHARS) break;
+    prompt = longer;
+  }
+  return prompt === '' || prompt === given ? prompt : `${prompt}.`;
+}
+
 /** Its words, on one line. */
 export function heard(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();

@@ -1,11 +1,12 @@
 import type {
   Plugin,
   PluginContext,
+  SttHints,
   SttSession,
   Transcript,
   Utterance,
 } from '../../../core/contract/plugin.ts';
-import { piecesOf, readAnswer } from '../../kit/engine/whisper-answer.ts';
+import { piecesOf, promptOf, readAnswer } from '../../kit/engine/whisper-answer.ts';
 import { type Reply, refusal, request, type Server } from '../../kit/kit.ts';
 
 interface Options {
@@ -16,6 +17,13 @@ interface Options {
   responseFormat: 'auto' | 'verbose_json' | 'json';
   prompt?: string | undefined;
   timeoutMs: number;
+}
+
+interface Wishes {
+  /** ISO 639-1; null: it is to be detected. */
+  language: string | null;
+  /** '' where there is none. */
+  prompt: string;
 }
 
 /** A tenth of a second: hosted servers refuse less, and no word is shorter. */
@@ -65,11 +73,16 @@ export default {
     onStop(() => stopped.reject(error('upstream_error', 'openai is stopped')));
     const server = connect(context);
 
-    async function open(hints: { language: string; signal: AbortSignal }): Promise<SttSession> {
+    async function open(hints: SttHints): Promise<SttSession> {
       await server.check(hints.signal);
       const language = hints.language === 'multi' ? null : (hints.language.split('-')[0] ?? null);
       return {
-        transcribe: (utterance, signal) => transcribe(utterance, language, signal),
+        transcribe: (utterance, signal) =>
+          transcribe(
+            utterance,
+            { language, prompt: promptOf(hints.vocabulary ?? [], options.prompt) },
+            signal,
+          ),
         failed: stopped.promise,
         close: async () => undefined,
       };
@@ -77,14 +90,14 @@ export default {
 
     async function* transcribe(
       utterance: Utterance,
-      language: string | null,
+      wishes: Wishes,
       signal: AbortSignal,
     ): AsyncGenerator<Transcript> {
       const { startSample } = utterance;
       const wav = await utterance.wav(startSample, signal);
       const { endSample = startSample } = utterance; // known, as it has ended
       if (endSample - startSample < MIN_SAMPLES) return;
-      const answer = await server.transcribe(wav, language, signal);
+      const answer = await server.transcribe(wav, wishes, signal);
       yield* piecesOf(answer, startSample, endSample);
     }
 
@@ -111,11 +124,11 @@ function connect(context: PluginContext<Options>) {
     throw refusal(context, place, reply, causeOf(reply));
   }
 
-  async function transcribe(wav: Uint8Array, language: string | null, signal: AbortSignal) {
-    let reply = await post(wav, language, format, signal);
+  async function transcribe(wav: Uint8Array, wishes: Wishes, signal: AbortSignal) {
+    let reply = await post(wav, wishes, format, signal);
     if (options.responseFormat === 'auto' && format === 'verbose_json' && refuses(reply)) {
       // Some models cannot tell times. Once one has shown that, it is not asked again.
-      reply = await post(wav, language, 'json', signal);
+      reply = await post(wav, wishes, 'json', signal);
       if (reply.status === 200) format = 'json';
     }
     if (reply.status !== 200)
@@ -128,13 +141,14 @@ function connect(context: PluginContext<Options>) {
     return answer;
   }
 
-  function post(wav: Uint8Array, language: string | null, as: string, signal: AbortSignal): Promise<Reply> {
+  function post(wav: Uint8Array, wishes: Wishes, as: string, signal: AbortSignal): Promise<Reply> {
+    const { language, prompt } = wishes;
     const form = new FormData();
     form.set('file', new Blob([new Uint8Array(wav)], { type: 'audio/wav' }), 'utterance.wav');
     form.set('model', options.model);
     form.set('response_format', as);
     if (language !== null) form.set('language', language);
-    if (options.prompt !== undefined) form.set('prompt', options.prompt);
+    if (prompt !== '') form.set('prompt', prompt);
     return request(context, place, '/audio/transcriptions', { method: 'POST', body: form }, signal);
   }
 

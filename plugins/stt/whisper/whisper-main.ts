@@ -1,8 +1,8 @@
 /** The process in which whisper.cpp runs. */
 import { createRequire } from 'node:module';
-import type { Piece } from '../../kit/engine/messages.ts';
+import type { Hints, Piece } from '../../kit/engine/messages.ts';
 import { type Decoding, type Recogniser, serve } from '../../kit/engine/serve.ts';
-import { heard, piecesOf } from '../../kit/engine/whisper-answer.ts';
+import { heard, piecesOf, promptOf } from '../../kit/engine/whisper-answer.ts';
 
 /** What we use of @fugood/whisper.node, which may not be installed. Its work is done on a thread of its own. */
 interface Whisper {
@@ -11,7 +11,7 @@ interface Whisper {
 interface Context {
   transcribeData(
     samples: ArrayBuffer,
-    options: { language: string; maxThreads: number },
+    options: { language: string; maxThreads: number; prompt?: string },
   ): { promise: Promise<Result> };
 }
 interface Result {
@@ -36,11 +36,13 @@ async function load({ path, numThreads }: WhisperOptions): Promise<Recogniser> {
     throw new Error(`${path} is no model that whisper.cpp can load`, { cause });
   });
   let last: Promise<unknown> = Promise.resolve();
-  return { begin: (startSample, emit, language) => decode({ startSample, emit, language, transcribe }) };
+  return { begin: (startSample, emit, hints) => decode({ startSample, emit, hints, transcribe }) };
 
   /** One after the other: each takes all the threads. */
-  function transcribe(samples: Int16Array<ArrayBuffer>, language: string): Promise<Result> {
-    const options = { language, maxThreads: numThreads };
+  function transcribe(samples: Int16Array<ArrayBuffer>, { language, vocabulary }: Hints): Promise<Result> {
+    const prompt = promptOf(vocabulary);
+    const spoken = language === 'multi' ? 'auto' : (language.split('-')[0] ?? '');
+    const options = { language: spoken, maxThreads: numThreads, ...(prompt === '' ? {} : { prompt }) };
     const turn = last.then(() => context.transcribeData(samples.buffer, options).promise);
     last = turn.catch(() => undefined);
     return turn;
@@ -50,21 +52,18 @@ async function load({ path, numThreads }: WhisperOptions): Promise<Recogniser> {
 interface Work {
   startSample: number;
   emit(piece: Piece): void;
-  language: string;
-  transcribe(samples: Int16Array<ArrayBuffer>, language: string): Promise<Result>;
+  hints: Hints;
+  transcribe(samples: Int16Array<ArrayBuffer>, hints: Hints): Promise<Result>;
 }
 
-function decode({ startSample, emit, language, transcribe }: Work): Decoding {
+function decode({ startSample, emit, hints, transcribe }: Work): Decoding {
   const parts: Int16Array[] = [];
   return {
     feed: samples => void parts.push(samples),
     async finish() {
       const samples = joined(parts);
       if (samples.length < LEAST_SAMPLES) return;
-      const result = await transcribe(
-        samples,
-        language === 'multi' ? 'auto' : (language.split('-')[0] ?? ''),
-      );
+      const result = await transcribe(samples, hints);
       for (const piece of piecesOf(answerOf(result), startSample, startSample + samples.length)) emit(piece);
     },
     release: () => undefined,

@@ -5,6 +5,7 @@ import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { proposalFor } from '../../../config/setup/proposal.mjs';
 import { plainEnvironment } from '../../helpers/cli.ts';
 import { answerWithRanges, breakHalfway, serveFiles } from '../../helpers/file-server.ts';
 
@@ -23,7 +24,12 @@ async function checkout(t: ExecutionContext, origin: string, size = BYTES.length
   const sha256 = createHash('sha256').update(BYTES).digest('hex');
   const files = { model: { name: 'small.bin', url: `${origin}/small.bin`, size, sha256 } };
   const model = { plugin: 'whisper', languages: ['multi'], licence: 'MIT', about: 'small', files };
-  const models = { 'whisper-small': model, 'sherpa-tiny': { ...model, plugin: 'sherpa-onnx' } };
+  const sherpa = { ...model, plugin: 'sherpa-onnx' };
+  const models = {
+    'whisper-small': { ...model, wordErrors: 8.59 },
+    'sherpa-tiny': { ...sherpa, live: true, punctuation: true },
+    'sherpa-large': { ...sherpa, live: false },
+  };
   const defaults = { whisper: 'whisper-base', 'sherpa-onnx': 'sherpa-tiny' };
   await writeFile(join(directory, 'config/models.json'), JSON.stringify({ defaults, models }));
 
@@ -56,7 +62,7 @@ test('a model is fetched, listed as installed, and removed', async t => {
   t.deepEqual(await readFile(file), BYTES);
   t.regex(
     (await models('list')).stdout,
-    /^NAME .*\nwhisper-small +whisper +multi +3 MB +MIT +installed\nsherpa-tiny +sherpa-onnx +multi +3 MB +MIT +default\n$/,
+    /^NAME .*\nwhisper-small +whisper +after +multi +8\.59 % +3 MB +206 MB +1 +MIT +installed\nsherpa-tiny +sherpa-onnx +live\* +multi +unknown +3 MB +206 MB +1 +MIT +default\n/,
   );
   const again = await models('pull', 'whisper-small', '--json');
   t.like(JSON.parse(again.stdout), { name: 'whisper-small', plugin: 'whisper', bytes: BYTES.length });
@@ -87,6 +93,24 @@ test('says what to configure, and where nothing has to be', async t => {
     'stt: [whisper]\nplugins: { whisper: { model: whisper-small } }\n',
   );
   t.regex((await models('pull', 'whisper-small')).stdout, /\nNothing is left to configure/);
+});
+
+test('a model that does not answer live is proposed for a second pass, by what the machine has', async t => {
+  const { origin } = await serveFiles(t, FILES);
+  const { models } = await checkout(t, origin);
+  t.regex(
+    (await models('pull', 'sherpa-large')).stdout,
+    /\n\nstt: \{ live: \[sherpa-onnx, pocketsphinx\], final: sherpa-final \}\nplugins:\n {2}sherpa-final:\n {4}model: sherpa-large\n$/,
+  );
+
+  const catalogue = JSON.parse(await readFile(join(ROOT, 'config/models.json'), 'utf8'));
+  const forMachine = (cores: number, gigabytes: number) =>
+    proposalFor(catalogue, { cores, memoryBytes: gigabytes * 2 ** 30 });
+  t.regex(forMachine(8, 16) ?? '', /parakeet-tdt-0\.6b-v3/);
+  t.regex(forMachine(2, 16) ?? '', /canary-180m/, 'too few cores for the largest');
+  t.regex(forMachine(8, 2) ?? '', /canary-180m/, 'too little memory for it');
+  t.regex(forMachine(1, 1) ?? '', /moonshine-tiny/);
+  t.is(forMachine(1, 0.5), null);
 });
 
 test('counts up on one line of a terminal', async t => {

@@ -3,11 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { readCatalogue } from '../../../plugins/kit/engine/model-file.ts';
+import { MODEL_KINDS } from '../../../plugins/kit/sherpa/sherpa-kinds.ts';
+import type { KnownModel } from '../../../plugins/kit/sherpa/sherpa-model.ts';
 import { growingUtterance, sttChecks } from '../../../plugins/kit/suites/stt.ts';
 import sherpaOnnx from '../../../plugins/stt/sherpa-onnx/index.ts';
-import { type KnownModel, MODEL_KINDS } from '../../../plugins/stt/sherpa-onnx/sherpa-model.ts';
 import { crash, run } from './context.ts';
-import { SAMPLE_RATE, sounds, writeToneModel } from './tone-model.ts';
+import { SAMPLE_RATE, sounds, writeOfflineToneModel, writeToneModel } from './tone-model.ts';
 
 /** The tiny model in a directory of its own, and the options that load it. */
 async function toneModel(t: ExecutionContext) {
@@ -38,6 +39,27 @@ for (const check of sttChecks) {
     );
   });
 }
+
+/** The tiny model that hears whole utterances. */
+async function offlineModel(t: ExecutionContext) {
+  const directory = await mkdtemp(join(tmpdir(), 'earshot-tones-'));
+  t.teardown(() => rm(directory, { recursive: true }));
+  await writeOfflineToneModel(directory);
+  const files = { model: 'tones.onnx', tokens: 'tokens.txt' };
+  return {
+    directory,
+    own: { kind: 'offline-zipformer-ctc', languages: ['en'], files, sha256: 'unchecked' },
+  };
+}
+
+test('sherpa-onnx hears whole utterances with a model that cannot stream', async t => {
+  const running = await run(sherpaOnnx, await offlineModel(t));
+  t.teardown(running.stop);
+  const texts = ['low high low', 'high high low low high'];
+  const speech = texts.map(text => ({ text, samples: sounds(text), wordErrors: 0 }));
+  const subject = { provider: running.stt, language: 'en', speech, crash: () => crash(running) };
+  for (const check of sttChecks) await t.notThrowsAsync(check.run(subject), check.title);
+});
 
 test('sherpa-onnx answers before a long utterance has ended, and says where each piece lies', async t => {
   const running = await run(sherpaOnnx, await toneModel(t));
@@ -97,7 +119,8 @@ test('sherpa-onnx refuses a file of the catalogue that has the wrong size', asyn
 test('sherpa-onnx refuses a model that it does not know, and names those that it does', async t => {
   await t.throwsAsync(run(sherpaOnnx, { model: 'babel' }), {
     code: 'config_error',
-    message: /no model babel; known are sherpa-onnx-streaming-zipformer-en-2023-06-26, /,
+    message:
+      /sherpa-onnx: there is no model babel; known are sherpa-onnx-streaming-zipformer-en-2023-06-26, /,
   });
 });
 
@@ -111,10 +134,11 @@ test('a broken model that nobody checked ends its own process and not ours', asy
 });
 
 test('every model of the catalogue for sherpa-onnx is complete', async t => {
-  const catalogue = await readCatalogue<KnownModel>('sherpa-onnx');
+  const catalogue = await readCatalogue<KnownModel & { live: boolean }>('sherpa-onnx');
   t.true(Object.hasOwn(catalogue.models, catalogue.default));
   for (const [name, model] of Object.entries(catalogue.models)) {
-    t.deepEqual(Object.keys(model.files), [...MODEL_KINDS[model.kind]], name);
+    t.deepEqual(Object.keys(model.files), [...MODEL_KINDS[model.kind].files], name);
+    t.is(model.live, MODEL_KINDS[model.kind].streaming, name);
     for (const file of Object.values(model.files)) {
       t.regex(file.sha256 ?? '', /^[0-9a-f]{64}$/);
       t.true(Number.isSafeInteger(file.size));

@@ -47,7 +47,7 @@ const METADATA = {
 /** Writes the model's files into `directory`, and answers what they must be. */
 export async function writeToneModel(directory: string) {
   const contents = {
-    'tones.onnx': model(),
+    'tones.onnx': model(graph(), METADATA),
     'tokens.txt': Buffer.from(TOKENS.map((token, id) => `${token} ${id}\n`).join('')),
   };
   for (const [name, bytes] of Object.entries(contents)) await writeFile(join(directory, name), bytes);
@@ -77,12 +77,41 @@ function chord(frequencies: number[]): Int16Array {
   });
 }
 
-function model(): Buffer {
+/**
+ * The same ears as a model that hears an utterance as a whole, of the kind that sherpa-onnx calls zipformer CTC: any
+ * number of frames at once, and how many there are.
+ */
+export async function writeOfflineToneModel(directory: string) {
+  const graph = message(
+    node('Slice', ['x', 'starts', 'ends', 'axes', 'steps'], 'every_fourth'),
+    node('MatMul', ['every_fourth', 'weight'], 'scores'),
+    node('Add', ['scores', 'bias'], 'log_probs'),
+    node('Add', ['x_lens', 'three'], 'rounded'),
+    node('Div', ['rounded', 'four'], 'log_probs_len'),
+    text(2, 'tones'),
+    tensor('starts', INT64, [1], int64s([0])),
+    tensor('ends', INT64, [1], int64s([2 ** 31])),
+    tensor('axes', INT64, [1], int64s([1])),
+    tensor('steps', INT64, [1], int64s([4])),
+    tensor('three', INT64, [1], int64s([3])),
+    tensor('four', INT64, [1], int64s([4])),
+    tensor('weight', FLOAT, [BANDS, TOKENS.length], floats(weights())),
+    tensor('bias', FLOAT, [TOKENS.length], floats([0, 8, 8])),
+    nested(11, value({ name: 'x', type: FLOAT, shape: ['N', 'T', BANDS] })),
+    nested(11, value({ name: 'x_lens', type: INT64, shape: ['N'] })),
+    nested(12, value({ name: 'log_probs', type: FLOAT, shape: ['N', 'S', TOKENS.length] })),
+    nested(12, value({ name: 'log_probs_len', type: INT64, shape: ['N'] })),
+  );
+  await writeFile(join(directory, 'tones.onnx'), model(graph, { model_type: 'zipformer2_ctc' }));
+  await writeFile(join(directory, 'tokens.txt'), TOKENS.map((token, id) => `${token} ${id}\n`).join(''));
+}
+
+function model(graph: Buffer, metadata: Record<string, string>): Buffer {
   return message(
     integer(1, 8), // IR version
-    nested(7, graph()),
+    nested(7, graph),
     nested(8, text(1, ''), integer(2, 13)), // operators
-    ...Object.entries(METADATA).map(([key, value]) => nested(14, text(1, key), text(2, value))),
+    ...Object.entries(metadata).map(([key, value]) => nested(14, text(1, key), text(2, value))),
   );
 }
 
@@ -125,8 +154,10 @@ function tensor(name: string, type: number, shape: number[], raw: Buffer): Buffe
   return nested(5, ...shape.map(size => integer(1, size)), integer(2, type), text(8, name), bytes(9, raw));
 }
 
-function value({ name, type, shape }: { name: string; type: number; shape: number[] }): Buffer {
-  const dimensions = shape.map(size => nested(1, integer(1, size)));
+function value({ name, type, shape }: { name: string; type: number; shape: (number | string)[] }): Buffer {
+  const dimensions = shape.map(size =>
+    nested(1, typeof size === 'number' ? integer(1, size) : text(2, size)),
+  );
   return message(text(1, name), nested(2, nested(1, integer(1, type), nested(2, ...dimensions))));
 }
 

@@ -29,7 +29,7 @@ async function engine(t: ExecutionContext, settings: Partial<EngineSettings> = {
   const started = startEngine(
     {
       name: 'tones',
-      entry: new URL('../../../../plugins/stt/sherpa-onnx/sherpa-main.ts', import.meta.url),
+      entry: new URL('../../../../plugins/kit/sherpa/sherpa-main.ts', import.meta.url),
       options: { kind: 'zipformer2-ctc', files, numThreads: 1 },
       loadMs: 60_000,
       silentMs: 20_000,

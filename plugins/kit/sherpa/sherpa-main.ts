@@ -1,7 +1,12 @@
 /** The process in which sherpa-onnx runs. */
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import type { Piece } from '../../kit/engine/messages.ts';
-import { type Decoding, type Recogniser, serve } from '../../kit/engine/serve.ts';
+import type { Hints, Piece } from '../engine/messages.ts';
+import { type Decoding, type Recogniser, serve } from '../engine/serve.ts';
+import { hotwordsOf, readPieces } from './hotwords.ts';
+import { createOffline, type OfflineRecognizer } from './offline.ts';
+import { readable } from './readable.ts';
+import { kindOf } from './sherpa-kinds.ts';
 import type { SherpaModel } from './sherpa-model.ts';
 
 /** What we use of sherpa-onnx-node, which ships no types. */
@@ -25,10 +30,15 @@ interface Result {
 }
 interface Sherpa {
   OnlineRecognizer: new (config: object) => OnlineRecognizer;
+  OfflineRecognizer: new (config: object) => OfflineRecognizer;
 }
 
 export interface SherpaOptions extends SherpaModel {
   numThreads: number;
+  /** The first of the model's languages. */
+  language: string;
+  /** Words to expect are looked for, which takes more processor time. */
+  hotwords: boolean;
 }
 
 const SAMPLE_RATE = 16_000;
@@ -41,16 +51,15 @@ serve(options => load(options as SherpaOptions));
 
 function load(options: SherpaOptions): Recogniser {
   const sherpa: Sherpa = createRequire(import.meta.url)('sherpa-onnx-node');
+  const kind = kindOf(options.kind);
+  if (!kind.streaming) {
+    const hotwords = kind.takesHotwords && options.hotwords ? hotwordsFor(options) : () => '';
+    const config = (language: string) => configOf(options, language);
+    const recogniser = new sherpa.OfflineRecognizer(config(kind.needsLanguage ? options.language : ''));
+    return createOffline({ recogniser, kind, config, hotwords, first: options.language });
+  }
   const recogniser = new sherpa.OnlineRecognizer({
-    featConfig: { sampleRate: SAMPLE_RATE, featureDim: 80 },
-    modelConfig: {
-      ...modelConfig(options),
-      tokens: options.files.tokens,
-      numThreads: options.numThreads,
-      provider: 'cpu',
-      debug: 0,
-    },
-    decodingMethod: 'greedy_search',
+    ...configOf(options, ''),
     enableEndpoint: 1,
     rule1MinTrailingSilence: 2.4,
     rule2MinTrailingSilence: 0.6,
@@ -59,13 +68,24 @@ function load(options: SherpaOptions): Recogniser {
   return { begin: (startSample, emit) => decode(recogniser, startSample, emit) };
 }
 
-function modelConfig({ kind, files }: SherpaModel): object {
-  const { encoder, decoder, joiner, model } = files;
-  if (kind === 'transducer') return { transducer: { encoder, decoder, joiner } };
-  if (kind === 'paraformer') return { paraformer: { encoder, decoder } };
-  if (kind === 'zipformer2-ctc') return { zipformer2Ctc: { model } };
-  if (kind === 'nemo-ctc') return { nemoCtc: { model } };
-  return { toneCtc: { model } };
+function configOf({ kind, files, numThreads, hotwords }: SherpaOptions, language: string): object {
+  const { takesHotwords, config } = kindOf(kind);
+  return {
+    featConfig: { sampleRate: SAMPLE_RATE, featureDim: 80 },
+    modelConfig: {
+      ...config(files, language),
+      tokens: files.tokens,
+      numThreads,
+      provider: 'cpu',
+      debug: 0,
+    },
+    decodingMethod: takesHotwords && hotwords ? 'modified_beam_search' : 'greedy_search',
+  };
+}
+
+function hotwordsFor({ files }: SherpaOptions): (vocabulary: Hints['vocabulary']) => string {
+  const pieces = readPieces(readFileSync(files.tokens ?? '', 'utf8'));
+  return vocabulary => hotwordsOf(vocabulary, pieces);
 }
 
 /** Streams are small; all of them share the one recogniser. */
@@ -114,10 +134,4 @@ function decode(recogniser: OnlineRecognizer, startSample: number, emit: (piece:
 
 function sampleAt(seconds: number): number {
   return Math.round(seconds * SAMPLE_RATE);
-}
-
-/** Models without letter case answer in capitals. */
-function readable(text: string): string {
-  const trimmed = text.trim();
-  return trimmed === trimmed.toUpperCase() ? trimmed.toLowerCase() : trimmed;
 }

@@ -2,24 +2,20 @@
 import { join } from 'node:path';
 import type { z } from 'zod';
 import type { PluginContext } from '../../../core/contract/plugin.ts';
-import { type KnownFile, problemOf } from '../../kit/engine/model-file.ts';
-
-/** Kinds of streaming models, and the files that each is made of. */
-export const MODEL_KINDS = {
-  transducer: ['encoder', 'decoder', 'joiner', 'tokens'],
-  paraformer: ['encoder', 'decoder', 'tokens'],
-  'zipformer2-ctc': ['model', 'tokens'],
-  'nemo-ctc': ['model', 'tokens'],
-  't-one-ctc': ['model', 'tokens'],
-} as const;
-
-export type ModelKind = keyof typeof MODEL_KINDS;
-export type ModelFile = (typeof MODEL_KINDS)[ModelKind][number];
+import { type KnownFile, problemOf } from '../engine/model-file.ts';
+import {
+  kindOf,
+  MODEL_FILES,
+  MODEL_KINDS,
+  type ModelFile,
+  type ModelKind,
+  type Paths,
+} from './sherpa-kinds.ts';
 
 /** A model as the engine loads it: paths by what they are. */
 export interface SherpaModel {
   kind: ModelKind;
-  files: Partial<Record<ModelFile, string>>;
+  files: Paths;
 }
 
 /** A model as it is known. */
@@ -32,15 +28,14 @@ export interface KnownModel {
 /** Options of a model that the catalogue does not know. */
 export function ownModelSchema(zod: typeof z) {
   const kinds = Object.keys(MODEL_KINDS) as ModelKind[];
-  const roles = ['encoder', 'decoder', 'joiner', 'model', 'tokens'] as const;
   return zod.strictObject({
     kind: zod.enum(kinds).describe('What the model is'),
     languages: zod.array(zod.string().min(2)).min(1).describe('ISO 639-1 codes'),
-    files: zod.partialRecord(zod.enum(roles), zod.string().min(1)).describe('Names in the directory'),
+    files: zod.partialRecord(zod.enum(MODEL_FILES), zod.string().min(1)).describe('Names in the directory'),
     sha256: zod
       .union([
         zod.literal('unchecked'),
-        zod.partialRecord(zod.enum(roles), zod.string().regex(/^[0-9a-f]{64}$/)),
+        zod.partialRecord(zod.enum(MODEL_FILES), zod.string().regex(/^[0-9a-f]{64}$/)),
       ])
       .describe('Of each file; unchecked: load them as they are, though a broken one ends the recogniser'),
   });
@@ -69,8 +64,8 @@ export async function checkModel(
   remedy: string,
   error: PluginContext<never>['error'],
 ): Promise<SherpaModel> {
-  const files: SherpaModel['files'] = {};
-  for (const role of MODEL_KINDS[known.kind]) {
+  const files: Paths = {};
+  for (const role of kindOf(known.kind).files) {
     const file = known.files[role];
     if (file === undefined) throw refuse(`a ${known.kind} model needs a file "${role}"`);
     const path = join(directory, file.name);

@@ -1,0 +1,101 @@
+/** A plugin that runs sherpa-onnx in a process of its own: one for live speech, one for a second pass. */
+import { basename, extname, join } from 'node:path';
+import type { Plugin, PluginContext } from '../../../core/contract/plugin.ts';
+import { startEngine } from '../engine/host.ts';
+import { readCatalogue } from '../engine/model-file.ts';
+import { checkModel, type KnownModel, knownFrom, type OwnModel, ownModelSchema } from './sherpa-model.ts';
+
+interface Options {
+  model?: string | undefined;
+  directory?: string | undefined;
+  own?: OwnModel | undefined;
+  numThreads: number;
+  hotwords: boolean;
+}
+
+/** What the options come to. */
+interface Choice {
+  name: string;
+  known: KnownModel;
+  directory: string;
+  remedy: string;
+}
+
+/** In whose directory the models of all these plugins lie. */
+const OWNER = 'sherpa-onnx';
+
+export function sherpaPlugin({ name, title }: { name: string; title: string }): Plugin<Options> {
+  return {
+    name,
+    api: 1,
+    title,
+    options: z =>
+      z.strictObject({
+        model: z.string().min(1).optional().describe('A name in config/models.json; absent: its default'),
+        directory: z
+          .string()
+          .min(1)
+          .optional()
+          .describe('Where its files lie; absent: in the data directory'),
+        own: ownModelSchema(z).optional().describe('A model that config/models.json does not know'),
+        numThreads: z.coerce
+          .number()
+          .int()
+          .min(1)
+          .max(64)
+          .default(1)
+          .describe('Processor threads for all streams'),
+        hotwords: z
+          .boolean()
+          .default(false)
+          .describe(
+            'Whether names and words of the vocabulary are looked for: `offline-transducer` models alone can, and it takes more time',
+          ),
+      }),
+    async setup(context) {
+      const { options } = context;
+      const { name: model, known, directory, remedy } = await choose(name, context);
+      const found = await checkModel(known, directory, remedy, context.error);
+      const engine = startEngine(
+        {
+          name,
+          entry: new URL(`./sherpa-main${extname(import.meta.filename)}`, import.meta.url),
+          options: {
+            ...found,
+            numThreads: options.numThreads,
+            hotwords: options.hotwords,
+            language: known.languages.find(each => each !== 'multi') ?? 'en',
+          },
+          loadMs: 60_000,
+          silentMs: 60_000,
+          remedy,
+        },
+        context,
+      );
+      await engine.started();
+      return { stt: { sampleRate: 16000, languages: known.languages, model, open: engine.open } };
+    },
+  };
+}
+
+async function choose(
+  plugin: string,
+  { options: { model, directory, own }, dataDir, error }: PluginContext<Options>,
+): Promise<Choice> {
+  if (own !== undefined) {
+    if (directory === undefined)
+      throw error('config_error', `${plugin}: a model of your own needs \`directory\``);
+    const remedy = `put the file there, or correct plugins.${plugin}.own`;
+    return { name: model ?? basename(directory), known: knownFrom(own), directory, remedy };
+  }
+  const { defaults, models } = await readCatalogue<KnownModel>(OWNER);
+  const name = model ?? defaults[plugin] ?? '';
+  const known = models[name];
+  if (known === undefined) {
+    const names = Object.keys(models).join(', ');
+    throw error('config_error', `${plugin}: there is no model ${name}; known are ${names}`);
+  }
+  const into = directory ?? join(dataDir, '..', OWNER, name);
+  const remedy = `fetch the model with: earshot models pull ${name} --into ${into}`;
+  return { name, known, directory: into, remedy };
+}
