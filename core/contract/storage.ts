@@ -528,8 +528,16 @@ export interface JobStore {
   /**
    * Takes at most `limit` due jobs of these kinds, oldest `runAt` first, each for `leaseMs`.
    * @param holder of the leases, a UUID
+   * @param except jobs of these users, as `userId` in their payload says, are left for now
    */
-  claim(kinds: string[], now: number, leaseMs: number, limit: number, holder?: string): Promise<Job[]>;
+  claim(
+    kinds: string[],
+    now: number,
+    leaseMs: number,
+    limit: number,
+    holder?: string,
+    except?: readonly string[],
+  ): Promise<Job[]>;
   /**
    * The process that leased for this holder has ended: its jobs are due now. One that was begun more than twice stays
    * leased until its time is up, as it may be what ended the process. Resolves to how many are due.
@@ -542,8 +550,8 @@ export interface JobStore {
   retryAt(job: Job, runAt: number, error: string | null): Promise<boolean>;
   /** Given up: kept for people to see, never claimed again. */
   dead(job: Job, error: string): Promise<boolean>;
-  /** When the next one is due, or null. */
-  nextRunAt(kinds: string[]): Promise<number | null>;
+  /** When the next one is due, or null; without those of some users. */
+  nextRunAt(kinds: string[], except?: readonly string[]): Promise<number | null>;
   /** How many there are of every kind and standing; none that are 0. */
   counts(now: number): Promise<JobCount[]>;
 }

@@ -61,6 +61,7 @@ export function createDelivery(parts: Parts): Delivery {
     holder: parts.node,
     leaseMs,
     maxRunning: maxTargets,
+    maxOfUser: maxTargets,
   });
   jobs.handle(FAN_OUT_JOB, fanOut.handle);
   jobs.handle(

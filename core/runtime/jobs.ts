@@ -36,13 +36,21 @@ interface JobLimits {
   leaseMs: number;
   /** Jobs that run at the same time. */
   maxRunning: number;
+  /** Of one user at the same time: whoever has many, or a slow language model, leaves the others room. */
+  maxOfUser: number;
   /** Longest sleep: jobs that another process enqueued are seen after this at the latest. */
   pollMs: number;
   /** What `stop` grants to running jobs. */
   stopMs: number;
 }
 
-const LIMITS: JobLimits = { leaseMs: 60_000, maxRunning: 4, pollMs: 30_000, stopMs: 5000 };
+const LIMITS: JobLimits = {
+  leaseMs: 60_000,
+  maxRunning: 6,
+  maxOfUser: 3,
+  pollMs: 30_000,
+  stopMs: 5000,
+};
 /** After the database did not answer. */
 const PAUSE_MS = 1000;
 
@@ -60,9 +68,11 @@ interface Parts extends Partial<JobLimits> {
 /** Runs the stored jobs of the kinds that have a handler; others stay for whoever has one. */
 export function createJobs(parts: Parts): Jobs {
   const { storage, clock, log, metrics, holder, random = Math.random, ...limits } = parts;
-  const { leaseMs, maxRunning, pollMs, stopMs } = { ...LIMITS, ...limits };
+  const { leaseMs, maxRunning, maxOfUser, pollMs, stopMs } = { ...LIMITS, ...limits };
   const handlers = new Map<string, { run: JobHandler; givenUp: GivenUp | undefined }>();
   const running = new Set<Promise<void>>();
+  /** Running jobs by the user in their payload; one without is of nobody. */
+  const ofUsers = new Map<string, number>();
   const stopping = new AbortController();
   let wake = new AbortController();
   /** When it looks next; until it has looked, any job may be missing from what it sees. */
@@ -96,24 +106,40 @@ export function createJobs(parts: Parts): Jobs {
       const room = maxRunning - running.size;
       const kinds = [...handlers.keys()];
       if (room === 0 || kinds.length === 0) return pollMs; // the end of a job, or a new handler, ends the nap
-      const wait = await untilNext(kinds);
+      const { busy, mayBegin } = usersNow();
+      const wait = await untilNext(kinds, busy);
       if (wait > 0) return wait; // the most usual: to look is much less than to claim, which writes
       const now = clock.now();
-      const jobs = await storage.jobs.claim(kinds, now, leaseMs, room, holder?.());
+      const jobs = await storage.jobs.claim(kinds, now, leaseMs, Math.min(room, mayBegin), holder?.(), busy);
       for (const job of jobs) begin(job, now + leaseMs);
-      return jobs.length === room ? pollMs : untilNext(kinds);
+      return jobs.length === room ? pollMs : untilNext(kinds, usersNow().busy);
     } catch (error) {
       log.error({ err: error }, 'jobs cannot be read; trying again');
       return PAUSE_MS;
     }
   }
 
-  async function untilNext(kinds: string[]): Promise<number> {
-    const next = await storage.jobs.nextRunAt(kinds);
+  /** Users who may have no more jobs begun, and how many may be claimed of which all are of one of the others. */
+  function usersNow(): { busy: string[]; mayBegin: number } {
+    const busy = [...ofUsers].flatMap(([user, count]) => (count >= maxOfUser ? [user] : []));
+    const most = Math.max(0, ...[...ofUsers.values()].filter(count => count < maxOfUser));
+    return { busy, mayBegin: maxOfUser - most };
+  }
+
+  function countOf({ payload: { userId } }: Job, by: 1 | -1): void {
+    if (typeof userId !== 'string') return;
+    const count = (ofUsers.get(userId) ?? 0) + by;
+    if (count > 0) ofUsers.set(userId, count);
+    else ofUsers.delete(userId);
+  }
+
+  async function untilNext(kinds: string[], except: string[]): Promise<number> {
+    const next = await storage.jobs.nextRunAt(kinds, except);
     return next === null ? pollMs : Math.min(Math.max(next - clock.now(), 0), pollMs);
   }
 
   function begin(job: Job, leasedUntil: number): void {
+    countOf(job, 1);
     const run = execute(job, leasedUntil)
       .catch(error => {
         // its lease runs out by itself, and the job is taken up again
@@ -121,6 +147,7 @@ export function createJobs(parts: Parts): Jobs {
       })
       .finally(() => {
         running.delete(run);
+        countOf(job, -1);
         wake.abort();
       });
     running.add(run);

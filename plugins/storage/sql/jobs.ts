@@ -50,10 +50,11 @@ export function jobStore(
         if (removed === 0) await open().patch({ againAt: null });
         return removed > 0;
       }),
-    claim: (kinds, now, leaseMs, limit, holder = '') =>
+    claim: (kinds, now, leaseMs, limit, holder = '', except = []) =>
       write('jobs.claim', async db => {
         const [ofKinds, ...wanted] = oneOf('kind', kinds);
-        const due = `select id from jobs where state = 'open' and ${ofKinds} and due_at <= ?
+        const [ofOthers, ...left] = ofNone(except);
+        const due = `select id from jobs where state = 'open' and ${ofKinds} and ${ofOthers} and due_at <= ?
           order by due_at, id limit ?`;
         // as an array: where Postgres joins the rows instead, it may look for them again and again, past the limit
         const claimed = locksRows ? `= any(array(${due} for update skip locked))` : `in (${due})`;
@@ -61,7 +62,14 @@ export function jobStore(
           db,
           `update jobs set lease = ?, due_at = ?, again_at = null, attempts = attempts + 1
             where id ${claimed} returning *`,
-          [`${holder}/${randomUUID()}`, Math.round(now + leaseMs), ...wanted, Math.round(now), limit],
+          [
+            `${holder}/${randomUUID()}`,
+            Math.round(now + leaseMs),
+            ...wanted,
+            ...left,
+            Math.round(now),
+            limit,
+          ],
         );
         const { plain } = mappingOf<JobRow>(Jobs);
         return rows.map(row => toJob(plain(row))).sort((a, b) => a.runAt - b.runAt || (a.id < b.id ? -1 : 1));
@@ -105,9 +113,9 @@ export function jobStore(
         }
         return rows.length > 0;
       }),
-    nextRunAt: kinds =>
+    nextRunAt: (kinds, except = []) =>
       read('jobs.nextRunAt', async db => {
-        const open = [["state = 'open'"], oneOf('kind', kinds)] as const;
+        const open = [["state = 'open'"], oneOf('kind', kinds), ofNone(except)] as const;
         const [next] = await select(db, Jobs, open, ['order by due_at limit 1']);
         return next?.dueAt ?? null;
       }),
@@ -123,6 +131,12 @@ export function jobStore(
         }));
       }),
   };
+}
+
+/** Payloads are JSON as text, of a few fields; ids hold nothing that a pattern would take for anything else. */
+function ofNone(users: readonly string[]): Clause {
+  const patterns = users.map(user => `%"userId":${JSON.stringify(user)}%`);
+  return [['1 = 1', ...patterns.map(() => 'payload not like ?')].join(' and '), ...patterns];
 }
 
 type NewJob = Pick<Job, 'kind' | 'key' | 'runAt' | 'payload'>;

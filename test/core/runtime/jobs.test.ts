@@ -14,7 +14,10 @@ const LEASE_MS = 60_000;
 const POLL_MS = 30_000;
 const NO_JITTER = 0.5;
 
-async function setUp(t: ExecutionContext, limits: { maxRunning?: number; metrics?: JobMetrics } = {}) {
+async function setUp(
+  t: ExecutionContext,
+  limits: { maxRunning?: number; maxOfUser?: number; metrics?: JobMetrics } = {},
+) {
   const clock = manualClock();
   const { storage, file, close } = await temporaryStorage();
   const jobs = createJobs({
@@ -154,6 +157,29 @@ test('no more jobs run at a time than allowed, and all get their turn', async t 
   for (const index of [0, 1, 2, 3, 4]) (await hand.run(index)).end.resolve();
   await nextDue(storage, null);
   t.is(hand.mostInFlight(), 2);
+});
+
+test('whoever has many slow jobs leaves others room, and loses none of them', async t => {
+  const { storage, clock, jobs } = await setUp(t, { maxRunning: 4, maxOfUser: 2 });
+  const hand = handHeld();
+  jobs.handle('work', hand.handler);
+  const enqueue = (key: string, payload: Record<string, unknown>) =>
+    storage.jobs.enqueue({ kind: 'work', key, runAt: clock.now(), payload });
+  for (let n = 0; n < 5; n++) await enqueue(`anna ${n}`, { userId: 'anna' });
+  jobs.start();
+  const [first] = [await hand.run(0), await hand.run(1)];
+  await clock.asleep(POLL_MS); // it has looked, and takes no more of hers
+  t.is(hand.begun(), 2);
+  await enqueue('ben', { userId: 'ben' });
+  await enqueue('of nobody', {});
+  const others = [await hand.run(2), await hand.run(3)];
+  t.deepEqual(others.map(({ job }) => job.key).sort(), ['ben', 'of nobody']);
+  for (const { end } of others) end.resolve();
+  first.end.resolve();
+  await hand.run(4);
+  for (const index of [1, 4, 5, 6]) (await hand.run(index)).end.resolve();
+  await nextDue(storage, null);
+  t.is(hand.begun(), 7);
 });
 
 test('a job that wants to run again does so at its instant, which is no failure', async t => {

@@ -18,6 +18,25 @@ export const jobChecks: StorageCheck[] = [
     },
   },
   {
+    title: 'jobs of users that have enough of them are left, and wait for nobody else',
+    async run({ storage: { jobs } }) {
+      for (const [key, userId, runAt] of [
+        ['a', 'anna', 10],
+        ['b', 'anna', 20],
+        ['c', 'ben', 30],
+      ] as const)
+        await jobs.enqueue(job(key, runAt, { userId, about: 'anna' }));
+      await jobs.enqueue(job('of nobody', 40));
+      assert.equal(await jobs.nextRunAt(['finish'], ['anna']), 30);
+      assert.equal(await jobs.nextRunAt(['finish'], ['anna', 'ben']), 40);
+      assert.deepEqual(keysOf(await jobs.claim(['finish'], 100, 1000, 9, '', ['anna', 'ben'])), [
+        'of nobody',
+      ]);
+      assert.deepEqual(keysOf(await jobs.claim(['finish'], 100, 1000, 9, '', ['ben'])), ['a', 'b']);
+      assert.deepEqual(keysOf(await jobs.claim(['finish'], 100, 1000, 9, '', [])), ['c']);
+    },
+  },
+  {
     title: 'the jobs of a holder that has ended are due at once, and those of others are not',
     async run({ storage: { jobs } }) {
       const [own, other] = ['11111111-1111-4111-8111-111111111111', '22222222-2222-4222-8222-222222222222'];
