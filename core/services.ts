@@ -25,6 +25,10 @@ import { createUsers } from './domain/accounts/users.ts';
 import { type Apps, createApps } from './domain/apps/apps.ts';
 import { createDeliveries } from './domain/apps/deliveries.ts';
 import { createHooks } from './domain/apps/hooks.ts';
+import { createAsk } from './domain/ask/ask.ts';
+import { createChat } from './domain/ask/chat.ts';
+import { createRetrieval } from './domain/ask/retrieval.ts';
+import { createSources } from './domain/ask/sources.ts';
 import { createCalendarFeed } from './domain/calendar/calendar-feed.ts';
 import { createCalendarLinks } from './domain/calendar/calendar-links.ts';
 import { type Conversations, createConversations } from './domain/conversations/conversations.ts';
@@ -36,7 +40,6 @@ import { createCompareMemories } from './domain/memories/memory-comparison.ts';
 import { createChannelAddresses } from './domain/notifications/channel-addresses.ts';
 import { createDaySummaries } from './domain/notifications/day-summaries.ts';
 import { createNotifications } from './domain/notifications/notifications.ts';
-import { createAsk } from './domain/search/ask.ts';
 import { createEmbedding } from './domain/search/embedding.ts';
 import { createSearch } from './domain/search/search.ts';
 import { createActionItems } from './domain/tasks/action-items.ts';
@@ -175,7 +178,10 @@ const SERVICES = {
   people: createPeople,
   search: part('search', createSearch),
   embedding: part('embedding', createEmbedding),
+  sources: createSources,
+  retrieve: part('ask', createRetrieval),
   ask: part('ask', createAsk),
+  chat: createChat,
   daySummaries: createDaySummaries,
   locks: createLocks,
 

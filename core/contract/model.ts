@@ -147,6 +147,38 @@ export interface CalendarLink {
   createdAt: number;
 }
 
+/** A chat of a user with the server about what was said. */
+export interface ChatSession {
+  id: string;
+  userId: string;
+  /** How its first question begins; empty until there is one. */
+  title: string;
+  createdAt: number;
+  /** When its last message was written. */
+  updatedAt: number;
+}
+
+export interface ChatMessage {
+  /** Grows with time. */
+  id: string;
+  userId: string;
+  sessionId: string;
+  sender: 'human' | 'ai';
+  text: string;
+  /** The language model that wrote it; null: none did. */
+  model: string | null;
+  /** What an answer rests on, in the order of its numbers. What a source says is read where it is kept. */
+  sources: ChatSource[];
+  createdAt: number;
+}
+
+export interface ChatSource {
+  type: string;
+  id: string;
+  /** Of a conversation, the moment that is meant. Null: none, or the conversation as a whole. */
+  segmentId: string | null;
+}
+
 export interface Geolocation {
   latitude: number;
   longitude: number;

@@ -6,6 +6,8 @@ import type {
   AppKey,
   CalendarLink,
   ChannelAddress,
+  ChatMessage,
+  ChatSession,
   Conversation,
   ConversationStatus,
   Delivery,
@@ -124,6 +126,7 @@ export interface Stores {
   summaries: SummaryStore;
   calendarLinks: CalendarLinkStore;
   passages: PassageStore;
+  chat: ChatStore;
   apps: AppStore;
   installations: InstallationStore;
   hooks: HookStore;
@@ -221,6 +224,9 @@ export interface ConversationFilter {
   /** Inclusive bounds of `createdAt`. */
   createdFrom?: number;
   createdTo?: number;
+  /** Inclusive bounds of `startedAt`: what has none is left out. */
+  startedFrom?: number;
+  startedTo?: number;
   limit: number;
   offset: number;
 }
@@ -512,6 +518,33 @@ export interface PassageStore {
 export interface Passage {
   conversationId: string;
   text: string;
+}
+
+/** Chats about what was said: sessions, and the messages in each. */
+export interface ChatStore {
+  /** Rejects with `conflict` when this user has one of this id. */
+  insertSession(session: ChatSession): Promise<void>;
+  session(userId: string, id: string): Promise<ChatSession | null>;
+  /** `updatedAt` descending, ties by id, descending too. */
+  sessions(userId: string, page: { limit: number; offset: number }): Promise<ChatSession[]>;
+  /** Resolves to whether it is there. */
+  updateSession(
+    userId: string,
+    id: string,
+    patch: Partial<Pick<ChatSession, 'title' | 'updatedAt'>>,
+  ): Promise<boolean>;
+  /** With its messages. Resolves to whether there was one. */
+  removeSession(userId: string, id: string): Promise<boolean>;
+  /** Rejects with `not_found` when the session is not there (any more). */
+  insertMessage(message: ChatMessage): Promise<void>;
+  /** Newest first: by id, which grows with time. */
+  messages(
+    userId: string,
+    sessionId: string,
+    page: { limit: number; offset: number },
+  ): Promise<ChatMessage[]>;
+  /** Deletes those of a session that are older than this one. */
+  forgetMessages(userId: string, sessionId: string, beforeId: string): Promise<void>;
 }
 
 export interface JobStore {

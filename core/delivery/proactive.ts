@@ -1,5 +1,6 @@
 import type { App, AppCapability, Clock, Installation, User, UserScope } from '../contract/model.ts';
 import type { LanguageModel, Storage, WebhookAnswer } from '../contract/plugin.ts';
+import type { Chat } from '../domain/ask/chat.ts';
 import type { Conversations } from '../domain/conversations/conversations.ts';
 import type { Notifications, Telling } from '../domain/notifications/notifications.ts';
 import { wholeText } from '../domain/search/whole-text.ts';
@@ -39,6 +40,7 @@ export function createProactive({
   storage,
   conversations,
   notifications,
+  chat,
   models,
   clock,
   log,
@@ -46,6 +48,7 @@ export function createProactive({
   storage: Storage;
   conversations: Pick<Conversations, 'list'>;
   notifications: Pick<Notifications, 'tellIn'>;
+  chat: Pick<Chat, 'recent'>;
   /** In order of preference; those that work now. */
   models(): LanguageModel[];
   clock: Clock;
@@ -162,7 +165,7 @@ export function createProactive({
       });
       return latest.map(({ structured }) => `${structured.title}: ${structured.overview}`).join('\n');
     },
-    user_chat: async () => '', // questions and answers are not kept
+    user_chat: chat.recent,
   };
 
   /** In one step with what it counts: of two that race, one is told. */

@@ -16,6 +16,8 @@ import type { Users } from '../domain/accounts/users.ts';
 import type { Apps } from '../domain/apps/apps.ts';
 import type { Deliveries } from '../domain/apps/deliveries.ts';
 import type { Hooks } from '../domain/apps/hooks.ts';
+import type { Ask } from '../domain/ask/ask.ts';
+import type { Chat } from '../domain/ask/chat.ts';
 import type { CalendarFeed } from '../domain/calendar/calendar-feed.ts';
 import type { CalendarLinks } from '../domain/calendar/calendar-links.ts';
 import type { Conversations } from '../domain/conversations/conversations.ts';
@@ -25,7 +27,6 @@ import type { Memories } from '../domain/memories/memories.ts';
 import type { ChannelAddresses } from '../domain/notifications/channel-addresses.ts';
 import type { DaySummaries } from '../domain/notifications/day-summaries.ts';
 import type { Notifications } from '../domain/notifications/notifications.ts';
-import type { Ask } from '../domain/search/ask.ts';
 import type { Search } from '../domain/search/search.ts';
 import type { ActionItems } from '../domain/tasks/action-items.ts';
 import type { Goals } from '../domain/tasks/goals.ts';
@@ -76,6 +77,7 @@ import { fromText, importRoutes } from './routes/imports.ts';
 import { integrationRoutes } from './routes/integrations.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { memoryRoutes } from './routes/memories.ts';
+import { messageRoutes } from './routes/messages.ts';
 import { measureRequests, metricsRoute } from './routes/metrics.ts';
 import { muteByLink, mutePageRoute } from './routes/mute-page.ts';
 import { notificationSettingsRoutes } from './routes/notification-settings.ts';
@@ -124,6 +126,7 @@ interface ServerOptions {
   calendarFeed: CalendarFeed;
   people: People;
   ask: Ask;
+  chat: Chat;
   daySummaries: DaySummaries;
   apps: Apps;
   hooks: Hooks;
@@ -168,6 +171,7 @@ export function routesOf(
     ...correctionRoutes(conversations),
     ...peopleRoutes(options.people),
     ...askRoutes(options.ask),
+    ...messageRoutes(options.chat),
     ...dailySummaryRoutes(options.daySummaries),
     ...eventRoutes(options.feed),
     ...accountRoutes(options.accounts, options.users),

@@ -64,6 +64,7 @@ const OWNED: Record<string, (account: Account, ids: Ids) => Promise<unknown>> = 
     const found = await get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
     return (found.transcript_segments as Json[]).at(-1)?.id;
   },
+  chat_session_id: async ({ post }) => (await post('/v2/chat-sessions')).id,
   app_id: async ({ post }) => (await post('/v1/apps', { name: 'Tea', ...APP })).id,
   app_key_id: async ({ post }, { app_id: id }) => (await post(`/v1/apps/${id}/keys`)).id,
   hook_id: async ({ post, get }) => {

@@ -15,6 +15,8 @@ const PRIVATE: Readonly<Record<string, readonly string[]>> = {
   deliveries: ['body'],
   delivery_attempts: ['answer'],
   notifications: ['text'],
+  chat_sessions: ['title'],
+  chat_messages: ['text'],
   channel_addresses: ['address'],
 };
 const CREDENTIALS =

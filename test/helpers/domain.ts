@@ -23,6 +23,10 @@ import { createUsers } from '../../core/domain/accounts/users.ts';
 import { createApps } from '../../core/domain/apps/apps.ts';
 import { createDeliveries } from '../../core/domain/apps/deliveries.ts';
 import { createHooks } from '../../core/domain/apps/hooks.ts';
+import { createAsk } from '../../core/domain/ask/ask.ts';
+import { createChat } from '../../core/domain/ask/chat.ts';
+import { createRetrieval } from '../../core/domain/ask/retrieval.ts';
+import { createSources } from '../../core/domain/ask/sources.ts';
 import { createCalendarFeed } from '../../core/domain/calendar/calendar-feed.ts';
 import { createCalendarLinks } from '../../core/domain/calendar/calendar-links.ts';
 import { createConversations } from '../../core/domain/conversations/conversations.ts';
@@ -37,7 +41,6 @@ import {
 } from '../../core/domain/notifications/channel-addresses.ts';
 import { createDaySummaries } from '../../core/domain/notifications/day-summaries.ts';
 import { createNotifications } from '../../core/domain/notifications/notifications.ts';
-import { createAsk } from '../../core/domain/search/ask.ts';
 import { createEmbedding } from '../../core/domain/search/embedding.ts';
 import { createSearch } from '../../core/domain/search/search.ts';
 import { createActionItems } from '../../core/domain/tasks/action-items.ts';
@@ -114,6 +117,9 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     defaults: { timeZone: 'UTC', perAppPerHour: 20, daySummaryAt: 22 * 60 },
     publicUrl: 'https://earshot.example',
   });
+  const sources = createSources({ storage, conversations, search });
+  const retrieve = createRetrieval({ sources, embedder: late.embedder, log });
+  const ask = createAsk({ sources, retrieve, notifications, models: () => models, clock, log });
   const embedding = createEmbedding({ storage, clock, log, ...late });
   const accounts = createAccounts({
     ...{ storage, clock, log, events, users, signIn, embedding },
@@ -142,7 +148,8 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     search,
     remember: createRemember({ compareMemories }),
     daySummaries: createDaySummaries({ storage }),
-    ask: createAsk({ conversations, search, notifications, models: () => models, clock, log }),
+    ask,
+    chat: createChat({ storage, ask, sources, notifications, clock }),
     notifications,
     channelAddresses: createChannelAddresses({ storage, clock, log, ...outside, outlets: () => channels }),
     /** Outlets for notifications; a test may add some. */

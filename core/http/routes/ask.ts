@@ -1,12 +1,15 @@
 import { z } from 'zod';
-import type { Ask } from '../../domain/search/ask.ts';
+import type { Answer, Ask } from '../../domain/ask/ask.ts';
+import { SOURCE_TYPES, type Source } from '../../domain/ask/sources.ts';
 import { isTimeZone } from '../../domain/wall-clock.ts';
+import { answerStream, type Frames } from '../answer-stream.ts';
 import { MAX_CODE_CHARS, optional, text } from '../fields.ts';
 import { type Route, route } from '../route.ts';
 
-const MAX_QUESTION_CHARS = 1000;
+const PATH = '/v1/dev/user/ask';
+export const MAX_QUESTION_CHARS = 1000;
 
-const timeZone = z
+export const timeZone = z
   .string()
   .max(MAX_CODE_CHARS)
   .trim()
@@ -25,6 +28,17 @@ const Question = z
   })
   .meta({ id: 'Question', override: { examples: [{ question: 'When does the train leave?' }] } });
 
+export const SourceJson = z
+  .object({
+    type: z.enum(SOURCE_TYPES),
+    id: z.string(),
+    title: z.string().describe('Of a memory or an action item: how it begins'),
+    text: z.string().describe('A passage of the conversation, the memory, or the action item'),
+    created_at: z.iso.datetime().describe('When it was said, or noted'),
+    segment_id: z.string().nullable().describe('Of a conversation, the moment in it; null: as a whole'),
+  })
+  .meta({ id: 'AnswerSource' });
+
 const AnswerJson = z
   .object({
     answer: z.string(),
@@ -33,49 +47,63 @@ const AnswerJson = z
       .nullable()
       .describe('The language model that made it; null: none did, and the answer says why'),
     sources: z
-      .array(
-        z.object({
-          type: z.enum(['conversation', 'memory']),
-          id: z.string(),
-          title: z.string().describe('Of a memory: how it begins'),
-          text: z.string().describe('A passage of the conversation, or the memory'),
-          created_at: z.iso.datetime().describe('When it was said, or noted'),
-        }),
-      )
-      .describe('What the model used; without one, what fits best'),
+      .array(SourceJson)
+      .describe('What the model used, or what fits best; [1] in an answer is the first of them'),
   })
   .meta({ id: 'Answer' });
 
+const FRAMES: Frames<Answer> = {
+  piece: text => frame('text', { text }),
+  done: answer => frame('done', answerJson(answer)),
+  failed: (_, detail) => frame('error', { detail }),
+};
+
+function frame(event: string, data: object): string {
+  return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
 export function askRoutes({ ask }: Ask): Route[] {
+  const common = {
+    method: 'post',
+    tag: 'Ask',
+    scope: 'conversations:read',
+    policy: 'search',
+    params: z.object({}),
+    query: z.object({}),
+    body: Question,
+  } as const;
+  const questionOf = (body: z.output<typeof Question>) => ({
+    text: body.question,
+    timeZone: body.time_zone ?? body.timezone,
+  });
   return [
     route({
-      method: 'post',
+      ...common,
       id: 'ask',
-      path: '/v1/dev/user/ask',
-      tag: 'Ask',
+      path: PATH,
       summary:
-        'Answer a question from conversations, and from memories where the key may read them (memories:read and its grant)',
-      scope: 'conversations:read',
-      policy: 'search',
-      params: z.object({}),
-      query: z.object({}),
-      body: Question,
+        'Answer a question from conversations, and from memories and action items where the key may read them',
       response: AnswerJson,
-      async handle({ principal, body }) {
-        const { answer, model, sources } = await ask(
-          principal,
-          body.question,
-          body.time_zone ?? body.timezone,
-        );
-        return {
-          answer,
-          model,
-          sources: sources.map(({ createdAt, ...source }) => ({
-            ...source,
-            created_at: new Date(createdAt).toISOString(),
-          })),
-        };
-      },
+      handle: async ({ principal, body }) => answerJson(await ask(principal, questionOf(body))),
+    }),
+    route({
+      ...common,
+      id: 'askStreaming',
+      path: `${PATH}/stream`,
+      summary:
+        'The same as server-sent events: `text` for each piece of the answer, then `done` with all of it, or `error`',
+      response: z.string(),
+      type: 'text/event-stream',
+      handle: ({ principal, body }) =>
+        answerStream(FRAMES, following => ask(principal, questionOf(body), following)),
     }),
   ];
+}
+
+function answerJson({ answer, model, sources }: Answer): z.input<typeof AnswerJson> {
+  return { answer, model, sources: sources.map(sourceJson) };
+}
+
+export function sourceJson({ createdAt, segmentId, ...source }: Source): z.input<typeof SourceJson> {
+  return { ...source, created_at: new Date(createdAt).toISOString(), segment_id: segmentId };
 }

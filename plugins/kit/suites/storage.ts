@@ -3,6 +3,7 @@ import { accountChecks } from './storage/accounts.ts';
 import { actionItemChecks } from './storage/action-items.ts';
 import { appChecks } from './storage/apps.ts';
 import { calendarChecks } from './storage/calendar.ts';
+import { chatChecks } from './storage/chat.ts';
 import { deliveryChecks } from './storage/deliveries.ts';
 import { folderChecks } from './storage/folders.ts';
 import { goalChecks } from './storage/goals.ts';
@@ -42,6 +43,7 @@ export const storageChecks: readonly StorageCheck[] = [
   ...summaryChecks,
   ...calendarChecks,
   ...passageChecks,
+  ...chatChecks,
   ...appChecks,
   ...deliveryChecks,
   ...notificationChecks,

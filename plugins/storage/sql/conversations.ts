@@ -81,7 +81,7 @@ async function removeSegments(db: Knex, userId: string, conversationId: string):
 }
 
 function conditions(filter: ConversationFilter): (Clause | undefined)[] {
-  const { ids, statuses, categories, folderId, createdFrom, createdTo } = filter;
+  const { ids, statuses, categories, folderId, createdFrom, createdTo, startedFrom, startedTo } = filter;
   return [
     ids && oneOf('id', ids),
     statuses && oneOf('status', statuses),
@@ -89,6 +89,8 @@ function conditions(filter: ConversationFilter): (Clause | undefined)[] {
     given('folder_id = ?', folderId),
     given('created_at >= ?', createdFrom),
     given('created_at <= ?', createdTo),
+    given('started_at >= ?', startedFrom),
+    given('started_at <= ?', startedTo),
     given('discarded = ?', filter.discarded),
     given('locked = ?', filter.locked),
     given('starred = ?', filter.starred),

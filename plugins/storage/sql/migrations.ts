@@ -16,6 +16,7 @@ import { up as outbound } from './migrations/0012-outbound.ts';
 import { up as accounts } from './migrations/0013-accounts.ts';
 import { up as memoryHistory } from './migrations/0014-memory-history.ts';
 import { up as summaries } from './migrations/0015-summaries.ts';
+import { up as chat } from './migrations/0016-chat.ts';
 import { up as calendar } from './migrations/0017-calendar.ts';
 
 /** One step of the schema. It runs in a transaction with all others that are due, and is never undone. */
@@ -42,6 +43,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0014-memory-history', up: memoryHistory },
   { name: '0015-summaries', up: summaries },
   { name: '0017-calendar', up: calendar },
+  { name: '0016-chat', up: chat },
 ];
 
 type Context = Pick<PluginContext<never>, 'log' | 'clock' | 'error'>;

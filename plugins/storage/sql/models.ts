@@ -6,6 +6,8 @@ import type {
   AppKey,
   CalendarLink,
   ChannelAddress,
+  ChatMessage,
+  ChatSession,
   Conversation,
   Delivery,
   DeliveryAttempt,
@@ -274,6 +276,14 @@ export const CalendarLinks = table<CalendarLink>({
   name: 'calendar_links',
   id: ['user_id'],
   read: ['userId', 'hash', 'hint', 'createdAt'],
+});
+
+export const ChatSessions = table<ChatSession>({ name: 'chat_sessions', id: ['user_id', 'id'] });
+
+export const ChatMessages = table<ChatMessage>({
+  name: 'chat_messages',
+  id: ['user_id', 'id'],
+  json: ['sources'],
 });
 
 export const Apps = table<App>({

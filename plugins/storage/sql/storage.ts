@@ -5,6 +5,7 @@ import { actionItemStore } from './action-items.ts';
 import { appStore, hookStore, installationStore } from './apps.ts';
 import { attemptStore } from './attempts.ts';
 import { calendarLinkStore } from './calendar.ts';
+import { chatStore } from './chat.ts';
 import { claimStore } from './claims.ts';
 import { conversationStore, segmentStore } from './conversations.ts';
 import { deliveryStore } from './deliveries.ts';
@@ -56,6 +57,7 @@ export async function createStorage(
     summaries: summaryStore(access),
     calendarLinks: calendarLinkStore(access),
     passages: passageStore(access),
+    chat: chatStore(access),
     apps: appStore(access),
     installations: installationStore(access),
     hooks: hookStore(access),

@@ -28,11 +28,11 @@ interface Wanted {
 
 async function start(t: ExecutionContext, open = onSqlite) {
   const domain = await openDomain(t, open);
-  const { storage, clock, notifications, conversations, log, users, models } = domain;
+  const { storage, clock, notifications, conversations, chat, log, users, models } = domain;
   logs.push(domain.logged);
   const anna = await users.add('anna');
   const make = () =>
-    createProactive({ storage, clock, notifications, conversations, log, models: () => models });
+    createProactive({ storage, clock, notifications, conversations, chat, log, models: () => models });
   const proactive = make();
 
   async function app({ capabilities, asks = SCOPES, granted = SCOPES }: Wanted = {}): Promise<string> {

@@ -370,6 +370,28 @@ async function start(t: ExecutionContext) {
       { status: 423, path: await conversation({ locked: true }) },
     ],
     ask: [{ status: 200 }, { status: 422, body: { question: ' ' } }],
+    askStreaming: [{ status: 200 }, { status: 422, body: { question: ' ' } }],
+    sendMessage: [
+      { status: 200 },
+      { status: 404, query: `chat_session_id=${UNKNOWN}` },
+      { status: 422, body: { text: ' ' } },
+    ],
+    listMessages: [
+      { status: 200 },
+      { status: 404, query: `chat_session_id=${UNKNOWN}` },
+      { status: 422, query: 'limit=x' },
+    ],
+    clearMessages: [
+      { status: 200, query: `chat_session_id=${(await rest.chat.begin(rest.user.id)).id}` },
+      { status: 404, query: `chat_session_id=${UNKNOWN}` },
+      { status: 422, query: `chat_session_id=${'x'.repeat(4001)}` },
+    ],
+    createChatSession: [{ status: 200 }],
+    listChatSessions: [{ status: 200 }, { status: 422, query: 'limit=x' }],
+    deleteChatSession: [
+      { status: 200, path: (await rest.chat.begin(rest.user.id)).id },
+      { status: 404, path: UNKNOWN },
+    ],
     changePassword: [
       {
         status: 200,
@@ -705,6 +727,7 @@ test('Every operation answers as the OpenAPI document says, with success and wit
     calendarLinks: breaking(rest.calendarLinks),
     people: breaking(rest.people),
     ask: breaking(rest.ask),
+    chat: breaking(rest.chat),
     daySummaries: breaking(rest.daySummaries),
     deliveries: breaking(rest.deliveries),
     feed: { ...rest.feed, subscribe: reject },

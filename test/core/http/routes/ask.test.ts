@@ -20,8 +20,9 @@ async function start(t: ExecutionContext) {
     t.is(answer.status, 200, JSON.stringify(answer.body));
     return answer.body;
   };
-  const said = async (texts: string[], title = 'A Journey', overview = 'Overview.') =>
-    (await completedConversation(rest, user.id, texts, { title, overview })).id;
+  const talk = (texts: string[], title = 'A Journey', overview = 'Overview.') =>
+    completedConversation(rest, user.id, texts, { title, overview });
+  const said = async (...spoken: Parameters<typeof talk>) => (await talk(...spoken)).id;
   const noted = async (content: string): Promise<string> =>
     (await send('POST', '/v1/dev/user/memories', { content })).body.id;
   /** The real plugin, with a server that speaks the protocol. */
@@ -35,13 +36,13 @@ async function start(t: ExecutionContext) {
     rest.models.push(llm);
     return server;
   };
-  return { ...rest, ask, said, noted, model };
+  return { ...rest, ask, talk, said, noted, model };
 }
 
 test('Without a language model it says so, and answers what fits best', async t => {
-  const { ask, said, noted, clock } = await start(t);
+  const { ask, talk, said, noted, clock } = await start(t);
   const at = new Date(clock.now()).toISOString();
-  const id = await said(['The train to Łódź leaves at seven.']);
+  const { id, segments } = await talk(['The train to Łódź leaves at seven.']);
   await said(['Nothing of it.'], 'Elsewhere');
   const memory = await noted('Goes by train, never by car');
   const { answer, model, sources } = await ask();
@@ -49,18 +50,20 @@ test('Without a language model it says so, and answers what fits best', async t 
   t.is(model, null);
   t.deepEqual(sources, [
     {
-      type: 'memory',
-      id: memory,
-      title: 'Goes by train, never by car',
-      text: 'Goes by train, never by car',
-      created_at: at,
-    },
-    {
       type: 'conversation',
       id,
       title: 'A Journey',
       text: 'Overview. The train to Łódź leaves at seven.',
       created_at: at,
+      segment_id: segments[0]?.id,
+    },
+    {
+      type: 'memory',
+      id: memory,
+      title: 'Goes by train, never by car',
+      text: 'Goes by train, never by car',
+      created_at: at,
+      segment_id: null,
     },
   ]);
 });

@@ -1,0 +1,84 @@
+/** Finds and ranks what may answer a question: by its words, by meaning where an embedder works, and by time. */
+import type { Embedder } from '../../contract/plugin.ts';
+import { deadline } from '../../runtime/deadline.ts';
+import { AppError } from '../../runtime/errors.ts';
+import type { Log } from '../../runtime/log.ts';
+import { cosineOf } from '../memories/memory-likeness.ts';
+import { wordShares } from '../search/word-share.ts';
+import type { Asked, Source, Sources, SourceType } from './sources.ts';
+
+/** What a model is given to read: a few pages. */
+const MOST: Readonly<Record<SourceType, number>> = { conversation: 12, memory: 8, action_item: 8 };
+/** Texts that are compared by meaning for one question. */
+const MAX_COMPARED = 60;
+/** After this, meaning is left out. */
+const MEANING_MS = 2000;
+/** What counts beside the words of the question, whose share of them counts from 0 to 1. */
+const WEIGHTS = { earlier: 0.5, meaning: 0.6, cited: 0.3 };
+
+export function createRetrieval({
+  sources,
+  embedder,
+  log,
+}: {
+  sources: Pick<Sources, 'find'>;
+  /** Throws while there is none. */
+  embedder: () => Embedder;
+  log: Log;
+}) {
+  /**
+   * The most telling first, each text once.
+   * @param cited ids of what the answer before rested on
+   */
+  return async function retrieve(asked: Asked, cited: ReadonlySet<string>): Promise<Source[]> {
+    const found = distinct(await sources.find(asked));
+    const texts = found.map(({ title, text }) => `${title} ${text}`);
+    const shares = wordShares(asked.words, texts);
+    const earlier = wordShares(asked.earlier, texts);
+    const scored = found.map((source, place) => ({
+      source,
+      text: texts[place] ?? '',
+      score:
+        (shares[place] ?? 0) +
+        WEIGHTS.earlier * (earlier[place] ?? 0) +
+        (cited.has(source.id) ? WEIGHTS.cited : 0),
+    }));
+    scored.sort((a, b) => b.score - a.score);
+    const meaning = await likeness(
+      `${asked.words} ${asked.earlier}`.trim(),
+      scored.slice(0, MAX_COMPARED).map(({ text }) => text),
+    );
+    for (const [place, each] of scored.entries()) each.score += WEIGHTS.meaning * (meaning?.[place] ?? 0);
+    const ranked = scored.sort((a, b) => b.score - a.score).map(({ source }) => source);
+    const counts = new Map<SourceType, number>();
+    return ranked.filter(({ type }) => {
+      const count = (counts.get(type) ?? 0) + 1;
+      counts.set(type, count);
+      return count <= MOST[type];
+    });
+  };
+
+  /** 0 to 1, from the least like to the most like of these texts; null while that cannot be told. */
+  async function likeness(asked: string, texts: readonly string[]): Promise<number[] | null> {
+    if (asked === '' || texts.length < 2) return null;
+    try {
+      const late = () => new AppError('timeout', `no vectors within ${MEANING_MS} ms`);
+      const [question, ...vectors] = await deadline({ limitMs: MEANING_MS, late }, signal =>
+        embedder().embed([asked, ...texts], signal),
+      );
+      if (!question) return null;
+      const cosines = vectors.map(vector => cosineOf(question, vector));
+      const [least, most] = [Math.min(...cosines), Math.max(...cosines)];
+      return most > least ? cosines.map(each => (each - least) / (most - least)) : null;
+    } catch (error) {
+      log.debug({ err: error }, 'a question is answered by words alone');
+      return null;
+    }
+  }
+}
+
+export type Retrieve = ReturnType<typeof createRetrieval>;
+
+function distinct(sources: readonly Source[]): Source[] {
+  return [...new Map(sources.map(source => [`${source.type} ${source.id} ${source.text}`, source])).values()];
+}

@@ -1,0 +1,212 @@
+import { z } from 'zod';
+import type { ChatSession } from '../../contract/model.ts';
+import type { Chat, ShownMessage } from '../../domain/ask/chat.ts';
+import { mapped } from '../../domain/pages.ts';
+import { answerStream, type Frames } from '../answer-stream.ts';
+import { optional, text } from '../fields.ts';
+import { integer, word } from '../query.ts';
+import { type Route, route } from '../route.ts';
+import { MAX_QUESTION_CHARS, SourceJson, sourceJson, timeZone } from './ask.ts';
+
+const MESSAGES = '/v2/messages';
+const SESSIONS = '/v2/chat-sessions';
+const DEFAULT_LIMIT = 100;
+const MAX_LIMIT = 1000;
+const DEFAULT_SESSIONS = 50;
+
+const GREETING = 'Ask me about what was said.';
+
+const MessageJson = z
+  .object({
+    id: z.string(),
+    created_at: z.iso.datetime(),
+    text: z.string(),
+    sender: z.enum(['human', 'ai']),
+    type: z.literal('text'),
+    chat_session_id: z.string().nullable(),
+    model: z.string().nullable().describe('The language model that wrote it; null: none did'),
+    sources: z
+      .array(SourceJson)
+      .describe(
+        'What an answer rests on, as it is now; [1] in the text is the first. What is gone is left out',
+      ),
+    memories_id: z.array(z.string()).describe('Ids of the conversations among the sources'),
+    memories: z
+      .array(
+        z.object({
+          id: z.string(),
+          created_at: z.iso.datetime(),
+          structured: z.object({ title: z.string(), emoji: z.string() }),
+        }),
+      )
+      .describe('Those conversations'),
+    app_id: z.null(),
+    plugin_id: z.null(),
+    from_external_integration: z.boolean(),
+    files_id: z.array(z.string()),
+    files: z.array(z.string()),
+    reported: z.boolean(),
+    ask_for_nps: z.boolean(),
+  })
+  .meta({ id: 'ChatMessage' });
+
+const SessionJson = z
+  .object({
+    id: z.string(),
+    title: z.string().describe('How its first question begins; "" until there is one'),
+    created_at: z.iso.datetime(),
+    updated_at: z.iso.datetime(),
+  })
+  .meta({ id: 'ChatSession' });
+
+const Send = z
+  .object({
+    text: text({ max: MAX_QUESTION_CHARS }),
+    file_ids: optional(z.array(z.string()).max(0, { message: 'Files are not taken here' }), []).describe(
+      'Always empty: files are not taken here',
+    ),
+    time_zone: optional(timeZone, null).describe(
+      'In which it is asked, for words such as yesterday; left out: that of your notifications',
+    ),
+  })
+  .meta({ id: 'NewChatMessage', override: { examples: [{ text: 'What did Eve say about the trip?' }] } });
+
+const InSession = z.object({
+  chat_session_id: word().describe('Left out: the session that was used last'),
+});
+
+const FRAMES: Frames<ShownMessage> = {
+  piece: said => `data: ${said.replaceAll('\n', '__CRLF__')}\n\n`,
+  done: message => `done: ${Buffer.from(JSON.stringify(messageJson(message))).toString('base64')}\n\n`,
+  failed: ({ code, retryable }, detail) =>
+    `error: ${JSON.stringify({ error: code, retryable, message: typeof detail === 'string' ? detail : code })}\n\n`,
+};
+
+/** Chats about what was said, which are kept. An ID token alone: answers tell of memories and tasks as well. */
+export function messageRoutes(chat: Chat): Route[] {
+  const common = { tag: 'Ask', credential: 'idToken', params: z.object({}) } as const;
+  return [
+    route({
+      ...common,
+      method: 'get',
+      id: 'listMessages',
+      path: MESSAGES,
+      summary: 'List the messages of a chat session, the newest first',
+      errors: ['not_found'],
+      query: InSession.extend({
+        limit: integer({ from: 1, to: MAX_LIMIT, absent: DEFAULT_LIMIT }),
+        offset: integer({ from: 0, absent: 0 }),
+      }),
+      response: z.array(MessageJson),
+      handle: async ({ principal, query }) =>
+        mapped(await chat.messages(principal, query.chat_session_id ?? null, query), messageJson),
+    }),
+    route({
+      ...common,
+      method: 'post',
+      id: 'sendMessage',
+      path: MESSAGES,
+      summary:
+        'Ask, and follow the answer: frames `data: <text>` (line breaks as __CRLF__), then `done: <the message as JSON in base64>`, or `error: <JSON>`',
+      errors: ['not_found'],
+      policy: 'search',
+      query: InSession,
+      body: Send,
+      response: z.string(),
+      type: 'text/event-stream',
+      handle: ({ principal, query, body }) =>
+        answerStream(FRAMES, following =>
+          chat.send(
+            principal,
+            { text: body.text, sessionId: query.chat_session_id ?? null, timeZone: body.time_zone },
+            following,
+          ),
+        ),
+    }),
+    route({
+      ...common,
+      method: 'delete',
+      id: 'clearMessages',
+      path: MESSAGES,
+      summary: 'Delete a chat session with its messages; answers a greeting, which is not kept',
+      errors: ['not_found'],
+      query: InSession,
+      response: MessageJson,
+      async handle({ principal: { user }, query }) {
+        await chat.remove(user.id, query.chat_session_id ?? null);
+        return messageJson(chat.greeting(user.id, GREETING));
+      },
+    }),
+    route({
+      ...common,
+      method: 'get',
+      id: 'listChatSessions',
+      path: SESSIONS,
+      summary: 'List chat sessions, the last used first',
+      query: z.object({
+        limit: integer({ from: 1, to: MAX_LIMIT, absent: DEFAULT_SESSIONS }),
+        offset: integer({ from: 0, absent: 0 }),
+      }),
+      response: z.array(SessionJson),
+      handle: async ({ principal: { user }, query }) =>
+        (await chat.sessions(user.id, query)).map(sessionJson),
+    }),
+    route({
+      ...common,
+      method: 'post',
+      id: 'createChatSession',
+      path: SESSIONS,
+      summary: 'Begin a chat session',
+      query: z.object({}),
+      response: SessionJson,
+      handle: async ({ principal: { user } }) => sessionJson(await chat.begin(user.id)),
+    }),
+    route({
+      ...common,
+      method: 'delete',
+      id: 'deleteChatSession',
+      path: `${SESSIONS}/{chat_session_id}`,
+      summary: 'Delete a chat session with its messages',
+      errors: ['not_found'],
+      params: z.object({ chat_session_id: z.string() }),
+      query: z.object({}),
+      response: z.object({ success: z.boolean() }),
+      async handle({ principal: { user }, params }) {
+        await chat.remove(user.id, params.chat_session_id);
+        return { success: true };
+      },
+    }),
+  ];
+}
+
+function sessionJson({ id, title, createdAt, updatedAt }: ChatSession): z.input<typeof SessionJson> {
+  return { id, title, created_at: iso(createdAt), updated_at: iso(updatedAt) };
+}
+
+/** With the fields that clients in the field read, also where they are always empty here. */
+function messageJson(message: ShownMessage): z.input<typeof MessageJson> {
+  const { id, createdAt, text, sender, sessionId, model, sources } = message;
+  const talks = new Map(sources.filter(({ type }) => type === 'conversation').map(each => [each.id, each]));
+  return {
+    ...{
+      id,
+      text,
+      sender,
+      model,
+      created_at: iso(createdAt),
+      type: 'text',
+      chat_session_id: sessionId || null,
+    },
+    sources: sources.map(sourceJson),
+    memories_id: [...talks.keys()],
+    memories: [...talks.values()].map(({ id, title, createdAt }) => ({
+      ...{ id, created_at: iso(createdAt), structured: { title, emoji: '' } },
+    })),
+    ...{ app_id: null, plugin_id: null, from_external_integration: false },
+    ...{ files_id: [], files: [], reported: false, ask_for_nps: false },
+  };
+}
+
+function iso(at: number): string {
+  return new Date(at).toISOString();
+}
