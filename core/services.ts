@@ -22,6 +22,7 @@ import { createLocks } from './domain/accounts/locks.ts';
 import { createPeople } from './domain/accounts/people.ts';
 import { createSignIn } from './domain/accounts/sign-in.ts';
 import { createUsers } from './domain/accounts/users.ts';
+import { createVocabularies, type Vocabularies } from './domain/accounts/vocabulary.ts';
 import { type Apps, createApps } from './domain/apps/apps.ts';
 import { createDeliveries } from './domain/apps/deliveries.ts';
 import { createHooks } from './domain/apps/hooks.ts';
@@ -129,7 +130,7 @@ function understandings(host: PluginHost, { understanding, llm }: LoadedConfig['
 type Given = ReturnType<typeof given>;
 type Stored = Given & { storage: Storage };
 type Recording = Stored & { events: EventBus };
-type Recorded = Given & { conversations: Conversations };
+type Recorded = Given & { conversations: Conversations; vocabularies: Vocabularies };
 
 /** The directory of what the second pass has still to hear. */
 const FINAL_PASS = 'final-pass';
@@ -176,6 +177,7 @@ const SERVICES = {
     createCalendarLinks({ storage, clock, publicUrl: publicUrl ?? null }),
   calendarFeed: createCalendarFeed,
   people: createPeople,
+  vocabularies: createVocabularies,
   search: part('search', createSearch),
   embedding: part('embedding', createEmbedding),
   sources: createSources,
@@ -212,9 +214,11 @@ const SERVICES = {
   aside: part('listen', ({ config, clock, log, spool }: Given & { spool: Spool }) =>
     createAside({ dir: join(config.dataDir, 'untranscribed'), clock, log, checkDisk: spool.checkDisk }),
   ),
-  finalPass: part('listen', ({ config, finalRecogniser: provider, conversations, clock, log }: Recorded) =>
-    createFinalPass({ dir: join(config.dataDir, FINAL_PASS), provider, conversations, clock, log }),
-  ),
+  finalPass: part('listen', (house: Recorded) => {
+    const { config, finalRecogniser: provider, conversations, vocabularies, clock, log } = house;
+    const dir = join(config.dataDir, FINAL_PASS);
+    return createFinalPass({ dir, provider, conversations, vocabularies, clock, log });
+  }),
   orphaned: part('listen', ({ config, log, storage }: Stored) =>
     createOrphanedAudio({
       ...{ dataDir: config.dataDir, log },
@@ -282,6 +286,7 @@ function part<Needs extends { log: Log }, Service>(name: string, make: (needs: N
 interface Heard extends Given {
   credentials: Credentials;
   conversations: Conversations;
+  vocabularies: Vocabularies;
   spool: Spool;
   events: EventBus;
   metrics: Metrics;
@@ -299,9 +304,10 @@ function createHouseListen(house: Heard) {
     ...{ credentials, events, conversations, spool, orphaned, metrics, clock, log, limits },
     sessionDeps: sessionLog => ({
       ...{ aside, finalPass, audio, metrics, vad: house.vad, maxQueuedBytes: limits.maxQueuedBytes },
-      recogniser: ({ language, sttService: wish }, signal, told) =>
+      recogniser: ({ userId, language, sttService: wish }, signal, told) =>
         createRecogniser({
           ...{ providers: house.recognisers, language, wish, signal, clock, log: sessionLog },
+          vocabulary: () => house.vocabularies.expected(userId),
           ...told,
         }),
     }),

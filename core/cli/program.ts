@@ -22,6 +22,7 @@ import { addSetup } from './setup.ts';
 import { addStatus } from './status.ts';
 import { addStream } from './stream/stream.ts';
 import { addSystem } from './system.ts';
+import { addVocabularyCommands } from './vocabulary.ts';
 
 const EXIT = { done: 0, failure: 1, usage: 2 };
 
@@ -64,6 +65,7 @@ export function createProgram(): Command {
   addAccountCommands(program);
   addNotify(program);
   addHookCommands(program);
+  addVocabularyCommands(program);
   addAppCommands(program);
   addCalendarCommands(program);
   addStatus(program);

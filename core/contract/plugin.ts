@@ -112,6 +112,8 @@ export interface SttProvider {
   languages: readonly string[] | 'any';
   /** Shown to people and in voice answers; null when the engine has no name for it. */
   model: string | null;
+  /** Its text has neither capitals nor punctuation: core gives it both, by a plain rule. Absent: it has them. */
+  plain?: boolean;
   /** Resolves only after the engine really answered; rejects with `config_error`, `timeout` or `upstream_error`. */
   open(hints: SttHints): Promise<SttSession>;
 }

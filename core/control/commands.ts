@@ -12,6 +12,7 @@ import { AppError } from '../runtime/errors.ts';
 import { type AppServices, appCommands, appShapes, toIso } from './app-commands.ts';
 import { type CalendarServices, calendarCommands, calendarShapes } from './calendar-commands.ts';
 import { type HookServices, hookCommands, hookShapes } from './hook-commands.ts';
+import { type VocabularyServices, vocabularyCommands, vocabularyShapes } from './vocabulary-commands.ts';
 
 /** One part of the house: does it work, and if not, which command makes it work? */
 const Readiness = z.object({
@@ -178,6 +179,7 @@ const shapes = {
     result: z.object({ error: z.string().nullable() }),
   },
   ...hookShapes,
+  ...vocabularyShapes,
   ...appShapes,
   ...calendarShapes,
   /** Begins one; `backup.progress` tells how it goes. */
@@ -213,7 +215,7 @@ export const COMMANDS: { [C in CommandName]: { args: z.ZodType<Args<C>>; result:
 export type Commands = { [C in CommandName]: (args: Args<C>) => Promise<Result<C>> };
 
 /** What the commands need of the house. */
-interface Services extends AppServices, CalendarServices, HookServices {
+interface Services extends AppServices, CalendarServices, HookServices, VocabularyServices {
   apps: AppServices['apps'] & HookServices['apps'];
   hooks: AppServices['hooks'] & HookServices['hooks'];
   users: Pick<
@@ -236,6 +238,7 @@ export function createCommands(services: Services): Commands {
     ...keyCommands(services),
     ...channelCommands(services),
     ...hookCommands(services),
+    ...vocabularyCommands(services),
     ...appCommands(services),
     ...calendarCommands(services),
     'backup.begin': async ({ to }) => {

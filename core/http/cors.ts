@@ -1,6 +1,6 @@
 import type { Middleware } from 'koa';
 
-const METHODS = 'GET, POST, PATCH, DELETE';
+const METHODS = 'GET, POST, PUT, PATCH, DELETE';
 const ASKED_HEADERS =
   'Authorization, Content-Type, If-None-Match, Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Mcp-Session-Id';
 const TOLD_HEADERS =

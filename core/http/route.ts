@@ -8,7 +8,7 @@ import type { FailureCode } from './openapi.ts';
 import type { Policy } from './rate-limit.ts';
 import { validate } from './validate.ts';
 
-type Method = 'get' | 'post' | 'patch' | 'delete';
+type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
 /** What every operation of the interface says of itself. */
 interface Description {

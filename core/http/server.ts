@@ -13,6 +13,7 @@ import type { Keys } from '../domain/accounts/keys.ts';
 import type { People } from '../domain/accounts/people.ts';
 import type { SignIn } from '../domain/accounts/sign-in.ts';
 import type { Users } from '../domain/accounts/users.ts';
+import type { Vocabularies } from '../domain/accounts/vocabulary.ts';
 import type { Apps } from '../domain/apps/apps.ts';
 import type { Deliveries } from '../domain/apps/deliveries.ts';
 import type { Hooks } from '../domain/apps/hooks.ts';
@@ -84,6 +85,7 @@ import { notificationSettingsRoutes } from './routes/notification-settings.ts';
 import { notificationRoutes } from './routes/notifications.ts';
 import { peopleRoutes } from './routes/people.ts';
 import { summaryRoutes } from './routes/summaries.ts';
+import { vocabularyRoutes } from './routes/vocabulary.ts';
 import { sessionCookie } from './session-cookie.ts';
 import { cutOffStalled } from './stalled.ts';
 import { createUpgrade, pathOf } from './upgrade.ts';
@@ -125,6 +127,7 @@ interface ServerOptions {
   calendarLinks: CalendarLinks;
   calendarFeed: CalendarFeed;
   people: People;
+  vocabularies: Vocabularies;
   ask: Ask;
   chat: Chat;
   daySummaries: DaySummaries;
@@ -170,6 +173,7 @@ export function routesOf(
     ...calendarRoutes(options.calendarLinks),
     ...correctionRoutes(conversations),
     ...peopleRoutes(options.people),
+    ...vocabularyRoutes(options.vocabularies),
     ...askRoutes(options.ask),
     ...messageRoutes(options.chat),
     ...dailySummaryRoutes(options.daySummaries),

@@ -3,11 +3,13 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { createUtterance, type GrowingUtterance } from '../audio/utterance.ts';
 import type { Clock, Segment } from '../contract/model.ts';
+import type { Vocabularies } from '../domain/accounts/vocabulary.ts';
 import type { Conversations } from '../domain/conversations/conversations.ts';
 import { AppError } from '../runtime/errors.ts';
 import type { Log } from '../runtime/log.ts';
+import type { Writing } from './polish.ts';
 import { type NamedProvider, serves } from './providers.ts';
-import { openSession, transcribeOnce } from './recogniser.ts';
+import { openSession, transcribeOnce, writing } from './recogniser.ts';
 
 /**
  * The second pass: once an utterance has ended, a slower and better recogniser hears it again, and its text takes the
@@ -36,6 +38,7 @@ interface FinalPassOptions {
   /** The recogniser of the second pass as it is now; null: it does not work. Absent: none is configured. */
   provider: (() => NamedProvider | null) | null;
   conversations: Pick<Conversations, 'replaceText'>;
+  vocabularies: Pick<Vocabularies, 'expected'>;
   clock: Clock;
   log: Log;
 }
@@ -84,7 +87,7 @@ export async function removeFinalPass(dir: string, streamIds: readonly string[])
 }
 
 export function createFinalPass(options: FinalPassOptions): FinalPass {
-  const { dir, conversations, clock, log } = options;
+  const { dir, conversations, vocabularies, clock, log } = options;
   /** By stream, in the order spoken. */
   const queues = new Map<string, Waiting[]>();
   const working = new Map<string, Promise<void>>();
@@ -149,14 +152,16 @@ export function createFinalPass(options: FinalPassOptions): FinalPass {
     const found = await readFile(waiting.path).catch(() => null);
     if (found === null) return null; // its account is gone
     const { note, pcm } = parse(found);
-    const session = await openedFor(note, provider);
+    const vocabulary = await vocabularies.expected(note.userId).catch(() => []);
+    const session = await openedFor({ ...note, vocabulary }, provider);
     if (session === null) return AWAY_MS;
     try {
       const utterance = createUtterance(note);
       utterance.append(pcm);
       utterance.end();
       const pieces = await transcribeOnce(session, utterance, { clock, signal });
-      const text = pieces.map(piece => piece.text.trim()).join(' ');
+      const write = writing(provider, { ...note, vocabulary });
+      const text = pieces.map(piece => write(piece).text.trim()).join(' ');
       if (text !== '') await conversations.replaceText({ ...note, text, sttProvider: provider.name });
       return null;
     } catch (error) {
@@ -170,9 +175,9 @@ export function createFinalPass(options: FinalPassOptions): FinalPass {
   }
 
   /** Null: it does not answer now. */
-  async function openedFor({ language }: Note, provider: NamedProvider) {
+  async function openedFor({ language, vocabulary }: Writing, provider: NamedProvider) {
     try {
-      return await openSession(provider, { language, clock, signal });
+      return await openSession(provider, { language, vocabulary, clock, signal });
     } catch (error) {
       if (!signal.aborted)
         log.warn({ err: error, provider: provider.name }, 'the second pass waits for its recogniser');

@@ -1,10 +1,12 @@
 import { SAMPLE_RATE } from '../audio/pcm.ts';
 import type { Clock } from '../contract/model.ts';
 import type { SttSession, Transcript, Utterance } from '../contract/plugin.ts';
+import { MULTI } from '../domain/languages.ts';
 import { AppError } from '../runtime/errors.ts';
 import type { Log } from '../runtime/log.ts';
 import { cutBy, untilCut } from './cut.ts';
 import { type EndingUtterance, pieceCheck } from './pieces.ts';
+import { polish, type Writing } from './polish.ts';
 import { chooseProviders, type NamedProvider } from './providers.ts';
 import { createTurn } from './scheduler.ts';
 
@@ -33,6 +35,8 @@ export interface RecogniserEvents {
 
 interface Opened {
   name: string;
+  /** Gives its text what it does not write itself. */
+  write(piece: Transcript): Transcript;
   session: SttSession;
   unwatch(): void;
 }
@@ -41,6 +45,8 @@ interface RecogniserOptions extends RecogniserEvents {
   /** In order of preference; asked anew for every opening, as a plugin may have been started again. */
   providers: () => NamedProvider[];
   language: string;
+  /** Names and words to expect, asked for at each opening. Absent: there are none. */
+  vocabulary?: () => Promise<readonly string[]>;
   /** The provider that the client would like. */
   wish: string | null;
   signal: AbortSignal;
@@ -60,7 +66,7 @@ const STALL_LENGTHS = 3;
 const REST_MS = 300_000;
 
 export function createRecogniser(options: RecogniserOptions): Recogniser {
-  const { clock, log } = options;
+  const { language, clock, log } = options;
   const ending = cutBy(options.signal);
   const { signal } = ending;
   let current: Opened | null = null;
@@ -79,14 +85,16 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
 
   async function open(): Promise<Opened> {
     let failure: AppError | undefined;
+    const vocabulary = options.vocabulary ? await expected(options.vocabulary) : [];
     for (const named of inOrder()) {
       const { name } = named;
       signal.throwIfAborted();
       provider = name;
       opened = false;
       try {
-        const session = await openSession(named, { language: options.language, clock, signal });
-        current = { name, session, unwatch: watch(name, session) };
+        const session = await openSession(named, { language, vocabulary, clock, signal });
+        const write = writing(named, { language, vocabulary });
+        current = { name, session, write, unwatch: watch(name, session) };
         opened = true;
         openedAt = clock.now();
         return current;
@@ -98,6 +106,16 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
       }
     }
     throw failure;
+  }
+
+  /** Recognition goes on without it. */
+  async function expected(read: () => Promise<readonly string[]>): Promise<readonly string[]> {
+    try {
+      return await read();
+    } catch (error) {
+      log.warn({ err: error }, 'the vocabulary cannot be read');
+      return [];
+    }
   }
 
   function inOrder(): NamedProvider[] {
@@ -173,11 +191,11 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
     let failures = 0;
     for (;;) {
       try {
-        const { name, session } = await ready();
+        const { name, session, write } = await ready();
         isBusy = true;
         for await (const piece of finals(session, viewFrom(utterance, from), clock, signal)) {
           from = piece.endSample;
-          yield { piece, provider: name };
+          yield { piece: write(piece), provider: name };
         }
         return;
       } catch (thrown) {
@@ -215,16 +233,26 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
   };
 }
 
+/** For a recogniser of small letters alone: what puts its text into writing. */
+export function writing({ stt }: NamedProvider, { language, vocabulary }: Writing) {
+  if (!stt.plain) return (piece: Transcript) => piece;
+  return (piece: Transcript) => {
+    const spoken = language === MULTI ? (piece.language ?? language) : language;
+    return { ...piece, text: polish(piece.text.trim(), { language: spoken, vocabulary }) };
+  };
+}
+
 interface Asking {
   language: string;
+  vocabulary: readonly string[];
   clock: Clock;
   signal: AbortSignal;
 }
 
 /** An engine that neither opens nor fails has failed; nobody waits for it once `signal` is aborted. */
 export async function openSession({ name, stt }: NamedProvider, asking: Asking): Promise<SttSession> {
-  const { language, clock, signal } = asking;
-  const opening = stt.open({ language, signal });
+  const { language, vocabulary, clock, signal } = asking;
+  const opening = stt.open({ language, vocabulary, signal });
   const deadline = deadlineOf(clock, signal);
   deadline.set(OPEN_MS, `Recogniser ${name} did not answer within ${OPEN_MS} ms`);
   try {

@@ -20,6 +20,7 @@ import { createKeys } from '../../core/domain/accounts/keys.ts';
 import { createPeople } from '../../core/domain/accounts/people.ts';
 import { createSignIn } from '../../core/domain/accounts/sign-in.ts';
 import { createUsers } from '../../core/domain/accounts/users.ts';
+import { createVocabularies } from '../../core/domain/accounts/vocabulary.ts';
 import { createApps } from '../../core/domain/apps/apps.ts';
 import { createDeliveries } from '../../core/domain/apps/deliveries.ts';
 import { createHooks } from '../../core/domain/apps/hooks.ts';
@@ -89,6 +90,7 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
   const goals = createGoals({ storage, clock });
   const folders = createFolders({ storage, clock });
   const people = createPeople({ storage, clock });
+  const vocabularies = createVocabularies({ storage });
   const { log, logged, lines } = recordedLog();
   t.teardown(async () => {
     const shown = await indiscretions(lines, storage);
@@ -163,6 +165,7 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     calendarLinks: createCalendarLinks({ storage, clock, publicUrl: 'https://earshot.example' }),
     calendarFeed: createCalendarFeed({ storage, notifications, clock }),
     people,
+    vocabularies,
     deliveries: createDeliveries({ storage, clock }),
     /** Every event so far, by name. */
     told,

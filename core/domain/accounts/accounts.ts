@@ -12,6 +12,7 @@ import type { Embedding } from '../search/embedding.ts';
 import { removeKeysIn } from './keys.ts';
 import type { SignIn } from './sign-in.ts';
 import type { Users } from './users.ts';
+import { forgetVocabularyIn } from './vocabulary.ts';
 
 /** Hashed ids of removed accounts: audio of theirs that turns up later is deleted, not set aside. */
 const REMOVED_ACCOUNTS = 'core.removed-accounts';
@@ -132,6 +133,7 @@ export function createAccounts({
       const ids = await embedding.forgetIn(tx, user.id);
       await tx.users.remove(user.id);
       await forgetDaySummariesIn(tx, user.id);
+      await forgetVocabularyIn(tx, user.id);
       await tx.pluginState.compareAndSet(REMOVED_ACCOUNTS, hashOf(user.id), 0, { at: clock.now() });
       return ids;
     });

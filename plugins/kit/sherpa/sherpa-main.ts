@@ -7,7 +7,7 @@ import { hotwordsOf, readPieces } from './hotwords.ts';
 import { createOffline, type OfflineRecognizer } from './offline.ts';
 import { readable } from './readable.ts';
 import { kindOf } from './sherpa-kinds.ts';
-import type { SherpaModel } from './sherpa-model.ts';
+import type { Punctuation, SherpaModel } from './sherpa-model.ts';
 
 /** What we use of sherpa-onnx-node, which ships no types. */
 interface OnlineRecognizer {
@@ -31,6 +31,7 @@ interface Result {
 interface Sherpa {
   OnlineRecognizer: new (config: object) => OnlineRecognizer;
   OfflineRecognizer: new (config: object) => OfflineRecognizer;
+  OnlinePunctuation: new (config: object) => { addPunct(text: string): string };
 }
 
 export interface SherpaOptions extends SherpaModel {
@@ -39,6 +40,8 @@ export interface SherpaOptions extends SherpaModel {
   language: string;
   /** Words to expect are looked for, which takes more processor time. */
   hotwords: boolean;
+  /** What gives its text capitals and punctuation, if anything. */
+  punctuation: Punctuation | null;
 }
 
 const SAMPLE_RATE = 16_000;
@@ -51,13 +54,21 @@ serve(options => load(options as SherpaOptions));
 
 function load(options: SherpaOptions): Recogniser {
   const sherpa: Sherpa = createRequire(import.meta.url)('sherpa-onnx-node');
+  const recogniser = kindOf(options.kind).streaming
+    ? loadOnline(sherpa, options)
+    : loadOffline(sherpa, options);
+  return options.punctuation === null ? recogniser : punctuated(recogniser, sherpa, options.punctuation);
+}
+
+function loadOffline(sherpa: Sherpa, options: SherpaOptions): Recogniser {
   const kind = kindOf(options.kind);
-  if (!kind.streaming) {
-    const hotwords = kind.takesHotwords && options.hotwords ? hotwordsFor(options) : () => '';
-    const config = (language: string) => configOf(options, language);
-    const recogniser = new sherpa.OfflineRecognizer(config(kind.needsLanguage ? options.language : ''));
-    return createOffline({ recogniser, kind, config, hotwords, first: options.language });
-  }
+  const hotwords = kind.takesHotwords && options.hotwords ? hotwordsFor(options) : () => '';
+  const config = (language: string) => configOf(options, language);
+  const recogniser = new sherpa.OfflineRecognizer(config(kind.needsLanguage ? options.language : ''));
+  return createOffline({ recogniser, kind, config, hotwords, first: options.language });
+}
+
+function loadOnline(sherpa: Sherpa, options: SherpaOptions): Recogniser {
   const recogniser = new sherpa.OnlineRecognizer({
     ...configOf(options, ''),
     enableEndpoint: 1,
@@ -66,6 +77,15 @@ function load(options: SherpaOptions): Recogniser {
     rule3MinUtteranceLength: 60,
   });
   return { begin: (startSample, emit) => decode(recogniser, startSample, emit) };
+}
+
+function punctuated(recogniser: Recogniser, sherpa: Sherpa, { model, vocabulary }: Punctuation): Recogniser {
+  const punctuation = new sherpa.OnlinePunctuation({
+    model: { cnnBilstm: model, bpeVocab: vocabulary, numThreads: 1, provider: 'cpu', debug: 0 },
+  });
+  const written = (emit: (piece: Piece) => void) => (piece: Piece) =>
+    emit({ ...piece, text: punctuation.addPunct(piece.text) });
+  return { begin: (startSample, emit, hints) => recogniser.begin(startSample, written(emit), hints) };
 }
 
 function configOf({ kind, files, numThreads, hotwords }: SherpaOptions, language: string): object {

@@ -18,10 +18,18 @@ export interface SherpaModel {
   files: Paths;
 }
 
+/** A model that gives text its capitals and punctuation: paths. */
+export interface Punctuation {
+  model: string;
+  vocabulary: string;
+}
+
 /** A model as it is known. */
 export interface KnownModel {
   kind: ModelKind;
   languages: string[];
+  /** Its text has capitals and punctuation. Absent: it may. */
+  punctuation?: boolean;
   files: Partial<Record<ModelFile, KnownFile>>;
 }
 

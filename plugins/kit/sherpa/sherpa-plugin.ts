@@ -2,8 +2,15 @@
 import { basename, extname, join } from 'node:path';
 import type { Plugin, PluginContext } from '../../../core/contract/plugin.ts';
 import { startEngine } from '../engine/host.ts';
-import { readCatalogue } from '../engine/model-file.ts';
-import { checkModel, type KnownModel, knownFrom, type OwnModel, ownModelSchema } from './sherpa-model.ts';
+import { problemOf, readCatalogue } from '../engine/model-file.ts';
+import {
+  checkModel,
+  type KnownModel,
+  knownFrom,
+  type OwnModel,
+  ownModelSchema,
+  type Punctuation,
+} from './sherpa-model.ts';
 
 interface Options {
   model?: string | undefined;
@@ -20,6 +27,10 @@ interface Choice {
   directory: string;
   remedy: string;
 }
+
+/** It is one archive: whoever wants it unpacks it beside the models. */
+const PUNCTUATION = 'sherpa-onnx-online-punct-en-2024-08-06';
+const PUNCTUATION_FILES = ['model.int8.onnx', 'bpe.vocab'];
 
 /** In whose directory the models of all these plugins lie. */
 const OWNER = 'sherpa-onnx';
@@ -56,6 +67,7 @@ export function sherpaPlugin({ name, title }: { name: string; title: string }): 
       const { options } = context;
       const { name: model, known, directory, remedy } = await choose(name, context);
       const found = await checkModel(known, directory, remedy, context.error);
+      const punctuation = await punctuationFor(known, context.dataDir);
       const engine = startEngine(
         {
           name,
@@ -64,6 +76,7 @@ export function sherpaPlugin({ name, title }: { name: string; title: string }): 
             ...found,
             numThreads: options.numThreads,
             hotwords: options.hotwords,
+            punctuation,
             language: known.languages.find(each => each !== 'multi') ?? 'en',
           },
           loadMs: 60_000,
@@ -73,9 +86,19 @@ export function sherpaPlugin({ name, title }: { name: string; title: string }): 
         context,
       );
       await engine.started();
-      return { stt: { sampleRate: 16000, languages: known.languages, model, open: engine.open } };
+      const plain = known.punctuation === false && punctuation === null;
+      return { stt: { sampleRate: 16000, languages: known.languages, model, plain, open: engine.open } };
     },
   };
+}
+
+/** Sherpa's punctuation model, where it is installed, and the other one needs it; it knows English alone. */
+async function punctuationFor(known: KnownModel, dataDir: string): Promise<Punctuation | null> {
+  if (known.punctuation !== false || known.languages.some(language => language !== 'en')) return null;
+  const directory = join(dataDir, '..', OWNER, PUNCTUATION);
+  const [model, vocabulary] = PUNCTUATION_FILES.map(name => join(directory, name)) as [string, string];
+  const problems = [await problemOf(model, {}), await problemOf(vocabulary, {})];
+  return problems.every(problem => problem === null) ? { model, vocabulary } : null;
 }
 
 async function choose(

@@ -49,7 +49,7 @@ export default {
       context,
     );
     await engine.started();
-    return { stt: { sampleRate: 16000, languages: ['en'], model: 'en-us', open: engine.open } };
+    return { stt: { sampleRate: 16000, languages: ['en'], model: 'en-us', plain: true, open: engine.open } };
   },
 } satisfies Plugin<Options>;
 

@@ -54,6 +54,7 @@ function commandsOver(names: string[]): Commands {
       setRole: unused,
     },
     accounts: { signOut: unused, lost: unused, disable: unused, remove: unused },
+    vocabularies: { words: unused, put: unused, add: unused, remove: unused, expected: unused },
     locks: { set: async () => 'ada' },
     backups: { begin() {}, progress: () => ({ running: false, backup: null, error: null }), state: unused },
     channelAddresses: {

@@ -406,6 +406,8 @@ async function start(t: ExecutionContext) {
       { status: 404, path: UNKNOWN, body: { name: 'anna b' } },
       { status: 422, path: UNKNOWN, body: { name: '' } },
     ],
+    getVocabulary: [{ status: 200 }],
+    putVocabulary: [{ status: 200 }, { status: 422, body: { words: [''] } }],
     listPeople: [{ status: 200 }],
     createPerson: [{ status: 200 }, { status: 422, body: {} }],
     renamePerson: [
@@ -726,6 +728,7 @@ test('Every operation answers as the OpenAPI document says, with success and wit
     summaryTemplates: breaking(rest.summaryTemplates),
     calendarLinks: breaking(rest.calendarLinks),
     people: breaking(rest.people),
+    vocabularies: breaking(rest.vocabularies),
     ask: breaking(rest.ask),
     chat: breaking(rest.chat),
     daySummaries: breaking(rest.daySummaries),

@@ -4,7 +4,13 @@ import { runInNewContext } from 'node:vm';
 import test from 'ava';
 import { pino } from 'pino';
 import { createUtterance } from '../../../core/audio/utterance.ts';
-import type { SttProvider, SttSession, Transcript, Utterance } from '../../../core/contract/plugin.ts';
+import type {
+  SttHints,
+  SttProvider,
+  SttSession,
+  Transcript,
+  Utterance,
+} from '../../../core/contract/plugin.ts';
 import { createRecogniser } from '../../../core/listen/recogniser.ts';
 import { manualClock } from '../../helpers/manual-clock.ts';
 
@@ -49,6 +55,45 @@ function spoken(startSample: number) {
 async function* heard({ startSample }: Utterance): AsyncGenerator<Transcript> {
   yield { text: 'words', startSample, endSample: startSample + 1600, final: true };
 }
+
+test('an engine is told the vocabulary at each opening; without capitals of its own its text gets them', async t => {
+  const told: SttHints[] = [];
+  const stt: SttProvider = {
+    sampleRate: 16000,
+    languages: 'any',
+    model: null,
+    plain: true,
+    async open(hints) {
+      told.push(hints);
+      const transcribe = async function* ({ startSample }: Utterance): AsyncGenerator<Transcript> {
+        yield { text: 'i told anna', startSample, endSample: startSample + 1600, final: true };
+      };
+      return { transcribe, failed: new Promise<never>(() => {}), close: async () => {} };
+    },
+  };
+  let isReadable = true;
+  const recogniser = createRecogniser({
+    providers: () => [{ name: 'engine', stt }],
+    language: 'en',
+    async vocabulary() {
+      if (!isReadable) throw new Error('the database is away');
+      return ['Anna'];
+    },
+    wish: null,
+    signal: new AbortController().signal,
+    clock: manualClock(),
+    log: pino({ level: 'silent' }),
+    onLost: () => {},
+    onBack: () => {},
+    onGone: () => {},
+  });
+  await recogniser.open();
+  t.like(told[0], { language: 'en', vocabulary: ['Anna'] });
+  for await (const { piece } of recogniser.transcribe(spoken(0))) t.is(piece.text, 'I told Anna.');
+  isReadable = false;
+  await recogniser.open();
+  t.deepEqual(told[1]?.vocabulary, [], 'recognition goes on without it');
+});
 
 test('nobody waits for an engine that is still opening when the connection ends', async t => {
   const { recogniser, halt } = recogniserOf({ open: () => new Promise(() => {}) });

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { z } from 'zod';
 import { AppError, type ErrorCode } from '../../../core/runtime/errors.ts';
+import { promptOf } from '../../../plugins/kit/engine/whisper-answer.ts';
 import { growingUtterance, sttChecks, utteranceOf } from '../../../plugins/kit/suites/stt.ts';
 import openai from '../../../plugins/stt/openai/index.ts';
 import { SPEECH } from '../../helpers/known-speech.ts';
@@ -81,6 +82,19 @@ test('openai sends the utterance as a WAV file with model, language, prompt and 
     ['/v1/models', '/v1/audio/transcriptions', '/v1/models', '/v1/audio/transcriptions'],
   );
   t.true(requests.every(({ authorization }) => authorization === `Bearer ${KEY}`));
+});
+
+test('openai gives the vocabulary behind its own prompt, as far as Whisper reads one', async t => {
+  const house = await open(t, { prompt: 'A call' });
+  const session = await house.provider.open({
+    language: 'en',
+    vocabulary: ['Anna', 'Okonkwo'],
+    signal: never,
+  });
+  for await (const _ of session.transcribe(utteranceOf(samples, FROM), never));
+  t.is(house.server.asked.at(-1)?.fields.prompt, 'A call, Anna, Okonkwo.');
+  t.is(promptOf([]), '');
+  t.is(promptOf(Array.from({ length: 500 }, () => 'abcdefgh')).length, 599, 'whole words alone');
 });
 
 test('openai makes a piece of each segment, in order and inside the utterance', async t => {

@@ -1,9 +1,11 @@
 import test, { type ExecutionContext } from 'ava';
+import { forgetVocabularyIn } from '../../../../core/domain/accounts/vocabulary.ts';
 import { openDatabases } from '../../../helpers/databases.ts';
 import { completedConversation } from '../../../helpers/domain.ts';
 import { openRest } from '../../../helpers/rest.ts';
 
 const PEOPLE = '/v1/people';
+const VOCABULARY = '/v1/users/vocabulary';
 const FOLDERS = '/v1/folders';
 const CONVERSATIONS = '/v1/dev/user/conversations';
 const UNKNOWN = '01890000-0000-7000-8000-000000000000';
@@ -38,6 +40,39 @@ for (const { name, open } of await openDatabases(test)) {
     t.deepEqual(await good('GET', PEOPLE), [renamed]);
     t.is((await send('DELETE', `${PEOPLE}/${other.id}`)).status, 404);
   });
+
+  on(
+    'a vocabulary is replaced as a whole, has each word once, and is its own user alone',
+    async (t, rest) => {
+      const { good, issues, send, users, user, storage, vocabularies } = rest;
+      await users.add('ben');
+      const ben = await users.token('ben');
+      t.deepEqual(await good('GET', VOCABULARY), { words: [] });
+      const words = ['Earshot', ' Dr. Okonkwo ', 'earshot'];
+      t.deepEqual(await good('PUT', VOCABULARY, { words }), { words: ['Earshot', 'Dr. Okonkwo'] });
+      t.deepEqual(await good('GET', VOCABULARY), { words: ['Earshot', 'Dr. Okonkwo'] });
+      t.deepEqual(
+        (await send('GET', VOCABULARY, undefined, ben)).body,
+        { words: [] },
+        'another user has none of it',
+      );
+      await good('POST', '/v1/people', { name: 'Eve' });
+      await good('POST', '/v1/people', { name: 'EARSHOT' });
+      t.deepEqual(await vocabularies.expected(user.id), ['Earshot', 'Dr. Okonkwo', 'Eve']);
+      for (const bad of [
+        ['a'.repeat(101)],
+        [''],
+        ['a\nb'],
+        Array.from({ length: 501 }, (_, at) => `w${at}`),
+        'Eve',
+      ])
+        t.not(Object.keys(await issues('PUT', VOCABULARY, { words: bad })).length, 0);
+      t.deepEqual(await vocabularies.remove(user.id, ['EARSHOT']), ['Dr. Okonkwo']);
+      await t.throwsAsync(vocabularies.add(user.id, ['x'.repeat(101)]), { code: 'invalid_request' });
+      await storage.transaction('forget', tx => forgetVocabularyIn(tx, user.id));
+      t.deepEqual(await good('GET', VOCABULARY), { words: [] });
+    },
+  );
 
   on('names of whatever is listed are on one line, without control characters', async (t, { issues }) => {
     const body = {

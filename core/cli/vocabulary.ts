@@ -1,0 +1,43 @@
+import type { Command } from 'commander';
+import { perform, print, settingsOf } from './in-process.ts';
+
+interface Output {
+  json?: boolean;
+}
+
+/** `vocabulary`: words that recognisers are to expect, beside the names of people. */
+export function addVocabularyCommands(program: Command): void {
+  const vocabulary = program
+    .command('vocabulary')
+    .description('names and words of an account that recognisers are to expect, beside the names of people')
+    .addHelpText('after', '\nExample: earshot vocabulary add ada "Dr. Okonkwo" Earshot');
+  vocabulary
+    .command('list <user>')
+    .description('list the words, one a line')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot vocabulary list ada')
+    .action(async (user: string, { json }: Output, command: Command) => {
+      const answer = await perform(await settingsOf(command), 'vocabulary.list', { user });
+      const none = `There is no word yet: earshot vocabulary add ${user} <word>`;
+      print(json, answer, answer.words.length === 0 ? none : answer.words.join('\n'));
+    });
+  addChange(vocabulary, 'add', 'add words');
+  addChange(vocabulary, 'remove', 'remove words');
+}
+
+function addChange(vocabulary: Command, verb: 'add' | 'remove', description: string): void {
+  vocabulary
+    .command(`${verb} <user> <words...>`)
+    .description(`${description}; one of several parts stands in quotation marks`)
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', `\nExample: earshot vocabulary ${verb} ada "Dr. Okonkwo"`)
+    .action(async (user: string, words: string[], { json }: Output, command: Command) => {
+      const answer = await perform(await settingsOf(command), `vocabulary.${verb}`, { user, words });
+      const count = answer.words.length === 1 ? '1 word' : `${answer.words.length} words`;
+      print(
+        json,
+        answer,
+        `The vocabulary of ${user} has ${count} now. Connections that open from now on use it.`,
+      );
+    });
+}

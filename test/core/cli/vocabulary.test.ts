@@ -1,0 +1,23 @@
+import test from 'ava';
+import { earshot } from '../../helpers/cli.ts';
+import { openHouse } from '../../helpers/services.ts';
+
+test('words for recognisers are added, listed and removed', async t => {
+  const house = await openHouse(t, { stt: [] });
+  const vocabulary = async (...args: string[]) => {
+    const { code, stdout, stderr } = await earshot(['vocabulary', ...args], {
+      EARSHOT_DATA_DIR: house.dataDir,
+    });
+    return code === 0 ? stdout : stderr;
+  };
+  t.regex(await vocabulary('list', 'owner'), /^There is no word yet: .*vocabulary add owner <word>\n$/);
+  t.regex(
+    await vocabulary('add', 'owner', 'Dr. Okonkwo', 'Earshot'),
+    /^The vocabulary of owner has 2 words now/,
+  );
+  t.is(await vocabulary('list', 'owner'), 'Dr. Okonkwo\nEarshot\n');
+  t.deepEqual(JSON.parse(await vocabulary('remove', 'owner', 'earshot', '--json')), {
+    words: ['Dr. Okonkwo'],
+  });
+  t.regex(await vocabulary('add', 'nobody', 'word'), /^error: .*nobody/);
+});
