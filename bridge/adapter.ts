@@ -1,6 +1,7 @@
 import { forgetServices, forgetStrangers, joinServices } from './device-memory.ts';
 import { guard } from './guard.ts';
 import { guardInput, type InputEvents } from './hci-guard.ts';
+import { REQUESTED_MTU } from './library.ts';
 import type { ConnectParameters, Noble, Peripheral } from './noble.ts';
 
 /** One loaded Bluetooth library with its adapter open. */
@@ -34,7 +35,13 @@ export interface AdapterEvents
 export class ScanRefusedError extends Error {}
 
 /** 15 to 30 ms, no skipped events, link lost after 4 s. The libraries' own default is 0.42 s. */
-const CONNECT: ConnectParameters = { minInterval: 12, maxInterval: 24, latency: 0, timeout: 400 };
+const CONNECT: ConnectParameters = {
+  mtu: REQUESTED_MTU,
+  minInterval: 12,
+  maxInterval: 24,
+  latency: 0,
+  timeout: 400,
+};
 /** Before scanning that ended by itself is begun again. */
 const SCAN_PAUSE_MS = 1000;
 

@@ -2,10 +2,12 @@ import { createRequire } from 'node:module';
 import { parseArgs } from 'node:util';
 import { asCalled } from '../config/called-as.ts';
 import { environment, loadConfig } from '../config/load.ts';
-import { runBridge } from './main.ts';
+import { runBridge, systemClock } from './main.ts';
 
 const HELP = `Usage: earshot-bridge [options]
        earshot-bridge doctor [--json]
+       earshot-bridge device check FILE [--trace FILE]
+       earshot-bridge device record FILE [--driver FILE] [--device NAME] [--seconds N]
 
 Carries what wearables hear over Bluetooth to an Earshot server, until Ctrl-C.
 
@@ -21,6 +23,9 @@ Carries what wearables hear over Bluetooth to an Earshot server, until Ctrl-C.
   --json             one JSON object per event
   --version          the version of the bridge
   --help             this
+
+device check says whether the description of a wearable is valid and what it means, and
+plays a trace to it; device record makes such a trace of a wearable in reach.
 
 doctor examines the Bluetooth adapter, the permission to use it and the library, and
 says what to do.
@@ -46,6 +51,7 @@ const OPTIONS = {
  * @throws Error with what is wrong, on one line
  */
 export async function run(argv: string[]): Promise<void> {
+  if (argv[0] === 'device') return device(argv.slice(1));
   const { values, positionals } = parseArgs({ args: argv, options: OPTIONS, allowPositionals: true });
   if (positionals[0] === 'doctor' && !values.simulate) return runDoctor(values.json === true);
   const [file, ...more] = positionals; // what --simulate plays
@@ -54,6 +60,12 @@ export async function run(argv: string[]): Promise<void> {
   if (values.help) process.stdout.write(HELP);
   else if (values.version) process.stdout.write(`${versionOf()}\n`);
   else await runBridge(load(values), { ...values, simulate: values.simulate && (file ?? true) });
+}
+
+async function device(argv: string[]): Promise<void> {
+  const { runDevice } = await import('./device-command.ts');
+  if (!(await runDevice(argv, systemClock)))
+    throw new Error('the device is not as its driver describes it, see above');
 }
 
 async function runDoctor(json: boolean): Promise<void> {

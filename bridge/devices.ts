@@ -1,21 +1,33 @@
 import type { Logger } from 'pino';
 import { type Backoff, createBackoff } from './backoff.ts';
 import type { Clock } from './clock.ts';
-import type { Driver } from './driver.ts';
+import type { Driver, DriverMemory } from './driver.ts';
+import { createMemories } from './driver-memory.ts';
 import type { DeviceCounts, DeviceEvent, OnEvent } from './events.ts';
+import type { Link } from './link.ts';
+import { matches } from './matching.ts';
 import type { Radio } from './radio.ts';
 import type { Recording, RecordingInfo } from './recording.ts';
 import type { Advertisement } from './scanner.ts';
-import { plainUuid } from './uuid.ts';
-import { listen, Unfit, type Wearable, type WearableStatus } from './wearable.ts';
+import { Unfit } from './unfit.ts';
+import { listen, type Wearable, type WearableNews, type WearableStatus } from './wearable.ts';
 
 export interface DevicesOptions {
   radio: Radio;
-  drivers: Driver[];
+  /** In the order in which they are asked. */
+  drivers: readonly Driver[];
   /** Names or addresses; empty: every wearable that a driver knows. */
   only: string[];
   /** Opens a place for what one connection will record. */
   begin(info: RecordingInfo): Recording;
+  /** Resolves when there is room for more of what a device has stored; absent: always. */
+  room?(): Promise<void>;
+  /** Small values of a device, by its id; absent: they are forgotten with the process. */
+  memoryOf?(clientDeviceId: string): DriverMemory;
+  /** Keeps a photo of a device; absent: photos are dropped. */
+  keepPhoto?(device: string, photo: { jpeg: Uint8Array; atMs: number; quarterTurns: number }): Promise<void>;
+  /** Puts something between a connection and its driver. */
+  through?(link: Link): Link;
   clock: Clock;
   log: Logger;
   onEvent: OnEvent;
@@ -82,6 +94,7 @@ export function startDevices(options: DevicesOptions): Devices {
   const limits = { ...LIMITS, ...options.limits };
   const known = new Map<string, Known>();
   const leftAlone = new Set<string>();
+  const memories = createMemories(null);
   const stopping = new AbortController();
   const { signal } = stopping;
   let lostOne = new AbortController();
@@ -122,8 +135,8 @@ export function startDevices(options: DevicesOptions): Devices {
 
   function recognise(sighting: Advertisement): Known | null {
     const { id, address } = sighting;
-    const driver = drivers.find(({ match }) => matches(match, sighting));
-    if (!driver) return null;
+    const candidates = drivers.filter(({ match }) => matches(match, sighting));
+    if (candidates.length === 0) return null;
     const name = sighting.name || address;
     if (!isWanted(only, sighting)) {
       if (!leftAlone.has(id))
@@ -137,7 +150,7 @@ export function startDevices(options: DevicesOptions): Devices {
       id,
       address,
       name,
-      driver,
+      candidates,
       counts: { packets: 0, frames: 0, lost: 0, duplicates: 0, malformed: 0, resets: 0 },
       keepsBatterySecret: false,
       backoff: createBackoff({ firstMs: limits.firstRetryMs, maxMs: limits.maxRetryMs }),
@@ -164,16 +177,20 @@ export function startDevices(options: DevicesOptions): Devices {
   /** One connection, from the attempt to its end. Never rejects. */
   async function serve(device: Known): Promise<void> {
     try {
-      const link = await radio.connect(device.id, { signal });
+      const connected = await radio.connect(device.id, { signal });
+      const link = options.through?.(connected) ?? connected;
       const ended = await listen({
         wearable: device,
         link,
         begin,
+        room: options.room ?? (async () => {}),
+        memoryOf: options.memoryOf ?? memories.of,
         clock,
         log,
         silentMs: limits.silentMs,
         probeMs: limits.probeMs,
         onStatus: status => changed(device, status),
+        onNews: news => toldNews(device, news),
       }).finally(link.disconnect);
       if (ended.worked) device.backoff.reset();
       else device.notBeforeMs = clock.now() + device.backoff.next();
@@ -195,6 +212,14 @@ export function startDevices(options: DevicesOptions): Devices {
     else if (device.quiet && !wasQuiet) log.info({ device: device.name }, `wearable is quiet: ${reason}`);
     else if (wasQuiet && !device.quiet) log.info({ device: device.name }, 'wearable streams again');
     tell(device, state, { codec, battery, reason, awayMs });
+  }
+
+  async function toldNews({ name }: Known, news: WearableNews): Promise<void> {
+    if (news.kind === 'photo') return options.keepPhoto?.(name, news);
+    if (news.kind === 'button') onEvent({ event: 'button', device: name, button: news.button });
+    else if (news.kind === 'progress')
+      onEvent({ event: 'stored_audio', device: name, bytes: news.bytes, ofBytes: news.ofBytes });
+    else onEvent({ event: 'about', device: name, ...news.facts });
   }
 
   /** How long it was not connected; null: this is its first connection. */
@@ -245,16 +270,6 @@ export function startDevices(options: DevicesOptions): Devices {
       await Promise.all([...known.values()].map(({ busy }) => busy));
     },
   };
-}
-
-function matches(
-  { serviceUuids = [], namePrefixes = [] }: Driver['match'],
-  sighting: Advertisement,
-): boolean {
-  const advertised = new Set(sighting.serviceUuids.map(plainUuid));
-  if (serviceUuids.some(uuid => advertised.has(plainUuid(uuid)))) return true;
-  const name = sighting.name.toLowerCase();
-  return namePrefixes.some(prefix => name.startsWith(prefix.toLowerCase()));
 }
 
 function isWanted(only: string[], { name, address, id }: Advertisement): boolean {

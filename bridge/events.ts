@@ -1,10 +1,16 @@
 import type { ServerEvent, WireSegment } from '../core/listen/protocol.ts';
+import type { Button, Sink } from './driver.ts';
 import type { RadioCounts, ToldFault } from './radio-faults.ts';
 
 /** What the bridge tells: one JSON object a line with `--json`. */
 export type BridgeEvent =
   | { event: 'radio'; state: string; hint: string }
   | DeviceEvent
+  | { event: 'button'; device: string; button: Button }
+  /** Of a download of what a wearable had recorded out of reach. */
+  | { event: 'stored_audio'; device: string; bytes: number; ofBytes: number }
+  /** What a wearable says of itself; what is absent it did not tell. */
+  | ({ event: 'about'; device: string } & Parameters<Sink['about']>[0])
   /** A packet that breaks the format of Bluetooth came in and was ignored; at most one a minute of each kind. */
   | ({ event: 'malformed' } & ToldFault)
   | { event: 'connected'; device: string; stream: string; received: number }

@@ -6,6 +6,9 @@ import type { Noble } from './noble.ts';
 /** Loads a library; throws when there is none that works here. */
 export type LoadNoble = (log: Logger) => Noble;
 
+/** Of ATT: the most that Bluetooth's attribute values need. Some devices send stored audio in pieces of 440 bytes. */
+export const REQUESTED_MTU = 517;
+
 /** `native`: whatever the system offers. `hci`: over an HCI socket, on any system. */
 interface Library {
   name: string;
@@ -19,8 +22,12 @@ const LIBRARIES: readonly Library[] = [
   {
     name: '@abandonware/noble',
     // A fresh instance each; index.js would make one for the whole process.
-    native: require => require('@abandonware/noble/with-custom-binding')({}),
+    native: require => {
+      requestMtu(require('@abandonware/noble/lib/hci-socket/gatt'));
+      return require('@abandonware/noble/with-custom-binding')({});
+    },
     hci: require => {
+      requestMtu(require('@abandonware/noble/lib/hci-socket/gatt'));
       const Bindings = require('@abandonware/noble/lib/hci-socket/bindings');
       return require('@abandonware/noble/with-bindings')(new Bindings({}));
     },
@@ -36,6 +43,18 @@ const LIBRARIES: readonly Library[] = [
     hci: require => require('@stoprocent/noble').withBindings('hci', {}),
   },
 ];
+
+/** This library asks for 256, and has no setting for it; the other one has. */
+function requestMtu({ prototype }: { prototype: { exchangeMtu(): void; _desired_mtu?: number } }): void {
+  const { exchangeMtu } = prototype;
+  if (asksForMore.has(exchangeMtu)) return;
+  prototype.exchangeMtu = function (this: { _desired_mtu?: number }) {
+    this._desired_mtu = REQUESTED_MTU;
+    return exchangeMtu.call(this);
+  };
+  asksForMore.add(prototype.exchangeMtu);
+}
+const asksForMore = new WeakSet<() => void>();
 
 /**
  * The first library that loads. Both speak to the same adapter in the same way; the first needs an addon that was

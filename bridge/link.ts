@@ -1,5 +1,6 @@
 import { guard, LinkLostError, TimeLimitError } from './guard.ts';
 import type { Refusal } from './hci-guard.ts';
+import { REQUESTED_MTU } from './library.ts';
 import type { Characteristic, Peripheral, Service } from './noble.ts';
 import { isPairingWanted, pairingHint } from './pairing.ts';
 import { advertisedName } from './scanner.ts';
@@ -14,10 +15,17 @@ export interface Link {
   readonly name: string;
   /** Agreed ATT MTU; a notification holds three bytes less. */
   readonly mtu: number;
-  /** Does the device have it? Rejects when the device does not answer. */
-  has(service: string, characteristic: string, options?: CallOptions): Promise<boolean>;
+  /** What the device says that can be done with it; empty: it is not there. Rejects when the device does not answer. */
+  properties(service: string, characteristic: string, options?: CallOptions): Promise<readonly string[]>;
   /** Rejects also for an empty value: that is how the libraries report a refusal. */
   read(service: string, characteristic: string, options?: CallOptions): Promise<Buffer>;
+  /** `response`: wait for the device to confirm it. */
+  write(
+    service: string,
+    characteristic: string,
+    bytes: Uint8Array,
+    options: CallOptions & { response: boolean },
+  ): Promise<void>;
   /** Notifications until the link closes. */
   subscribe(
     service: string,
@@ -25,7 +33,7 @@ export interface Link {
     onData: (data: Buffer) => void,
     options?: CallOptions,
   ): Promise<void>;
-  /** Finds out whether the device is still there, by reading this; closes the link when it is not. */
+  /** Finds out whether the device is still there, by reading this, where it has it; closes the link when it is not. */
   probe(service: string, characteristic: string): Promise<void>;
   /** Can the adapter send long packets? See `Adapter`. */
   readonly hasDataLength: boolean | null;
@@ -38,6 +46,14 @@ export interface Link {
 export interface CallOptions {
   /** A failure does not cost the link. */
   optional?: boolean;
+}
+
+interface Call extends CallOptions {
+  /** How many requests and answers it may take. */
+  exchanges?: number;
+  /** What it means for the link when there is no answer. */
+  lostAs?: string;
+  writes?: boolean;
 }
 
 /** The link, and what the radio tells it. */
@@ -58,8 +74,6 @@ export interface LinkLimits {
   disconnectMs: number;
 }
 
-/** What both libraries ask for and what @abandonware/noble cannot change. */
-const REQUESTED_MTU = 256;
 const SMALLEST_MTU = 23;
 /** A discovery is several exchanges, of which each may take its time. */
 const DISCOVERY_EXCHANGES = 6;
@@ -79,8 +93,10 @@ export function createLink(
   let refuse: (refusal: { reason: string; stalls: boolean }) => void = () => {};
   /** How to end each call that waits for an answer. */
   const underWay = new Set<(reason: string) => void>();
-  let isSubscribing = false;
+  /** A write is under way, a subscription among them: the libraries do not tell when it is refused. */
+  let isWriting = false;
   let wantsPairing = false;
+  let turn: Promise<unknown> = Promise.resolve();
   /** An optional request was never answered, and all later ones would wait behind it. */
   let isStalled = false;
 
@@ -94,15 +110,27 @@ export function createLink(
     for (const remove of listeners) remove();
   });
 
-  /** A call that did not come back may have stalled the whole queue of the connection: it is of no use any more. */
-  async function call<T>(
+  /** One after the other, as the protocol has it: a refusal does not tell what was refused. */
+  function call<T>(
     what: string,
     start: (done: (error: unknown, value: T) => void) => void,
-    { optional = false, exchanges = 1, lostAs }: CallOptions & { exchanges?: number; lostAs?: string } = {},
+    options: Call = {},
+  ): Promise<T> {
+    const mine = turn.then(() => callNow(what, start, options));
+    turn = mine.catch(() => {});
+    return mine;
+  }
+
+  /** A call that did not come back may have stalled the whole queue of the connection: it is of no use any more. */
+  async function callNow<T>(
+    what: string,
+    start: (done: (error: unknown, value: T) => void) => void,
+    { optional = false, exchanges = 1, lostAs, writes = false }: Call,
   ): Promise<T> {
     if (!isOpen) throw new LinkLostError(`${what}: ${await closed}`);
     const refusal = Promise.withResolvers<string>();
     underWay.add(refusal.resolve);
+    isWriting = writes;
     let stalls = true;
     let because = () => (wantsPairing ? `; ${pairingHint()}` : '');
     refuse = refused => {
@@ -127,6 +155,7 @@ export function createLink(
       throw new TimeLimitError(`${message}; the connection was dropped`);
     } finally {
       underWay.delete(refusal.resolve);
+      isWriting = false;
     }
   }
 
@@ -200,9 +229,6 @@ export function createLink(
     get mtu() {
       return Math.min(REQUESTED_MTU, peripheral.mtu ?? SMALLEST_MTU);
     },
-    async has(service, uuid, options) {
-      return (await characteristicsOf(service, options)).has(plainUuid(uuid));
-    },
     read,
     async subscribe(service, uuid, onData, options) {
       const one = await characteristic(service, uuid, options);
@@ -215,15 +241,23 @@ export function createLink(
       listeners.push(() => one.removeListener('data', listener));
       const start = (done: (error: unknown, value: undefined) => void) =>
         one.subscribe(error => done(error, undefined));
-      isSubscribing = true;
-      await call(`subscribing to ${uuid}`, start, options).finally(() => {
-        isSubscribing = false;
-      });
+      await call(`subscribing to ${uuid}`, start, { ...options, writes: true });
+    },
+    async properties(service, uuid, options) {
+      return (await characteristicsOf(service, options)).get(plainUuid(uuid))?.properties ?? [];
+    },
+    async write(service, uuid, bytes, { response, ...options }) {
+      const one = await characteristic(service, uuid, options);
+      const start = (done: (error: unknown, value: undefined) => void) =>
+        one.write(Buffer.from(bytes), !response, error => done(error, undefined));
+      await call(`writing ${uuid}`, start, { ...options, writes: true });
     },
     async probe(service, uuid) {
       // A refusal is an answer, too; without one, the call has closed the link.
       const lostAs = 'the device does not answer any more';
-      await (isStalled ? readSignal() : read(service, uuid, { lostAs })).catch(() => {});
+      const isThere =
+        !isStalled && (await characteristicsOf(service).catch(() => null))?.has(plainUuid(uuid));
+      await (isThere ? read(service, uuid, { lostAs }) : readSignal()).catch(() => {});
     },
     get hasDataLength() {
       return adapter.hasDataLength;
@@ -241,7 +275,7 @@ export function createLink(
     refused(refusal) {
       if ('pairing' in refusal) refuse({ reason: pairingHint(refusal.pairing), stalls: true });
       else if (isPairingWanted(refusal.att)) wantsPairing = true;
-      else if (isSubscribing)
+      else if (isWriting)
         refuse({ reason: `refused with ATT error ${refusal.att}`, stalls: refusal.att === 4 });
     },
   };

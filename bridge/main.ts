@@ -12,9 +12,9 @@ import { withoutEscapedControls } from '../core/runtime/terminal.ts';
 import { type Clock, createClock } from './clock.ts';
 import { changedCounts } from './counts.ts';
 import { type DeviceLimits, startDevices } from './devices.ts';
-import type { Driver } from './driver.ts';
-import { loadDrivers } from './driver-check.ts';
-import omi from './drivers/omi.ts';
+import { inOrder, loadDrivers } from './driver-check.ts';
+import { createMemories } from './driver-memory.ts';
+import { builtInDrivers } from './drivers.ts';
 import type { BridgeEvent, Counts, OnEvent } from './events.ts';
 import { fixedKey, keyFromCore } from './key.ts';
 import { askLocalCore, type LocalCore } from './local-core.ts';
@@ -48,7 +48,9 @@ export interface Bridge {
   stop(): Promise<void>;
 }
 
-const BUILT_IN: Driver[] = [omi];
+/** The machine's own. */
+export const systemClock = createClock(Date.now);
+
 const COUNTS_EVERY_MS = 60_000;
 const RECORDING = fileURLToPath(new URL('./simulator/recording.wav', import.meta.url));
 
@@ -58,10 +60,8 @@ const RECORDING = fileURLToPath(new URL('./simulator/recording.wav', import.meta
  */
 export async function startBridge(options: BridgeOptions): Promise<Bridge> {
   const { config, log, clock, simulate, onEvent = () => {}, limits = {} } = options;
-  const drivers = [
-    ...(await loadDrivers(config.bridge.drivers, options.configDir ?? process.cwd())),
-    ...BUILT_IN,
-  ];
+  const users = await loadDrivers(config.bridge.drivers, options.configDir ?? process.cwd());
+  const drivers = inOrder(users, await builtInDrivers());
   const simulator =
     simulate && (await (await import('./simulator/simulator.ts')).createSimulator(simulate, clock));
   const dataDir = resolve(config.dataDir);
@@ -113,6 +113,8 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
       carry(info.clientDeviceId);
       return spool.begin(info);
     },
+    room: spool.room,
+    memoryOf: createMemories(join(dataDir, 'bridge', 'devices')).of,
     clock,
     log,
     onEvent,
@@ -215,7 +217,7 @@ export async function runBridge(
   const bridge = await startBridge({
     config,
     log,
-    clock: createClock(Date.now),
+    clock: systemClock,
     ...(simulate ? { simulate: { audio: simulate === true ? RECORDING : simulate, loop } } : {}),
     configDir: dir,
     onEvent: event => {
@@ -256,7 +258,13 @@ function withoutWords(event: BridgeEvent): object {
     ? event
     : { event: event.event, device: event.device };
 }
-const OWN_EVENTS: ReadonlySet<BridgeEvent['event']> = new Set(['connected', 'disconnected']);
+const OWN_EVENTS: ReadonlySet<BridgeEvent['event']> = new Set([
+  'connected',
+  'disconnected',
+  'button',
+  'stored_audio',
+  'about',
+]);
 
 /** Resolves with what asked. */
 function stopRequest(): Promise<string> {

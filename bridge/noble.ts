@@ -63,7 +63,7 @@ export interface Peripheral extends EventEmitter {
   readonly connectable: boolean;
   /** In @abandonware/noble the peer's own maximum, which may be above what was agreed. */
   readonly mtu: number | null;
-  readonly advertisement: { localName?: string; serviceUuids?: string[] };
+  readonly advertisement: { localName?: string; serviceUuids?: string[]; manufacturerData?: Buffer };
   /** Stays 'connected' in @abandonware/noble when the adapter goes down. */
   readonly state: string;
   connect(parameters: ConnectParameters, done: (error?: unknown) => void): void;
@@ -74,8 +74,9 @@ export interface Peripheral extends EventEmitter {
   discoverServices(uuids: string[], done: (error: unknown, services: Service[]) => void): void;
 }
 
-/** Intervals in 1.25 ms, the time limit in 10 ms. */
+/** Intervals in 1.25 ms, the time limit in 10 ms. `mtu`: to ask for; @stoprocent/noble only. */
 export interface ConnectParameters {
+  mtu: number;
   minInterval: number;
   maxInterval: number;
   latency: number;
@@ -91,5 +92,6 @@ export interface Characteristic extends EventEmitter {
   readonly uuid: string;
   readonly properties: string[];
   read(done: (error: unknown, data: Buffer) => void): void;
+  write(data: Buffer, withoutResponse: boolean, done: (error?: unknown) => void): void;
   subscribe(done: (error?: unknown) => void): void;
 }

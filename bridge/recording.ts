@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { open as openFile, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { KEEP_ALIVE_BYTES } from '../core/listen/protocol.ts';
 import type { Clock } from './clock.ts';
@@ -21,8 +21,10 @@ const RecordingInfo = z.object({
   frameMs: z.number().positive(),
   /** UTC epoch ms of the first message. */
   startedAtMs: z.number().int().nonnegative(),
+  /** The device had recorded it before it came: its time goes by what it holds. */
+  stored: z.boolean().default(false),
 });
-export type RecordingInfo = z.infer<typeof RecordingInfo>;
+export type RecordingInfo = z.input<typeof RecordingInfo>;
 
 /** `stream`: what core knows it by; `base`: number of the stream's first message within the recording. */
 const Meta = RecordingInfo.extend({
@@ -78,6 +80,8 @@ export interface Recording {
   dropOldest(): boolean;
   /** What was appended is forced onto the disk, without waiting for that. */
   sync(): void;
+  /** Resolves when what was appended is forced onto the disk. Rejects when some of it could not be kept. */
+  settled(): Promise<void>;
   remove(): void;
   close(): void;
 }
@@ -88,7 +92,8 @@ const MAX_GAP_MS = 86_400_000;
 
 /** Begins one in `dir`, which is made with its first message. */
 export function createRecording(dir: string, info: RecordingInfo, store: Store): Recording {
-  return open(dir, { ...info, stream: randomUUID(), base: 0, baseAtMs: 0 }, null, store);
+  const { stored = false } = info;
+  return open(dir, { ...info, stored, stream: randomUUID(), base: 0, baseAtMs: 0 }, null, store);
 }
 
 /** What an earlier process left; null when it cannot be made sense of. Nothing can be added to it. */
@@ -115,7 +120,12 @@ function open(dir: string, startMeta: Meta, found: Segment[] | null, store: Stor
   /** Of a loss that core was not told of yet; negative where it was told of half a millisecond too much. */
   let pendingGapMs = 0;
 
-  const age = () => clamp(store.clock.now() - meta.startedAtMs, 0xffffffff);
+  const openedAtMs = store.clock.now();
+  /** Of what was appended, with the gaps. */
+  let heldMs = 0;
+  let failures = 0;
+
+  const age = () => clamp(meta.stored ? heldMs : store.clock.now() - meta.startedAtMs, 0xffffffff);
 
   function append(bytes: Uint8Array, gapMs: number): void {
     if (ended) return;
@@ -128,7 +138,9 @@ function open(dir: string, startMeta: Meta, found: Segment[] | null, store: Stor
     const record = { number: next, gapMs: toldMs, atMs: age(), bytes: Buffer.from(bytes) };
     let failure = tryAppend(record);
     if (failure?.isFull && store.makeRoom()) failure = tryAppend(record);
+    heldMs += gapMs + messageMs(meta, bytes);
     if (failure) {
+      failures += 1;
       const lostMs = messageMs(meta, bytes);
       pendingGapMs = gap + lostMs;
       store.lost(1, lostMs, `it cannot be written to disk (${failure.reason})`);
@@ -175,9 +187,21 @@ function open(dir: string, startMeta: Meta, found: Segment[] | null, store: Stor
     if (ended && to >= next) remove();
   }
 
+  async function settled(): Promise<void> {
+    await segments.settled();
+    for (const path of [dir, dirname(dir)])
+      if (isOnDisk && !removed)
+        await syncDirectory(path).catch(error => {
+          if (!removed) throw error; // else core has it all
+        });
+    if (failures > 0) throw new Error('audio could not be kept on disk');
+  }
+
   function loseUpTo(to: number, from: number, why: string): void {
     const lost = to - Math.max(from, heldBelow);
-    if (lost > 0) store.lost(lost, lost * meta.frameMs, why);
+    if (lost <= 0) return;
+    failures += 1;
+    store.lost(lost, lost * meta.frameMs, why);
   }
 
   function beginStream(base: number, baseAtMs: number): void {
@@ -251,7 +275,8 @@ function open(dir: string, startMeta: Meta, found: Segment[] | null, store: Stor
     },
     get unconfirmedSinceMs() {
       const oldest = segments.list.find(segment => segment.next > heldBelow);
-      return oldest ? meta.startedAtMs + oldest.firstAtMs : null;
+      if (!oldest) return null;
+      return meta.stored ? openedAtMs : meta.startedAtMs + oldest.firstAtMs;
     },
     append,
     read,
@@ -269,6 +294,7 @@ function open(dir: string, startMeta: Meta, found: Segment[] | null, store: Stor
     },
     dropOldest,
     sync: segments.sync,
+    settled,
     remove,
     close: segments.roll,
   };
@@ -293,6 +319,12 @@ async function readMeta(dir: string): Promise<Meta | null> {
   } catch {
     return null;
   }
+}
+
+/** New files of it stay through a power loss. */
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await openFile(path);
+  await directory.sync().finally(() => directory.close());
 }
 
 /** All or nothing, also in a crash. */

@@ -15,6 +15,8 @@ export interface Advertisement {
   name: string;
   /** As the library writes them: no dashes. */
   serviceUuids: string[];
+  /** The company's number (little-endian), and its data; null: none. */
+  manufacturerData: Uint8Array | null;
   rssi: number;
 }
 
@@ -168,6 +170,7 @@ function advertisementOf(peripheral: Peripheral): Advertisement {
     address: (address || id).toLowerCase(),
     name: advertisedName(peripheral),
     serviceUuids: advertisement.serviceUuids ?? [],
+    manufacturerData: advertisement.manufacturerData ?? null,
     rssi,
   };
 }

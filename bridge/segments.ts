@@ -24,6 +24,8 @@ export interface Segments {
   remove(segment: Segment): void;
   /** What was appended is forced onto the disk, without waiting for that. */
   sync(): void;
+  /** Resolves when all of it is. Rejects with what the disk says. */
+  settled(): Promise<void>;
   /** The growing file ends here; the next message begins another. */
   roll(): void;
 }
@@ -61,6 +63,7 @@ export async function recoverSegments(dir: string, onDamage: (stretches: number,
 /** @param maxBytes of one file */
 export function createSegments(dir: string, found: Segment[], maxBytes: number): Segments {
   const list = [...found];
+  const forcing = new Set<Promise<void>>();
   let growing: Growing | null = null;
   let cached: { path: string; records: SpoolRecord[] } | null = null;
 
@@ -77,8 +80,22 @@ export function createSegments(dir: string, found: Segment[], maxBytes: number):
     const { fd, dirty, segment } = growing;
     growing = null;
     if (segment.bytes === 0) remove(segment);
-    if (dirty) fdatasync(fd, () => closeSync(fd));
+    if (dirty) force(fd, () => closeSync(fd));
     else closeSync(fd);
+  }
+
+  /** Forces a file onto the disk. @param then whatever the disk says */
+  function force(fd: number, then: () => void = () => {}): void {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    promise.catch(() => {}); // an error shows at the next write, and to those who wait for it
+    const mine = promise.finally(() => forcing.delete(mine));
+    mine.catch(() => {});
+    forcing.add(mine);
+    fdatasync(fd, error => {
+      then();
+      if (error) reject(error);
+      else resolve();
+    });
   }
 
   function remove(segment: Segment): void {
@@ -130,7 +147,11 @@ export function createSegments(dir: string, found: Segment[], maxBytes: number):
     sync() {
       if (!growing?.dirty) return;
       growing.dirty = false;
-      fdatasync(growing.fd, () => {}); // an error shows at the next write
+      force(growing.fd);
+    },
+    async settled() {
+      this.sync();
+      await Promise.all(forcing);
     },
     roll,
   };

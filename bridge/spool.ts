@@ -34,6 +34,8 @@ export interface Spool {
   devices(): string[];
   /** `listener` is told when there is something new for this wearable. Returns how to end that. */
   watch(clientDeviceId: string, listener: () => void): () => void;
+  /** Resolves when it is less than half full: until then a device keeps what it has stored. */
+  room(): Promise<void>;
   readonly counts: Readonly<SpoolCounts>;
   /** Age of the oldest audio that core has not confirmed; null: it has all. */
   oldestMs(): number | null;
@@ -52,6 +54,8 @@ export interface SpoolOptions {
 
 const MAX_SEGMENT_BYTES = 256 * 1024;
 const MIN_SEGMENT_BYTES = 4 * 1024;
+/** Between two looks whether there is room. */
+const ROOM_MS = 1000;
 /** Losses are told at most so often. */
 const TELL_EVERY_MS = 10_000;
 
@@ -60,6 +64,7 @@ export async function openSpool({ dir, maxBytes, clock, log, syncMs = 1000 }: Sp
   const counts: SpoolCounts = { bytes: 0, dropped: 0, droppedMs: 0, damaged: 0 };
   const watchers = new Map<string, Set<() => void>>();
   let recordings: Recording[] = [];
+  let closed = false;
   let toldAt = Number.NEGATIVE_INFINITY;
 
   const store: Store = {
@@ -124,12 +129,16 @@ export async function openSpool({ dir, maxBytes, clock, log, syncMs = 1000 }: Sp
       watchers.set(clientDeviceId, listeners.add(listener));
       return () => listeners.delete(listener);
     },
+    async room() {
+      while (counts.bytes > maxBytes / 2 && !closed) await clock.sleep(ROOM_MS);
+    },
     counts,
     oldestMs() {
       const since = recordings.flatMap(({ unconfirmedSinceMs }) => unconfirmedSinceMs ?? []);
       return since.length === 0 ? null : Math.max(0, clock.now() - Math.min(...since));
     },
     async close() {
+      closed = true;
       clearInterval(timer);
       for (const recording of recordings) recording.close();
     },

@@ -1,17 +1,31 @@
-import { createHash } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Clock } from './clock.ts';
-import type { Decoded, Driver, PacketCounts, WireFormat } from './driver.ts';
-import { checkDecoded, checkDecoder } from './driver-check.ts';
-import { LinkLostError } from './guard.ts';
+import { type DeclaredOptions, listenTo } from './declared.ts';
+import { createDeviceLink } from './device-link.ts';
+import type {
+  Button,
+  Confirmed,
+  Driver,
+  DriverLog,
+  DriverMemory,
+  PacketCounts,
+  Ref,
+  Session,
+  Sink,
+  WireFormat,
+} from './driver.ts';
+import { LinkLostError, TimeLimitError } from './guard.ts';
 import type { Link } from './link.ts';
 import type { Recording, RecordingInfo } from './recording.ts';
+import { createSink, identityOf, type OpenSink } from './sink.ts';
+import { Unfit } from './unfit.ts';
 
 /** A device that a driver recognised. */
 export interface Wearable {
   address: string;
   name: string;
-  driver: Driver;
+  /** Whose `match` fits its advertisement, in the order in which they are asked. */
+  candidates: readonly Driver[];
   /** Over all its connections. */
   counts: PacketCounts;
   /** Asking it for its battery level has stalled or ended a connection before: it is not asked again. */
@@ -27,11 +41,22 @@ export interface WearableStatus {
   reason: string | null;
 }
 
+/** What a wearable tells beside its audio. */
+export type WearableNews =
+  | { kind: 'button'; button: Button }
+  | { kind: 'progress'; bytes: number; ofBytes: number }
+  | { kind: 'about'; facts: Parameters<Sink['about']>[0] }
+  | { kind: 'photo'; jpeg: Uint8Array; atMs: number; quarterTurns: number };
+
 export interface ListenOptions {
   wearable: Wearable;
   link: Link;
   /** Opens a place for what this connection records. */
   begin(info: RecordingInfo): Recording;
+  /** Resolves when there is room for more of what a device has stored. */
+  room(): Promise<void>;
+  /** Small values of this device, by its id. */
+  memoryOf(clientDeviceId: string): DriverMemory;
   clock: Clock;
   log: Logger;
   /** Without any packet for so long it is told as quiet. */
@@ -40,155 +65,242 @@ export interface ListenOptions {
   probeMs: number;
   /** Called again whenever something of it changes. */
   onStatus(status: WearableStatus): void;
+  /** Resolves when it is kept. */
+  onNews(news: WearableNews): Promise<void>;
 }
 
-/** The device will not do, and trying again soon is no use. */
-export class Unfit extends Error {}
+/** A driver of somebody else may never come to an end. */
+const WRAP_UP_MS = 2000;
 
 /**
- * Subscribes, and stores audio until the link is gone. Nothing comes between connecting and subscribing, since what
- * a connected device says to nobody is lost.
+ * Lets the driver talk to the device until the link is gone, and stores what it hears.
  * @returns why it ended, and whether the connection was of any use
  * @throws Unfit, or what the link throws
  */
 export async function listen(options: ListenOptions): Promise<{ reason: string; worked: boolean }> {
-  const { wearable, link, log, onStatus } = options;
-  const { audio, match, name } = wearable.driver;
-  if (!(await link.has(match.confirm.service, match.confirm.characteristic)))
-    throw new Unfit(
-      `it has no characteristic ${match.confirm.characteristic}, so it is not what ${name} knows`,
-    );
-  const format = await readFormat(wearable.driver, link);
-  const status: WearableStatus = { state: 'streaming', codec: format.codec, battery: null, reason: null };
-  let isSubscribed = false;
-  const change = (news: Partial<WearableStatus>) => {
-    Object.assign(status, news);
-    if (isSubscribed) onStatus({ ...status });
-  };
-  const intake = createIntake(options, format, change);
+  const { wearable, link, clock } = options;
+  const driver = await confirm(wearable, link);
+  const watch = createWatch(options, driver);
+  const ended = new AbortController();
+  void link.closed.then(() => ended.abort());
+  const { session, sink } = createSession({ ...options, driver }, watch, ended.signal);
+  const program = runProgram(driver, session);
+  const finished = program.then(
+    () => (ended.signal.aborted ? link.closed : 'the driver has nothing more to do'),
+    error => rejectUnlessLost(error, { name: driver.name, link, signal: ended.signal, watch }),
+  );
+  finished.catch(() => {}); // when the link was gone before
   try {
-    await link.subscribe(audio.service, audio.characteristic, intake.push);
-    if (link.mtu < audio.minMtu) log.warn({ device: wearable.name, mtu: link.mtu }, smallMtu(audio.minMtu));
-    const battery = await watchBattery(options, percent => change({ battery: percent }));
-    isSubscribed = true;
-    change({ battery });
-    const reason = await intake.over();
-    return { reason, worked: intake.worked() };
+    const lost = watch.over(ended.signal).then(reason => firstOf(finished, reason, clock));
+    const reason = await Promise.race([finished, lost]);
+    return { reason, worked: sink.hasRecorded || watch.hasAnswered() };
   } finally {
-    intake.end();
+    ended.abort();
+    await firstOf(
+      program.catch(() => {}),
+      undefined,
+      clock,
+    );
+    sink.end();
   }
 }
 
-async function readFormat({ name, audio: { codec } }: Driver, link: Link): Promise<WireFormat> {
-  const id = (await link.read(codec.service, codec.characteristic))[0] ?? -1;
-  const format = codec.values[id];
-  if (format) return format;
-  throw new Unfit(
-    `its codec ${id} is not known to the driver ${name} (known: ${Object.keys(codec.values).join(', ')})`,
+/** What `work` comes to; or `instead`, when that takes long. */
+async function firstOf<T>(work: Promise<T>, instead: T, clock: Clock): Promise<T> {
+  const waiting = new AbortController();
+  const late = clock.sleep(WRAP_UP_MS, waiting.signal).then(
+    () => instead,
+    () => instead,
   );
+  return Promise.race([work, late]).finally(() => waiting.abort());
+}
+
+async function runProgram(driver: Driver, session: Session): Promise<void> {
+  if (driver.run) await driver.run(session);
+  else if (driver.stream) await session.listen(driver.stream);
+}
+
+/** What a driver throws when the link is gone is no fault of the driver. */
+async function rejectUnlessLost(
+  error: unknown,
+  { name, link, signal, watch }: { name: string; link: Link; signal: AbortSignal; watch: Watch },
+): Promise<string> {
+  if (error instanceof Unfit) throw error;
+  const isOfLink = error instanceof LinkLostError || error instanceof TimeLimitError;
+  if (isOfLink && !watch.hasStreamed()) throw error;
+  if (signal.aborted) return link.closed;
+  if (isOfLink) return messageOf(error);
+  throw new Unfit(`the driver ${name} failed: ${messageOf(error)}`);
+}
+
+/** The first driver that finds what it knows. @throws Unfit with what the first one misses */
+async function confirm({ candidates }: Wearable, link: Link): Promise<Driver> {
+  const reasons: string[] = [];
+  for (const driver of candidates) {
+    const missing = await missingFor(driver, link);
+    if (!missing) return driver;
+    reasons.push(`${missing}, so it is not what ${driver.name} knows`);
+  }
+  throw new Unfit(reasons[0] ?? 'no driver knows it');
+}
+
+async function missingFor({ match }: Driver, link: Link): Promise<string | null> {
+  for (const wanted of match.confirm) {
+    const found = await link.properties(wanted.service, wanted.characteristic);
+    const missing = missingOf(wanted, found);
+    if (missing) return missing;
+  }
+  return null;
+}
+
+function missingOf(wanted: Confirmed, found: readonly string[]): string | null {
+  const { characteristic, properties = [], absent } = wanted;
+  if (absent) return found.length > 0 ? `it has a characteristic ${characteristic}` : null;
+  if (found.length === 0) return `it has no characteristic ${characteristic}`;
+  const lacking = properties.find(property => !found.includes(property));
+  return lacking ? `its characteristic ${characteristic} lacks ${lacking}` : null;
+}
+
+function createSession(
+  options: ListenOptions & { driver: Driver },
+  watch: Watch,
+  signal: AbortSignal,
+): { session: Session; sink: OpenSink } {
+  const { wearable, driver, link, clock, log: logger } = options;
+  const { counts } = wearable;
+  const identity = identityOf(wearable, driver.source ?? driver.name);
+  const log = logOf(logger, wearable);
+  const sink = createSink({
+    identity,
+    counts,
+    begin: options.begin,
+    room: options.room,
+    clock,
+    onStream: watch.streams,
+    onFrame: watch.heard,
+    onBattery: battery => watch.change({ battery }),
+    onButton: button => void options.onNews({ kind: 'button', button }),
+    onState: watch.state,
+    onPhoto: (jpeg, { atMs, quarterTurns }) => options.onNews({ kind: 'photo', jpeg, atMs, quarterTurns }),
+    onProgress: done => void options.onNews({ kind: 'progress', ...done }),
+    onAbout: facts => void options.onNews({ kind: 'about', facts }),
+  });
+  const device = createDeviceLink({
+    driver,
+    link,
+    clock,
+    released: sink.released,
+    heard: () => {
+      if (!driver.createDecoder && !driver.stream) counts.packets += 1;
+    },
+    log,
+  });
+  const declared: DeclaredOptions = {
+    driver,
+    link: device,
+    sink,
+    counts,
+    clock,
+    signal,
+    onSmallMtu: minMtu => log.warn({ mtu: link.mtu }, smallMtu(minMtu)),
+    keepsBatterySecret: () => wearable.keepsBatterySecret,
+    onBatterySecret() {
+      wearable.keepsBatterySecret = true;
+    },
+    onListening: watch.streams,
+    onPacket: watch.heard,
+  };
+  const session: Session = {
+    link: device,
+    sink,
+    clock: { now: clock.now, sleep: ms => clock.sleep(ms, signal) },
+    signal,
+    log,
+    memory: options.memoryOf(identity.clientDeviceId),
+    listen: stream => listenTo(stream, declared),
+    unfit: reason => new Unfit(reason),
+  };
+  return { session, sink };
+}
+
+function logOf(log: Logger, { name }: Wearable): DriverLog {
+  return {
+    debug: (fields, text) => log.debug({ device: name, ...fields }, text),
+    info: (fields, text) => log.info({ device: name, ...fields }, text),
+    warn: (fields, text) => log.warn({ device: name, ...fields }, text),
+  };
 }
 
 function smallMtu(minMtu: number): string {
   return `the connection carries too little at a time: the wearable sends no audio below an MTU of ${minMtu}; an adapter with Bluetooth 4.2 or newer helps`;
 }
 
-/** Nothing of this costs the connection, and what did once is not tried again. */
-async function watchBattery(
-  { wearable, link, log }: ListenOptions,
-  onLevel: (percent: number | null) => void,
-): Promise<number | null> {
-  const { battery } = wearable.driver;
-  if (!battery || wearable.keepsBatterySecret) return null;
-  const { service, characteristic } = battery;
-  const optional = { optional: true };
-  const refused = (error: unknown) => {
-    if (error instanceof LinkLostError) wearable.keepsBatterySecret = true;
-    log.debug({ device: wearable.name, err: error }, 'no battery level');
-    return null;
-  };
-  if (!(await link.has(service, characteristic, optional).catch(refused))) return null;
-  const level = await link.read(service, characteristic, optional).catch(refused);
-  if (!wearable.keepsBatterySecret)
-    await link.subscribe(service, characteristic, data => onLevel(data[0] ?? null), optional).catch(refused);
-  return level?.[0] ?? null;
-}
+/** A driver that prepares a device asks it often enough itself. */
+const PATIENCE = 6;
 
-/** From notifications to the spool. The recording begins with the first frame of the connection. */
-function createIntake(
-  { wearable, link, begin, clock, silentMs, probeMs }: ListenOptions,
-  format: WireFormat,
-  change: (news: Partial<WearableStatus>) => void,
-) {
-  const { driver, counts } = wearable;
-  const { codec } = driver.audio;
-  const decoder = makeDecoder(driver, format, link);
-  const counted = { ...decoder.counts };
-  const ended = new AbortController();
-  let recording: Recording | null = null;
-  let broken: unknown = null;
+/** Whether the device is still there, and whether it says anything. */
+type Watch = ReturnType<typeof createWatch>;
+
+function createWatch({ link, clock, silentMs, probeMs, onStatus }: ListenOptions, driver: Driver) {
+  const status: WearableStatus = { state: 'streaming', codec: '', battery: null, reason: null };
+  const probed = probeRef(driver);
+  let hasStreamed = false;
   let heardAt = clock.now();
+  let hasHeard = false;
   let isQuiet = false;
   let answered = false;
 
-  function store({ frames }: Decoded): void {
-    for (const { bytes, lostBefore } of frames) {
-      recording ??= begin(describe(wearable, format, clock.now()));
-      recording.append(bytes, lostBefore * format.frameMs);
-    }
-    for (const key of Object.keys(counted) as (keyof PacketCounts)[]) {
-      counts[key] += decoder.counts[key] - counted[key];
-      counted[key] = decoder.counts[key];
-    }
+  function change(news: Partial<WearableStatus>): void {
+    Object.assign(status, news);
+    if (hasStreamed) onStatus({ ...status });
   }
 
-  /** Decoders do not throw; one that does, as somebody else's may, must not take the bridge along. */
-  function decode(step: () => Decoded): void {
-    if (broken) return;
-    try {
-      store(checkDecoded(step()));
-    } catch (error) {
-      broken = error;
-      ended.abort();
-    }
+  function becomeQuiet(reason: string): void {
+    if (isQuiet) return;
+    isQuiet = true;
+    change({ state: 'quiet', reason });
+  }
+
+  function heard(): void {
+    hasHeard = true;
+    heardAt = clock.now();
+    if (isQuiet) change({ state: 'streaming', reason: null });
+    isQuiet = false;
   }
 
   return {
-    push(packet: Buffer) {
-      heardAt = clock.now();
-      if (isQuiet) change({ state: 'streaming', reason: null });
-      isQuiet = false;
-      decode(() => decoder.push(packet));
+    change,
+    heard,
+    hasStreamed: () => hasStreamed,
+    hasAnswered: () => answered,
+    streams(format: WireFormat) {
+      hasStreamed = true;
+      change({ codec: format.codec });
     },
-    worked: () => recording !== null || answered,
+    state(state: 'listening' | 'quiet' | 'muted') {
+      if (state === 'listening') heard();
+      else becomeQuiet(state === 'muted' ? 'its microphone is muted' : 'its microphone sleeps');
+    },
     /** Resolves with the reason when the link is gone. A device that only says nothing may be asleep or muted. */
-    async over(): Promise<string> {
-      void link.closed.then(() => ended.abort());
+    async over(signal: AbortSignal): Promise<string> {
       for (;;) {
-        await clock.sleep(probeMs, ended.signal).catch(() => {});
-        if (broken) throw new Unfit(`the driver ${driver.name} failed: ${messageOf(broken)}`);
+        await clock.sleep(probeMs, signal).catch(() => {});
         const quietMs = clock.now() - heardAt;
-        if (!ended.signal.aborted && quietMs >= probeMs)
-          await link.probe(codec.service, codec.characteristic);
-        if (ended.signal.aborted) return link.closed;
+        const isDue = quietMs >= (hasStreamed ? probeMs : probeMs * PATIENCE);
+        if (!signal.aborted && isDue) await link.probe(probed.service, probed.characteristic);
+        if (signal.aborted) return link.closed;
         answered = true;
-        if (isQuiet || quietMs < silentMs) continue;
-        isQuiet = true;
-        change({ state: 'quiet', reason: whyQuiet(recording !== null, link) });
+        if (!isQuiet && hasStreamed && quietMs >= silentMs) becomeQuiet(whyQuiet(hasHeard, link));
       }
-    },
-    end() {
-      decode(() => decoder.flush());
-      recording?.end();
     },
   };
 }
 
-function makeDecoder(driver: Driver, format: WireFormat, link: Link) {
-  try {
-    return checkDecoder(driver.createDecoder(format, link));
-  } catch (error) {
-    throw new Unfit(`the driver ${driver.name} failed: ${messageOf(error)}`);
-  }
+/** Read to find out whether a device is still there. Each has a name, by the specification. */
+const DEVICE_NAME: Ref = { service: '1800', characteristic: '2a00' };
+
+function probeRef({ stream }: Driver): Ref {
+  return stream && 'from' in stream.format ? stream.format.from : DEVICE_NAME;
 }
 
 function whyQuiet(hasSentBefore: boolean, { hasDataLength }: Link): string {
@@ -199,15 +311,4 @@ function whyQuiet(hasSentBefore: boolean, { hasDataLength }: Link): string {
 
 function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
-}
-
-/** The id hides the address, yet stays the same for ever. */
-function describe(
-  { address, name, driver }: Wearable,
-  format: WireFormat,
-  startedAtMs: number,
-): RecordingInfo {
-  const source = driver.source ?? driver.name;
-  const hash = createHash('sha256').update(address).digest('hex').slice(0, 12);
-  return { clientDeviceId: `${source}_${hash}`, deviceName: name, source, ...format, startedAtMs };
 }

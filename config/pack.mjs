@@ -51,6 +51,9 @@ const SUITES = [
   'webhook',
 ];
 
+/** Of the bridge, for those who write drivers. */
+const DRIVER_AUTHORS = ['bridge/driver.ts', 'bridge/conformance/driver.ts'];
+
 const TASKS = { build, clean, all, bridge };
 const task = TASKS[process.argv[2]];
 if (task === undefined) throw new Error(`usage: node config/pack.mjs ${Object.keys(TASKS).join('|')}`);
@@ -72,7 +75,7 @@ function buildServer(directory) {
   emit(directory, folders);
   rmSync(join(directory, 'plugins/page/dashboard/vite.config.js'));
   const suites = SUITES.map(name => `plugins/kit/suites/${name}.ts`);
-  emitTypes(directory, ['core/contract/plugin.ts', 'bridge/driver.ts', 'plugins/kit/kit.ts', ...suites]);
+  emitTypes(directory, ['core/contract/plugin.ts', ...DRIVER_AUTHORS, 'plugins/kit/kit.ts', ...suites]);
   copyAssets(directory, folders);
   bringNoble(directory);
   writeJson(join(directory, 'package.json'), { version: manifest.version, type: manifest.type });
@@ -119,7 +122,7 @@ function pack(directory) {
 function bridge() {
   inStaging('earshot-bridge-', staging => {
     emit(staging, ['bridge']);
-    emitTypes(staging, ['bridge/driver.ts']);
+    emitTypes(staging, DRIVER_AUTHORS);
     copyAssets(staging, ['bridge']);
     bringNoble(staging);
     copyFileSync(join(ROOT, 'config', 'parent.mjs'), join(staging, 'config', 'parent.mjs'));
@@ -146,7 +149,14 @@ function manifestOfBridge(packages) {
     type,
     engines: { node: OLDEST_NODE_OF_BRIDGE },
     bin: { 'earshot-bridge': 'bridge/bin.mjs' },
-    exports: { './driver': { types: './bridge/driver.d.ts' }, './package.json': './package.json' },
+    exports: {
+      './driver': { types: './bridge/driver.d.ts' },
+      './conformance/driver': {
+        types: './bridge/conformance/driver.d.ts',
+        default: './bridge/conformance/driver.js',
+      },
+      './package.json': './package.json',
+    },
     dependencies: among(dependencies),
     optionalDependencies: among(optionalDependencies),
   };

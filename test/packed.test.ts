@@ -153,7 +153,7 @@ testInstalled('its types serve authors of plugins and drivers', async t => {
   const plugin = (title: string) => `
     import type { Plugin } from 'earshot/plugin';
     import type { Driver } from 'earshot/driver';
-    export const minMtu: Driver['audio']['minMtu'] = 100;
+    export const minMtu: NonNullable<Driver['stream']>['minMtu'] = 100;
     export default {
       name: 'acme', api: 1, title: ${title},
       options: z => z.object({ words: z.string() }),
@@ -176,6 +176,15 @@ testInstalled('its types serve authors of plugins and drivers', async t => {
   t.is(shown.code, 0, shown.stdout);
   const right = await check('right.mts', [...imports, useOfKit, plugin("'Acme'")].join('\n'));
   t.is(right.code, 0, right.stdout);
+  const ofBridge = await readFile(join(ROOT, 'bridge/README.md'), 'utf8');
+  const [, recorder = ''] = /^```ts\n(.*?)^```$/ms.exec(ofBridge) ?? [];
+  t.regex(recorder, /^import type .* from 'earshot\/driver';$/m);
+  const useOfSuite = `
+    import { type DriverSubject, driverChecks, parseTrace } from 'earshot/conformance/driver';
+    export const check = (driver: DriverSubject['driver'], text: string) =>
+      Promise.all(driverChecks.map(({ run }) => run({ driver, trace: parseTrace(text) })));`;
+  const driver = await check('recorder.mts', `${recorder}${useOfSuite}`);
+  t.is(driver.code, 0, driver.stdout);
   const wrong = await check('wrong.mts', plugin('7'));
   t.regex(wrong.stdout, /wrong\.mts\(\d+,\d+\): error TS2322: .*number/);
 });

@@ -1,12 +1,14 @@
 import { plainUuid } from '../uuid.ts';
 
-export type Property = 'read' | 'write' | 'notify';
+export type Property = 'read' | 'write' | 'writeWithoutResponse' | 'notify' | 'indicate';
 
 export interface CharacteristicSpec {
   uuid: string;
-  properties: Property[];
+  properties: readonly Property[];
   /** What a read answers. */
   value?: () => Uint8Array;
+  /** What a write does. @returns an ATT error code, where it is refused */
+  write?: (bytes: Buffer) => number | undefined;
   /** Notifies, and cannot be subscribed to. */
   withoutCccd?: boolean;
 }
@@ -44,7 +46,14 @@ const ERROR = {
   invalidOffset: 0x07,
   notFound: 0x0a,
 } as const;
-const PROPERTY_BITS: Record<Property, number> = { read: 0x02, write: 0x08, notify: 0x10 };
+const PROPERTY_BITS: Record<Property, number> = {
+  read: 0x02,
+  writeWithoutResponse: 0x04,
+  write: 0x08,
+  notify: 0x10,
+  indicate: 0x20,
+};
+const NOTIFYING: readonly Property[] = ['notify', 'indicate'];
 const TYPE = { service: '2800', characteristic: '2803', cccd: '2902' } as const;
 const SMALLEST_MTU = 23;
 
@@ -146,13 +155,26 @@ export function createGattServer(
     if (!attribute) return refuse(pdu, ERROR.invalidHandle, handle);
     const broken = fault(pdu, attribute);
     if (broken) return broken.answer;
-    if (attribute.type !== TYPE.cccd || !attribute.owner) return refuse(pdu, ERROR.writeNotPermitted, handle);
+    if (!attribute.owner) return refuse(pdu, ERROR.writeNotPermitted, handle);
+    if (attribute.type !== TYPE.cccd) return writeValue(pdu, attribute.owner, handle);
     const uuid = plainUuid(attribute.owner.uuid);
-    const on = ((pdu[3] ?? 0) & 1) === 1;
+    const on = (pdu[3] ?? 0) !== 0;
     if (on) subscribed.add(uuid);
     else subscribed.delete(uuid);
     setImmediate(onSubscription, uuid, on);
     return Buffer.from([0x13]);
+  }
+
+  function writeValue(pdu: Buffer, { write: take }: CharacteristicSpec, handle: number): Buffer | null {
+    if (!take) return refuse(pdu, ERROR.writeNotPermitted, handle);
+    const code = take(Buffer.from(pdu.subarray(3)));
+    return code === undefined ? Buffer.from([0x13]) : refuse(pdu, code, handle);
+  }
+
+  /** Without a response, whatever becomes of it. */
+  function writeSilently(pdu: Buffer): null {
+    write(pdu);
+    return null;
   }
 
   const OPERATIONS: Record<number, (pdu: Buffer) => Buffer | null> = {
@@ -163,6 +185,7 @@ export function createGattServer(
     12: read,
     16: readByType,
     18: write,
+    82: writeSilently,
     30: () => null, // confirmation of an indication
   };
 
@@ -211,7 +234,7 @@ function layOut(services: ServiceSpec[], cccd: (owner: CharacteristicSpec) => nu
     const declaration = Buffer.concat([Buffer.from([bits]), uint16(valueHandle), uuidBytes(owner.uuid)]);
     add({ type: TYPE.characteristic, value: () => declaration });
     add({ type: plainUuid(owner.uuid), owner, value: () => Buffer.from(owner.value?.() ?? []) });
-    if (owner.properties.includes('notify') && !owner.withoutCccd)
+    if (NOTIFYING.some(property => owner.properties.includes(property)) && !owner.withoutCccd)
       add({ type: TYPE.cccd, owner, value: () => uint16(cccd(owner)) });
   }
 }

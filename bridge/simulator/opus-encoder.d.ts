@@ -5,5 +5,7 @@ declare module '@evan/opus/wasm/index.mjs' {
     bitrate: number;
     vbr: boolean;
     complexity: number;
+    /** A request of libopus, by its number. */
+    ctl(request: number, value: number): number;
   }
 }

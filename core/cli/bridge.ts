@@ -34,6 +34,53 @@ export function addBridge(program: Command): void {
     });
 }
 
+/** `device`: what the drivers of wearables are made and tried with. */
+export function addDevice(program: Command): void {
+  const device = program
+    .command('device')
+    .description('check descriptions of wearables, and record how one talks');
+  device
+    .command('check')
+    .argument('<file>', 'a driver: YAML, or a module')
+    .description('say whether it is valid and what it means, and play a recorded trace to it')
+    .option('--trace <file>', 'the trace to play, as `device record` makes it')
+    .addHelpText('after', '\nExample: earshot device check my-board.yaml --trace my-board.trace.jsonl')
+    .action((file: string, { trace }: { trace?: string }) =>
+      runTool(['check', resolve(file), ...(trace ? ['--trace', resolve(trace)] : [])]),
+    );
+  device
+    .command('record')
+    .argument('<file>', 'where the trace goes; what is said is in it')
+    .description('record a trace of a wearable in reach')
+    .option('--driver <file>', 'use this driver and no other')
+    .option('--device <name>', 'name or address of the wearable; absent: the first that a driver knows')
+    .option('--seconds <n>', 'how much', '20')
+    .option('--simulate', 'the simulated pendant, instead of a wearable')
+    .addHelpText('after', '\nExample: earshot device record my-board.trace.jsonl --driver my-board.yaml')
+    .action((file: string, options: RecordOptions, command: Command) => {
+      const { driver, device: name, seconds, simulate } = options;
+      const { file: config } = settingsHere(command);
+      return runTool([
+        'record',
+        resolve(file),
+        ...(driver ? ['--driver', resolve(driver)] : []),
+        ...(name ? ['--device', name] : []),
+        ...['--seconds', seconds],
+        ...(simulate ? ['--simulate'] : []),
+        ...(config === null ? [] : ['--config', config]),
+      ]);
+    });
+}
+
+interface RecordOptions {
+  driver?: string;
+  device?: string;
+  seconds: string;
+  simulate?: boolean;
+}
+
+const runTool = (args: string[]) => runProcess(['device', ...args], process.cwd());
+
 /** Runs `earshot-bridge` with these settings until it ends. It prints its own errors. */
 async function runBridge({ file, dir, config }: LoadedConfig, options: BridgeOptions): Promise<void> {
   const { simulate, loop, json } = options;
@@ -45,8 +92,12 @@ async function runBridge({ file, dir, config }: LoadedConfig, options: BridgeOpt
     ...(loop ? ['--loop'] : []),
     ...(json ? ['--json'] : []),
   ];
+  await runProcess(args, dir);
+}
+
+async function runProcess(args: string[], cwd: string): Promise<void> {
   const child = spawn(process.execPath, [BRIDGE, ...args], {
-    cwd: dir,
+    cwd,
     env: environment,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'], // the channel tells it that we are gone, whatever ended us
     detached: true, // a Ctrl-C in the terminal reaches it once, through us

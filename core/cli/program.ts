@@ -6,7 +6,7 @@ import { version } from '../runtime/version.ts';
 import { addAccountCommands } from './accounts/accounts.ts';
 import { addAppCommands } from './apps.ts';
 import { addBackup } from './backup.ts';
-import { addBridge } from './bridge.ts';
+import { addBridge, addDevice } from './bridge.ts';
 import { addCalendarCommands } from './calendar.ts';
 import { addDemo } from './demo/demo.ts';
 import { addDoctor } from './doctor/doctor.ts';
@@ -59,6 +59,7 @@ export function createProgram(): Command {
   addServe(program);
   addSetup(program);
   addBridge(program);
+  addDevice(program);
   addDemo(program);
   addStream(program);
   addMcp(program);

@@ -5,8 +5,8 @@ import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import { createClock } from '../../bridge/clock.ts';
 import { type DeviceLimits, startDevices } from '../../bridge/devices.ts';
-import type { Driver } from '../../bridge/driver.ts';
-import omi from '../../bridge/drivers/omi.ts';
+import type { Driver, PacketDecoder } from '../../bridge/driver.ts';
+import omi, { OMI_STREAM } from '../../bridge/drivers/omi.ts';
 import type { BridgeEvent } from '../../bridge/events.ts';
 import { createRadio, type RadioLimits } from '../../bridge/radio.ts';
 import type { Recording } from '../../bridge/recording.ts';
@@ -24,6 +24,7 @@ import { encodeReport } from '../../bridge/simulator/reports.ts';
 import { simulatedNoble } from '../../bridge/simulator/simulator.ts';
 import { readWav } from '../../bridge/simulator/wav.ts';
 import { openSpool } from '../../bridge/spool.ts';
+import { omiDecoder } from '../helpers/omi-decoder.ts';
 
 type DeviceEvent = Extract<BridgeEvent, { event: 'device' }>;
 
@@ -466,7 +467,7 @@ test.serial('a codec that the driver does not know is refused by its number', as
   omiPendant.faults.codec = () => Uint8Array.of(23);
   start();
   const { reason } = await event(({ state }) => state === 'unfit');
-  t.is(reason, 'its codec 23 is not known to the driver omi (known: 0, 1, 20, 21)');
+  t.is(reason, 'its codec 23 is not known to the driver omi (known: 0, 1, 10, 11, 20, 21)');
   t.is(recordings.length, 0);
 });
 
@@ -477,7 +478,7 @@ test.serial('a device that only advertises the service is told from a pendant, a
     ...omi,
     match: {
       ...omi.match,
-      confirm: { service: omi.audio.service, characteristic: '19b10009-e8f2-537e-4f6c-d104768a1214' },
+      confirm: [{ ...OMI_STREAM.audio, characteristic: '19b10009-e8f2-537e-4f6c-d104768a1214' }],
     },
   };
   start({ drivers: [strict] });
@@ -493,9 +494,9 @@ test.serial('a driver that throws costs its own wearable, not the others', async
   const broken: Driver = {
     ...omi,
     name: 'broken',
-    match: { namePrefixes: ['brok'], confirm: omi.match.confirm },
+    match: { advertised: [{ namePrefix: 'brok' }], confirm: omi.match.confirm },
     createDecoder: (format, link) => ({
-      ...omi.createDecoder(format, link),
+      ...omiDecoder(format, link),
       push() {
         throw new TypeError('no such thing');
       },
@@ -509,7 +510,7 @@ test.serial('a driver that throws costs its own wearable, not the others', async
 });
 
 test.serial('a driver that returns nonsense is told by field', async t => {
-  const nonsense: [Partial<ReturnType<Driver['createDecoder']>>, RegExp][] = [
+  const nonsense: [Partial<PacketDecoder>, RegExp][] = [
     [{ push: undefined as never }, /createDecoder returned is no decoder: push: must be a function/],
     [{ counts: { packets: Number.NaN } as never }, /no decoder: counts\.packets/],
     [{ push: () => ({ frames: [{ bytes: 'text' as never, lostBefore: 0 }] }) }, /is wrong: frames\.0\.bytes/],
@@ -519,8 +520,8 @@ test.serial('a driver that returns nonsense is told by field', async t => {
   for (const [wrong, reason] of nonsense) {
     const { pendant, start, event } = await setUp(t);
     pendant();
-    const decoder = (...args: Parameters<Driver['createDecoder']>) => ({
-      ...omi.createDecoder(...args),
+    const decoder = (...args: Parameters<typeof omiDecoder>) => ({
+      ...omiDecoder(...args),
       ...wrong,
     });
     const devices = start({ drivers: [{ ...omi, name: 'broken', createDecoder: decoder }] });

@@ -167,7 +167,7 @@ async function ownDrivers({ refused, workplace }: Newcomer): Promise<void> {
     'gone.mjs': null,
     'empty.mjs': 'export const name = "garage-pendant";',
     'typo.mjs': 'export default {',
-    'no-codec.mjs': good.replace(/^ {4}codec: .*$/m, ''),
+    'no-codec.mjs': good.replace(/^ {4}format: .*$/m, ''),
     'no-decoder.mjs': good.replace(/^ {2}createDecoder,$/m, ''),
     'odd.mjs': good
       .replace("name: 'garage-pendant'", "name: 'Garage Pendant'")

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { createClock } from '../../bridge/clock.ts';
-import omi from '../../bridge/drivers/omi.ts';
 import { createFrames } from '../../bridge/simulator/frames.ts';
 import { openSpool } from '../../bridge/spool.ts';
 import { connectListen } from './listen-client.ts';
+import { omiDecoder } from './omi-decoder.ts';
 import { messagesOf } from './packets.ts';
 import type { House } from './services.ts';
 import { random, type Sound } from './sound.ts';
@@ -127,7 +127,7 @@ async function recorded(sender: Sender, notifications: readonly Buffer[]) {
   try {
     const device = { clientDeviceId: 'omi_1', deviceName: 'Omi', source: 'omi' };
     const recording = spool.begin({ ...device, ...format, startedAtMs: clock.now() });
-    const decoder = omi.createDecoder(format, { mtu });
+    const decoder = omiDecoder(format, { mtu });
     const frames = [...notifications.flatMap(bytes => decoder.push(bytes).frames), ...decoder.flush().frames];
     for (const { bytes, lostBefore } of frames) recording.append(bytes, lostBefore * frameMs);
     return recording.read(0, frames.length) ?? [];

@@ -5,7 +5,7 @@
 import { pino } from 'pino';
 import { createClock } from '../../../bridge/clock.ts';
 import { startDevices } from '../../../bridge/devices.ts';
-import omi from '../../../bridge/drivers/omi.ts';
+import omi, { OMI_STREAM } from '../../../bridge/drivers/omi.ts';
 import { fixedKey } from '../../../bridge/key.ts';
 import { createRadio } from '../../../bridge/radio.ts';
 import { createController } from '../../../bridge/simulator/controller.ts';
@@ -59,7 +59,7 @@ async function encoded(): Promise<Frames> {
 type Radio = ReturnType<typeof createRadio>;
 
 async function listenAlone(radio: Radio, devices: number): Promise<void> {
-  const { service, characteristic } = omi.audio;
+  const { service, characteristic } = OMI_STREAM.audio;
   const connected = new Set<string>();
   const enough = new AbortController();
   for await (const { id } of radio.scan(enough.signal)) {

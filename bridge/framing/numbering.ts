@@ -1,8 +1,8 @@
-import type { PacketCounts } from './driver.ts';
+import type { PacketCounts } from '../driver.ts';
 
 /** One notification, taken apart by a driver. */
 export interface Packet {
-  /** Running number of the notification, 16 bits. */
+  /** Running number of the notification. */
   id: number;
   /** Position within its frame; 0 begins one. */
   fragment: number;
@@ -25,13 +25,20 @@ export interface Numbering {
   readonly numbersFrames: boolean;
 }
 
-const IDS = 0x10000;
+/** How many numbers there are before they begin again. */
+const USUAL_IDS = 0x10000;
+/** With fewer numbers, a loss of half of them is likelier than a device that began anew. */
+const MIN_IDS_FOR_RESET = 0x10000;
 
 /**
- * Follows the running numbers of one connection, modulo 65536. Counts duplicates and resets.
+ * Follows the running numbers of one connection, modulo `ids`. Counts duplicates and resets.
  * @param packetsPerFrame absent: as many as the last frame had
  */
-export function createNumbering(counts: PacketCounts, packetsPerFrame?: () => number): Numbering {
+export function createNumbering(
+  counts: PacketCounts,
+  { packetsPerFrame, ids = USUAL_IDS }: { packetsPerFrame?: () => number; ids?: number | undefined } = {},
+): Numbering {
+  const isBehind = (ahead: number) => ids >= MIN_IDS_FOR_RESET && ahead >= ids / 2;
   let last: { bytes: Uint8Array; id: number; fragment: number } | null = null;
   let frame = 0;
   let lastFramePackets = 1;
@@ -55,7 +62,7 @@ export function createNumbering(counts: PacketCounts, packetsPerFrame?: () => nu
   return {
     next({ id, fragment }, bytes) {
       const before = last;
-      const ahead = before ? (id - before.id + IDS) % IDS : 1;
+      const ahead = before ? (id - before.id + ids) % ids : 1;
       if (before && ahead === 0 && same(before.bytes, bytes)) {
         counts.duplicates += 1;
         return null;
@@ -63,7 +70,7 @@ export function createNumbering(counts: PacketCounts, packetsPerFrame?: () => nu
       last = { bytes: new Uint8Array(bytes), id, fragment };
       if (!before) return { frame, follows: true, restarted: false };
       const sharesNumber = ahead === 0 && fragment > before.fragment;
-      if (!sharesNumber && (ahead === 0 || ahead >= IDS / 2)) {
+      if (!sharesNumber && (ahead === 0 || isBehind(ahead))) {
         counts.resets += 1;
         frame += 1;
         return { frame, follows: false, restarted: true };

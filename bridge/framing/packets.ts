@@ -1,4 +1,4 @@
-import type { Decoded, PacketCounts, PacketDecoder } from './driver.ts';
+import type { Decoded, PacketCounts, PacketDecoder } from '../driver.ts';
 import { createNumbering, type Packet } from './numbering.ts';
 
 export interface AssemblerOptions {
@@ -8,6 +8,8 @@ export interface AssemblerOptions {
   atOnce: boolean;
   /** Longest frame in bytes; what grows past it is malformed. */
   maxFrameBytes: number;
+  /** How many running numbers there are; default 65,536. */
+  ids?: number | undefined;
 }
 
 type Frames = Decoded['frames'];
@@ -33,9 +35,9 @@ export const noCounts = (): PacketCounts => ({
  * frame. There is no mark on a frame's last fragment, so a frame is known to be whole when the next one begins; `atOnce`
  * hands on single packets without that wait, until the device is seen to use fragments after all.
  */
-export function createAssembler({ parse, atOnce, maxFrameBytes }: AssemblerOptions): PacketDecoder {
+export function createAssembler({ parse, atOnce, maxFrameBytes, ids }: AssemblerOptions): PacketDecoder {
   const counts = noCounts();
-  const numbering = createNumbering(counts);
+  const numbering = createNumbering(counts, { ids });
   let partial: Partial | null = null;
   let lastFrame: number | null = null; // handed on last
   let broken = false; // something was lost since then

@@ -1,4 +1,4 @@
-import type { Decoded, PacketDecoder } from './driver.ts';
+import type { Decoded, PacketDecoder } from '../driver.ts';
 import { createNumbering, type Step } from './numbering.ts';
 import { type AssemblerOptions, noCounts } from './packets.ts';
 
@@ -35,7 +35,10 @@ interface Taken {
 export function createSampleAssembler(options: SampleAssemblerOptions): PacketDecoder {
   const { parse, maxFrameBytes, frameBytes, sampleBytes } = options;
   const counts = noCounts();
-  const numbering = createNumbering(counts, () => Math.ceil(wholeBytes / Math.max(1, fragmentBytes)));
+  const numbering = createNumbering(counts, {
+    packetsPerFrame: () => Math.ceil(wholeBytes / Math.max(1, fragmentBytes)),
+    ids: options.ids,
+  });
   let run: Run | null = null;
   let taken: Taken | null = null;
   /** The last packet is the one that was taken last. */

@@ -1,0 +1,17 @@
+import { fileURLToPath } from 'node:url';
+import type { Driver } from './driver.ts';
+import { loadDriver } from './driver-check.ts';
+import omi from './drivers/omi.ts';
+
+const MODULES: readonly Driver[] = [omi];
+/** As anybody may describe a device. */
+const DESCRIBED = ['fieldy', 'friend', 'owl'];
+
+/** Of the wearables that the bridge knows. */
+export async function builtInDrivers(): Promise<Driver[]> {
+  const described = DESCRIBED.map(name => {
+    const file = `${name}.yaml`;
+    return loadDriver(file, fileURLToPath(new URL(`./drivers/${file}`, import.meta.url)));
+  });
+  return [...MODULES, ...(await Promise.all(described))];
+}

@@ -1,0 +1,115 @@
+import type { Clock } from '../clock.ts';
+import { type Board, type BoardOptions, createBoard, type Sound } from './board.ts';
+
+/** What is the same for all of them. */
+export interface PeripheralOptions {
+  sound: Sound | null;
+  clock: Clock;
+  address?: string;
+  speed?: number;
+  maxMtu?: number;
+  loop?: boolean;
+}
+
+/** Of one kind of wearable: what it offers, and how it packs its frames. After docs/drivers.md, not after hardware. */
+type Kind = (options: PeripheralOptions) => Board;
+
+type OwnOptions = Omit<BoardOptions, keyof PeripheralOptions>;
+
+function board(own: OwnOptions, { address = 'c0:ff:ee:00:00:01', ...options }: PeripheralOptions): Board {
+  return createBoard({ ...own, ...options, address });
+}
+
+const level = (percent: number) => ({
+  uuid: '180f',
+  characteristics: [
+    { uuid: '2a19', properties: ['read', 'notify'] as const, value: () => Uint8Array.of(percent) },
+  ],
+});
+
+const fieldy: Kind = options =>
+  board(
+    {
+      name: 'compass',
+      advertised: ['4fafc201-1fb5-459e-8fcc-c5c9c331914b'],
+      services: [
+        {
+          uuid: '4fafc201-1fb5-459e-8fcc-c5c9c331914b',
+          characteristics: [{ uuid: '82a48422-3ca9-4156-ae67-4170f58666e0', properties: ['notify'] }],
+        },
+        level(71),
+      ],
+      audio: '82a48422-3ca9-4156-ae67-4170f58666e0',
+      framesPerPack: 6,
+      pack: frames => [Buffer.concat(frames)],
+    },
+    options,
+  );
+
+const FRIEND_FOOTER = Buffer.from('a55a000000', 'hex');
+
+const friend: Kind = options =>
+  board(
+    {
+      name: 'friend_4711',
+      advertised: ['1a3fd0e7-b1f3-ac9e-2e49-b647b2c4f8da'],
+      services: [
+        {
+          uuid: '1a3fd0e7-b1f3-ac9e-2e49-b647b2c4f8da',
+          characteristics: [{ uuid: '01000000-1111-1111-1111-111111111111', properties: ['notify'] }],
+        },
+      ],
+      audio: '01000000-1111-1111-1111-111111111111',
+      framesPerPack: 3,
+      pack: frames => [Buffer.concat([...frames, FRIEND_FOOTER])],
+    },
+    options,
+  );
+
+const OWL_SERVICE = '03d5d5c4-a86c-11ee-9d89-8f2089a49e7e';
+const OWL_AUDIO = 'b189a505-a86c-11ee-a5fb-8f2089a49e7e';
+const OWL_PAYLOAD_BYTES = 180;
+
+/** Frames in parts: their number mod 16, how many parts, and which one. */
+function owlPacker(): BoardOptions['pack'] {
+  let number = 0;
+  return frames =>
+    frames.flatMap(frame => {
+      const parts = Math.ceil(frame.length / OWL_PAYLOAD_BYTES);
+      const packets = Array.from({ length: parts }, (_, part) =>
+        Buffer.concat([
+          Buffer.of(number, (parts << 4) | part),
+          frame.subarray(part * OWL_PAYLOAD_BYTES, (part + 1) * OWL_PAYLOAD_BYTES),
+        ]),
+      );
+      number = (number + 1) % 16;
+      return packets;
+    });
+}
+
+const owl: Kind = options =>
+  board(
+    {
+      name: 'Owl',
+      advertised: [OWL_SERVICE],
+      services: [
+        {
+          uuid: OWL_SERVICE,
+          characteristics: [
+            { uuid: OWL_AUDIO, properties: ['notify'] },
+            {
+              uuid: '01a7d889-b8cf-4bd6-bc66-169e2c9a1b1e',
+              properties: ['read', 'notify'],
+              value: () => Uint8Array.of(66),
+            },
+          ],
+        },
+      ],
+      audio: OWL_AUDIO,
+      pack: owlPacker(),
+    },
+    options,
+  );
+
+/** One for each driver, by its name. */
+export const PERIPHERALS = { fieldy, friend, owl } satisfies Record<string, Kind>;
