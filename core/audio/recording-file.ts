@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { AppError } from '../runtime/errors.ts';
+import { shellWord } from '../runtime/terminal.ts';
 import { mixToMono, parseWav, SAMPLE_RATE, type Wav } from './pcm.ts';
 
 /** Four hours at 16 kHz; of a WAV file at other rates less. */
@@ -89,11 +90,6 @@ function undecodable(cause: Error & { killed?: boolean; code?: unknown }, said: 
   const last = said.trim().split('\n').at(-1) || cause.message.split('\n')[0];
   const reason = cause.killed === true ? `took longer than ${FFMPEG_MS / 60_000} minutes` : `says: ${last}`;
   return new AppError('unsupported_media', `ffmpeg cannot decode it; it ${reason}`, { cause });
-}
-
-/** As it has to be typed in a shell. */
-function shellWord(text: string): string {
-  return /^[\w./@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** Mono at 16 kHz: channels are mixed, other rates resampled. */

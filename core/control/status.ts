@@ -1,3 +1,4 @@
+import { shellWord } from '../runtime/terminal.ts';
 import type { Readiness, Status } from './commands.ts';
 
 /** The state of the house for people: where it answers, how to sign in, what works, and the cure for what does not. */
@@ -43,9 +44,4 @@ function signIn(account: string): string[] {
     `Sign in:           earshot token ${name}`,
     `Key for a device:  earshot key ${name} --scopes listen`,
   ];
-}
-
-/** As it has to be typed in a shell. */
-function shellWord(text: string): string {
-  return /^[\w.@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -32,3 +32,8 @@ export function sizeOf(bytes: number): string {
   const value = bytes / 1000 ** power;
   return `${value < 10 && power > 0 ? value.toFixed(1) : Math.round(value)} ${units[power]}`;
 }
+
+/** As it has to be typed in a shell. */
+export function shellWord(text: string): string {
+  return /^[\w./@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

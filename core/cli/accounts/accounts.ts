@@ -1,4 +1,5 @@
 import { Argument, type Command } from 'commander';
+import { shellWord } from '../../runtime/terminal.ts';
 import { perform, print, settingsOf } from '../in-process.ts';
 import { readSecret } from '../secret-input.ts';
 import { table } from '../table.ts';
@@ -32,7 +33,11 @@ function addUserAdd(user: Command): void {
     .addHelpText('after', '\nExample: earshot user add ada')
     .action(async (name: string, { json }: Output, command: Command) => {
       const added = await perform(await settingsOf(command), 'user.add', { name });
-      print(json, added, `Added ${added.name} (${added.id}).`);
+      const lines = [
+        `Added ${added.name} (${added.id}).`,
+        `To sign in, it needs a password: earshot user password ${shellWord(added.name)}`,
+      ];
+      print(json, added, lines.join('\n'));
     });
 }
 

@@ -83,7 +83,9 @@ export function createChannelAddresses({
     const names = outlets().map(each => each.name);
     throw invalid(
       ['channel'],
-      names.length > 0 ? `should be one of: ${names.join(', ')}` : 'cannot be chosen: no channel is loaded',
+      names.length > 0
+        ? `should be one of: ${names.join(', ')}, and not ${JSON.stringify(name)}`
+        : 'cannot be chosen: no channel is loaded',
     );
   }
 

@@ -63,11 +63,11 @@ async function latestBackup(file: string): Promise<Backup | null> {
 
 function tellBackup(backup: Backup | null, now: number): Diagnosis {
   if (backup === null)
-    return note(
-      'backup',
-      'none of its own: it makes one before each migration, and the rest is yours to copy',
-    );
-  return note('backup', `${backup.path}, ${Math.round((now - backup.at) / HOUR_MS)} hours old`);
+    return note('copy before a migration', 'none yet: it is made when a newer version changes the database');
+  return note(
+    'copy before a migration',
+    `${backup.path}, ${Math.round((now - backup.at) / HOUR_MS)} hours old`,
+  );
 }
 
 function lost(file: string, backup: Backup | null): Diagnosis {

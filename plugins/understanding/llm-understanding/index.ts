@@ -41,7 +41,7 @@ const NOTHING: Understood = {
 export default {
   name: 'llm-understanding',
   api: 1,
-  title: 'Titles, overviews, tasks, appointments and memories by the language models of `llm`',
+  title: 'Titles, overviews, tasks, appointments and memories, where `llm` names a language model',
   options: z =>
     z.strictObject({
       partCharacters: z.coerce

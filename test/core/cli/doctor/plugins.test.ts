@@ -25,7 +25,7 @@ test('a sound database is good, also while a server has it open; nothing is writ
   const beside = await look(t, databaseCheck, patient);
   t.regex(beside.file?.detail ?? '', new RegExp(`^${file}: sound, [\\d.]+ MB, SQLite 3\\.`));
   t.regex(beside.schema?.detail ?? '', /^version \d+, up to date$/);
-  t.regex(beside.backup?.detail ?? '', /^none of its own/);
+  t.regex(beside['copy before a migration']?.detail ?? '', /^none yet/);
   await storage.users.insert(user('later'));
   await close();
   const alone = await look(t, databaseCheck, patient);
@@ -51,7 +51,10 @@ test('one that is no database is bad, and the latest backup is the cure', async 
   t.is(found.file?.level, 'bad');
   t.regex(found.file?.detail ?? '', /is damaged: file is not a database/);
   t.true(found.file?.cure?.endsWith(`cp ${backup} ${file}`), found.file?.cure ?? '');
-  t.regex(found.backup?.detail ?? '', /earshot-20261121T000000000Z-v2\.db, \d+ hours old/);
+  t.regex(
+    found['copy before a migration']?.detail ?? '',
+    /earshot-20261121T000000000Z-v2\.db, \d+ hours old/,
+  );
 });
 
 test('one with a damaged page, or cut off, is bad', async t => {
