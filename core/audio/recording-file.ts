@@ -16,7 +16,8 @@ const FFMPEG_MS = 5 * 60_000;
 export async function readRecording(file: string): Promise<Wav> {
   const bytes = await readBounded(file);
   try {
-    return isRiff(bytes) ? parseWav(bytes) : parseWav(await decode(file));
+    const found = wavOrReason(bytes);
+    return typeof found === 'string' ? parseWav(await decode(file, found)) : found;
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     throw new AppError(error.code, `${file}: ${error.message}`, { cause: error });
@@ -41,12 +42,28 @@ async function readBounded(file: string): Promise<Uint8Array> {
   }
 }
 
+const NO_WAV = 'this is no WAV file';
+
+/** Or why it takes ffmpeg: it is of another format, or of a coding that only ffmpeg knows, as a telephone's A-law. */
+function wavOrReason(bytes: Uint8Array): Wav | string {
+  if (bytes.length === 0) throw new AppError('invalid_input', 'it is empty');
+  if (!isRiff(bytes)) return NO_WAV;
+  try {
+    return parseWav(bytes);
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
 function isRiff(bytes: Uint8Array): boolean {
   return Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(4, bytes.length)).toString('latin1') === 'RIFF';
 }
 
-/** Resolves to a WAV file of 16-bit mono samples at 16 kHz. */
-function decode(file: string): Promise<Uint8Array> {
+/**
+ * Resolves to a WAV file of 16-bit mono samples at 16 kHz.
+ * @param reason why the file cannot be read without
+ */
+function decode(file: string, reason: string): Promise<Uint8Array> {
   const format = ['-vn', '-ac', '1', '-ar', String(SAMPLE_RATE), '-c:a', 'pcm_s16le'];
   // `file:` keeps a name such as concat:… from being taken for a protocol.
   const input = ['-protocol_whitelist', 'file,pipe', '-i', `file:${resolve(file)}`];
@@ -71,25 +88,30 @@ function decode(file: string): Promise<Uint8Array> {
   return new Promise((done, fail) => {
     execFile('ffmpeg', args, limits, (error, stdout, stderr) => {
       if (error === null) return done(stdout);
-      fail(error.code === 'ENOENT' ? noFfmpeg(file) : undecodable(error, stderr.toString()));
+      fail(error.code === 'ENOENT' ? noFfmpeg(file, reason) : undecodable(error, reason, stderr.toString()));
     });
   });
 }
 
-function noFfmpeg(file: string): AppError {
+function noFfmpeg(file: string, reason: string): AppError {
   const stem = file.replace(/\.\w{1,5}$/, '');
   const wav = file === `${stem}.wav` ? `${stem}-converted.wav` : `${stem}.wav`;
   const command = `ffmpeg -i ${shellWord(file)} -ac 1 -ar ${SAMPLE_RATE} ${shellWord(wav)}`;
   return new AppError(
     'unsupported_media',
-    `this is no WAV file, and other formats need ffmpeg, which is not installed here. Install it (sudo apt-get install ffmpeg), or convert the file where it is: ${command}`,
+    `${reason}, and other formats need ffmpeg, which is not installed here. Install it (sudo apt-get install ffmpeg), or convert the file where it is: ${command}`,
   );
 }
 
-function undecodable(cause: Error & { killed?: boolean; code?: unknown }, said: string): AppError {
+function undecodable(
+  cause: Error & { killed?: boolean; code?: unknown },
+  reason: string,
+  said: string,
+): AppError {
   const last = said.trim().split('\n').at(-1) || cause.message.split('\n')[0];
-  const reason = cause.killed === true ? `took longer than ${FFMPEG_MS / 60_000} minutes` : `says: ${last}`;
-  return new AppError('unsupported_media', `ffmpeg cannot decode it; it ${reason}`, { cause });
+  const outcome = cause.killed === true ? `took longer than ${FFMPEG_MS / 60_000} minutes` : `says: ${last}`;
+  const own = reason === NO_WAV ? '' : `${reason}, and `;
+  return new AppError('unsupported_media', `${own}ffmpeg cannot decode it; it ${outcome}`, { cause });
 }
 
 /** Mono at 16 kHz: channels are mixed, other rates resampled. */

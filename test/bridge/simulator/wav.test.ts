@@ -89,6 +89,7 @@ test('six channels are mixed, whatever their rate', async t => {
 const REFUSED: [string, Buffer, RegExp][] = [
   ['compressed audio', wav([1], { tag: 2, bits: 4 }), /take\.wav: .*it holds coding 2 with 4 bits/],
   ['no audio', wav([1]).subarray(0, 36), /take\.wav: .*it has no data/],
+  ['an empty file', Buffer.alloc(0), /take\.wav: it is empty$/],
 ];
 for (const [what, bytes, message] of REFUSED) {
   test(`${what} is refused with the file's name and the reason`, async t => {
@@ -115,6 +116,15 @@ test.serial('other formats without ffmpeg: the command that converts is told', a
     /needs? ffmpeg, which is not installed here\. Install it \(sudo apt-get install ffmpeg\)/,
   );
   t.regex(message ?? '', /: ffmpeg -i '.*ada'\\''s talk\.ogg' -ac 1 -ar 16000 '.*ada'\\''s talk\.wav'$/);
+});
+
+test.serial('a WAV file of a coding that ffmpeg knows is told how to be converted as well', async t => {
+  const file = await save(t, wav([1], { tag: 6, bits: 8 }), 'call.wav');
+  const { message } = (await withPath('/nowhere', () => t.throwsAsync(readWav(file)))) ?? {};
+  t.regex(message ?? '', /it holds coding 6 with 8 bits, and other formats need ffmpeg, .* installed here\./);
+  t.regex(message ?? '', /: ffmpeg -i \S+call\.wav -ac 1 -ar 16000 \S+call-converted\.wav$/);
+  const dir = await installFfmpeg(t, wav([5, 6, 7]));
+  t.deepEqual([...(await withPath(`${dir}:/usr/bin:/bin`, () => readWav(file)))], [5, 6, 7]);
 });
 
 /** What stands in for ffmpeg: answers with a WAV file as ffmpeg writes it into a pipe, or fails as it does. */
