@@ -118,7 +118,7 @@ export const ConfigSchema = z.strictObject({
     .array(z.string())
     .default([])
     .describe(
-      'Language models in order of preference, openai-llm or plugins of your own; without one, plain rules decide',
+      'Language models in order of preference, llama, openai-llm or plugins of your own; without one, plain rules decide',
     ),
   understanding: z
     .array(z.string())

@@ -15,6 +15,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildDashboard } from './setup/dashboard.mjs';
+import { proposedModel, stepsOf } from './setup/language-model.mjs';
 import { installPackages } from './setup/packages.mjs';
 import { proposalFor, tellProposal, thisMachine } from './setup/proposal.mjs';
 import { makeRecogniserReady } from './setup/recogniser.mjs';
@@ -51,6 +52,7 @@ async function main(args) {
     say,
   });
   if (!isAsked) return;
+  proposeLanguageModel();
   if (found === 'ready') say('Nothing is left to make ready');
   if (found === 'ready') propose(settings);
   if (found === 'unneeded') say(withoutOurs(settings.order));
@@ -66,6 +68,13 @@ function propose({ order, hasFinal }) {
   const machine = thisMachine();
   const name = hasFinal || !order.includes('sherpa-onnx') ? null : proposalFor(catalogue, machine);
   if (name !== null) say(tellProposal(name, machine, process.env.EARSHOT_CALLED_AS ?? 'npx earshot'));
+}
+
+/** Summaries, tasks and memories are better with one; nobody is made to fetch a gigabyte. */
+function proposeLanguageModel() {
+  const name = proposedModel(catalogue.models, thisMachine());
+  const earshot = process.env.EARSHOT_CALLED_AS ?? 'npx earshot';
+  if (name !== null) say(`This machine can run the language model ${name}: ${stepsOf(name, earshot)}`);
 }
 
 /** @param order the recognisers that are configured; none of them is made ready from here */

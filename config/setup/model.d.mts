@@ -1,9 +1,14 @@
 export interface Model {
   /** The plugin that takes it. */
   plugin: string;
+  /** For the plugin; `instruct`: it is a language model. */
+  kind?: string;
   languages: string[];
   licence: string;
   about: string;
+  /** Bytes, and processor cores: of language models alone. */
+  memory?: number;
+  cores?: number;
   /** It answers while people speak; otherwise once an utterance has ended. Absent: it does not. */
   live?: boolean;
   /** Its text has capitals and punctuation. */
@@ -14,6 +19,7 @@ export interface Model {
 }
 
 export function modelDirectory(dataDir: string, name: string, model: Model): string;
+export function isLanguageModel(model: Model): boolean;
 export function sizeOfModel(model: Model): number;
 export function isComplete(model: Model, directory: string): Promise<boolean>;
 export function fetchModel(options: {

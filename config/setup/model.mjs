@@ -1,4 +1,4 @@
-/** The files of a speech model of config/models.json. */
+/** The files of a model of config/models.json. */
 import { readdir, rm, rmdir, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { download, problemOf, sizeOf } from './download.mjs';
@@ -6,6 +6,11 @@ import { download, problemOf, sizeOf } from './download.mjs';
 /** Where its plugin looks for it. */
 export function modelDirectory(dataDir, name, model) {
   return join(dataDir, 'plugins', model.plugin, name);
+}
+
+/** Otherwise it recognises speech. */
+export function isLanguageModel(model) {
+  return model.kind === 'instruct';
 }
 
 export function sizeOfModel(model) {
@@ -33,7 +38,7 @@ export async function fetchModel(options) {
   const total = sizeOfModel(model);
   const hosts = new Set(files.map(file => new URL(file.url).host));
   say(
-    `Fetching the speech model ${name} (${megabytes(total)} MB, ${model.licence}) from ${[...hosts].join(', ')} …`,
+    `Fetching the ${isLanguageModel(model) ? 'language' : 'speech'} model ${name} (${megabytes(total)} MB, ${model.licence}) from ${[...hosts].join(', ')} …`,
   );
   await checkSpace(files, directory);
   const until = performance.now() + limitMs;

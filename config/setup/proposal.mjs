@@ -11,12 +11,13 @@ const CORES = [
 /** A model may take half of the memory: the rest is for the server and the system. */
 const SHARE = 0.5;
 
-/** For planning, not measured: what is loaded, once more to work in, and 200 MB for the runtime. */
+/** For planning, not measured: as the catalogue has it, or what is loaded, once more to work in, and 200 MB for the runtime. */
 export function memoryOf(model) {
-  return 2 * sizeOfModel(model) + 200e6;
+  return model.memory ?? 2 * sizeOfModel(model) + 200e6;
 }
 
 export function coresFor(model) {
+  if (model.cores !== undefined) return model.cores;
   return CORES.find(([bytes]) => sizeOfModel(model) > bytes)?.[1] ?? 1;
 }
 

@@ -7,6 +7,7 @@ import { nearest } from '../../config/nearest.ts';
 import {
   fetchModel,
   isComplete,
+  isLanguageModel,
   type Model,
   megabytes,
   modelDirectory,
@@ -190,6 +191,7 @@ const SECOND_PASS: Readonly<Record<string, string>> = { 'sherpa-onnx': 'sherpa-f
 
 /** What to configure, if anything, so that the model is used. */
 function useOf(name: string, model: Model, isDefault: boolean, loaded: LoadedConfig): string {
+  const { llm } = loaded.config;
   const plugin = model.live === false ? (SECOND_PASS[model.plugin] ?? model.plugin) : model.plugin;
   const stt = sttNames(loaded.config);
   const options = z.looseObject({ model: z.string().optional() });
@@ -197,12 +199,14 @@ function useOf(name: string, model: Model, isDefault: boolean, loaded: LoadedCon
     .object({ model: z.string().optional() })
     .parse(loaded.pluginOptions(plugin, options).values).model;
   const isUsed = chosen === undefined ? isDefault : chosen === name;
-  const order =
-    plugin === model.plugin
+  const present = isLanguageModel(model) ? llm : stt;
+  const order = isLanguageModel(model)
+    ? `llm: [${[plugin, ...llm].join(', ')}]`
+    : plugin === model.plugin
       ? `stt: [${[plugin, ...stt].join(', ')}]`
       : `stt: { live: [${stt.join(', ')}], final: ${plugin} }`;
   const lines = [
-    ...(stt.includes(plugin) ? [] : [order]),
+    ...(present.includes(plugin) ? [] : [order]),
     ...(isUsed ? [] : [`plugins:\n  ${plugin}:\n    model: ${name}`]),
   ];
   if (lines.length === 0) return 'Nothing is left to configure: the next start uses it.';

@@ -1,4 +1,7 @@
+import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
+import { proposedModel, stepsOf } from '../../../config/setup/language-model.mjs';
+import { thisMachine } from '../../../config/setup/proposal.mjs';
 import type { Embedder, LanguageModel } from '../../contract/plugin.ts';
 import type { Check } from './examination.ts';
 import { type Finding, findingsOf } from './finding.ts';
@@ -26,7 +29,9 @@ export const languageModelCheck: Check = {
   async look(patient, signal) {
     const { llm } = patient.loaded.config;
     if (llm.length === 0)
-      return [note('language model', 'none; plain rules make titles, overviews and memories')];
+      return [
+        note('language model', `none; plain rules make titles, overviews and memories${await proposal()}`),
+      ];
     const findings: Finding[] = [];
     for (const name of llm) {
       const trial = withPlugin(name, patient, host => ask(name, host.get('llm', name), signal));
@@ -35,6 +40,15 @@ export const languageModelCheck: Check = {
     return findings;
   },
 };
+
+/** What this machine could run, where it could run any. */
+async function proposal(): Promise<string> {
+  const { models } = JSON.parse(await readFile(CATALOGUE, 'utf8'));
+  const name = proposedModel(models, thisMachine());
+  return name === null ? '' : `. This machine can run ${name}: ${stepsOf(name, 'earshot')}`;
+}
+
+const CATALOGUE = new URL('../../../config/models.json', import.meta.url);
 
 async function ask(name: string, llm: LanguageModel, signal: AbortSignal): Promise<Finding> {
   const began = performance.now();

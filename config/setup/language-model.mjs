@@ -1,0 +1,22 @@
+/** Which language model of config/models.json a machine can run beside everything else. */
+
+/** Of the memory of the machine, that it may take. */
+const SHARE = 0.5;
+
+/**
+ * The largest that fits, or null: none does.
+ * @param models those of the catalogue
+ * @param machine as `thisMachine` has it
+ */
+export function proposedModel(models, { memoryBytes, cores }) {
+  const fitting = Object.entries(models).filter(
+    ([, model]) => model.plugin === 'llama' && model.memory <= memoryBytes * SHARE && model.cores <= cores,
+  );
+  const [best] = fitting.sort(([, one], [, other]) => other.memory - one.memory);
+  return best ? best[0] : null;
+}
+
+/** What to do to use it, in one line. */
+export function stepsOf(name, earshot) {
+  return `npm install node-llama-cpp@3.22.1, ${earshot} models pull ${name}, and llm: [llama] in the configuration`;
+}

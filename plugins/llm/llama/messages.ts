@@ -1,0 +1,33 @@
+/** What the plugin and the model's process say to each other, over the IPC channel of `child_process.fork`. */
+
+export interface LoadOptions {
+  /** Of the GGUF file. */
+  path: string;
+  threads: number;
+  /** Tokens of question and answer together. */
+  contextTokens: number;
+}
+
+export interface Asked {
+  system: string;
+  user: string;
+  /** A JSON schema as `grammar.ts` makes it: the answer is of that form. Null: any text. */
+  schema: object | null;
+  maxTokens: number;
+}
+
+export type ToChild =
+  /** First. Answered by `ready` or `refused`. */
+  | { type: 'load'; options: LoadOptions }
+  /** One at a time. Answered by pieces, then by `done` or `failed`. */
+  | { type: 'ask'; asked: Asked }
+  /** Nobody waits for the answer any more: it is cut short, and then `done`. */
+  | { type: 'cancel' };
+
+export type FromChild =
+  | { type: 'ready' }
+  /** It cannot load, and trying again would not help. */
+  | { type: 'refused'; message: string }
+  | { type: 'piece'; text: string }
+  | { type: 'done' }
+  | { type: 'failed'; code: 'too_large' | 'upstream_error'; message: string };
