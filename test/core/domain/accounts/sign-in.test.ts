@@ -88,6 +88,20 @@ test('A changed password ends the tokens from before, and one that was taken awa
   await t.notThrowsAsync(credentials.token(await users.token('anna')));
 });
 
+test('To change a password takes the present one, ends the tokens from before, and counts as a try', async t => {
+  const { signIn, credentials, attempt, clock } = await start(t);
+  const [name, address, newPassword] = ['anna', HOME, 'another good password'];
+  const change = (password: string) => signIn.changePassword({ name, password, newPassword, address });
+  const { token } = await attempt(PASSWORD);
+  clock.advance(1);
+  await change(PASSWORD);
+  await t.throwsAsync(credentials.token(token), { code: 'unauthorized' });
+  for (let tries = 0; tries < 10; tries++) await t.throwsAsync(change(PASSWORD), { code: 'unauthorized' });
+  await t.throwsAsync(change(newPassword), { code: 'rate_limited' });
+  clock.advance(15 * MINUTE_MS);
+  await t.notThrowsAsync(change(newPassword));
+});
+
 test('Only accounts of this server have passwords', async t => {
   const { signIn, storage, providers } = await start(t);
   await storage.users.insert({
