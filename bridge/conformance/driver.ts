@@ -5,7 +5,7 @@ import { checkDriver } from '../driver-check.ts';
 import { alwaysForbidden } from '../forbidden.ts';
 import { declaredWrites } from '../writes.ts';
 import { fingerprint, type Replayed, replay } from './replay.ts';
-import type { Trace } from './trace.ts';
+import { placeOf, type Trace } from './trace.ts';
 
 export { parseTrace, type Trace } from './trace.ts';
 
@@ -90,7 +90,7 @@ async function tellsLosses(subject: DriverSubject): Promise<void> {
   for (const share of [0.02, 0.1, 0.2]) {
     const dice = createDice(Math.round(share * 100));
     const got = await replay(subject.driver, subject.trace, {
-      change: bytes => (dice() < share ? [] : [bytes]),
+      change: (bytes, _, place) => (isAudio(subject, place) && dice() < share ? [] : [bytes]),
     });
     let last = -1;
     for (const { bytes, lostMs } of got.live) {
@@ -104,11 +104,15 @@ async function tellsLosses(subject: DriverSubject): Promise<void> {
   }
 }
 
+function isAudio({ driver: { stream } }: DriverSubject, place: string): boolean {
+  return stream !== undefined && placeOf(stream.audio) === place;
+}
+
 async function dropsDuplicates(subject: DriverSubject): Promise<void> {
   const whole = await numbered(subject);
   if (!whole) return;
   const got = await replay(subject.driver, subject.trace, {
-    change: (bytes, index) => (index % 5 === 0 ? [bytes, bytes] : [bytes]),
+    change: (bytes, index, place) => (isAudio(subject, place) && index % 5 === 0 ? [bytes, bytes] : [bytes]),
   });
   assert.equal(fingerprint(got), fingerprint(whole), 'frames are not those that came');
 }

@@ -30,7 +30,7 @@ export interface Replayed {
 
 export interface ReplayOptions {
   /** What arrives in place of a notification: nothing, several, another one. */
-  change?(bytes: Buffer, index: number): Uint8Array[];
+  change?(bytes: Buffer, index: number, place: string): Uint8Array[];
   /** Writes of the trace are not waited for: the device says what it says. */
   lenient?: boolean;
   /** Stored audio reaches the disk so many milliseconds after it was asked for. */
@@ -140,7 +140,7 @@ async function play(
       if (!peer.takeWrite(event) && !options.lenient) return;
       continue;
     }
-    const packets = options.change?.(Buffer.from(event.value, 'hex'), notified) ?? [
+    const packets = options.change?.(Buffer.from(event.value, 'hex'), notified, plainPlace(event.notify)) ?? [
       Buffer.from(event.value, 'hex'),
     ];
     notified += 1;

@@ -1,4 +1,5 @@
-import type { Driver, Stream, WireFormat } from '../driver.ts';
+import type { Driver, Session, Stream, WireFormat } from '../driver.ts';
+import { fetchStored, STORAGE_WRITES, StorageError } from './omi-storage.ts';
 
 const omi = (number: string) => `19b1${number}-e8f2-537e-4f6c-d104768a1214`;
 const AUDIO_SERVICE = omi('0000');
@@ -52,5 +53,33 @@ export default {
     // The service's UUID is that of a well-known sample program, so the codec characteristic must be there as well.
     confirm: [CODEC, { ...PHOTO_CONTROL, absent: true }],
   },
+  writes: [STORAGE_WRITES],
   stream: OMI_STREAM,
+  async run(session) {
+    await Promise.all([session.listen(OMI_STREAM), fetchUntilDone(session)]);
+  },
 } satisfies Driver;
+
+/** After a download that failed. */
+const RETRY_MS = 60_000;
+const OPUS_10_MS = 20;
+
+/** What the pendant recorded out of reach, beside what it hears now. */
+async function fetchUntilDone(session: Session): Promise<void> {
+  const { link, log, clock, signal } = session;
+  const [codec] = (await link.read(CODEC, { optional: true })) ?? [];
+  // It stores Opus, whatever it streams.
+  const format: WireFormat =
+    codec === OPUS_10_MS
+      ? { codec: 'opus', sampleRate: 16000, frameMs: 10 }
+      : { codec: 'opus_fs320', sampleRate: 16000, frameMs: 20 };
+  while (!signal.aborted) {
+    try {
+      return await fetchStored(session, format);
+    } catch (error) {
+      if (!(error instanceof StorageError) || signal.aborted) throw error;
+      log.warn({ retryInMs: RETRY_MS, reason: error.message }, 'stored audio could not be fetched');
+      await clock.sleep(RETRY_MS);
+    }
+  }
+}

@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts';
 import { type Board, type BoardFaults, createBoard } from './board.ts';
 import type { Frames } from './frames.ts';
 import type { ServiceSpec } from './gatt-server.ts';
+import { createOmiStore, type Generation, type OmiStore, type StoredRecord } from './omi-store.ts';
 
 const omi = (number: string) => `19b1${number}-e8f2-537e-4f6c-d104768a1214`;
 export const AUDIO_SERVICE = omi('0000');
@@ -26,6 +27,8 @@ export interface PendantFaults extends BoardFaults {
 export interface Pendant extends Board {
   readonly faults: PendantFaults;
   setBattery(percent: number): void;
+  /** What it recorded out of reach, where it has room for that. */
+  readonly store: OmiStore | null;
 }
 
 export interface PendantOptions {
@@ -44,6 +47,8 @@ export interface PendantOptions {
   battery?: number;
   /** Under which the adapter reports a connection to it. */
   identity?: string;
+  /** What it recorded out of reach, and how its firmware keeps it. */
+  stored?: { generation: Generation; records: readonly StoredRecord[] };
   /** What it offers, made of what it usually does. */
   services?: (usual: ServiceSpec[]) => ServiceSpec[];
 }
@@ -55,12 +60,19 @@ export function createPendant({
   frames,
   battery: startBattery = 87,
   services: change = usual => usual,
+  stored,
   ...more
 }: PendantOptions): Pendant {
   let battery = startBattery;
   let packetId = 0; // counts on over connections, as in the firmware
   let codec = () => Uint8Array.of(codecId);
   const text = (value: string) => () => Buffer.from(value);
+  const store = stored
+    ? createOmiStore(stored.generation, stored.records, {
+        send: (uuid, bytes) => board.notify(uuid, bytes),
+        mtu: () => board.mtu,
+      })
+    : null;
   const services: ServiceSpec[] = [
     {
       uuid: AUDIO_SERVICE,
@@ -80,7 +92,7 @@ export function createPendant({
       characteristics: [
         { uuid: '2a29', properties: ['read'], value: text('Based Hardware') },
         { uuid: '2a24', properties: ['read'], value: text('Omi CV 1') },
-        { uuid: '2a26', properties: ['read'], value: text('3.0.15') },
+        { uuid: '2a26', properties: ['read'], value: text(store?.firmware ?? '3.0.15') },
         { uuid: '2a27', properties: ['read'], value: text('5.0') },
       ],
     },
@@ -103,11 +115,12 @@ export function createPendant({
     address,
     name,
     advertised: [AUDIO_SERVICE, DEVICE_INFORMATION],
-    services: change(services),
+    services: change([...services, ...(store ? [store.service] : [])]),
     audio: AUDIO_DATA,
     sound: frames,
     pack,
     minMtu: AUDIO_MIN_MTU,
+    onConnected: () => store?.reset(),
   });
   const faults: PendantFaults = Object.defineProperty(board.faults as PendantFaults, 'codec', {
     get: () => codec,
@@ -117,6 +130,7 @@ export function createPendant({
   });
   return Object.assign(board, {
     faults,
+    store,
     setBattery(percent: number) {
       battery = percent;
       board.notify(BATTERY_LEVEL, Uint8Array.of(percent));
