@@ -2,8 +2,9 @@ import { fileURLToPath } from 'node:url';
 import type { Driver } from './driver.ts';
 import { loadDriver } from './driver-check.ts';
 import omi from './drivers/omi.ts';
+import plaud from './drivers/plaud.ts';
 
-const MODULES: readonly Driver[] = [omi];
+const MODULES: readonly Driver[] = [omi, plaud];
 /** As anybody may describe a device. */
 const DESCRIBED = ['fieldy', 'friend', 'owl'];
 

@@ -111,5 +111,60 @@ const owl: Kind = options =>
     options,
   );
 
+const PLAUD_PIECE_BYTES = 200;
+
+/** It sends once it records, and records once it is told to. */
+const plaud: Kind = options => {
+  let position = 0;
+  let waiting = Buffer.alloc(0);
+  const answer = (command: number, payload: string) =>
+    setImmediate(() =>
+      device.notify('2bb0', Buffer.concat([Buffer.of(1, command, 0), Buffer.from(payload, 'hex')])),
+    );
+
+  function take(bytes: Buffer): undefined {
+    if (bytes[0] !== 1) return;
+    if (bytes[1] === 9) answer(9, '0058');
+    if (bytes[1] === 20) answer(20, '7856341200000000000000');
+    if (bytes[1] === 28) device.play(true);
+    if (bytes[1] === 23) device.play(false);
+  }
+
+  function pack(frames: readonly Uint8Array[]): Buffer[] {
+    waiting = Buffer.concat([waiting, ...frames]);
+    const packets: Buffer[] = [];
+    for (; waiting.length >= PLAUD_PIECE_BYTES; waiting = waiting.subarray(PLAUD_PIECE_BYTES)) {
+      const header = Buffer.alloc(10);
+      header[0] = 2;
+      header.writeUInt32LE(position, 5);
+      header[9] = PLAUD_PIECE_BYTES;
+      position += PLAUD_PIECE_BYTES;
+      packets.push(Buffer.concat([header, waiting.subarray(0, PLAUD_PIECE_BYTES)]));
+    }
+    return packets;
+  }
+
+  const device = board(
+    {
+      name: 'PLAUD_NotePin',
+      advertised: ['1910'],
+      services: [
+        {
+          uuid: '1910',
+          characteristics: [
+            { uuid: '2bb1', properties: ['write', 'writeWithoutResponse'], write: take },
+            { uuid: '2bb0', properties: ['notify'] },
+          ],
+        },
+      ],
+      audio: '2bb0',
+      pack,
+      waitsForStart: true,
+    },
+    options,
+  );
+  return device;
+};
+
 /** One for each driver, by its name. */
-export const PERIPHERALS = { fieldy, friend, owl } satisfies Record<string, Kind>;
+export const PERIPHERALS = { fieldy, friend, owl, plaud } satisfies Record<string, Kind>;
