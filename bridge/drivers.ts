@@ -1,10 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import type { Driver } from './driver.ts';
 import { loadDriver } from './driver-check.ts';
+import bee from './drivers/bee.ts';
 import omi from './drivers/omi.ts';
 import plaud from './drivers/plaud.ts';
 
-const MODULES: readonly Driver[] = [omi, plaud];
+const MODULES: readonly Driver[] = [omi, bee, plaud];
 /** As anybody may describe a device. */
 const DESCRIBED = ['fieldy', 'friend', 'owl'];
 

@@ -111,6 +111,37 @@ const owl: Kind = options =>
     options,
   );
 
+const BEE_CONTROL = '05e1f93c-d8d0-5ed8-dd88-379e4c1a3e3e';
+const BEE_ANSWERS: Readonly<Record<number, string>> = { 5: '010002', 15: '5400' };
+
+const bee: Kind = options => {
+  function take(bytes: Buffer): undefined {
+    const payload = BEE_ANSWERS[bytes[0] ?? 0];
+    if (payload === undefined || bytes[1] !== 0xc0) return;
+    const answer = Buffer.concat([Buffer.of(0x00, 0x80), bytes.subarray(0, 2), Buffer.from(payload, 'hex')]);
+    setImmediate(() => device.notify(BEE_CONTROL, answer));
+  }
+  const device = board(
+    {
+      name: 'Bee',
+      advertised: [OWL_SERVICE],
+      services: [
+        {
+          uuid: OWL_SERVICE,
+          characteristics: [
+            { uuid: OWL_AUDIO, properties: ['notify'] },
+            { uuid: BEE_CONTROL, properties: ['write', 'notify'], write: take },
+          ],
+        },
+      ],
+      audio: OWL_AUDIO,
+      pack: owlPacker(),
+    },
+    options,
+  );
+  return device;
+};
+
 const PLAUD_PIECE_BYTES = 200;
 
 /** It sends once it records, and records once it is told to. */
@@ -167,4 +198,4 @@ const plaud: Kind = options => {
 };
 
 /** One for each driver, by its name. */
-export const PERIPHERALS = { fieldy, friend, owl, plaud } satisfies Record<string, Kind>;
+export const PERIPHERALS = { fieldy, friend, owl, bee, plaud } satisfies Record<string, Kind>;

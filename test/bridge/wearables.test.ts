@@ -58,6 +58,7 @@ const WEARABLES: Record<string, Simulated> = {
   fieldy: { sound: opusSound(40), board: PERIPHERALS.fieldy, seconds: 1 },
   friend: { sound: lc3Sound(), board: PERIPHERALS.friend, seconds: 1 },
   plaud: { sound: opusSound(80), board: PERIPHERALS.plaud, seconds: 2 },
+  bee: { sound: aacSound(), board: PERIPHERALS.bee, seconds: 2 },
   owl: { sound: aacSound(), board: PERIPHERALS.owl, seconds: 2 },
 };
 
