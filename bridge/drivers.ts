@@ -3,9 +3,10 @@ import type { Driver } from './driver.ts';
 import { loadDriver } from './driver-check.ts';
 import bee from './drivers/bee.ts';
 import omi from './drivers/omi.ts';
+import omiGlass from './drivers/omi-glass.ts';
 import plaud from './drivers/plaud.ts';
 
-const MODULES: readonly Driver[] = [omi, bee, plaud];
+const MODULES: readonly Driver[] = [omi, omiGlass, bee, plaud];
 /** As anybody may describe a device. */
 const DESCRIBED = ['fieldy', 'friend', 'owl'];
 

@@ -14,8 +14,9 @@ import { createRadio } from '../../bridge/radio.ts';
 import type { Board, Sound } from '../../bridge/simulator/board.ts';
 import { createController } from '../../bridge/simulator/controller.ts';
 import { createFrames } from '../../bridge/simulator/frames.ts';
+import type { ServiceSpec } from '../../bridge/simulator/gatt-server.ts';
 import { recordsOf } from '../../bridge/simulator/omi-store.ts';
-import { createPendant } from '../../bridge/simulator/pendant.ts';
+import { AUDIO_SERVICE, createPendant } from '../../bridge/simulator/pendant.ts';
 import { PERIPHERALS, type PeripheralOptions } from '../../bridge/simulator/peripherals.ts';
 import { simulatedNoble } from '../../bridge/simulator/simulator.ts';
 import { amount } from '../helpers/thorough.ts';
@@ -57,10 +58,31 @@ const WEARABLES: Record<string, Simulated> = {
   },
   fieldy: { sound: opusSound(40), board: PERIPHERALS.fieldy, seconds: 1 },
   friend: { sound: lc3Sound(), board: PERIPHERALS.friend, seconds: 1 },
+  'omi-glass': {
+    sound: createFrames(speech, 21),
+    board: ({ sound: _, ...options }) =>
+      createPendant({
+        ...options,
+        name: 'OMI Glass',
+        codecId: 21,
+        frames: createFrames(speech, 21),
+        services: usual => usual.map(withCamera),
+      }),
+    seconds: 1,
+  },
   plaud: { sound: opusSound(80), board: PERIPHERALS.plaud, seconds: 2 },
   bee: { sound: aacSound(), board: PERIPHERALS.bee, seconds: 2 },
   owl: { sound: aacSound(), board: PERIPHERALS.owl, seconds: 2 },
 };
+
+function withCamera(service: ServiceSpec): ServiceSpec {
+  if (service.uuid !== AUDIO_SERVICE) return service;
+  const camera: ServiceSpec['characteristics'] = [
+    { uuid: '19b10005-e8f2-537e-4f6c-d104768a1214', properties: ['notify'] },
+    { uuid: '19b10006-e8f2-537e-4f6c-d104768a1214', properties: ['write'] },
+  ];
+  return { ...service, characteristics: [...service.characteristics, ...camera] };
+}
 
 /** From the middle of the recording. */
 function opusFrames(count: number): Uint8Array[] {
