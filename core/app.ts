@@ -124,6 +124,7 @@ async function start(house: House, onStop: (close: Close) => void) {
 
   await takeUpJobs(house);
 
+  await house.uploads.begin();
   house.spool = await openHeld(house);
   onStop(house.spool.close);
 

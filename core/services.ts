@@ -49,6 +49,7 @@ import { createGoals } from './domain/tasks/goals.ts';
 import { minuteOf, zoneOfMachine } from './domain/wall-clock.ts';
 import { createNotificationLimit, createRateLimits } from './http/rate-limit.ts';
 import { createServer } from './http/server.ts';
+import { createUploads } from './http/uploads.ts';
 import { createFinalPass, type FinalPass, removeFinalPass } from './listen/final-pass.ts';
 import { createLiveAudios, type LiveAudios } from './listen/live-audio.ts';
 import { createOrphanedAudio, type OrphanedAudio, removeOrphanedAudio } from './listen/orphaned-audio.ts';
@@ -62,6 +63,7 @@ import { createRemember } from './pipeline/remember.ts';
 import { createReprocess } from './pipeline/reprocess.ts';
 import { createUnderstand } from './pipeline/understanding.ts';
 import type { PluginHost } from './plugin-host/plugin-host.ts';
+import { createVoiceMessages } from './recordings/voice-messages.ts';
 import { createEvents, type EventBus } from './runtime/events.ts';
 import { createJobs } from './runtime/jobs.ts';
 import type { Log } from './runtime/log.ts';
@@ -229,6 +231,15 @@ const SERVICES = {
     createLiveAudios({ hooks: delivery.live, now: () => clock.now(), log }),
   ),
   listen: part('listen', createHouseListen),
+  voiceMessages: part('voice messages', (house: Given & { metrics: Metrics }) => {
+    const { recognisers, vad, metrics, clock, log } = house;
+    return createVoiceMessages({
+      ...{ recognisers, vad, metrics, clock, log },
+      recogniserFor: recogniserFor({ recognisers, clock, log }),
+    });
+  }),
+  uploads: ({ config: { dataDir, listen }, clock }: Given) =>
+    createUploads({ dir: join(dataDir, 'uploads'), minFreeBytes: listen.spool.minFreeBytes, clock }),
   rateLimits: ({ storage, clock, config: { rateLimits: limits } }: Stored) =>
     limits.enabled ? createRateLimits({ storage, clock, limits }) : undefined,
   notificationLimit: ({ storage, clock, config: { rateLimits: limits } }: Stored) =>
@@ -312,4 +323,17 @@ function createHouseListen(house: Heard) {
         }),
     }),
   });
+}
+
+/** Pauses of a recogniser that whoever sent a recording waits for, in ms. */
+const SHORT_PAUSES_MS = [100, 500];
+
+/** For recordings: nobody is told what becomes of the recogniser meanwhile. */
+function recogniserFor({ recognisers, clock, log }: Pick<Given, 'recognisers' | 'clock' | 'log'>) {
+  const silent = { onLost() {}, onBack() {}, onGone() {} };
+  return (language: string, signal: AbortSignal) =>
+    createRecogniser({
+      ...{ providers: recognisers, language, wish: null, signal, clock, log, ...silent },
+      retryPausesMs: SHORT_PAUSES_MS,
+    });
 }

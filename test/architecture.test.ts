@@ -40,11 +40,16 @@ const RULES: Rule[] = [
     may: ['core/{domain,audio}/**', 'core/listen/protocol.ts', ...RUNTIME],
     types: CONTRACTS,
   },
+  {
+    from: ['core/recordings/**'],
+    may: ['core/{domain,audio}/**', 'core/listen/*.ts', ...RUNTIME],
+    types: CONTRACTS,
+  },
   { from: ['core/pipeline/**'], may: ['core/domain/**', ...RUNTIME], types: CONTRACTS },
   { from: ['core/delivery/**'], may: ['core/domain/**', ...RUNTIME], types: CONTRACTS },
   {
     from: ['core/http/**'],
-    may: ['core/{domain,delivery,listen,pipeline}/**', ...RUNTIME],
+    may: ['core/{domain,delivery,listen,pipeline,recordings}/**', ...RUNTIME],
     types: ['config/schema.ts', ...CONTRACTS],
   },
   { from: ['core/backup/**'], may: RUNTIME, types: ['config/schema.ts', ...CONTRACTS] },

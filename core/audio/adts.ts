@@ -63,3 +63,35 @@ function frameAt(message: Uint8Array, at: number) {
   const payload = message.subarray(at + headerBytes, at + length);
   return { format: { rateIndex, sampleRate, channels }, payload, length };
 }
+
+const HIGH_EFFICIENCY: readonly number[] = [5, 29];
+const RATE_IS_SPELLED_OUT = 15;
+
+/**
+ * What an AudioSpecificConfig (ISO/IEC 14496-3 section 1.6.2.1) says of low-complexity AAC; of the high-efficiency kinds
+ * the part that is low-complexity. Null: it is of another kind, or of more than two channels.
+ */
+export function formatIn(config: Uint8Array): AacFormat | null {
+  const [first = 0, second = 0] = config;
+  const kind = first >> 3;
+  const rateIndex = ((first & 7) << 1) | (second >> 7);
+  const channels = (second >> 3) & 15;
+  const sampleRate = RATES[rateIndex];
+  if (kind !== LOW_COMPLEXITY + 1 && !HIGH_EFFICIENCY.includes(kind)) return null;
+  if (rateIndex === RATE_IS_SPELLED_OUT || sampleRate === undefined || channels < 1 || channels > 2)
+    return null;
+  return { rateIndex, sampleRate, channels };
+}
+
+/** A frame as a message of its own, with a header before it. */
+export function withHeader({ rateIndex, channels }: AacFormat, frame: Uint8Array): Uint8Array {
+  const length = frame.length + HEADER_BYTES;
+  const message = new Uint8Array(length);
+  message.set([0xff, 0xf1, (LOW_COMPLEXITY << 6) | (rateIndex << 2) | (channels >> 2)]);
+  message.set(
+    [((channels & 3) << 6) | (length >> 11), (length >> 3) & 255, ((length & 7) << 5) | 0x1f, 0xfc],
+    3,
+  );
+  message.set(frame, HEADER_BYTES);
+  return message;
+}

@@ -37,28 +37,53 @@ export function encodeWav(samples: Int16Array, sampleRate = SAMPLE_RATE): Uint8A
 
 /** Reads a WAV file of any sample rate, number of channels and depth. Throws `invalid_input` for anything else. */
 export function parseWav(file: Uint8Array): Wav {
-  const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
-  if (readTag(file, 0) !== 'RIFF' || readTag(file, 8) !== 'WAVE') throw notWav('it has no RIFF/WAVE header');
+  const { sampleRate, channels, dataStart, dataBytes, decode } = readWavLayout(file);
+  return { sampleRate, channels, samples: decode(file.subarray(dataStart, dataStart + dataBytes)) };
+}
+
+/** Where the samples of a WAV file are, and how they are read. */
+interface WavLayout {
+  sampleRate: number;
+  channels: number;
+  /** One sample of each channel. */
+  frameBytes: number;
+  dataStart: number;
+  /** As the file says: a recorder that was switched off leaves a wrong number. */
+  dataBytes: number;
+  /** Interleaved samples of whole frames. */
+  decode(bytes: Uint8Array): Int16Array<ArrayBuffer>;
+}
+
+/** @param head of the file, as far as its samples. @throws AppError `invalid_input` */
+export function readWavLayout(head: Uint8Array): WavLayout {
+  const view = new DataView(head.buffer, head.byteOffset, head.byteLength);
+  if (readTag(head, 0) !== 'RIFF' || readTag(head, 8) !== 'WAVE') throw notWav('it has no RIFF/WAVE header');
   let format: Format | null = null;
-  for (const chunk of chunks(file, view)) {
+  for (const chunk of chunks(head, view)) {
     if (chunk.tag === 'fmt ') format = readFormat(view, chunk.start, chunk.length);
     if (chunk.tag !== 'data') continue;
     if (!format) throw notWav('its data comes before its format');
     const { sampleRate, channels, coding, bits } = format;
-    const data = file.subarray(chunk.start, chunk.start + chunk.length);
-    return { sampleRate, channels, samples: decodeSamples(data, coding, bits) };
+    return {
+      sampleRate,
+      channels,
+      frameBytes: (channels * bits) / 8,
+      dataStart: chunk.start,
+      dataBytes: chunk.told,
+      decode: bytes => decodeSamples(bytes, coding, bits),
+    };
   }
   throw notWav('it has no data');
 }
 
-/** The chunks of a RIFF file, each cut to what is there: a recorder that was switched off leaves wrong lengths. */
+/** The chunks of a RIFF file, each cut to what is there. */
 function* chunks(file: Uint8Array, view: DataView) {
   let at = 12;
   while (at + 8 <= file.length) {
     const start = at + 8;
-    const length = view.getUint32(at + 4, true);
-    yield { tag: readTag(file, at), start, length: Math.min(length, file.length - start) };
-    at = start + length + (length % 2);
+    const told = view.getUint32(at + 4, true);
+    yield { tag: readTag(file, at), start, told, length: Math.min(told, file.length - start) };
+    at = start + told + (told % 2);
   }
 }
 

@@ -23,7 +23,7 @@ type Detail = string | Issue[] | Readonly<Record<string, unknown>>;
 export interface Failure {
   status: number;
   headers: Record<string, string>;
-  body: { detail: Detail };
+  body: { detail: Detail } | Readonly<Record<string, unknown>>;
 }
 
 /** The answer to whatever was thrown. What may not be shown is a plain 500. */
@@ -63,7 +63,7 @@ function statusOfKoa(thrown: unknown): number | null {
 /** Not HTTP, or so slow that it may be an attack: there is no request that could be answered, only a socket. */
 export function refuseGarbage(error: Error & { code?: string }, socket: Duplex): void {
   const status = GARBAGE_STATUS[error.code ?? ''] ?? 400;
-  answerSocket(socket, status, plainFailure(status).body.detail);
+  answerSocket(socket, status, STATUS_CODES[status] ?? 'Error');
 }
 const GARBAGE_STATUS: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,

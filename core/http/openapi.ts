@@ -12,6 +12,7 @@ import { version } from '../runtime/version.ts';
 import type { Access } from './auth.ts';
 import { fixed } from './fixed.ts';
 import type { OpenOperation, OpenRoute, Route } from './route.ts';
+import { FORM_TYPE, RAW_TYPE } from './uploads.ts';
 
 const JSON_TYPE = 'application/json';
 
@@ -152,16 +153,41 @@ export function openApiDocument(
 }
 
 function operationOf(route: Route): ZodOpenApiOperationObject {
-  const { id, tag, summary, params, query, body, response, type } = route;
+  const { id, tag, summary, params, query, response, type } = route;
   return {
     operationId: id,
     tags: [tag],
     summary,
     ...securityOf(route),
     requestParams: { path: params, query },
-    ...(body ? { requestBody: { ...bodyOf(body), required: !body.safeParse(undefined).success } } : {}),
-    responses: responsesOf(response, errorsOf(route), type),
+    ...requestBodyOf(route),
+    responses: { ...responsesOf(response, errorsOf(route), type), ...ownFailures(route) },
   };
+}
+
+function requestBodyOf({ body, upload }: Route) {
+  if (!body) return {};
+  if (!upload) return { requestBody: { ...bodyOf(body), required: !body.safeParse(undefined).success } };
+  const file = z.string().meta({ format: 'binary' });
+  const form = z.object({
+    [upload.field]: z.array(file),
+    ...(body instanceof z.ZodObject ? body.shape : {}),
+  });
+  return {
+    requestBody: { required: true, content: { [FORM_TYPE]: { schema: form }, [RAW_TYPE]: { schema: file } } },
+  };
+}
+
+/** Those that an operation answers in a form of its own. */
+function ownFailures({ failure: form }: Route) {
+  const content = { [JSON_TYPE]: { schema: form?.schema ?? Failed } };
+  const headers = z.object({ ...RATE_HEADERS, 'Retry-After': RETRY_AFTER.optional() });
+  return Object.fromEntries(
+    Object.entries(form?.statuses ?? {}).map(([status, description]) => [
+      status,
+      { description, content, headers },
+    ]),
+  );
 }
 
 function openOperationOf(operation: OpenOperation): ZodOpenApiOperationObject {
@@ -211,7 +237,9 @@ function securityOf(access: Access) {
 const ALONE = { idToken: 'an ID token', apiKey: 'an API key' };
 
 /** All that can go wrong with it, in the order of their codes. */
-function errorsOf({ query, body, errors = [], ...access }: Route): FailureCode[] {
+function errorsOf({ query, body, errors = [], failure: form, ...access }: Route): FailureCode[] {
+  if (form)
+    return ['unauthorized', ...(access.scope ? (['forbidden'] as const) : []), ...errors, 'too_large'];
   const takesInput = Object.keys(query.shape).length > 0;
   const isApp = access.credential === 'appSecret';
   return [

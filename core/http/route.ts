@@ -2,10 +2,13 @@ import type { Readable } from 'node:stream';
 import type { Middleware } from 'koa';
 import type { z } from 'zod';
 import type { Principal } from '../domain/accounts/credentials.ts';
+import type { AppError } from '../runtime/errors.ts';
 import type { Access } from './auth.ts';
+import type { Failure } from './failure.ts';
 import type { Streamable } from './json-answer.ts';
 import type { FailureCode } from './openapi.ts';
 import type { Policy } from './rate-limit.ts';
+import { NO_UPLOAD, type Upload, type UploadRules } from './uploads.ts';
 import { validate } from './validate.ts';
 
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
@@ -26,6 +29,16 @@ interface Operation extends Description {
   errors?: FailureCode[];
 }
 
+/** Failures as the operations of one kind answer them. */
+export interface FailureForm {
+  /** @param usual as all others do */
+  answer(error: AppError, usual: Failure): Failure;
+  /** Of the answer's body. */
+  schema: z.ZodType;
+  /** What it means by its status. */
+  statuses: Readonly<Record<number, string>>;
+}
+
 /** An answer that goes on until one side ends it: server-sent events. */
 export class EventStream {
   readonly readable: Readable;
@@ -44,10 +57,14 @@ type RouteSpec<
   Access & {
     params: Params;
     query: Query;
-    /** JSON; absent: none is read. */
+    /** JSON, or, where files come, the fields of the form beside them; absent: none is read. */
     body?: Body;
     /** Absent: 1 MiB. */
     maxBodyBytes?: number;
+    /** It takes files. */
+    upload?: UploadRules;
+    /** How it answers a failure, where that is not `{detail}`. */
+    failure?: FailureForm;
     /** Of the answer's body; absent: 204, without one. */
     response?: Response;
     /** The type of the answer, where it is not JSON: `handle` then resolves to an `EventStream`. */
@@ -59,6 +76,9 @@ type RouteSpec<
       params: z.output<Params>;
       query: z.output<Query>;
       body: z.output<Body>;
+      upload: Upload;
+      /** Aborted when the client is gone. */
+      signal: AbortSignal;
       /** Of the header Last-Event-ID: how far a client that was cut off had read. */
       lastEventId: string | undefined;
     }): Promise<Streamable<z.input<Response>> | EventStream>;
@@ -71,6 +91,8 @@ export type Route = Operation &
     query: z.ZodObject;
     body?: z.ZodType;
     maxBodyBytes?: number;
+    upload?: UploadRules;
+    failure?: FailureForm;
     response?: z.ZodType;
     type?: 'text/event-stream';
     policy(query: unknown): Policy;
@@ -80,6 +102,8 @@ export type Route = Operation &
       params: unknown;
       query: unknown;
       body: unknown;
+      upload?: Upload | undefined;
+      signal?: AbortSignal;
       lastEventId?: string | undefined;
     }): Promise<unknown>;
   };
@@ -135,6 +159,8 @@ export function openOperation<Body extends z.ZodType, Response extends z.ZodType
   };
 }
 
+const NEVER = new AbortController().signal;
+
 export function route<
   Params extends z.ZodObject,
   Query extends z.ZodObject,
@@ -149,10 +175,9 @@ export function route<
       const parsed = spec.query.safeParse(query);
       return parsed.success ? policy(parsed.data) : 'read'; // what is not valid reads nothing
     },
-    run: ({ principal, params, query, body, lastEventId }) =>
+    run: ({ principal, params, query, body, upload = NO_UPLOAD, signal = NEVER, lastEventId }) =>
       handle({
-        principal,
-        lastEventId,
+        ...{ principal, upload, signal, lastEventId },
         params: validate(spec.params, params, 'path'),
         query: validate(spec.query, query, 'query'),
         body: spec.body ? validate(spec.body, body, 'body') : (undefined as z.output<Body>), // nobody reads it

@@ -33,6 +33,8 @@ import type { ActionItems } from '../domain/tasks/action-items.ts';
 import type { Goals } from '../domain/tasks/goals.ts';
 import { MAX_MESSAGE_BYTES, PROXY_SETTINGS, UPGRADE_REQUIRED } from '../listen/protocol.ts';
 import type { Listen } from '../listen/socket.ts';
+import type { VoiceMessages } from '../recordings/voice-messages.ts';
+import { AppError, toAppError } from '../runtime/errors.ts';
 import type { Log } from '../runtime/log.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { createGate, type Gate, namedBy } from './auth.ts';
@@ -56,7 +58,7 @@ import { servePages } from './pages.ts';
 import { cannotListen } from './port.ts';
 import { repeatedIn, valuesOf } from './query.ts';
 import type { NotificationLimit, RateLimits } from './rate-limit.ts';
-import { EventStream, type OpenOperation, type OpenRoute, type Route } from './route.ts';
+import { EventStream, type FailureForm, type OpenOperation, type OpenRoute, type Route } from './route.ts';
 import { accountRoutes } from './routes/accounts.ts';
 import { actionItemRoutes } from './routes/action-items.ts';
 import { appRoutes } from './routes/apps.ts';
@@ -86,12 +88,15 @@ import { notificationRoutes } from './routes/notifications.ts';
 import { peopleRoutes } from './routes/people.ts';
 import { summaryRoutes } from './routes/summaries.ts';
 import { vocabularyRoutes } from './routes/vocabulary.ts';
+import { voiceMessageRoutes } from './routes/voice-messages.ts';
 import { sessionCookie } from './session-cookie.ts';
 import { cutOffStalled } from './stalled.ts';
 import { createUpgrade, pathOf } from './upgrade.ts';
+import type { Upload, Uploads } from './uploads.ts';
 
 const HEADERS_MS = 10_000;
-const REQUEST_MS = 60_000;
+/** A recording of hours, over a slow line; what reads a body has narrower limits of its own. */
+const REQUEST_MS = 2 * 3600_000;
 /** Longer than proxies keep a connection (nginx: 60 s), which would else ask as it is closed, and answer 502. */
 const KEPT_MS = 75_000;
 /** Connections beside the live ones that serve nobody; the oldest gives way to a new one. */
@@ -136,6 +141,8 @@ interface ServerOptions {
   notifications: Notifications;
   channelAddresses: ChannelAddresses;
   deliveries: Deliveries;
+  voiceMessages: VoiceMessages;
+  uploads: Uploads;
   feed: Feed;
   /** The live side. A socket is paused when handed over; `accept` resumes it once it listens. */
   listen: Pick<Listen, 'paths' | 'refusal' | 'authorize' | 'accept'>;
@@ -160,7 +167,7 @@ export interface HttpServer {
 export function routesOf(
   options: Omit<
     ServerOptions,
-    'log' | 'clock' | 'credentials' | 'signIn' | 'listen' | 'pages' | 'config' | 'health'
+    'log' | 'clock' | 'credentials' | 'signIn' | 'listen' | 'pages' | 'config' | 'health' | 'uploads'
   >,
 ): Route[] {
   const { conversations } = options;
@@ -190,6 +197,7 @@ export function routesOf(
     ...notificationSettingsRoutes(options.notifications),
     ...channelAddressRoutes(options.channelAddresses),
     ...deliveryRoutes(options.deliveries),
+    ...voiceMessageRoutes(options.voiceMessages),
   ];
 }
 
@@ -245,7 +253,8 @@ export function createServer(options: ServerOptions): HttpServer {
   router.post(MCP_PATH, mcp.serve);
   for (const path of live.paths) router.get(path, requireUpgrade);
   koa.use(muteByLink(options.notifications));
-  koa.use(byResource(routes, { gate, bodies, connections, addressOf, failureOf }));
+  const { uploads } = options;
+  koa.use(byResource(routes, { gate, bodies, uploads, connections, addressOf, failureOf }));
   koa.use(router.routes());
   koa.use(router.allowedMethods());
   if (options.pages) koa.use(servePages(options.pages));
@@ -326,6 +335,7 @@ export function createServer(options: ServerOptions): HttpServer {
 interface Parts {
   gate: Gate;
   bodies: Bodies;
+  uploads: Uploads;
   connections: Connections;
   addressOf(request: IncomingMessage): string;
   failureOf: ReturnType<typeof failuresInto>;
@@ -349,7 +359,10 @@ function resourceOf(path: string): string {
   return RESOURCE.exec(path.toLowerCase())?.[0] ?? path;
 }
 
-function routerOf(routes: Route[], { gate, bodies, connections, addressOf, failureOf }: Parts): Router {
+function routerOf(
+  routes: Route[],
+  { gate, bodies, uploads, connections, addressOf, failureOf }: Parts,
+): Router {
   const router = new Router();
   for (const route of routes) {
     const repeated = repeatedIn(route.query);
@@ -358,7 +371,15 @@ function routerOf(routes: Route[], { gate, bodies, connections, addressOf, failu
       const query = valuesOf(context.querystring, repeated);
       let principal: Principal | undefined;
       let opened: RequestBody | undefined;
+      const files = route.upload && uploads.open(context, route.upload);
+      const gone = new AbortController();
+      let upload: Upload | undefined;
+      context.state.failure = route.failure;
       const body = once(async () => {
+        if (files && principal) {
+          upload = await files.read(principal.user.id);
+          return upload.fields;
+        }
         if (!route.body) return refuseLargeBody(req);
         opened = principal
           ? bodies.ofAccount(context, principal.user.id, route.maxBodyBytes)
@@ -369,14 +390,20 @@ function routerOf(routes: Route[], { gate, bodies, connections, addressOf, failu
       try {
         principal = await gate.admit(context, route, route.policy(query), named);
         connections.enter(req.socket);
-        res.once('close', () => connections.leave(req.socket));
+        res.once('close', () => {
+          connections.leave(req.socket);
+          gone.abort(new AppError('unavailable', 'The client is gone'));
+        });
         const lastEventId = context.get('Last-Event-ID') || undefined;
-        const answer = await route.run({ principal, params, query, body: await body(), lastEventId });
+        const came = await body();
+        const { signal } = gone;
+        const answer = await route.run({ principal, params, query, body: came, upload, signal, lastEventId });
         if (answer instanceof EventStream) sendEvents(context, answer);
         else if (!route.response) context.status = 204;
         else await sendJson(context, answer, error => void failureOf(error, req));
       } finally {
         opened?.release();
+        await files?.release();
       }
     });
   }
@@ -452,7 +479,9 @@ function answerFailures(failureOf: ReturnType<typeof failuresInto>): Middleware 
     try {
       await next();
     } catch (thrown) {
-      const { status, headers, body } = failureOf(thrown, context.req);
+      const usual = failureOf(thrown, context.req);
+      const form: FailureForm | undefined = context.state.failure;
+      const { status, headers, body } = form?.answer(toAppError(thrown), usual) ?? usual;
       context.status = status;
       setHeaders(context.res, headers);
       context.body = body;

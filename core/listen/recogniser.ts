@@ -49,6 +49,8 @@ interface RecogniserOptions extends RecogniserEvents {
   vocabulary?: () => Promise<readonly string[]>;
   /** The provider that the client would like. */
   wish: string | null;
+  /** Pauses between tries at one utterance, in ms; absent: for who can wait. */
+  retryPausesMs?: readonly number[];
   signal: AbortSignal;
   clock: Clock;
   log: Log;
@@ -66,7 +68,7 @@ const STALL_LENGTHS = 3;
 const REST_MS = 300_000;
 
 export function createRecogniser(options: RecogniserOptions): Recogniser {
-  const { language, clock, log } = options;
+  const { language, clock, log, retryPausesMs = RETRY_PAUSES_MS } = options;
   const ending = cutBy(options.signal);
   const { signal } = ending;
   let current: Opened | null = null;
@@ -204,7 +206,7 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
         if (current) rest(current.name);
         await drop();
         if (!utterance.isOpen && from >= utterance.endSample) return; // it has said all that there is
-        const pause = RETRY_PAUSES_MS[failures];
+        const pause = retryPausesMs[failures];
         failures += 1;
         log.warn({ provider, err: error, attempt: failures }, 'recogniser failed');
         if (pause === undefined) throw error;

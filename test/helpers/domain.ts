@@ -46,8 +46,10 @@ import { createEmbedding } from '../../core/domain/search/embedding.ts';
 import { createSearch } from '../../core/domain/search/search.ts';
 import { createActionItems } from '../../core/domain/tasks/action-items.ts';
 import { createGoals } from '../../core/domain/tasks/goals.ts';
+import { createUploads } from '../../core/http/uploads.ts';
 import { createRemember } from '../../core/pipeline/remember.ts';
 import { createPluginState } from '../../core/plugin-host/state.ts';
+import { createVoiceMessages } from '../../core/recordings/voice-messages.ts';
 import { AppError } from '../../core/runtime/errors.ts';
 import { createEvents, type EventBus, type Events } from '../../core/runtime/events.ts';
 import localPlugin from '../../plugins/identity/local/index.ts';
@@ -167,6 +169,8 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     people,
     vocabularies,
     deliveries: createDeliveries({ storage, clock }),
+    voiceMessages: createVoiceMessages({ ...noSpeech, clock, log }),
+    uploads: createUploads({ dir: join(await temporaryDirectory(t), 'uploads'), minFreeBytes: 0, clock }),
     /** Every event so far, by name. */
     told,
     log,
@@ -186,6 +190,18 @@ function noMeaning(): { embedder: () => Embedder; vectors: () => VectorIndex } {
   };
   return { embedder: absent, vectors: absent };
 }
+
+/** No recogniser, and no detector of speech: servers that are tested as a whole have them. */
+const noSpeech = {
+  recognisers: () => [],
+  recogniserFor: () => {
+    throw new AppError('config_error', 'This test has no recogniser');
+  },
+  vad: () => {
+    throw new AppError('config_error', 'This test has no detector');
+  },
+  metrics: { utterance() {} },
+};
 
 function temporarySqlite(clock: Clock): Promise<OpenStorage> {
   return temporaryStorage({ clock });

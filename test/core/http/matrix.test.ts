@@ -9,6 +9,7 @@ import {
   bodyOf,
   documentOf,
   exampleOf,
+  fileOf,
   type Json,
   type OpenApi,
   type Operation,
@@ -113,7 +114,7 @@ function asker(url: string, document: OpenApi): Ask {
         ...(credential === null ? {} : { Authorization: credential }),
         ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
       },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(body === undefined ? { body: fileOf(operation) ?? null } : { body: JSON.stringify(body) }),
     });
     const { date, ...headers } = Object.fromEntries(response.headers);
     return { status: response.status, headers, body: await textOf(response) };

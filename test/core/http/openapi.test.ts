@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import test, { type ExecutionContext } from 'ava';
 import type { Config } from '../../../config/schema.ts';
@@ -7,7 +10,7 @@ import { newId } from '../../../core/domain/ids.ts';
 import { addDaySummaryIn } from '../../../core/domain/notifications/day-summaries.ts';
 import { createNotificationLimit, createRateLimits } from '../../../core/http/rate-limit.ts';
 import { createServer } from '../../../core/http/server.ts';
-import { AppError } from '../../../core/runtime/errors.ts';
+import { AppError, type ErrorCode } from '../../../core/runtime/errors.ts';
 import { createMetrics } from '../../../core/runtime/metrics.ts';
 import { version } from '../../../core/runtime/version.ts';
 import { attempt, delivery, hook as hookRow } from '../../../plugins/kit/suites/storage/outbound-rows.ts';
@@ -18,6 +21,7 @@ import {
   checker,
   documentOf,
   exampleOf,
+  fileOf,
   find,
   type Json,
   type OpenApi,
@@ -89,6 +93,10 @@ async function start(t: ExecutionContext) {
   await rest.users.add('owner');
   await rest.signIn.setPassword('owner', 'correct horse battery');
   const { key: deviceKey } = await rest.keys.create(rest.user.id, { name: 'device', scopes: ['listen'] });
+  const { key: strangerKey } = await rest.keys.create(rest.user.id, {
+    name: 'no device',
+    scopes: ['goals:read'],
+  });
   const key = async () => (await rest.keys.create(rest.user.id, { name: 'another' })).record.id;
   const conversation = async (changes: { locked?: boolean } = {}) => {
     const { id } = await completedConversation(rest, rest.user.id);
@@ -198,6 +206,9 @@ async function start(t: ExecutionContext) {
     { status: 403, path: tea, query: `uid=${ben.id}${query}` },
   ];
   const two = await completedConversation(rest, rest.user.id, ['one of two', 'two of two']);
+  const heard = (transcribe: typeof rest.voiceMessages.transcribe) =>
+    serve({ voiceMessages: { transcribe } });
+  const failing = (code: ErrorCode) => () => Promise.reject(new AppError(code, 'No text'));
   /** What only this operation can answer, by its id; what has the same cause everywhere is provoked for all. */
   const calls: Record<string, Call[]> = {
     listConversations: [
@@ -626,9 +637,21 @@ async function start(t: ExecutionContext) {
     ],
     getOpenApi: [{ status: 200 }],
     getDocs: [{ status: 200 }],
+    transcribeVoiceMessage: [
+      { status: 200, url: await heard(async () => TRANSCRIPT) },
+      { status: 400, query: 'channels=3' },
+      { status: 502, url: await heard(failing('empty_unexpected')) },
+      { status: 503, url: await heard(failing('config_error')) },
+      { status: 504, url: await heard(failing('timeout')) },
+    ],
   };
-  return { ...rest, url: served, serve, document, deviceKey, appSecret, calls };
+  return { ...rest, url: served, serve, document, deviceKey, strangerKey, appSecret, calls };
 }
+
+const TRANSCRIPT = {
+  ...{ outcome: 'success' as const, transcript: 'Tea', language: 'en' },
+  ...{ sttProvider: 'sherpa-onnx', sttModel: null },
+};
 
 interface Target {
   url: string;
@@ -639,6 +662,8 @@ interface Target {
 /** Calls an operation as `call` says. */
 async function exchange(target: Target, id: string, call: Omit<Call, 'status'>): Promise<Exchange> {
   const { operation } = find(target.document, id);
+  const file = fileOf(operation);
+  if (file) return send(target, id, call, { type: file.type, text: file });
   const sent = call.body ?? exampleOf(target.document, operation);
   const raw = { type: 'application/json', text: JSON.stringify(sent) };
   return { ...(await send(target, id, call, sent === undefined ? null : raw)), sent };
@@ -649,7 +674,7 @@ async function send(
   { url, document, credential }: Target,
   id: string,
   { path = UNKNOWN, query = '', headers = {}, ...call }: Omit<Call, 'status'>,
-  body: { type: string; text: string } | null,
+  body: { type: string; text: Blob | string } | null,
 ): Promise<Exchange> {
   const { method, template } = find(document, id);
   const ids = path.split(' ');
@@ -663,10 +688,29 @@ async function send(
     },
     ...(body ? { body: body.text } : {}),
   });
-  const text = await textOf(response);
+  const answered = await textOf(response);
   const type = response.headers.get('content-type')?.split(';')[0] ?? '';
-  const parsed: unknown = type === 'application/json' ? JSON.parse(text) : text || null;
+  const parsed: unknown = type === 'application/json' ? JSON.parse(answered) : answered || null;
   return { operation: id, status: response.status, type, headers: response.headers, body: parsed };
+}
+
+/** The answer to a body that says it is larger than any may be, of which nothing comes. */
+async function announceLarge(
+  { url, document, credential }: Target,
+  id: string,
+  type: string,
+): Promise<Exchange> {
+  const { method, template } = find(document, id);
+  const asked = request(url + template, {
+    method: method.toUpperCase(),
+    headers: { Authorization: `Bearer ${credential}`, 'Content-Type': type, 'Content-Length': 2 ** 50 },
+  });
+  asked.flushHeaders();
+  const [answer]: [IncomingMessage] = (await once(asked, 'response')) as [IncomingMessage];
+  const body: unknown = JSON.parse(await text(answer));
+  asked.destroy();
+  const headers = new Headers(answer.headers as Record<string, string>);
+  return { operation: id, status: answer.statusCode ?? 0, type: 'application/json', headers, body };
 }
 
 /** It asks no service, and so none can be broken. */
@@ -707,7 +751,7 @@ function complaints(document: OpenApi, exchanges: Exchange[]): string[] {
 }
 
 test('Every operation answers as the OpenAPI document says, with success and with each of its failures', async t => {
-  const { url, serve, document, deviceKey, appSecret, calls, token, ...rest } = await start(t);
+  const { url, serve, document, deviceKey, strangerKey, appSecret, calls, token, ...rest } = await start(t);
   let failure = new Error('broken');
   const reject = () => Promise.reject(failure);
   const breaking = <T extends object>(service: T) =>
@@ -769,14 +813,18 @@ test('Every operation answers as the OpenAPI document says, with success and wit
     if (responses[429] && security.length > 0) {
       await expect(401, exchange({ ...target, credential: null }, id, {}));
       await expect(401, exchange({ ...target, credential: 'nonsense' }, id, {}));
+      const stranger = operation['x-required-scope'] === 'listen' ? strangerKey : deviceKey;
       await expect(
         takesToken ? (responses[403] ? 403 : 401) : isForApps ? 401 : 200,
-        exchange({ ...target, credential: deviceKey }, id, {}),
+        exchange({ ...target, credential: stranger }, id, {}),
       );
     }
     if (id === UNBREAKABLE) continue;
     if (responses[500]) await expect(500, exchange(broken, id, usual));
-    if (operation.requestBody) {
+    const file = fileOf(operation);
+    if (file) {
+      await expect(413, announceLarge(target, id, file.type));
+    } else if (operation.requestBody) {
       const json = 'application/json';
       await expect(422, send(target, id, usual, { type: json, text: '{"half":' }));
       if (operation.requestBody.required) await expect(422, send(target, id, usual, null));
@@ -796,7 +844,7 @@ test('Every operation answers as the OpenAPI document says, with success and wit
       failure = new AppError('rate_limited', 'Too often', { retryAfter: 1 });
       await expect(429, exchange(broken, id, usual));
     }
-    if (responses[503]) {
+    if (responses[503] && !file) {
       failure = new AppError('unavailable', 'Not now', { retryAfter: 1 });
       await expect(503, exchange(broken, id, usual));
     }

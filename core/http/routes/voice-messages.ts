@@ -1,0 +1,133 @@
+import { z } from 'zod';
+import type { AudioFile } from '../../recordings/decode.ts';
+import type { VoiceMessages } from '../../recordings/voice-messages.ts';
+import { type AppError, ERRORS, outcomeOf } from '../../runtime/errors.ts';
+import type { Failure } from '../failure.ts';
+import { MAX_CODE_CHARS } from '../fields.ts';
+import { choice, integerWithin, word } from '../query.ts';
+import { type FailureForm, type Route, route } from '../route.ts';
+import type { Upload } from '../uploads.ts';
+
+const MiB = 1024 * 1024;
+/** `files` of a form, or the body itself. */
+const UPLOAD = { field: 'files', maxBytes: 50 * MiB };
+
+const Query = z.object({
+  language: word().describe(
+    'Of the speaker: a code such as en, or multi; left out: whatever is spoken, where that can be told',
+  ),
+  sample_rate: integerWithin({ from: 8000, to: 48_000, absent: 16_000 }).describe('Of raw PCM16, in Hz'),
+  channels: integerWithin({ from: 1, to: 2, absent: 1 }).describe('Of raw PCM16'),
+  codec: choice(['pcm16', 'pcm8', 'opus']).describe(
+    'Of a body without a header; opus: packets, each behind its length in four bytes, the lowest first. Left out: pcm16',
+  ),
+});
+
+const Fields = z.object({
+  language: z.string().max(MAX_CODE_CHARS).optional().describe('As in the query'),
+});
+
+const TranscriptJson = z
+  .object({
+    outcome: z.enum(['success', 'expected_silence']),
+    transcript: z.string().describe('Of all files, one after the other; empty where nobody speaks'),
+    stt_provider: z.string().nullable().describe('The recogniser'),
+    stt_model: z.string().nullable(),
+    language: z.string().describe('As it was heard, or asked for'),
+  })
+  .meta({ id: 'VoiceTranscript' });
+
+const FailureJson = z
+  .object({
+    error: z.string(),
+    outcome: z.enum(['empty_unexpected', 'timeout', 'upstream_error', 'config_error', 'invalid_input']),
+    provider: z.string().nullable().describe('The recogniser that failed, where it is known which'),
+    retryable: z.boolean(),
+    message: z.string().describe('For people'),
+  })
+  .meta({ id: 'TranscriptionFailure' });
+
+/** By outcome. */
+const ERROR_NAMES = {
+  empty_unexpected: 'stt_empty_unexpected',
+  timeout: 'stt_timeout',
+  upstream_error: 'stt_upstream_error',
+  config_error: 'stt_provider_configuration_error',
+  invalid_input: 'stt_invalid_input',
+} as const;
+/** What violates the rules of the route. */
+const INVALID: ReadonlySet<AppError['code']> = new Set([
+  'invalid_request',
+  'unsupported_media',
+  'too_slow',
+  'invalid_input',
+]);
+/** A credential that will not do, and a body that is too large, are told as everywhere. */
+const USUAL: ReadonlySet<number> = new Set([401, 403, 413]);
+
+/** What both routes answer a failure with. */
+function failureObject(error: AppError): z.output<typeof FailureJson> {
+  const outcome = INVALID.has(error.code) ? 'invalid_input' : outcomeOf(error);
+  const message = error.issues?.map(({ loc, msg }) => `${loc.slice(1).join('.')}: ${msg}`).join('; ');
+  return {
+    error: ERROR_NAMES[outcome],
+    outcome,
+    provider: typeof error.detail?.provider === 'string' ? error.detail.provider : null,
+    retryable: ERRORS[outcome].retryable,
+    message: error.expose ? (message ?? error.message) : 'The server failed',
+  };
+}
+
+const FAILURE: FailureForm = {
+  schema: FailureJson,
+  statuses: {
+    400: 'The audio cannot be decoded, or the request is not as it should be',
+    429: 'Too often, or too many at once',
+    502: 'The recogniser failed, or understood nothing of what somebody says',
+    503: 'No recogniser works, or none has the language',
+    504: 'The recogniser took too long',
+  },
+  answer(error, usual): Failure {
+    if (USUAL.has(usual.status)) return usual;
+    const body = failureObject(error);
+    const status = error.code === 'rate_limited' ? usual.status : ERRORS[body.outcome].status;
+    return { status, headers: usual.headers, body };
+  },
+};
+
+/** Recordings that are sent to be turned into text. */
+export function voiceMessageRoutes(voiceMessages: VoiceMessages): Route[] {
+  return [
+    route({
+      method: 'post',
+      id: 'transcribeVoiceMessage',
+      path: '/v2/voice-message/transcribe',
+      tag: 'Voice messages',
+      summary: 'Turn a recording into text; nothing of it is kept',
+      scope: 'listen',
+      params: z.object({}),
+      query: Query,
+      body: Fields,
+      upload: UPLOAD,
+      failure: FAILURE,
+      response: TranscriptJson,
+      async handle({ principal, query, body, upload, signal }) {
+        const heard = await voiceMessages.transcribe(
+          principal.user.id,
+          filesOf(upload, query),
+          body.language?.trim() || query.language || null,
+          signal,
+        );
+        const { outcome, transcript, sttProvider, sttModel, language } = heard;
+        return { outcome, transcript, stt_provider: sttProvider, stt_model: sttModel, language };
+      },
+    }),
+  ];
+}
+
+/** A body without a header gets a name that tells what it is. */
+function filesOf({ files, isRaw }: Upload, query: z.output<typeof Query>): AudioFile[] {
+  if (!isRaw) return files;
+  const { codec = 'pcm16', sample_rate, channels } = query;
+  return files.map(({ path }) => ({ path, name: `body_${codec}_${sample_rate}_${channels}.raw` }));
+}

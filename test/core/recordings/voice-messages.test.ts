@@ -1,0 +1,253 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { encodeWav, samplesToBytes } from '../../../core/audio/pcm.ts';
+import { packetsOf } from '../../../core/cli/stream/recording.ts';
+import { countingStt, type House, openHouse } from '../../helpers/services.ts';
+import { join as joined, random, silence, speech } from '../../helpers/sound.ts';
+
+const RECORDINGS = join(import.meta.dirname, '../../fixtures/recordings');
+const ROUTE = '/v2/voice-message/transcribe';
+const SAID = joined(silence(0.5), speech('budget'), silence(1));
+
+interface Answer {
+  status: number;
+  headers: Headers;
+  body: Record<string, unknown>;
+}
+
+function form(files: Record<string, Uint8Array>, fields: Record<string, string> = {}): FormData {
+  const data = new FormData();
+  for (const [name, value] of Object.entries(fields)) data.set(name, value);
+  for (const [name, bytes] of Object.entries(files))
+    data.append('files', new Blob([bytes as Uint8Array<ArrayBuffer>]), name);
+  return data;
+}
+
+async function send(
+  { url, key }: Pick<House, 'url' | 'key'>,
+  body: FormData | Uint8Array<ArrayBuffer> | string | null,
+  { query = '', type }: { query?: string; type?: string } = {},
+): Promise<Answer> {
+  const response = await fetch(`${url}${ROUTE}?${query}`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${key}`, ...(type ? { 'Content-Type': type } : {}) },
+    body,
+  });
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: (await response.json()) as Answer['body'],
+  };
+}
+
+const RAW = 'application/octet-stream';
+const tenths = ({ body }: Answer) => Number.parseInt(String(body.transcript), 10);
+const leftovers = ({ dataDir }: House) => readdir(join(dataDir, 'uploads'));
+
+/** A house with a recogniser whose mood the test sets. */
+async function moodyHouse(t: ExecutionContext) {
+  const mood = join(tmpdir(), `earshot-mood-${randomUUID()}`);
+  await writeFile(mood, 'well');
+  t.teardown(() => rm(mood, { force: true }));
+  const use = join(import.meta.dirname, '../../fixtures/plugins/moody-stt.ts');
+  const house = await openHouse(t, { stt: ['moody'], plugins: { moody: { use, mood } } });
+  async function become(word: string) {
+    await writeFile(`${mood}.next`, word);
+    await rename(`${mood}.next`, mood); // never half written
+  }
+  return { house, become };
+}
+
+test('a recording is turned into text, whatever format a phone gave it', async t => {
+  const house = await openHouse(t, countingStt());
+  for (const file of await readdir(RECORDINGS)) {
+    if (file === 'umbrella-vorbis.ogg') continue;
+    const answer = await send(
+      house,
+      form({ [file]: await readFile(join(RECORDINGS, file)) }, { language: 'en' }),
+    );
+    t.is(answer.status, 200, `${file}: ${JSON.stringify(answer.body)}`);
+    const { transcript, ...rest } = answer.body;
+    t.deepEqual(
+      rest,
+      { outcome: 'success', stt_provider: 'counting', stt_model: null, language: 'en' },
+      file,
+    );
+    t.true(tenths(answer) >= 18 && tenths(answer) <= 25, `${file}: ${transcript}, of 2.4 s`);
+  }
+  t.deepEqual(await leftovers(house), []);
+});
+
+test('WAV files, raw samples and packets of a wearable are taken as they are, several at once', async t => {
+  const house = await openHouse(t, countingStt());
+  const wav = encodeWav(SAID);
+  const one = await send(house, form({ 'talk.wav': wav }));
+  const length = tenths(one);
+  t.true(length > 30, JSON.stringify(one.body));
+
+  const endless = Buffer.from(wav);
+  endless.writeUInt32LE(0, 40); // a recorder that was switched off
+  t.is(tenths(await send(house, form({ 'cut.wav': endless }))), length);
+
+  const pcm = samplesToBytes(SAID);
+  t.is(tenths(await send(house, pcm, { type: RAW, query: 'sample_rate=16000&channels=1' })), length);
+  t.is(tenths(await send(house, form({ 'note_pcm16_16000_1.bin': pcm }))), length);
+
+  const packets = [...packetsOf({ samples: SAID, channels: 1, sampleRate: 16_000 }, 'opus_fs320')].map(
+    ({ bytes }) => Buffer.concat([Buffer.from(Uint32Array.of(bytes.length).buffer), bytes]),
+  );
+  const opus = await send(house, form({ 'audio_opus_16000_1_fs320_1767225600.bin': Buffer.concat(packets) }));
+  t.true(Math.abs(tenths(opus) - length) <= 2, JSON.stringify(opus.body));
+
+  const several = await send(house, form({ 'a.wav': wav, 'b.wav': encodeWav(silence(1)), 'c.wav': wav }));
+  t.is(several.body.transcript, `${one.body.transcript} ${one.body.transcript}`);
+});
+
+test('silence is an answer, and every failure has its outcome, its status, and exactly five fields', async t => {
+  const { house, become } = await moodyHouse(t);
+  const quiet = await send(house, samplesToBytes(silence(2)), { type: RAW });
+  t.is(quiet.status, 200);
+  t.like(quiet.body, { outcome: 'expected_silence', transcript: '', stt_provider: 'moody' });
+
+  const said = samplesToBytes(SAID);
+  t.like((await send(house, said, { type: RAW })).body, { outcome: 'success', transcript: 'words' });
+
+  const failures = [
+    ['mute', 502, 'stt_empty_unexpected', 'empty_unexpected', true],
+    ['timeout', 504, 'stt_timeout', 'timeout', true],
+    ['upstream_error', 502, 'stt_upstream_error', 'upstream_error', true],
+    ['config_error', 503, 'stt_provider_configuration_error', 'config_error', false],
+  ] as const;
+  for (const [mood, status, error, outcome, retryable] of failures) {
+    await become(mood);
+    const answer = await send(house, said, { type: RAW });
+    t.is(answer.status, status, mood);
+    const { message, ...rest } = answer.body;
+    t.deepEqual(rest, { error, outcome, provider: 'moody', retryable }, mood);
+    t.is(typeof message, 'string');
+  }
+});
+
+test('what cannot be decoded, and what the route does not take, is invalid input', async t => {
+  const house = await openHouse(t, countingStt());
+  const noise = Buffer.from(Uint8Array.from({ length: 5000 }, () => random(7)() * 255));
+  const broken = Buffer.from(await readFile(join(RECORDINGS, 'umbrella.m4a'))).fill(0, 40);
+  const pcm = samplesToBytes(silence(1));
+  const wrong: [string, () => Promise<Answer>, RegExp][] = [
+    ['no body', () => send(house, null), /multipart\/form-data/],
+    ['an empty body', () => send(house, '', { type: RAW }), /no recording/i],
+    ['a form without files', () => send(house, form({}, { language: 'en' })), /no recording/i],
+    ['noise', () => send(house, form({ 'noise.m4a': noise })), /noise\.m4a/],
+    ['a broken file', () => send(house, form({ 'broken.m4a': broken })), /broken\.m4a/],
+    [
+      'a header alone',
+      () => send(house, form({ 'head.wav': encodeWav(silence(0)).subarray(0, 20) })),
+      /head\.wav/,
+    ],
+    ['text', () => send(house, '{}', { type: 'application/json' }), /multipart\/form-data/],
+    ['no boundary', () => send(house, 'x', { type: 'multipart/form-data' }), /boundary|form/],
+    [
+      'half a form',
+      () => send(house, '--x\r\nContent-', { type: 'multipart/form-data; boundary=x' }),
+      /form/,
+    ],
+    ['a rate', () => send(house, pcm, { type: RAW, query: 'sample_rate=7999' }), /sample_rate/],
+    ['channels', () => send(house, pcm, { type: RAW, query: 'channels=3' }), /channels/],
+    ['a language', () => send(house, pcm, { type: RAW, query: 'language=qq' }), /language/],
+  ];
+  for (const [what, asked, message] of wrong) {
+    const { status, body } = await asked();
+    t.is(status, 400, `${what}: ${JSON.stringify(body)}`);
+    t.deepEqual(Object.keys(body).sort(), ['error', 'message', 'outcome', 'provider', 'retryable'], what);
+    t.like(
+      body,
+      { error: 'stt_invalid_input', outcome: 'invalid_input', provider: null, retryable: false },
+      what,
+    );
+    t.regex(String(body.message), message, what);
+  }
+  t.deepEqual(await leftovers(house), []);
+});
+
+test('a language that no recogniser has, and no recogniser at all, are errors of the configuration', async t => {
+  const house = await openHouse(t, countingStt());
+  const pcm = samplesToBytes(silence(1));
+  const japanese = await send(house, pcm, { type: RAW, query: 'language=ja' });
+  t.is(japanese.status, 503);
+  t.like(japanese.body, { outcome: 'config_error', retryable: false });
+  const deaf = await openHouse(t, { stt: [] });
+  const answer = await send(deaf, pcm, { type: RAW });
+  t.is(answer.status, 503);
+  t.like(answer.body, { error: 'stt_provider_configuration_error', provider: null });
+});
+
+test('a credential that will not do, and a body that is too large, are refused as everywhere', async t => {
+  const house = await openHouse(t, countingStt());
+  const pcm = samplesToBytes(silence(1));
+  t.deepEqual(Object.keys((await send({ ...house, key: 'nobody' }, pcm, { type: RAW })).body), ['detail']);
+  const { key } = await house.app.commands.key({ user: 'owner', scopes: ['memories:read'] });
+  t.is((await send({ ...house, key }, pcm, { type: RAW })).status, 403);
+
+  const { promise, resolve, reject } = Promise.withResolvers<{ status: number | undefined; text: string }>();
+  const asked = request(`${house.url}${ROUTE}`, {
+    method: 'POST',
+    headers: {
+      Authorization: `Bearer ${house.key}`,
+      'Content-Type': RAW,
+      'Content-Length': 51 * 1024 * 1024,
+    },
+  });
+  asked.on('error', reject).on('response', async answer => {
+    let text = '';
+    for await (const piece of answer) text += piece;
+    resolve({ status: answer.statusCode, text });
+  });
+  asked.write('first bytes of many');
+  const { status, text } = await promise;
+  asked.destroy();
+  t.is(status, 413);
+  t.deepEqual(Object.keys(JSON.parse(text)), ['detail']);
+});
+
+test('other formats are handed to ffmpeg, where that is installed', async t => {
+  const dir = join(tmpdir(), `earshot-ffmpeg-${randomUUID()}`);
+  const house = await openHouse(t, countingStt());
+  const vorbis = form({ 'talk.ogg': await readFile(join(RECORDINGS, 'umbrella-vorbis.ogg')) });
+  const without = await send(house, vorbis);
+  t.is(without.status, 400);
+  t.regex(String(without.body.message), /vorbis.*need ffmpeg/);
+  await mkdir(dir);
+  t.teardown(() => rm(dir, { recursive: true }));
+  await writeFile(join(dir, 'samples'), samplesToBytes(SAID));
+  await writeFile(join(dir, 'ffmpeg'), `#!/bin/sh\ncat ${dir}/samples\n`, { mode: 0o755 });
+  const { PATH } = process.env;
+  process.env.PATH = `${dir}:${PATH}`;
+  t.teardown(() => {
+    process.env.PATH = PATH;
+  });
+  t.true(tenths(await send(house, vorbis)) > 30);
+});
+
+test('a client that goes away ends the work, and leaves no file', async t => {
+  const house = await openHouse(t, countingStt({ behaviour: 'hangs' }));
+  const gone = new AbortController();
+  const asked = fetch(`${house.url}${ROUTE}`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${house.key}`, 'Content-Type': RAW },
+    body: samplesToBytes(SAID),
+    signal: gone.signal,
+  });
+  const until = async (holds: (files: string[]) => boolean) => {
+    while (!holds(await leftovers(house).catch(() => [])))
+      await new Promise(resolve => setTimeout(resolve, 20));
+  };
+  await until(files => files.length === 1);
+  gone.abort();
+  await t.throwsAsync(asked);
+  await until(files => files.length === 0);
+  t.pass();
+});
