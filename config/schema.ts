@@ -211,6 +211,16 @@ export const ConfigSchema = z.strictObject({
       maxConnections: z.number().int().min(1).default(1000).describe('Live sockets in all'),
     })
     .prefault({}),
+  photos: z
+    .strictObject({
+      maxBytesPerUser: z
+        .number()
+        .int()
+        .min(0)
+        .default(5 * GiB)
+        .describe('Photos that one account may keep on disk; past it no more are taken'),
+    })
+    .prefault({}),
   rateLimits: z
     .strictObject({
       enabled: z.boolean().default(true).describe('false: nothing is limited, and no answer tells of limits'),

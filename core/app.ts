@@ -9,11 +9,13 @@ import { createOutbound } from './delivery/outbound.ts';
 import { DAY_JOB } from './domain/apps/deliveries.ts';
 import { FINISH_JOB, REPROCESS_JOB } from './domain/conversations/lifecycle.ts';
 import { RELEASE_JOB } from './domain/notifications/notifications.ts';
+import { DESCRIBE_JOB, PHOTO_INDEX_JOB } from './domain/photos/photos.ts';
 import { EMBED_CHECK_JOB, EMBED_JOB } from './domain/search/embedding.ts';
 import { NOTICE_JOB, REMINDER_JOB } from './domain/tasks/reminders.ts';
 import { connectionOf } from './listen/parameters.ts';
 import { openDisk } from './listen/spool/disk.ts';
 import { openSpool } from './listen/spool/spool.ts';
+import { createPhotoIndex } from './pipeline/describe.ts';
 import { createGivenUp } from './pipeline/finish.ts';
 import { createReprocessGivenUp } from './pipeline/reprocess.ts';
 import { BUILTIN_PLUGINS, builtinsOf, choicesOf, notChosen } from './plugin-host/builtin.ts';
@@ -125,6 +127,7 @@ async function start(house: House, onStop: (close: Close) => void) {
   await takeUpJobs(house);
 
   await house.uploads.begin();
+  onStop(house.pictures.stop);
   house.spool = await openHeld(house);
   onStop(house.spool.close);
 
@@ -181,6 +184,8 @@ function handleJobs({
   notifications,
   daySummary,
   embedding,
+  photos,
+  describe,
 }: House) {
   jobs.handle(FINISH_JOB, finish, createGivenUp(conversations));
   jobs.handle(REPROCESS_JOB, reprocess, createReprocessGivenUp({ conversations }));
@@ -188,6 +193,8 @@ function handleJobs({
   jobs.handle(REMINDER_JOB, dueNotices.reminder);
   jobs.handle(RELEASE_JOB, notifications.release);
   jobs.handle(DAY_JOB, daySummary);
+  jobs.handle(DESCRIBE_JOB, describe);
+  jobs.handle(PHOTO_INDEX_JOB, createPhotoIndex({ photos }));
   jobs.handle(EMBED_JOB, embedding.embed);
   jobs.handle(EMBED_CHECK_JOB, embedding.check);
 }
@@ -195,7 +202,7 @@ function handleJobs({
 const DAY_MS = 24 * 3_600_000;
 
 function keepUp(house: House) {
-  const { config, clock, log, storage, keys, rateLimits, deliveries, notifications, backups } = house;
+  const { config, clock, log, storage, keys, rateLimits, deliveries, notifications, photos, backups } = house;
   const daysAgo = (days: number) => clock.now() - days * DAY_MS;
   return startUpkeep({
     clock,
@@ -208,6 +215,7 @@ function keepUp(house: House) {
     eachNight: {
       notifications: () => notifications.prune(daysAgo(config.notifications.keepDays)),
       attempts: () => storage.attempts.prune(clock.now()),
+      photos: photos.sweep,
       storage: storage.upkeep, // after the others: what they removed leaves the disk, too
       backup: backups.nightly,
     },

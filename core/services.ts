@@ -41,6 +41,7 @@ import { createCompareMemories } from './domain/memories/memory-comparison.ts';
 import { createChannelAddresses } from './domain/notifications/channel-addresses.ts';
 import { createDaySummaries } from './domain/notifications/day-summaries.ts';
 import { createNotifications } from './domain/notifications/notifications.ts';
+import { createPhotos, type Photos } from './domain/photos/photos.ts';
 import { createEmbedding } from './domain/search/embedding.ts';
 import { createSearch } from './domain/search/search.ts';
 import { createActionItems } from './domain/tasks/action-items.ts';
@@ -51,6 +52,7 @@ import { createNotificationLimit, createRateLimits } from './http/rate-limit.ts'
 import { createServer } from './http/server.ts';
 import { createUploads } from './http/uploads.ts';
 import { createFinalPass, type FinalPass, removeFinalPass } from './listen/final-pass.ts';
+import { createImages } from './listen/images.ts';
 import { createLiveAudios, type LiveAudios } from './listen/live-audio.ts';
 import { createOrphanedAudio, type OrphanedAudio, removeOrphanedAudio } from './listen/orphaned-audio.ts';
 import type { NamedProvider } from './listen/providers.ts';
@@ -58,6 +60,9 @@ import { type Aside, createAside, removeAside } from './listen/quarantine.ts';
 import { createRecogniser } from './listen/recogniser.ts';
 import { createListen } from './listen/socket.ts';
 import type { Spool } from './listen/spool/spool.ts';
+import { createPhotoFiles, type PhotoFiles } from './photos/photo-files.ts';
+import { createPictures, type Pictures } from './photos/pictures.ts';
+import { createDescribe } from './pipeline/describe.ts';
 import { createFinish } from './pipeline/finish.ts';
 import { createRemember } from './pipeline/remember.ts';
 import { createReprocess } from './pipeline/reprocess.ts';
@@ -104,6 +109,7 @@ function given(ground: Ground) {
     embedder: () => host.get('embedder', config.embedder),
     vectors: () => host.get('vectors', config.vectors),
     models: () => host.list('llm', config.llm).map(({ value }) => value),
+    visions: () => host.list('vision', config.llm).map(({ value }) => value),
     understandings: () => understandings(host, config),
     pages: () => host.list('page').map(({ value }) => value),
     webhooks: () => host.list('webhook').map(({ value }) => value),
@@ -160,8 +166,22 @@ const SERVICES = {
   keys: createKeys,
   accounts: part('accounts', createHouseAccounts),
   credentials: createCredentials,
-  conversations: ({ storage, clock, events, config: { sources } }: Recording) =>
-    createConversations({ storage, clock, events, sources }),
+  photoFiles: ({ config: { dataDir } }: Given) => createPhotoFiles(join(dataDir, 'photos')),
+  pictures: createPictures,
+  conversations: ({
+    storage,
+    clock,
+    events,
+    photoFiles,
+    config: { sources },
+  }: Recording & { photoFiles: PhotoFiles }) =>
+    createConversations({ storage, clock, events, sources, removePhotoFiles: photoFiles.remove }),
+  photos: part('photos', (house: Recording & { photoFiles: PhotoFiles; pictures: Pictures }) => {
+    const { storage, clock, events, photoFiles: files, pictures, log, config } = house;
+    const { maxBytesPerUser } = config.photos;
+    return createPhotos({ storage, clock, events, files, prepare: pictures.prepare, maxBytesPerUser, log });
+  }),
+  describe: part('photos', createDescribe),
   understand: part('understanding', ({ understandings, log }: Given) =>
     createUnderstand({ providers: understandings, log }),
   ),
@@ -259,15 +279,16 @@ type Made = { [Name in keyof typeof SERVICES]: ReturnType<(typeof SERVICES)[Name
 export type House = Given & Made & { spool: Spool };
 const MAKERS: { [Name in keyof Made]: (house: House) => Made[Name] } = SERVICES;
 
-type AccountNeeds = Omit<Parameters<typeof createAccounts>[0], 'installed' | 'forgetAudio'>;
+type AccountNeeds = Omit<Parameters<typeof createAccounts>[0], 'installed' | 'forgetFiles'>;
 
-function createHouseAccounts(house: AccountNeeds & Given & { apps: Apps }) {
-  const { storage, clock, log, events, users, signIn, embedding, apps, config } = house;
+function createHouseAccounts(house: AccountNeeds & Given & { apps: Apps; photoFiles: PhotoFiles }) {
+  const { storage, clock, log, events, users, signIn, embedding, apps, photoFiles, config } = house;
   const { dataDir } = config;
   return createAccounts({
     ...{ storage, clock, log, events, users, signIn, embedding },
     installed: apps.installed,
-    async forgetAudio(userId, ids) {
+    async forgetFiles(userId, ids) {
+      await photoFiles.removeAll(userId);
       await removeAside(join(dataDir, 'untranscribed'), ids);
       await removeFinalPass(join(dataDir, FINAL_PASS), ids);
       await removeOrphanedAudio(dataDir, userId);
@@ -305,16 +326,21 @@ interface Heard extends Given {
   finalPass: FinalPass;
   orphaned: OrphanedAudio;
   audio: LiveAudios;
+  photos: Photos;
 }
 
 function createHouseListen(house: Heard) {
   const { credentials, conversations, spool, events, metrics, orphaned, clock, log } = house;
   const { aside, finalPass, audio } = house;
-  const { listen: limits } = house.config;
+  const { listen: limits, dataDir } = house.config;
+  const images = createImages({
+    ...{ photos: house.photos, events, clock, dir: join(dataDir, 'uploads') },
+    minFreeBytes: limits.spool.minFreeBytes,
+  });
   return createListen({
     ...{ credentials, events, conversations, spool, orphaned, metrics, clock, log, limits },
     sessionDeps: sessionLog => ({
-      ...{ aside, finalPass, audio, metrics, vad: house.vad, maxQueuedBytes: limits.maxQueuedBytes },
+      ...{ aside, finalPass, audio, images, metrics, vad: house.vad, maxQueuedBytes: limits.maxQueuedBytes },
       recogniser: ({ userId, language, sttService: wish }, signal, told) =>
         createRecogniser({
           ...{ providers: house.recognisers, language, wish, signal, clock, log: sessionLog },

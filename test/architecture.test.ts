@@ -45,6 +45,7 @@ const RULES: Rule[] = [
     may: ['core/{domain,audio}/**', 'core/listen/*.ts', ...RUNTIME],
     types: CONTRACTS,
   },
+  { from: ['core/photos/**'], may: RUNTIME, types: CONTRACTS },
   { from: ['core/pipeline/**'], may: ['core/domain/**', ...RUNTIME], types: CONTRACTS },
   { from: ['core/delivery/**'], may: ['core/domain/**', ...RUNTIME], types: CONTRACTS },
   {

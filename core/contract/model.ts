@@ -230,6 +230,24 @@ export interface Segment {
   sttProvider: string | null;
 }
 
+/** A picture that a wearable took. Its files lie beside the database. */
+export interface Photo {
+  id: string;
+  userId: string;
+  conversationId: string;
+  takenAt: number;
+  createdAt: number;
+  /** Pixels, upright. */
+  width: number;
+  height: number;
+  /** Of its files together. */
+  bytes: number;
+  /** What a vision model sees in it; null: none has looked yet. */
+  description: string | null;
+  /** Too dark, too blurred, or empty: kept, and neither described nor searched. */
+  discarded: boolean;
+}
+
 /** How far a stream has come. Written in the same transaction as the segments it stands for. */
 export interface StreamProgress {
   /** Sample up to which everything is stored as segments or known to be silence. Replay starts here, nowhere else. */

@@ -30,6 +30,7 @@ import type {
   Notification,
   NotificationSettings,
   Person,
+  Photo,
   RateLimit,
   Segment,
   Stream,
@@ -114,6 +115,7 @@ export interface Stores {
   rateLimits: RateLimitStore;
   conversations: ConversationStore;
   segments: SegmentStore;
+  photos: PhotoStore;
   streams: StreamStore;
   claims: ClaimStore;
   folders: FolderStore;
@@ -291,6 +293,25 @@ export interface SegmentStore {
 export interface TranscriptSize {
   segments: number;
   textBytes: number;
+}
+
+export interface PhotoStore {
+  /** Rejects with `not_found` when the conversation is not there (any more). */
+  insert(photo: Photo): Promise<void>;
+  get(userId: string, id: string): Promise<Photo | null>;
+  /** Of one conversation, by `takenAt`, ties by id. They go with it. */
+  list(userId: string, conversationId: string, limit: number): Promise<Photo[]>;
+  /** Those of these ids that there are, in no order. At most 1000. */
+  some(userId: string, ids: string[]): Promise<Photo[]>;
+  count(userId: string, conversationId: string): Promise<number>;
+  /** Of all files of a user. */
+  bytes(userId: string): Promise<number>;
+  /** Resolves to whether it is there. */
+  update(userId: string, id: string, patch: Pick<Photo, 'description' | 'discarded'>): Promise<boolean>;
+  /** All of one conversation, or those from `since` on (`takenAt`), are another one's from now on. */
+  moveAll(userId: string, fromConversation: string, toConversation: string, since?: number): Promise<void>;
+  /** Resolves to whether there was one. */
+  remove(userId: string, id: string): Promise<boolean>;
 }
 
 export interface StreamStore {

@@ -47,6 +47,17 @@ export class EventStream {
   }
 }
 
+/** An answer that is a file. */
+export class Binary {
+  readonly bytes: Uint8Array;
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+  }
+}
+
+/** Types of answers that are not JSON: `handle` resolves to an `EventStream`, or to a `Binary`. */
+export type AnswerType = 'text/event-stream' | 'image/jpeg';
+
 /** One operation of the interface as data: enough to serve it, and to describe it. */
 type RouteSpec<
   Params extends z.ZodObject,
@@ -67,8 +78,8 @@ type RouteSpec<
     failure?: FailureForm;
     /** Of the answer's body; absent: 204, without one. */
     response?: Response;
-    /** The type of the answer, where it is not JSON: `handle` then resolves to an `EventStream`. */
-    type?: 'text/event-stream';
+    /** Of the answer, where it is not JSON. */
+    type?: AnswerType;
     /** Whose bucket pays for it, where that is not `read` for GET and `write` for the others. */
     policy?: Policy | ((query: z.output<Query>) => Policy);
     handle(request: {
@@ -81,7 +92,7 @@ type RouteSpec<
       signal: AbortSignal;
       /** Of the header Last-Event-ID: how far a client that was cut off had read. */
       lastEventId: string | undefined;
-    }): Promise<Streamable<z.input<Response>> | EventStream>;
+    }): Promise<Streamable<z.input<Response>> | EventStream | Binary>;
   };
 
 /** A route as the server sees it: its parameters still as they came. */
@@ -94,7 +105,7 @@ export type Route = Operation &
     upload?: UploadRules;
     failure?: FailureForm;
     response?: z.ZodType;
-    type?: 'text/event-stream';
+    type?: AnswerType;
     policy(query: unknown): Policy;
     /** Validates and handles; `invalid_request` where a parameter or the body is wrong. */
     run(request: {

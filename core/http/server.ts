@@ -28,6 +28,7 @@ import type { Memories } from '../domain/memories/memories.ts';
 import type { ChannelAddresses } from '../domain/notifications/channel-addresses.ts';
 import type { DaySummaries } from '../domain/notifications/day-summaries.ts';
 import type { Notifications } from '../domain/notifications/notifications.ts';
+import type { Photos } from '../domain/photos/photos.ts';
 import type { Search } from '../domain/search/search.ts';
 import type { ActionItems } from '../domain/tasks/action-items.ts';
 import type { Goals } from '../domain/tasks/goals.ts';
@@ -58,7 +59,14 @@ import { servePages } from './pages.ts';
 import { cannotListen } from './port.ts';
 import { repeatedIn, valuesOf } from './query.ts';
 import type { NotificationLimit, RateLimits } from './rate-limit.ts';
-import { EventStream, type FailureForm, type OpenOperation, type OpenRoute, type Route } from './route.ts';
+import {
+  Binary,
+  EventStream,
+  type FailureForm,
+  type OpenOperation,
+  type OpenRoute,
+  type Route,
+} from './route.ts';
 import { accountRoutes } from './routes/accounts.ts';
 import { actionItemRoutes } from './routes/action-items.ts';
 import { appRoutes } from './routes/apps.ts';
@@ -86,13 +94,14 @@ import { muteByLink, mutePageRoute } from './routes/mute-page.ts';
 import { notificationSettingsRoutes } from './routes/notification-settings.ts';
 import { notificationRoutes } from './routes/notifications.ts';
 import { peopleRoutes } from './routes/people.ts';
+import { photoRoutes } from './routes/photos.ts';
 import { summaryRoutes } from './routes/summaries.ts';
 import { vocabularyRoutes } from './routes/vocabulary.ts';
 import { voiceMessageRoutes } from './routes/voice-messages.ts';
 import { sessionCookie } from './session-cookie.ts';
 import { cutOffStalled } from './stalled.ts';
 import { createUpgrade, pathOf } from './upgrade.ts';
-import type { Upload, Uploads } from './uploads.ts';
+import { RAW_TYPE, type Upload, type Uploads } from './uploads.ts';
 
 const HEADERS_MS = 10_000;
 /** A recording of hours, over a slow line; what reads a body has narrower limits of its own. */
@@ -141,6 +150,7 @@ interface ServerOptions {
   notifications: Notifications;
   channelAddresses: ChannelAddresses;
   deliveries: Deliveries;
+  photos: Photos;
   voiceMessages: VoiceMessages;
   uploads: Uploads;
   feed: Feed;
@@ -197,6 +207,7 @@ export function routesOf(
     ...notificationSettingsRoutes(options.notifications),
     ...channelAddressRoutes(options.channelAddresses),
     ...deliveryRoutes(options.deliveries),
+    ...photoRoutes(options.photos),
     ...voiceMessageRoutes(options.voiceMessages),
   ];
 }
@@ -399,6 +410,7 @@ function routerOf(
         const { signal } = gone;
         const answer = await route.run({ principal, params, query, body: came, upload, signal, lastEventId });
         if (answer instanceof EventStream) sendEvents(context, answer);
+        else if (answer instanceof Binary) sendBinary(context, answer, route.type);
         else if (!route.response) context.status = 204;
         else await sendJson(context, answer, error => void failureOf(error, req));
       } finally {
@@ -426,6 +438,12 @@ async function sendJson(
     onLost(error);
     res.destroy(); // or the client would wait for the rest
   });
+}
+
+/** A browser shows it, and runs nothing in it. */
+function sendBinary(context: Pick<Context, 'set' | 'body'>, { bytes }: Binary, type = RAW_TYPE): void {
+  context.body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  context.set('Content-Type', type);
 }
 
 /** Koa ends the stream when its client is gone. */

@@ -45,7 +45,7 @@ function parseJson(bytes: Buffer): unknown {
 const KNOWN_TYPES: ReadonlySet<string> = new Set(
   ClientMessage.options.map(option => option.shape.type.value),
 );
-const UNSUPPORTED: ReadonlySet<string> = new Set(['speaker_assigned', 'image_chunk']);
+const UNSUPPORTED: ReadonlySet<string> = new Set(['speaker_assigned']);
 
 function typeOf(json: unknown): string | null {
   if (typeof json !== 'object' || json === null || !('type' in json)) return null;

@@ -1,6 +1,7 @@
 import type { Clock } from '../contract/model.ts';
 import { AppError } from '../runtime/errors.ts';
 import type { Channels } from './channels.ts';
+import type { Images } from './images.ts';
 import { type Input, inputOf } from './input.ts';
 import { type Connection, quietMs, Refusal } from './parameters.ts';
 import { CLOSE } from './protocol.ts';
@@ -30,10 +31,12 @@ const MAX_GAP_MS = 2 ** 32 - 1;
 function costOf(input: Input, bytes: Buffer): number {
   const parsing = 1 + bytes.length / 1024;
   if (input.type === 'finish_conversation') return parsing + FINISH_TOKENS;
+  if (input.type === 'image_chunk') return parsing + PIECE_TOKENS;
   return input.type === 'suggested_transcript'
     ? parsing + SUGGESTION_TOKENS + input.segments.length
     : parsing;
 }
+const PIECE_TOKENS = 5;
 const FINISH_TOKENS = 50;
 const SUGGESTION_TOKENS = 50;
 
@@ -46,12 +49,14 @@ interface IntakeOptions {
   samples: Pick<SampleCount, 'add'>;
   suggestions: Suggestions;
   thread: Thread;
+  /** Null: this server keeps none. */
+  images: Images | null;
   client: Client;
   clock: Clock;
 }
 
 export function createIntake(options: IntakeOptions): Intake {
-  const { connection, held, received, channels, samples, suggestions, thread, clock } = options;
+  const { connection, held, received, channels, samples, suggestions, thread, images, clock } = options;
   const { inbox, send, spend, on } = options.client;
   const counts = { ignored: 0, repeated: 0 };
   let next = connection.from ?? received;
@@ -74,6 +79,10 @@ export function createIntake(options: IntakeOptions): Intake {
       case 'suggested_transcript':
         if (connection.customStt) return suggest(input);
         refuse('invalid_message', 'suggested_transcript needs custom_stt=enabled');
+        return;
+      case 'image_chunk':
+        if (images) return images.take(input);
+        refuse('not_supported', 'image_chunk is not supported by this server');
         return;
       case 'invalid':
         refuse('invalid_message', input.reason);

@@ -76,6 +76,10 @@ const seconds = z
 export const MAX_SUGGESTED = 500;
 const MAX_SPEAKER_ID = 999_999_999;
 
+/** Of one image: 10 MiB in pieces of 1.25 KiB. */
+const MAX_IMAGE_PIECES = 8192;
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+
 const SuggestedSegment = z.object({
   text: z.string().trim().min(1).max(10_000),
   speaker: z
@@ -97,6 +101,13 @@ export const ClientMessage = z.discriminatedUnion('type', [
     type: z.literal('suggested_transcript'),
     stt_provider: z.string().max(100),
     segments: z.array(SuggestedSegment).max(MAX_SUGGESTED),
+  }),
+  z.object({
+    type: z.literal('image_chunk'),
+    id: z.string().min(1).max(200),
+    index: z.number().int().min(0),
+    total: z.number().int().min(1).max(MAX_IMAGE_PIECES),
+    data: z.string().regex(BASE64, 'must be Base64'),
   }),
   z.object({ type: z.literal('gap'), ms: z.number().int().min(0).max(86_400_000) }),
 ]);
@@ -150,6 +161,15 @@ export const ServerEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('conversation_finished'), conversation_id: z.string().nullable() }),
   /** The first messages of the stream are on the disk, and have so many samples: at the stream's own rate, gaps included. */
   z.object({ type: z.literal('ack'), messages: z.number().int(), samples: z.number().int() }),
+  /** All of an image has come, and is kept. */
+  z.object({ type: z.literal('photo_processing'), temp_id: z.string(), photo_id: z.string() }),
+  z.object({
+    type: z.literal('photo_described'),
+    photo_id: z.string(),
+    description: z.string(),
+    /** It shows nothing: too dark, too blurred, or empty. */
+    discarded: z.boolean(),
+  }),
   /** Nothing else was sent for a while. */
   z.object({ type: z.literal('ping') }),
   z.object({ type: z.literal('auth_response'), success: z.boolean() }),

@@ -9,6 +9,7 @@ import { type Channel, openChannel, openEars } from './channel.ts';
 import { type Channels, joinChannels } from './channels.ts';
 import { cutBy } from './cut.ts';
 import type { FinalPass } from './final-pass.ts';
+import type { OpenImages } from './images.ts';
 import type { Inbox } from './inbox.ts';
 import { createIntake } from './intake.ts';
 import type { LiveAudios } from './live-audio.ts';
@@ -36,6 +37,8 @@ export interface SessionDeps {
   /** Nobody else works on this stream until the claim is released. */
   claim(streamId: string): Promise<Claim>;
   vad(): VadProvider;
+  /** Absent: images are not kept. */
+  images?: OpenImages | undefined;
   /** Absent: nobody else hears anything. */
   audio?: LiveAudios | undefined;
   recogniser(connection: Connection, signal: AbortSignal, events: RecogniserEvents): Recogniser;
@@ -101,7 +104,7 @@ export async function runSession(
     letGo();
     throw error;
   });
-  const { all, channels, intake, live, playback, service, thread } = parts;
+  const { all, channels, images, intake, live, playback, service, thread } = parts;
   const total = deps.metrics.streams(connection.format.codec);
   total.open += 1;
   const stopTouching = keepAlive(connection, parts, deps.log);
@@ -125,6 +128,7 @@ export async function runSession(
   await Promise.all(
     [intake.run(), playing, ...transcribing].map(part => part.catch(error => ending.abort(error))),
   );
+  await images?.close();
   stopTouching();
   thread.close();
   total.open -= 1;
@@ -212,7 +216,18 @@ async function openParts(given: Given, deps: SessionDeps) {
   };
   const channels = joinChannels({ all, thread, clock, send, signal, onBad });
   const suggestions = createSuggestions(channels, clock.now());
+  const images =
+    deps.images?.({
+      ...{ userId: connection.userId, send, log },
+      async place() {
+        const takenAt = connection.recordedAt === null ? clock.now() : channels.reachedAt();
+        const { id: conversationId } = await thread.ensure(takenAt);
+        silence.seen(channels.reachedAt());
+        return { conversationId, takenAt };
+      },
+    }) ?? null;
   const intake = createIntake({
+    images,
     connection,
     held,
     received,
@@ -234,7 +249,7 @@ async function openParts(given: Given, deps: SessionDeps) {
   const mayGoOn = connection.stream !== null && client !== NOBODY;
   const playback = () =>
     playHeld({ held, settled: settledOf(streams), channels, onPlay, mayGoOn, clock, signal });
-  return { all, channels, intake, live, playback, service, silence, thread };
+  return { all, channels, images, intake, live, playback, service, silence, thread };
 }
 
 /** Samples that are stored with their text, of the channel that is furthest. */

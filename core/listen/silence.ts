@@ -2,6 +2,8 @@
 export interface Silence {
   /** A channel has come to this instant (epoch ms); `speaking`: somebody can be heard there. */
   note(channel: number, at: number, speaking: boolean): void;
+  /** Something was seen at this instant (epoch ms), which is no silence either. */
+  seen(at: number): void;
   /** It has lasted for the timeout, and nobody has spoken since. */
   readonly isOver: boolean;
 }
@@ -31,6 +33,10 @@ export function createSilence({
       if (isOver || speakers.size > 0 || at - since < timeoutMs) return;
       isOver = true;
       onOver();
+    },
+    seen(at) {
+      since = Math.max(since ?? at, at);
+      isOver = false;
     },
     get isOver() {
       return isOver;

@@ -7,6 +7,7 @@ import type { JobHandler } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
 import { type ContextDeps, contextOf } from './context.ts';
 import { folderOf } from './filing.ts';
+import { ofPhotos } from './photos.ts';
 import type { Remember } from './remember.ts';
 import { spoken, type Understand } from './understanding.ts';
 
@@ -37,8 +38,11 @@ export async function understood(
   const context = await contextOf(conversation, deps);
   const segments = await conversations.segments(userId, [id]);
   const nameOf = await conversations.speakerNames(await users.get(userId));
-  const outcome = await understand(spoken(segments, conversation, nameOf), context, signal, present);
-  if (outcome === null) return null;
+  const outcome =
+    segments.length === 0
+      ? null
+      : await understand(spoken(segments, conversation, nameOf), context, signal, present);
+  if (outcome === null) return ofPhotos(await conversations.photos(userId, id));
   const { structured, memories, folder: named } = outcome;
   const { folders } = await conversations.folders(userId);
   const folder = await folderOf(structured, named, folders, context.embedder, signal).catch(error => {

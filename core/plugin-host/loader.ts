@@ -135,6 +135,7 @@ const STORES = {
   rateLimits: ['get', 'put', 'removeFull'],
   conversations: ['insert', 'get', 'list', 'findOpen', 'update', 'remove', 'refile'],
   segments: ['upsert', 'list', 'page', 'get', 'size', 'last', 'count', 'forgetPerson'],
+  photos: ['insert', 'get', 'list', 'some', 'count', 'bytes', 'update', 'moveAll', 'remove'],
   streams: ['insert', 'byClientStream', 'get', 'advance', 'update', 'moveAll'],
   claims: ['take'],
   folders: ['insertMissing', 'get', 'list', 'counts', 'update', 'remove'],

@@ -1,10 +1,12 @@
 import { EventEmitter } from 'node:events';
-import type { Conversation, Segment } from '../contract/model.ts';
+import type { Conversation, Photo, Segment } from '../contract/model.ts';
 
 /** What happens inside the house, told after the transaction that made it true has committed. */
 export interface Events {
   /** New or changed segments of a conversation. `isReplaced`: a second recogniser has heard what was said in them. */
   segments: [{ userId: string; conversationId: string; segments: Segment[]; isReplaced?: boolean }];
+  /** A vision model has looked at a photo. */
+  'photo.described': [{ photo: Photo }];
   /** A conversation ended and its processing begins. */
   'conversation.processing': [{ userId: string; conversationId: string }];
   /** Processing is over: the conversation is `completed` (or `failed`). */

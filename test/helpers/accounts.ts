@@ -2,10 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import type { Json } from './openapi.ts';
+import { takePhoto } from './photo.ts';
 import type { House } from './services.ts';
 
 export interface Account {
   name: string;
+  /** Of its server. */
+  url: string;
   /** An ID token. */
   token: string;
   /** Throws unless it was done. */
@@ -28,7 +31,7 @@ export async function accountOf({ app, url }: House, name: string): Promise<Acco
     if (response.status !== 200) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
     return answer;
   };
-  return { name, token, post: (path, body) => send('POST', path, body), get: path => send('GET', path) };
+  return { name, url, token, post: (path, body) => send('POST', path, body), get: path => send('GET', path) };
 }
 
 const TALK = [
@@ -65,6 +68,7 @@ const OWNED: Record<string, (account: Account, ids: Ids) => Promise<unknown>> = 
     return (found.transcript_segments as Json[]).at(-1)?.id;
   },
   chat_session_id: async ({ post }) => (await post('/v2/chat-sessions')).id,
+  photo_id: ({ url, token }) => takePhoto(url, token),
   app_id: async ({ post }) => (await post('/v1/apps', { name: 'Tea', ...APP })).id,
   app_key_id: async ({ post }, { app_id: id }) => (await post(`/v1/apps/${id}/keys`)).id,
   hook_id: async ({ post, get }) => {

@@ -8,6 +8,7 @@ const PRIVATE: Readonly<Record<string, readonly string[]>> = {
   segments: ['text'],
   passages: ['text'],
   conversations: ['structured'],
+  photos: ['description'],
   memories: ['content'],
   action_items: ['description'],
   goals: ['title', 'desired_outcome', 'why_it_matters'],

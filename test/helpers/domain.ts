@@ -42,11 +42,14 @@ import {
 } from '../../core/domain/notifications/channel-addresses.ts';
 import { createDaySummaries } from '../../core/domain/notifications/day-summaries.ts';
 import { createNotifications } from '../../core/domain/notifications/notifications.ts';
+import { createPhotos } from '../../core/domain/photos/photos.ts';
 import { createEmbedding } from '../../core/domain/search/embedding.ts';
 import { createSearch } from '../../core/domain/search/search.ts';
 import { createActionItems } from '../../core/domain/tasks/action-items.ts';
 import { createGoals } from '../../core/domain/tasks/goals.ts';
 import { createUploads } from '../../core/http/uploads.ts';
+import { createPhotoFiles } from '../../core/photos/photo-files.ts';
+import { createPictures } from '../../core/photos/pictures.ts';
 import { createRemember } from '../../core/pipeline/remember.ts';
 import { createPluginState } from '../../core/plugin-host/state.ts';
 import { createVoiceMessages } from '../../core/recordings/voice-messages.ts';
@@ -87,7 +90,14 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
   const hooks = createHooks({ storage, clock, events, ...outside });
   const apps = createApps({ storage, clock, events, ...outside });
   const credentials = createCredentials({ users, keys, apps, identities });
-  const conversations = createConversations({ storage, clock, events });
+  const files = createPhotoFiles(await temporaryDirectory(t));
+  const pictures = createPictures({ clock });
+  t.teardown(pictures.stop);
+  const photos = createPhotos({
+    ...{ storage, clock, events, files, prepare: pictures.prepare, log: pino({ level: 'silent' }) },
+    maxBytesPerUser: 1e9,
+  });
+  const conversations = createConversations({ storage, clock, events, removePhotoFiles: files.remove });
   const actionItems = createActionItems({ storage, clock, events });
   const goals = createGoals({ storage, clock });
   const folders = createFolders({ storage, clock });
@@ -128,7 +138,7 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
   const accounts = createAccounts({
     ...{ storage, clock, log, events, users, signIn, embedding },
     installed: apps.installed,
-    forgetAudio: async () => {},
+    forgetFiles: async () => {},
   });
   return {
     accounts,
@@ -169,6 +179,7 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     people,
     vocabularies,
     deliveries: createDeliveries({ storage, clock }),
+    photos,
     voiceMessages: createVoiceMessages({ ...noSpeech, clock, log }),
     uploads: createUploads({ dir: join(await temporaryDirectory(t), 'uploads'), minFreeBytes: 0, clock }),
     /** Every event so far, by name. */
@@ -298,6 +309,7 @@ type Told = { [Name in keyof Events]: Events[Name][0][] };
 function recorded(events: EventBus): Told {
   const told: Told = {
     segments: [],
+    'photo.described': [],
     'conversation.processing': [],
     'conversation.processed': [],
     'conversation.dropped': [],

@@ -62,7 +62,7 @@ export function createAccounts({
   signIn,
   embedding,
   installed,
-  forgetAudio,
+  forgetFiles,
 }: {
   storage: Storage;
   clock: Clock;
@@ -72,8 +72,8 @@ export function createAccounts({
   signIn: Pick<SignIn, 'forget'>;
   embedding: Pick<Embedding, 'forgetIn' | 'forget'>;
   installed(userId: string): Promise<Installed[]>;
-  /** Deletes audio of the user that is kept beside the database. */
-  forgetAudio(userId: string, streamIds: readonly string[]): Promise<void>;
+  /** Deletes audio and photos of the user that are kept beside the database. */
+  forgetFiles(userId: string, streamIds: readonly string[]): Promise<void>;
 }) {
   async function standing(userId: string): Promise<Standing> {
     const [keys, addresses, apps, hooks] = await Promise.all([
@@ -138,7 +138,7 @@ export function createAccounts({
       return ids;
     });
     await signIn.forget(user);
-    await forgetAudio(user.id, streams);
+    await forgetFiles(user.id, streams);
     events.emit('hooks.changed', { userId: null });
     await embedding.forget(user.id, memories).catch(error => {
       log.warn({ err: toAppError(error) }, 'vectors of a removed account go once their index is back');

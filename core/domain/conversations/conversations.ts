@@ -3,6 +3,7 @@ import type {
   Conversation,
   ConversationStatus,
   Folder,
+  Photo,
   Segment,
   Stream,
   StreamProgress,
@@ -75,6 +76,8 @@ const SHOWN = {
   locked: false,
 } satisfies Partial<ConversationFilter>;
 const SEGMENTS_AT_ONCE = 200;
+/** Two that were merged may have more than one alone. */
+const ALL_PHOTOS = 100_000;
 /** That a search looks at. */
 const MAX_PASSAGES = 1000;
 
@@ -100,12 +103,15 @@ export function createConversations({
   clock,
   events,
   sources = [],
+  removePhotoFiles = async () => {},
 }: {
   storage: Storage;
   clock: Clock;
   events: EventBus;
   /** Where conversations can come from besides `SOURCES`. */
   sources?: readonly string[];
+  /** Deletes the files of photos that are gone; absent: there are none. */
+  removePhotoFiles?: (userId: string, ids: readonly string[]) => Promise<void>;
 }) {
   const growth = createGrowth();
 
@@ -351,7 +357,15 @@ export function createConversations({
 
   /** Deletes it for good, also while it goes on: what is said then begins another. `not_found`, `locked`. */
   async function remove(userId: string, id: string): Promise<void> {
-    await storage.transaction('delete conversation', tx => removeIn(tx, userId, id, clock.now()));
+    const photos = await storage.transaction('delete conversation', async tx => {
+      const owned = isId(id) ? await tx.photos.list(userId, id, ALL_PHOTOS) : [];
+      await removeIn(tx, userId, id, clock.now());
+      return owned;
+    });
+    await removePhotoFiles(
+      userId,
+      photos.map(photo => photo.id),
+    );
     announce({ event: 'conversation.dropped', userId, conversationId: id });
   }
 
@@ -574,6 +588,8 @@ export function createConversations({
       return all;
     },
     speakerNames,
+    /** Of one conversation, in the order in which they were taken. */
+    photos: (userId: string, id: string): Promise<Photo[]> => storage.photos.list(userId, id, ALL_PHOTOS),
   };
 }
 

@@ -68,6 +68,7 @@ export async function mergeIn(tx: Stores, { userId, id }: Named, other: string, 
     await tx.segments.move(userId, each.id, { to: id, seconds });
   }
   await tx.streams.moveAll(userId, other, id);
+  await tx.photos.moveAll(userId, other, id);
   await tx.actionItems.moveAll(userId, other, id);
   const memories = [...(into.structured.memories ?? []), ...(await moveSourcesIn(tx, from, async () => id))];
   await tx.conversations.remove(userId, other);
@@ -109,6 +110,7 @@ export async function splitIn(
   };
   await tx.conversations.insert(part);
   await tx.segments.move(userId, id, { to: part.id, seconds: -first.start, since: first });
+  await tx.photos.moveAll(userId, id, part.id, part.startedAt ?? 0);
   await takeBackHeardIn(tx, conversation, now); // each part is understood anew
   const placeOf = async ({ segmentIds: [segment = ''] }: MemorySource) =>
     (await tx.segments.get(userId, segment))?.conversationId ?? id;

@@ -1,6 +1,6 @@
 /** How a conversation begins and ends: each step inside a transaction of its caller. */
 
-import type { Conversation, Segment, Structured } from '../../contract/model.ts';
+import type { Conversation, Photo, Segment, Structured } from '../../contract/model.ts';
 import type { Stores } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
 import { newId } from '../ids.ts';
@@ -22,6 +22,9 @@ export const NO_STRUCTURE: Structured = {
   actionItems: [],
   events: [],
 };
+
+/** Of one conversation. */
+export const MAX_PHOTOS = 1000;
 
 export interface OpenRequest {
   userId: string;
@@ -122,19 +125,25 @@ async function renew(
   return renewed;
 }
 
-/** An empty one is removed, any other goes to the pipeline. Null when it was no longer in progress. */
+/** One without words and photos is removed, any other goes to the pipeline. Null when it was no longer in progress. */
 export async function endIn(tx: Stores, conversation: Conversation, now: number): Promise<End | null> {
   const { userId, id } = conversation;
   const last = await tx.segments.last(userId, id);
-  const patch = { status: 'processing', finishedAt: endOfSpeech(conversation, last) } as const;
-  const ended = await tx.conversations.update(userId, id, patch, 'in_progress');
+  const photos = last ? [] : await tx.photos.list(userId, id, MAX_PHOTOS);
+  const times = last ? { finishedAt: endOfSpeech(conversation, last) } : spanOf(photos);
+  const ended = await tx.conversations.update(userId, id, { status: 'processing', ...times }, 'in_progress');
   if (!ended) return null;
-  if (!last) {
+  if (!last && photos.length === 0) {
     await tx.conversations.remove(userId, id);
     return { event: 'conversation.dropped', userId, conversationId: id };
   }
   await enqueueFinish(tx, { userId, id }, now);
   return { event: 'conversation.processing', userId, conversationId: id };
+}
+
+/** Of a conversation of photos alone. */
+function spanOf(photos: readonly Photo[]): Pick<Conversation, 'startedAt' | 'finishedAt'> {
+  return { startedAt: photos[0]?.takenAt ?? null, finishedAt: photos.at(-1)?.takenAt ?? null };
 }
 
 /** Epoch ms; null where nothing was said. */

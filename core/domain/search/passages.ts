@@ -3,6 +3,8 @@ import type { Conversation, Segment } from '../../contract/model.ts';
 import type { Stores } from '../../contract/plugin.ts';
 
 const SEGMENTS_AT_ONCE = 500;
+/** More than any conversation has. */
+const MOST_PHOTOS = 10_000;
 
 /**
  * Replaces the indexed texts of a conversation; only one that is completed has any. On a transaction, other writes wait
@@ -33,5 +35,7 @@ async function textsOf(stores: Stores, { userId, id, structured }: Conversation)
     after = segments.at(-1) ?? null;
     isLast = segments.length < SEGMENTS_AT_ONCE;
   }
+  for (const { description } of await stores.photos.list(userId, id, MOST_PHOTOS))
+    if (description !== null) texts.push(description);
   return texts;
 }

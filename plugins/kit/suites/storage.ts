@@ -13,6 +13,7 @@ import { memoryChecks } from './storage/memories.ts';
 import { notificationChecks } from './storage/notifications.ts';
 import { ownershipChecks } from './storage/ownership.ts';
 import { passageChecks } from './storage/passages.ts';
+import { photoChecks } from './storage/photos.ts';
 import { storeChecks } from './storage/stores.ts';
 import { summaryChecks } from './storage/summaries.ts';
 import { tableChecks } from './storage/tables.ts';
@@ -42,6 +43,7 @@ export const storageChecks: readonly StorageCheck[] = [
   ...goalChecks,
   ...summaryChecks,
   ...calendarChecks,
+  ...photoChecks,
   ...passageChecks,
   ...chatChecks,
   ...appChecks,

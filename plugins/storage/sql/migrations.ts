@@ -18,6 +18,7 @@ import { up as memoryHistory } from './migrations/0014-memory-history.ts';
 import { up as summaries } from './migrations/0015-summaries.ts';
 import { up as chat } from './migrations/0016-chat.ts';
 import { up as calendar } from './migrations/0017-calendar.ts';
+import { up as photos } from './migrations/0019-photos.ts';
 
 /** One step of the schema. It runs in a transaction with all others that are due, and is never undone. */
 export interface Migration {
@@ -44,6 +45,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0015-summaries', up: summaries },
   { name: '0017-calendar', up: calendar },
   { name: '0016-chat', up: chat },
+  { name: '0019-photos', up: photos },
 ];
 
 type Context = Pick<PluginContext<never>, 'log' | 'clock' | 'error'>;

@@ -24,6 +24,7 @@ import type {
   Notification,
   NotificationSettings,
   Person,
+  Photo,
   RateLimit,
   Segment,
   Stream,
@@ -207,6 +208,8 @@ export const Segments = table<Segment>({
   booleans: ['isUser'],
   fractions: ['start', 'end'],
 });
+
+export const Photos = table<Photo>({ name: 'photos', id: ['user_id', 'id'], booleans: ['discarded'] });
 
 export const Streams = table<Stream>({ name: 'streams', id: ['user_id', 'id'], json: ['setup'] });
 

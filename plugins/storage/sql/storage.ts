@@ -19,6 +19,7 @@ import { forgottenMemoryStore, memoryStore } from './memories.ts';
 import { createMigrator, type Migration } from './migrations.ts';
 import { channelAddressStore, notificationStore } from './notifications.ts';
 import { passageStore } from './passages.ts';
+import { photoStore } from './photos.ts';
 import { pluginStateStore } from './plugin-state.ts';
 import { rateLimitStore } from './rate-limits.ts';
 import { checkSqlite } from './sqlite-snapshot.ts';
@@ -45,6 +46,7 @@ export async function createStorage(
     rateLimits: rateLimitStore(access),
     conversations: conversationStore(access),
     segments: segmentStore(access),
+    photos: photoStore(access),
     streams: streamStore(access),
     claims: claimStore(access),
     folders: folderStore(access),

@@ -1,5 +1,7 @@
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import test, { type ExecutionContext } from 'ava';
@@ -14,7 +16,7 @@ import { AppError, type ErrorCode } from '../../../core/runtime/errors.ts';
 import { createMetrics } from '../../../core/runtime/metrics.ts';
 import { version } from '../../../core/runtime/version.ts';
 import { attempt, delivery, hook as hookRow } from '../../../plugins/kit/suites/storage/outbound-rows.ts';
-import { completedConversation, hashCheaply } from '../../helpers/domain.ts';
+import { completedConversation, hashCheaply, temporaryDirectory } from '../../helpers/domain.ts';
 import {
   type Answer,
   bodyOf,
@@ -30,6 +32,7 @@ import {
   resolve,
   textOf,
 } from '../../helpers/openapi.ts';
+import { pngOf } from '../../helpers/photo.ts';
 import { openRest } from '../../helpers/rest.ts';
 
 /** How an operation is called, beside what its credential and its body make of it. */
@@ -153,6 +156,16 @@ async function start(t: ExecutionContext) {
   const ongoing = async () => {
     const request = { source: 'omi', deviceId: UNKNOWN, language: 'en', timeoutMs: 120_000 };
     return (await rest.conversations.open({ userId: rest.user.id, ...request })).id;
+  };
+  const picture = join(await temporaryDirectory(t), 'picture');
+  await writeFile(picture, await pngOf(64, 48));
+  const photo = async (changes: { locked?: boolean } = {}) => {
+    const request = { source: 'omi', deviceId: newId(rest.clock.now()), language: 'en', timeoutMs: 120_000 };
+    const { id: conversationId } = await rest.conversations.open({ userId: rest.user.id, ...request });
+    const about = { userId: rest.user.id, conversationId, from: picture, takenAt: rest.clock.now() };
+    const made = await rest.photos.add(about);
+    await rest.storage.conversations.update(rest.user.id, conversationId, changes);
+    return made;
   };
   /** A conversation with a segment, the ids of both. */
   const said = async (changes: { locked?: boolean } = {}) => {
@@ -637,6 +650,20 @@ async function start(t: ExecutionContext) {
     ],
     getOpenApi: [{ status: 200 }],
     getDocs: [{ status: 200 }],
+    listPhotos: [
+      { status: 200, path: (await photo()).conversationId },
+      { status: 404, path: UNKNOWN },
+    ],
+    getPhoto: [
+      { status: 200, path: (await photo()).id, query: 'size=small' },
+      { status: 404, path: UNKNOWN },
+      { status: 422, path: UNKNOWN, query: 'size=huge' },
+    ],
+    deletePhoto: [
+      { status: 200, path: (await photo()).id },
+      { status: 404, path: UNKNOWN },
+      { status: 423, path: (await photo({ locked: true })).id },
+    ],
     transcribeVoiceMessage: [
       { status: 200, url: await heard(async () => TRANSCRIPT) },
       { status: 400, query: 'channels=3' },
@@ -782,6 +809,7 @@ test('Every operation answers as the OpenAPI document says, with success and wit
     hooks: breaking(rest.hooks),
     notifications: breaking(rest.notifications),
     channelAddresses: breaking(rest.channelAddresses),
+    photos: breaking(rest.photos),
   });
   const one = { read: 1, write: 1, batch: 1, transcript: 1, search: 1, failed: 1 };
   const exhaustedUrl = await serve({

@@ -7,6 +7,7 @@ import type {
   Job,
   Memory,
   Person,
+  Photo,
   Segment,
   Stream,
   SummaryTemplate,
@@ -83,6 +84,22 @@ export function segment(id: string, owner: Conversation, changes: Partial<Segmen
     isUser: false,
     personId: null,
     sttProvider: null,
+    ...changes,
+  };
+}
+
+export function photo(id: string, owner: Conversation, changes: Partial<Photo> = {}): Photo {
+  return {
+    id,
+    userId: owner.userId,
+    conversationId: owner.id,
+    takenAt: NOON,
+    createdAt: NOON,
+    width: 640,
+    height: 480,
+    bytes: 1000,
+    description: null,
+    discarded: false,
     ...changes,
   };
 }

@@ -1,0 +1,38 @@
+/** Nothing in it is lighter, but for one pixel in a hundred; 0 to 255. */
+const DARK = 28;
+/** Least variance of the Laplacian of a picture that shows anything; sharp ones have hundreds. */
+const LEAST_SHARPNESS = 6;
+
+/** What can be told of a picture without understanding it: its brightness (0 to 255), row by row, is enough. */
+export function sharpnessOf(gray: Uint8Array, width: number): { dark: boolean; blurred: boolean } {
+  return { dark: brightest(gray) < DARK, blurred: laplacianVariance(gray, width) < LEAST_SHARPNESS };
+}
+
+/** Of all but the brightest hundredth, which may be noise. */
+function brightest(gray: Uint8Array): number {
+  const counts = new Uint32Array(256);
+  for (const value of gray) counts[value] = (counts[value] ?? 0) + 1;
+  let above = 0;
+  for (let value = 255; value > 0; value--) {
+    above += counts[value] ?? 0;
+    if (above * 100 > gray.length) return value;
+  }
+  return 0;
+}
+
+/** Edges make it large. */
+function laplacianVariance(gray: Uint8Array, width: number): number {
+  const height = Math.floor(gray.length / width);
+  let [sum, squares, count] = [0, 0, 0];
+  for (let y = 1; y < height - 1; y++)
+    for (let x = 1; x < width - 1; x++) {
+      const at = y * width + x;
+      const around =
+        (gray[at - 1] ?? 0) + (gray[at + 1] ?? 0) + (gray[at - width] ?? 0) + (gray[at + width] ?? 0);
+      const value = around - 4 * (gray[at] ?? 0);
+      sum += value;
+      squares += value * value;
+      count += 1;
+    }
+  return count === 0 ? 0 : squares / count - (sum / count) ** 2;
+}

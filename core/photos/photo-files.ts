@@ -1,0 +1,46 @@
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { syncDirectory } from '../runtime/files.ts';
+
+/** Two of each photo: as large as it was, and small. */
+export type PhotoSize = 'whole' | 'small';
+
+const ENDINGS: Readonly<Record<PhotoSize, string>> = { whole: '.jpg', small: '.small.jpg' };
+const ID = /^([0-9a-f-]{36})\.(?:small\.)?jpg$/;
+
+export type PhotoFiles = ReturnType<typeof createPhotoFiles>;
+
+/** The files of photos, beside the database: a folder for each account. */
+export function createPhotoFiles(dir: string) {
+  const pathOf = (userId: string, id: string, size: PhotoSize) => join(dir, userId, `${id}${ENDINGS[size]}`);
+
+  async function namesIn(folder: string): Promise<string[]> {
+    return readdir(folder).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return [];
+      throw error;
+    });
+  }
+
+  return {
+    /** Where the files of a photo go; their folder is there by then. */
+    async place(userId: string, id: string): Promise<Record<PhotoSize, string>> {
+      await mkdir(join(dir, userId), { recursive: true, mode: 0o700 });
+      return { whole: pathOf(userId, id, 'whole'), small: pathOf(userId, id, 'small') };
+    },
+    /** What was written is there after a power loss, too. */
+    settle: (userId: string): Promise<void> => syncDirectory(join(dir, userId)),
+    read: (userId: string, id: string, size: PhotoSize): Promise<Buffer> =>
+      readFile(pathOf(userId, id, size)),
+    async remove(userId: string, ids: readonly string[]): Promise<void> {
+      for (const id of ids)
+        for (const size of ['whole', 'small'] as const) await rm(pathOf(userId, id, size), { force: true });
+    },
+    removeAll: (userId: string): Promise<void> => rm(join(dir, userId), { recursive: true, force: true }),
+    users: () => namesIn(dir),
+    /** Ids of the photos that have files. */
+    async ids(userId: string): Promise<string[]> {
+      const names = await namesIn(join(dir, userId));
+      return [...new Set(names.map(name => ID.exec(name)?.[1] ?? '').filter(id => id !== ''))];
+    },
+  };
+}
