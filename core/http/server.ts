@@ -1,4 +1,5 @@
 import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
+import { finished } from 'node:stream/promises';
 import Router from '@koa/router';
 import Koa, { type Context, type Middleware, type Next } from 'koa';
 import websockify from 'koa-websocket';
@@ -208,7 +209,7 @@ export function routesOf(
     ...channelAddressRoutes(options.channelAddresses),
     ...deliveryRoutes(options.deliveries),
     ...photoRoutes(options.photos),
-    ...voiceMessageRoutes(options.voiceMessages),
+    ...voiceMessageRoutes(options.voiceMessages, options.chat),
   ];
 }
 
@@ -385,6 +386,8 @@ function routerOf(
       const files = route.upload && uploads.open(context, route.upload);
       const gone = new AbortController();
       let upload: Upload | undefined;
+      /** Settles when an answer that goes on needs the files no more. */
+      let streaming: Promise<void> | undefined;
       context.state.failure = route.failure;
       const body = once(async () => {
         if (files && principal) {
@@ -409,13 +412,16 @@ function routerOf(
         const came = await body();
         const { signal } = gone;
         const answer = await route.run({ principal, params, query, body: came, upload, signal, lastEventId });
-        if (answer instanceof EventStream) sendEvents(context, answer);
-        else if (answer instanceof Binary) sendBinary(context, answer, route.type);
+        if (answer instanceof EventStream) {
+          sendEvents(context, answer);
+          if (files) streaming = finished(answer.readable).catch(() => {});
+        } else if (answer instanceof Binary) sendBinary(context, answer, route.type);
         else if (!route.response) context.status = 204;
         else await sendJson(context, answer, error => void failureOf(error, req));
       } finally {
         opened?.release();
-        await files?.release();
+        if (streaming) void streaming.then(() => files?.release());
+        else await files?.release();
       }
     });
   }

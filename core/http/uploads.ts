@@ -238,7 +238,7 @@ async function feed(
   };
   const onEnd = () => to.end();
   const onGone = () =>
-    request.complete || reject(new AppError('invalid_request', 'The request ended before its body'));
+    request.readableEnded || reject(new AppError('invalid_request', 'The request ended before its body'));
   to.once('finish', resolve);
   to.once('error', cause => reject(faultOf(cause)));
   request.on('data', onData).once('end', onEnd).once('close', onGone);

@@ -57,11 +57,7 @@ export function createVoiceMessages({ recognisers, recogniserFor, vad, metrics, 
     language: string | null,
     signal: AbortSignal,
   ): Promise<VoiceTranscript> {
-    if (files.length === 0)
-      throw new AppError(
-        'invalid_input',
-        'There is no recording: send it as the field files, or as the body',
-      );
+    check(files, language);
     const spoken = spokenIn(language);
     const leave = await slots.enter(userId, signal);
     const limit = { clock, limitMs: LIMIT_MS, what: 'transcript' };
@@ -119,6 +115,16 @@ export function createVoiceMessages({ recognisers, recogniserFor, vad, metrics, 
     }
   }
 
+  /** Throws `invalid_input` for what can be seen without listening. */
+  function check(files: readonly AudioFile[], language: string | null): void {
+    if (files.length === 0)
+      throw new AppError(
+        'invalid_input',
+        'There is no recording: send it as the field files, or as the body',
+      );
+    spokenIn(language);
+  }
+
   /** Where a client does not say: whatever is spoken, if a recogniser can tell. */
   function spokenIn(asked: string | null): string {
     if (asked === null)
@@ -131,7 +137,7 @@ export function createVoiceMessages({ recognisers, recogniserFor, vad, metrics, 
     return language;
   }
 
-  return { transcribe };
+  return { check, transcribe };
 }
 
 /** Throws where what it reads, all together, is longer. */

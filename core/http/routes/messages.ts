@@ -75,7 +75,7 @@ const InSession = z.object({
   chat_session_id: word().describe('Left out: the session that was used last'),
 });
 
-const FRAMES: Frames<ShownMessage> = {
+export const FRAMES: Frames<ShownMessage> = {
   piece: said => `data: ${said.replaceAll('\n', '__CRLF__')}\n\n`,
   done: message => `done: ${Buffer.from(JSON.stringify(messageJson(message))).toString('base64')}\n\n`,
   failed: ({ code, retryable }, detail) =>

@@ -1,12 +1,18 @@
 import { z } from 'zod';
+import { requireScope } from '../../domain/accounts/credentials.ts';
+import type { Chat, ShownMessage } from '../../domain/ask/chat.ts';
+import { newId } from '../../domain/ids.ts';
 import type { AudioFile } from '../../recordings/decode.ts';
 import type { VoiceMessages } from '../../recordings/voice-messages.ts';
 import { type AppError, ERRORS, outcomeOf } from '../../runtime/errors.ts';
+import { answerStream, type Frames } from '../answer-stream.ts';
 import type { Failure } from '../failure.ts';
 import { MAX_CODE_CHARS } from '../fields.ts';
 import { choice, integerWithin, word } from '../query.ts';
 import { type FailureForm, type Route, route } from '../route.ts';
 import type { Upload } from '../uploads.ts';
+import { MAX_QUESTION_CHARS } from './ask.ts';
+import { FRAMES } from './messages.ts';
 
 const MiB = 1024 * 1024;
 /** `files` of a form, or the body itself. */
@@ -61,6 +67,8 @@ const INVALID: ReadonlySet<AppError['code']> = new Set([
   'unsupported_media',
   'too_slow',
   'invalid_input',
+  'forbidden',
+  'not_found',
 ]);
 /** A credential that will not do, and a body that is too large, are told as everywhere. */
 const USUAL: ReadonlySet<number> = new Set([401, 403, 413]);
@@ -78,11 +86,18 @@ function failureObject(error: AppError): z.output<typeof FailureJson> {
   };
 }
 
+/** Before anything is heard. */
+const REFUSALS = {
+  400: 'The request is not as it should be',
+  429: 'Too often, or too many at once',
+  502: 'The server failed',
+};
+
 const FAILURE: FailureForm = {
   schema: FailureJson,
   statuses: {
+    ...REFUSALS,
     400: 'The audio cannot be decoded, or the request is not as it should be',
-    429: 'Too often, or too many at once',
     502: 'The recogniser failed, or understood nothing of what somebody says',
     503: 'No recogniser works, or none has the language',
     504: 'The recogniser took too long',
@@ -96,8 +111,46 @@ const FAILURE: FailureForm = {
 };
 
 /** Recordings that are sent to be turned into text. */
-export function voiceMessageRoutes(voiceMessages: VoiceMessages): Route[] {
+export function voiceMessageRoutes(voiceMessages: VoiceMessages, chat: Pick<Chat, 'send'>): Route[] {
   return [
+    route({
+      method: 'post',
+      id: 'sendVoiceMessage',
+      path: '/v2/voice-messages',
+      tag: 'Voice messages',
+      summary:
+        'Ask aloud, and follow the answer: frames `message: <the question as JSON in base64>`, `data: <text>`, `done: <the answer as JSON in base64>`, or `error: <JSON>`; nothing where nobody speaks',
+      scope: 'listen',
+      policy: 'search',
+      params: z.object({}),
+      query: Query.extend({
+        chat_session_id: word().describe(
+          'Of the chat that it belongs to; left out: the one that was used last',
+        ),
+      }),
+      body: Fields,
+      upload: UPLOAD,
+      failure: { ...FAILURE, statuses: REFUSALS },
+      response: z.string(),
+      type: 'text/event-stream',
+      async handle({ principal, query, body, upload }) {
+        const files = filesOf(upload, query);
+        const language = body.language?.trim() || query.language || null;
+        voiceMessages.check(files, language);
+        const sessionId = query.chat_session_id ?? null;
+        return answerStream(VOICE_FRAMES, async following => {
+          following.begin();
+          requireScope(principal, 'conversations:read');
+          const { user } = principal;
+          const heard = await voiceMessages.transcribe(user.id, files, language, following.signal);
+          if (heard.outcome === 'expected_silence') return null;
+          const text = [...heard.transcript].slice(0, MAX_QUESTION_CHARS).join('');
+          following.say(`message: ${base64(questionJson(text))}\n\n`);
+          const say = (piece: string) => following.say(FRAMES.piece(piece));
+          return chat.send(principal, { text, sessionId, timeZone: null }, { ...following, say });
+        });
+      },
+    }),
     route({
       method: 'post',
       id: 'transcribeVoiceMessage',
@@ -123,6 +176,22 @@ export function voiceMessageRoutes(voiceMessages: VoiceMessages): Route[] {
       },
     }),
   ];
+}
+
+/** What is said of the question comes as a whole frame. Null: nobody spoke. */
+const VOICE_FRAMES: Frames<ShownMessage | null> = {
+  piece: frame => frame,
+  done: message => (message === null ? '' : FRAMES.done(message)),
+  failed: error => `error: ${JSON.stringify(failureObject(error))}\n\n`,
+};
+
+function questionJson(text: string) {
+  const now = new Date();
+  return { id: newId(now.getTime()), created_at: now.toISOString(), text, sender: 'human', type: 'text' };
+}
+
+function base64(json: object): string {
+  return Buffer.from(JSON.stringify(json)).toString('base64');
 }
 
 /** A body without a header gets a name that tells what it is. */

@@ -220,8 +220,12 @@ async function start(t: ExecutionContext) {
   ];
   const two = await completedConversation(rest, rest.user.id, ['one of two', 'two of two']);
   const heard = (transcribe: typeof rest.voiceMessages.transcribe) =>
-    serve({ voiceMessages: { transcribe } });
+    serve({ voiceMessages: { check() {}, transcribe } });
   const failing = (code: ErrorCode) => () => Promise.reject(new AppError(code, 'No text'));
+  const unreadable = {
+    ...rest.uploads,
+    open: () => ({ read: failing('internal'), release: async () => {} }),
+  };
   /** What only this operation can answer, by its id; what has the same cause everywhere is provoked for all. */
   const calls: Record<string, Call[]> = {
     listConversations: [
@@ -663,6 +667,11 @@ async function start(t: ExecutionContext) {
       { status: 200, path: (await photo()).id },
       { status: 404, path: UNKNOWN },
       { status: 423, path: (await photo({ locked: true })).id },
+    ],
+    sendVoiceMessage: [
+      { status: 200, url: await heard(async () => TRANSCRIPT) },
+      { status: 400, query: 'channels=3' },
+      { status: 502, url: await serve({ uploads: unreadable }) },
     ],
     transcribeVoiceMessage: [
       { status: 200, url: await heard(async () => TRANSCRIPT) },

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { encodeWav, samplesToBytes } from '../../../core/audio/pcm.ts';
 import { packetsOf } from '../../../core/cli/stream/recording.ts';
+import { accountOf } from '../../helpers/accounts.ts';
 import { countingStt, type House, openHouse } from '../../helpers/services.ts';
 import { join as joined, random, silence, speech } from '../../helpers/sound.ts';
 
@@ -213,22 +214,22 @@ test('a credential that will not do, and a body that is too large, are refused a
   t.deepEqual(Object.keys(JSON.parse(text)), ['detail']);
 });
 
-test('other formats are handed to ffmpeg, where that is installed', async t => {
+test.serial('other formats are handed to ffmpeg, where that is installed', async t => {
   const dir = join(tmpdir(), `earshot-ffmpeg-${randomUUID()}`);
   const house = await openHouse(t, countingStt());
+  await mkdir(dir);
+  const { PATH } = process.env;
+  t.teardown(async () => {
+    process.env.PATH = PATH;
+    await rm(dir, { recursive: true });
+  });
+  process.env.PATH = dir;
   const vorbis = form({ 'talk.ogg': await readFile(join(RECORDINGS, 'umbrella-vorbis.ogg')) });
   const without = await send(house, vorbis);
   t.is(without.status, 400);
   t.regex(String(without.body.message), /vorbis.*need ffmpeg/);
-  await mkdir(dir);
-  t.teardown(() => rm(dir, { recursive: true }));
   await writeFile(join(dir, 'samples'), samplesToBytes(SAID));
-  await writeFile(join(dir, 'ffmpeg'), `#!/bin/sh\ncat ${dir}/samples\n`, { mode: 0o755 });
-  const { PATH } = process.env;
-  process.env.PATH = `${dir}:${PATH}`;
-  t.teardown(() => {
-    process.env.PATH = PATH;
-  });
+  await writeFile(join(dir, 'ffmpeg'), `#!/bin/sh\n/bin/cat ${dir}/samples\n`, { mode: 0o755 });
   t.true(tenths(await send(house, vorbis)) > 30);
 });
 
@@ -250,4 +251,59 @@ test('a client that goes away ends the work, and leaves no file', async t => {
   await t.throwsAsync(asked);
   await until(files => files.length === 0);
   t.pass();
+});
+
+test('a question that was spoken is answered from what was said, frame by frame, and kept in the chat', async t => {
+  const { house, become } = await moodyHouse(t);
+  const owner = await accountOf(house, 'owner');
+  await owner.post('/v1/dev/user/conversations/from-segments', {
+    transcript_segments: [{ text: 'Many words were lost in the harbour.', start: 0, end: 4 }],
+  });
+  const send = async (body: Uint8Array<ArrayBuffer>, query = '') => {
+    const response = await fetch(`${house.url}/v2/voice-messages?${query}`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${owner.token}`, 'Content-Type': RAW },
+      body,
+    });
+    return {
+      status: response.status,
+      text: await response.text(),
+      type: response.headers.get('content-type'),
+    };
+  };
+  const framesOf = (text: string) =>
+    text.split('\n\n').filter(frame => frame !== '' && !frame.startsWith(':'));
+  const decode = (frame = '') => JSON.parse(Buffer.from(frame.replace(/^\w+: /, ''), 'base64').toString());
+
+  const said = samplesToBytes(SAID);
+  const { status, type, text } = await send(said);
+  t.is(status, 200);
+  t.is(type, 'text/event-stream; charset=utf-8');
+  const frames = framesOf(text);
+  t.like(decode(frames[0]), { text: 'words', sender: 'human', type: 'text' });
+  t.true(frames[0]?.startsWith('message: ') && frames.at(-1)?.startsWith('done: '));
+  t.true(frames.slice(1, -1).every(frame => frame.startsWith('data: ') && !frame.includes('\n')));
+  const done = decode(frames.at(-1));
+  t.like(done, { sender: 'ai', type: 'text' });
+  t.true(
+    frames.some(frame => frame.startsWith('data: ') && frame.includes('harbour')),
+    text,
+  );
+  t.is(done.sources[0].type, 'conversation');
+  t.deepEqual(
+    (await owner.get('/v2/messages')).map(({ text }) => text),
+    [done.text, 'words'],
+  );
+
+  t.deepEqual(framesOf((await send(samplesToBytes(silence(2)))).text), [], 'silence is an empty stream');
+  await become('timeout');
+  const failed = framesOf((await send(said)).text);
+  t.is(failed.length, 1);
+  const { message, ...failure } = JSON.parse(failed[0]?.replace(/^error: /, '') ?? '');
+  t.deepEqual(failure, { error: 'stt_timeout', outcome: 'timeout', provider: 'moody', retryable: true });
+  t.is(typeof message, 'string');
+  const refused = await send(said, 'channels=3');
+  t.is(refused.status, 400);
+  t.like(JSON.parse(refused.text), { error: 'stt_invalid_input', outcome: 'invalid_input' });
+  t.deepEqual(await leftovers(house), []);
 });
