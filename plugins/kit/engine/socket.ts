@@ -1,0 +1,199 @@
+/** A WebSocket to a recogniser on a network: bounded in time and size, and told apart by what went wrong. */
+import WebSocket from 'ws';
+import type { PluginContext, Utterance } from '../../../core/contract/plugin.ts';
+import { deadline } from '../../../core/runtime/deadline.ts';
+
+export interface Place {
+  /** The plugin's name, for messages. */
+  plugin: string;
+  url: URL;
+  headers?: Record<string, string>;
+  /** To connect, to take audio, and to answer once the speech has ended: each no longer than this. */
+  timeoutMs: number;
+  /** Names of the options that hold the address and the key, for messages. */
+  options: { url: string; key?: string };
+}
+
+export interface Wire {
+  /** Resolves once it is written; rejects with `timeout` where the server takes nothing. */
+  send(data: string | Uint8Array): Promise<void>;
+  /** The next text message; null: it was closed in good order. Rejects with what broke it. One reader at a time. */
+  next(): Promise<string | null>;
+  /** From now on an answer is due: without one in time the connection ends with `timeout`. Returns what calls it off. */
+  expect(): () => void;
+  /** Ends it with this reason. */
+  fail(reason: unknown): void;
+  /** Rejects when the connection is lost, resolves when it is closed by either side in good order. */
+  readonly over: Promise<void>;
+  readonly isOpen: boolean;
+  close(): void;
+}
+
+type Context = Pick<PluginContext<never>, 'clock' | 'error'>;
+
+const MAX_MESSAGE_BYTES = 1024 * 1024;
+/** Messages that nobody has read yet. */
+const MAX_WAITING = 10_000;
+/** A fifth of a second in one message. */
+const CHUNK_SAMPLES = 3200;
+const CERTIFICATE = /CERT|SELF_SIGNED|ALTNAME|UNABLE_TO_VERIFY|ISSUER/;
+
+/** Connects. Rejects with `config_error` for a refused key or certificate, else `upstream_error`, `timeout`, or the signal's reason. */
+export async function connectSocket(
+  place: Place,
+  { clock, error }: Context,
+  signal: AbortSignal,
+): Promise<Wire> {
+  signal.throwIfAborted();
+  const { plugin, url, timeoutMs } = place;
+  const name = `${plugin}: ${url.host}`;
+  const socket = new WebSocket(url, {
+    headers: place.headers ?? {},
+    perMessageDeflate: false,
+    maxPayload: MAX_MESSAGE_BYTES,
+    followRedirects: false,
+  });
+  const waiting: string[] = [];
+  const opened = Promise.withResolvers<void>();
+  const over = Promise.withResolvers<void>();
+  let failure: unknown = null;
+  let isOver = false;
+  let changed = Promise.withResolvers<void>();
+  opened.promise.catch(() => undefined); // it may end before anyone waits
+  over.promise.catch(() => undefined);
+
+  const change = () => {
+    changed.resolve();
+    changed = Promise.withResolvers();
+  };
+  function end(reason: unknown) {
+    if (isOver) return;
+    isOver = true;
+    failure = reason;
+    signal.removeEventListener('abort', abort);
+    if (reason === null) over.resolve();
+    else over.reject(reason);
+    opened.reject(reason ?? error('upstream_error', `${name} closed the connection`));
+    change();
+    socket.terminate();
+  }
+  const abort = () => end(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  socket.on('open', opened.resolve);
+  socket.on('unexpected-response', (_, { statusCode = 0 }) => end(refused(statusCode)));
+  socket.on('error', cause => end(broken(cause)));
+  socket.on('close', code => {
+    const isGood = [1000, 1001, 1005].includes(code);
+    end(isGood ? null : error('upstream_error', `${name} closed the connection (${code})`));
+  });
+  socket.on('message', (data, isBinary) => {
+    if (isBinary) return;
+    if (waiting.push(data.toString()) > MAX_WAITING)
+      end(error('upstream_error', `${name} sends more than anybody reads`));
+    change();
+  });
+
+  function refused(status: number) {
+    const { key = place.options.url } = place.options;
+    if (status === 401 || status === 403)
+      return error('config_error', `${name} refuses the key (${status}); correct plugins.${plugin}.${key}`);
+    return error('upstream_error', `${name} refuses the connection (${status})`);
+  }
+
+  function broken(cause: Error & { code?: string }) {
+    if (CERTIFICATE.test(cause.code ?? ''))
+      return error(
+        'config_error',
+        `${name} has a certificate that is not to be trusted (${cause.code}); correct plugins.${plugin}.${place.options.url}, or give Node the authority's certificate with NODE_EXTRA_CA_CERTS`,
+      );
+    const remedy = `start the server there, or correct plugins.${plugin}.${place.options.url}`;
+    return error('upstream_error', `${name} cannot be reached, or broke off; ${remedy}`, { cause });
+  }
+
+  const late = (what: string) => error('timeout', `${name} ${what} within ${timeoutMs} ms`);
+
+  function inTime<T>(work: Promise<T>, what: string): Promise<T> {
+    return deadline({ limitMs: timeoutMs, late: () => late(what), clock }, () => work);
+  }
+
+  function expect() {
+    const off = new AbortController();
+    clock.sleep(timeoutMs, off.signal).then(
+      () => end(late('did not answer')),
+      () => undefined, // called off
+    );
+    return () => off.abort();
+  }
+
+  async function take(): Promise<string | null> {
+    for (;;) {
+      const message = waiting.shift();
+      if (message !== undefined) return message;
+      if (isOver && failure !== null) throw failure;
+      if (isOver) return null;
+      await changed.promise;
+    }
+  }
+
+  try {
+    await inTime(opened.promise, 'could not be reached');
+  } catch (reason) {
+    end(reason);
+    throw reason;
+  }
+  return {
+    send(data) {
+      if (isOver) return Promise.reject(failure ?? error('upstream_error', `${name} closed the connection`));
+      const written = Promise.withResolvers<void>();
+      socket.send(data, cause => (cause ? written.reject(failure ?? broken(cause)) : written.resolve()));
+      return inTime(Promise.race([written.promise, over.promise]), 'took no more audio');
+    },
+    next: take,
+    expect,
+    fail: end,
+    over: over.promise,
+    get isOpen() {
+      return !isOver;
+    },
+    close() {
+      if (isOver) return;
+      socket.close(1000);
+      end(null);
+    },
+  };
+}
+
+/**
+ * Sends speech as it is said, in small messages, then `last`; from then on an answer is due. What goes wrong ends the
+ * connection, which tells its reader. Resolves to the number of samples sent.
+ * @returns how to call off what is due, once all is sent
+ */
+export async function sendSpeech(wire: Wire, utterance: Utterance, last: string): Promise<() => void> {
+  const chunks = utterance.pcm()[Symbol.asyncIterator]();
+  const lost = wire.over.then(() => null);
+  lost.catch(() => undefined);
+  try {
+    for (;;) {
+      // The next chunk may be long in coming; a lost connection does not wait for it.
+      const next = await Promise.race([chunks.next(), lost]);
+      if (next === null) return () => undefined;
+      if (next.done) break;
+      for (let at = 0; at < next.value.length; at += CHUNK_SAMPLES) {
+        const samples = next.value.subarray(at, at + CHUNK_SAMPLES);
+        await wire.send(new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength));
+      }
+    }
+    await wire.send(last);
+    return wire.expect();
+  } catch (reason) {
+    wire.fail(reason);
+    return () => undefined;
+  } finally {
+    void chunks.return?.().catch(() => undefined); // it may wait for speech that nobody wants any more
+  }
+}
+
+/** A position between two others; the least where there is nothing between them. */
+export function within(value: number, least: number, most: number): number {
+  return Math.max(least, Math.min(Math.round(value), most));
+}

@@ -1,0 +1,17 @@
+import type { PluginContext } from '../../../core/contract/plugin.ts';
+
+/** What ends when a plugin does: a signal for work that goes on, and the promise that every session fails with. */
+export function untilStopped(
+  { error, onStop }: Pick<PluginContext<never>, 'error' | 'onStop'>,
+  plugin: string,
+) {
+  const stopper = new AbortController();
+  const failed = Promise.withResolvers<never>();
+  failed.promise.catch(() => undefined); // a session may be open or not
+  onStop(() => {
+    const reason = error('upstream_error', `${plugin} is stopped`);
+    stopper.abort(reason);
+    failed.reject(reason);
+  });
+  return { failed: failed.promise, with: (signal: AbortSignal) => AbortSignal.any([signal, stopper.signal]) };
+}

@@ -1,0 +1,144 @@
+import type { Plugin, SttSession, Transcript, Utterance } from '../../../core/contract/plugin.ts';
+import { connectSocket, type Place, sendSpeech, within } from '../../kit/engine/socket.ts';
+import { untilStopped } from '../../kit/engine/stopped.ts';
+import { isRecord, parseJson } from '../../kit/kit.ts';
+
+interface Options {
+  url: string;
+  apiKey?: string | undefined;
+  languages: 'any' | string[];
+  timeoutMs: number;
+}
+
+const SAMPLE_RATE = 16_000;
+const MAX_SEGMENTS = 1000;
+const SPEAKER = /^SPEAKER_\d{2,4}$/;
+
+export default {
+  name: 'custom-stt',
+  api: 1,
+  title:
+    'A recognition service of your own: audio as binary messages over a WebSocket, segments as JSON back. Speech is sent there',
+  options: z =>
+    z.strictObject({
+      url: z
+        .url({ protocol: /^wss?$/ })
+        .default('ws://127.0.0.1:8421')
+        .describe('Where the service is; `{language}` in it becomes the language of the speech'),
+      apiKey: z
+        .string()
+        .trim()
+        .regex(/^[\x21-\x7e]+$/, 'must be letters, digits and signs without spaces')
+        .meta({ secret: true })
+        .optional()
+        .describe('Sent as `Authorization: Bearer`, if the service wants one'),
+      languages: z
+        .union([z.literal('any'), z.array(z.string().min(2)).min(1)])
+        .default('any')
+        .describe('Languages to use it for, as ISO 639-1 codes; any: all of them'),
+      timeoutMs: z.coerce
+        .number()
+        .int()
+        .min(100)
+        .max(29_000)
+        .default(25_000)
+        .describe('After the end of the speech an answer takes no longer than this, in milliseconds'),
+    }),
+  setup(context) {
+    const { options, error } = context;
+    const stopped = untilStopped(context, 'custom-stt');
+
+    function placeFor(language: string): Place {
+      return {
+        plugin: 'custom-stt',
+        url: new URL(options.url.replaceAll(/\{language\}|%7Blanguage%7D/gi, encodeURIComponent(language))),
+        headers: options.apiKey === undefined ? {} : { authorization: `Bearer ${options.apiKey}` },
+        timeoutMs: options.timeoutMs,
+        options: { url: 'url', key: 'apiKey' },
+      };
+    }
+
+    async function open(hints: { language: string; signal: AbortSignal }): Promise<SttSession> {
+      const place = placeFor(hints.language);
+      (await connectSocket(place, context, stopped.with(hints.signal))).close();
+      return {
+        transcribe: (utterance, signal) => transcribe(place, utterance, signal),
+        failed: stopped.failed,
+        close: async () => undefined,
+      };
+    }
+
+    /** A connection of its own for each utterance, which `CloseStream` ends: the service closes it when it is done. */
+    async function* transcribe(
+      place: Place,
+      utterance: Utterance,
+      signal: AbortSignal,
+    ): AsyncGenerator<Transcript> {
+      const wire = await connectSocket(place, context, stopped.with(signal));
+      let through = utterance.startSample;
+      try {
+        const sent = sendSpeech(wire, utterance, '{"type":"CloseStream"}');
+        for (let message = await wire.next(); message !== null; message = await wire.next()) {
+          const segments = readSegments(message);
+          if (segments === null)
+            throw error('upstream_error', 'custom-stt: the service does not speak the protocol');
+          for (const segment of segments) {
+            const piece = pieceOf(segment, utterance, through);
+            through = piece.endSample;
+            yield piece;
+          }
+        }
+        (await sent)();
+      } finally {
+        wire.close();
+      }
+    }
+
+    return { stt: { sampleRate: 16000, languages: options.languages, model: null, open } };
+  },
+} satisfies Plugin<Options>;
+
+interface Segment {
+  text: string;
+  speaker: string | null;
+  /** Seconds from the start of the utterance; null: the service does not say. */
+  start: number | null;
+  end: number | null;
+}
+
+/** Empty for a message of another type; null where it is no message of this protocol. */
+function readSegments(message: string): Segment[] | null {
+  const json = parseJson(message);
+  if (!isRecord(json)) return null;
+  if (json.type !== undefined && json.type !== 'Results') return [];
+  if (!Array.isArray(json.segments) || json.segments.length > MAX_SEGMENTS) return null;
+  const segments = json.segments.map(readSegment);
+  return segments.includes(null)
+    ? null
+    : (segments.filter(each => each !== null && each.text !== '') as Segment[]);
+}
+
+function readSegment(value: unknown): Segment | null {
+  if (!isRecord(value) || typeof value.text !== 'string') return null;
+  return {
+    text: value.text.replaceAll(/\s+/g, ' ').trim(),
+    speaker: typeof value.speaker === 'string' && SPEAKER.test(value.speaker) ? value.speaker : null,
+    start: secondsOf(value.start),
+    end: secondsOf(value.end),
+  };
+}
+
+function secondsOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
+}
+
+/** While the utterance grows, a segment without times ends where the last one did: no more of it is known. */
+function pieceOf({ text, speaker, start, end }: Segment, utterance: Utterance, through: number): Transcript {
+  const { startSample, endSample } = utterance;
+  const last = endSample ?? (end === null ? through + 1 : startSample + Math.round(end * SAMPLE_RATE));
+  const at = (seconds: number | null, otherwise: number) =>
+    seconds === null ? otherwise : startSample + seconds * SAMPLE_RATE;
+  const from = within(at(start, through), through, last - 1);
+  const to = within(at(end, last), from + 1, last);
+  return { text, startSample: from, endSample: to, final: true, ...(speaker === null ? {} : { speaker }) };
+}

@@ -1,0 +1,169 @@
+import type { Plugin, SttHints, SttSession, Transcript, Utterance } from '../../../core/contract/plugin.ts';
+import { connectSocket, type Place, sendSpeech, type Wire } from '../../kit/engine/socket.ts';
+import { untilStopped } from '../../kit/engine/stopped.ts';
+import { piecesOf, readResults } from './results.ts';
+
+interface Options {
+  apiKey: string;
+  url: string;
+  model: string;
+  diarize: boolean;
+  timeoutMs: number;
+}
+
+const SAMPLE_RATE = 16_000;
+/** Without audio Deepgram closes after 10 s. */
+const KEEP_ALIVE_MS = 5000;
+const MAX_KEYTERMS = 100;
+/** Its times are rounded. */
+const SLACK_SAMPLES = 160;
+
+export default {
+  name: 'deepgram',
+  api: 1,
+  title: "Deepgram's streaming recognition, in the cloud or on premises. Speech is sent there",
+  options: z =>
+    z.strictObject({
+      apiKey: z
+        .string()
+        .trim()
+        .regex(/^[\x21-\x7e]+$/, 'must be letters, digits and signs without spaces')
+        .meta({ secret: true })
+        .describe('Key of your account'),
+      url: z
+        .url({ protocol: /^wss?$/ })
+        .default('wss://api.deepgram.com/v1/listen')
+        .describe('Where it answers'),
+      model: z.string().min(1).max(100).default('nova-3').describe('Name of the model'),
+      diarize: z.boolean().default(true).describe('Whether it tells voices apart'),
+      timeoutMs: z.coerce
+        .number()
+        .int()
+        .min(100)
+        .max(29_000)
+        .default(25_000)
+        .describe('After the end of the speech an answer takes no longer than this, in milliseconds'),
+    }),
+  setup(context) {
+    const { options, error, clock } = context;
+    const stopped = untilStopped(context, 'deepgram');
+
+    /** What a connection is told at its beginning. */
+    function placeFor({ language, vocabulary = [] }: SttHints): Place {
+      const url = new URL(options.url);
+      const query: Record<string, string> = {
+        model: options.model,
+        language,
+        encoding: 'linear16',
+        sample_rate: String(SAMPLE_RATE),
+        channels: '1',
+        interim_results: 'true',
+        punctuate: 'true',
+        smart_format: 'true',
+        diarize: String(options.diarize),
+      };
+      for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+      // Nova-3 takes key terms, the models before it keywords.
+      const terms = options.model.startsWith('nova-3') ? 'keyterm' : 'keywords';
+      for (const word of vocabulary.slice(0, MAX_KEYTERMS)) url.searchParams.append(terms, word);
+      return {
+        plugin: 'deepgram',
+        url,
+        headers: { authorization: `Token ${options.apiKey}` },
+        timeoutMs: options.timeoutMs,
+        options: { url: 'url', key: 'apiKey' },
+      };
+    }
+
+    async function open(hints: SttHints): Promise<SttSession> {
+      hints.signal.throwIfAborted();
+      const place = placeFor(hints);
+      const closing = new AbortController();
+      const life = stopped.with(closing.signal);
+      let line = await connect(hints.signal);
+
+      /** The session's own connection: whoever opens it waits, and then it lives as long as the session. */
+      async function connect(signal: AbortSignal): Promise<Line> {
+        const until = AbortSignal.any([signal, life]);
+        const wire = await connectSocket(place, context, life);
+        if (until.aborted) wire.close();
+        until.throwIfAborted();
+        return { wire, sent: 0 };
+      }
+
+      async function* transcribe(utterance: Utterance, signal: AbortSignal): AsyncGenerator<Transcript> {
+        signal.throwIfAborted();
+        if (!line.wire.isOpen) line = await connect(signal);
+        const current = line;
+        const abort = () => current.wire.fail(signal.reason);
+        signal.addEventListener('abort', abort, { once: true });
+        let isHeard = false;
+        try {
+          yield* hear(current, utterance);
+          isHeard = true;
+        } finally {
+          signal.removeEventListener('abort', abort);
+          // What is left of this utterance must not come in the next one.
+          if (!isHeard) current.wire.fail(error('upstream_error', 'deepgram: its reader left'));
+        }
+      }
+
+      void keepAlive(() => line.wire, life);
+      return {
+        transcribe,
+        failed: stopped.failed,
+        async close() {
+          if (line.wire.isOpen) await line.wire.send('{"type":"CloseStream"}').catch(() => undefined);
+          line.wire.close();
+          closing.abort(error('upstream_error', 'deepgram: the session is closed'));
+        },
+      };
+    }
+
+    async function* hear(line: Line, utterance: Utterance): AsyncGenerator<Transcript> {
+      const { wire } = line;
+      const base = line.sent;
+      const sent = sendSpeech(wire, utterance, '{"type":"Finalize"}');
+      let through = utterance.startSample;
+      for (;;) {
+        const message = await wire.next();
+        if (message === null) throw error('upstream_error', 'deepgram: it closed before it had answered');
+        const results = readResults(message);
+        if (results === null) throw error('upstream_error', 'deepgram: it does not speak the protocol');
+        if (results.isFinal) {
+          for (const piece of piecesOf(results, { utterance, base, through })) {
+            through = piece.endSample;
+            yield piece;
+          }
+        }
+        const spoken = utterance.endSample === undefined ? null : utterance.endSample - utterance.startSample;
+        // With nothing left to finalize it may say no more than that all of it is final.
+        const isAll =
+          results.isFinal && spoken !== null && results.end * SAMPLE_RATE >= base + spoken - SLACK_SAMPLES;
+        if (!results.isFinalized && !isAll) continue;
+        (await sent)();
+        line.sent = base + (utterance.endSample ?? utterance.startSample) - utterance.startSample;
+        return;
+      }
+    }
+
+    /** Sent by the clock, speech or not: that is harmless, and nothing has to be told. */
+    async function keepAlive(wire: () => Wire, life: AbortSignal): Promise<void> {
+      while (!life.aborted) {
+        await clock.sleep(KEEP_ALIVE_MS, life).catch(() => undefined);
+        if (!life.aborted && wire().isOpen)
+          await wire()
+            .send('{"type":"KeepAlive"}')
+            .catch(() => undefined);
+      }
+    }
+
+    return { stt: { sampleRate: 16000, languages: 'any', model: options.model, open } };
+  },
+} satisfies Plugin<Options>;
+
+/** A connection, and the samples that it was sent for utterances that are over. */
+interface Line {
+  wire: Wire;
+  sent: number;
+}

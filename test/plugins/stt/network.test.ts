@@ -1,0 +1,173 @@
+import test, { type ExecutionContext } from 'ava';
+import type { SttHints } from '../../../core/contract/plugin.ts';
+import { AppError } from '../../../core/runtime/errors.ts';
+import { sttChecks, utteranceOf } from '../../../plugins/kit/suites/stt.ts';
+import customStt from '../../../plugins/stt/custom-stt/index.ts';
+import deepgram from '../../../plugins/stt/deepgram/index.ts';
+import { piecesOf, readResults } from '../../../plugins/stt/deepgram/results.ts';
+import vosk from '../../../plugins/stt/vosk/index.ts';
+import { SPEECH } from '../../helpers/known-speech.ts';
+import { type Fault, type Protocol, type SttServer, startSttServer } from '../../helpers/stt-servers.ts';
+import { type Running, run } from './context.ts';
+
+const never = new AbortController().signal;
+const [hello] = SPEECH;
+const samples = hello?.samples ?? new Int16Array(0);
+const FROM = 480_000;
+const KEY = 'key-not-to-be-seen';
+
+/** Each with a server that speaks its protocol, on a real socket, and the options to reach it. */
+const RECOGNISERS: Record<Protocol, (options: object) => Promise<Running>> = {
+  vosk: options => run(vosk, options),
+  'custom-stt': options => run(customStt, { apiKey: KEY, ...options }),
+  deepgram: options => run(deepgram, { apiKey: KEY, ...options }),
+};
+
+async function open(t: ExecutionContext, name: Protocol, server: SttServer, options: object = {}) {
+  const running = await RECOGNISERS[name]({ url: server.url, ...options });
+  t.teardown(running.stop);
+  return running.stt;
+}
+
+async function started(t: ExecutionContext, name: Protocol, options?: Parameters<typeof startSttServer>[1]) {
+  const server = await startSttServer(name, options);
+  t.teardown(server.close);
+  return server;
+}
+
+async function transcribe(stt: Awaited<ReturnType<typeof open>>, hints: Partial<SttHints> = {}) {
+  const session = await stt.open({ language: 'en', signal: never, ...hints });
+  try {
+    const pieces = [];
+    for await (const piece of session.transcribe(utteranceOf(samples, FROM), never)) pieces.push(piece);
+    return pieces;
+  } finally {
+    await session.close();
+  }
+}
+
+for (const name of Object.keys(RECOGNISERS) as Protocol[]) {
+  test(`${name} passes the suite of recognisers, over a real WebSocket to a server written from its documents`, async t => {
+    const server = await started(t, name);
+    const provider = await open(t, name, server);
+    const { crash } = server;
+    for (const check of sttChecks)
+      await t.notThrowsAsync(check.run({ provider, language: 'en', speech: SPEECH, crash }), check.title);
+  });
+
+  test(`${name} tells what is wrong with a server that is slow, mad, half open, or refuses, and quotes nothing of it`, async t => {
+    const server = await started(t, name);
+    const patient = await open(t, name, server);
+    const hasty = await open(t, name, server, { timeoutMs: 500 });
+    const outcomes: [Fault, string][] = [
+      ['mute', 'timeout'],
+      ['deaf', 'timeout'],
+      ['garbage', 'upstream_error'],
+      ['huge', 'upstream_error'],
+      ['hangs-up', 'upstream_error'],
+      ['refuses', 'config_error'],
+    ];
+    for (const [fault, code] of outcomes) {
+      server.fault = fault;
+      const subject = code === 'timeout' ? hasty : patient;
+      const error = await t.throwsAsync(transcribe(subject), { instanceOf: AppError }, fault);
+      t.is((error as AppError).code, code as AppError['code'], `${fault}: ${error?.message}`);
+      t.notRegex(error?.message ?? '', /no JSON at all|key-not/);
+    }
+    server.fault = null;
+    const well = await transcribe(patient);
+    t.is(well.map(({ text }) => text).join(' '), 'good morning', 'and it is well again');
+  });
+
+  test(`${name} is opened again where its server was away, and never trusts a wrong certificate`, async t => {
+    const first = await startSttServer(name);
+    const stt = await open(t, name, first);
+    await first.close();
+    await t.throwsAsync(transcribe(stt), { code: 'upstream_error', message: /cannot be reached/ });
+    const second = await started(t, name, { port: first.port });
+    t.is((await transcribe(stt))[0]?.text, 'good morning');
+    t.true(second.requests.length > 0);
+
+    const secure = await started(t, name, { tls: true });
+    const error = await t.throwsAsync(transcribe(await open(t, name, secure)), { code: 'config_error' });
+    t.regex(error?.message ?? '', /certificate that is not to be trusted/);
+    t.is(secure.requests.length, 0, 'neither key nor speech was sent');
+  });
+}
+
+test('vosk says where each piece lies, and announces its sample rate', async t => {
+  const server = await started(t, 'vosk');
+  t.deepEqual(await transcribe(await open(t, 'vosk', server)), [
+    { text: 'good morning', startSample: FROM, endSample: FROM + samples.length, final: true },
+  ]);
+  t.deepEqual(server.said, ['{"config":{"sample_rate":16000,"words":true}}', '{"eof" : 1}']);
+});
+
+test('custom-stt speaks the interface of an external service: binary audio, CloseStream, segments with speakers', async t => {
+  const server = await started(t, 'custom-stt');
+  const stt = await open(t, 'custom-stt', server, { url: `${server.url}/in/{language}` });
+  t.deepEqual(await transcribe(stt, { language: 'pt-BR' }), [
+    {
+      ...{ text: 'good morning', speaker: 'SPEAKER_01' },
+      ...{ startSample: FROM, endSample: FROM + samples.length, final: true },
+    },
+  ]);
+  t.deepEqual(server.said, ['{"type":"CloseStream"}']);
+  const asked = server.requests.map(({ url, headers }) => [url.pathname, headers.authorization]);
+  t.deepEqual(asked.at(-1), ['/in/pt-BR', `Bearer ${KEY}`]);
+});
+
+test('deepgram keeps one connection for its session, and tells it language, model, voices and key terms', async t => {
+  const server = await started(t, 'deepgram');
+  const stt = await open(t, 'deepgram', server);
+  const hints = { language: 'multi', vocabulary: ['Anna', 'Dr. Okonkwo'], signal: never };
+  const session = await stt.open(hints);
+  for (const at of [FROM, 2 * FROM]) {
+    const pieces = [];
+    for await (const piece of session.transcribe(utteranceOf(samples, at), never)) pieces.push(piece);
+    t.is(pieces.map(({ text }) => text).join(' '), 'good morning');
+    t.is(pieces[0]?.startSample, at, 'times are of the stream, not of the connection');
+    t.is(pieces.at(-1)?.endSample, at + samples.length);
+    t.is(pieces[0]?.speaker, 'SPEAKER_00');
+  }
+  await session.close();
+  t.is(server.requests.length, 1);
+  const { url, headers } = server.requests[0] ?? t.fail();
+  t.is(headers.authorization, `Token ${KEY}`);
+  t.deepEqual(url.searchParams.getAll('keyterm'), ['Anna', 'Dr. Okonkwo']);
+  const told = ['language', 'model', 'diarize', 'encoding', 'sample_rate', 'interim_results'].map(name =>
+    url.searchParams.get(name),
+  );
+  t.deepEqual(told, ['multi', 'nova-3', 'true', 'linear16', '16000', 'true']);
+});
+
+test('deepgram is kept alive while nobody speaks', async t => {
+  const server = await started(t, 'deepgram');
+  const session = await (await open(t, 'deepgram', server)).open({ language: 'en', signal: never });
+  await server.heard('KeepAlive');
+  await session.close();
+  await server.heard('CloseStream');
+  t.pass();
+});
+
+test('deepgram makes a piece of each turn of a voice, inside the utterance', t => {
+  const words = [
+    { word: 'hello', punctuated_word: 'Hello', start: 9, end: 10.5, speaker: 0 },
+    { word: 'there', punctuated_word: 'there.', start: 10.5, end: 10.8, speaker: 0 },
+    { word: 'hi', punctuated_word: 'Hi.', start: 11, end: 99, speaker: 1 },
+  ];
+  const alternatives = [{ transcript: 'Hello there. Hi.', words, languages: ['de'] }];
+  const results = readResults(
+    JSON.stringify({ type: 'Results', start: 10, duration: 2, is_final: true, channel: { alternatives } }),
+  );
+  if (!results) return t.fail();
+  const utterance = utteranceOf(new Int16Array(32_000), FROM);
+  const piece = { final: true, language: 'de' };
+  t.deepEqual(piecesOf(results, { utterance, base: 160_000, through: FROM }), [
+    { ...piece, text: 'Hello there.', startSample: FROM, endSample: FROM + 12_800, speaker: 'SPEAKER_00' },
+    { ...piece, text: 'Hi.', startSample: FROM + 16_000, endSample: FROM + 32_000, speaker: 'SPEAKER_01' },
+  ]);
+  t.is(readResults('[]'), null);
+  t.is(readResults('{"type":"Results","channel":{}}'), null);
+  t.is(readResults('{"type":"Metadata"}')?.isFinal, false);
+});
