@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, stat, symlink } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type LoadedConfig, loadConfig } from '../../../config/load.ts';
@@ -27,7 +27,7 @@ export async function withPlugin<T>(
     limits: pluginLimits,
   });
   try {
-    await lend(loaded.config.dataDir, name, scratch);
+    await lend(loaded.config.dataDir, scratch);
     await (await host.loadStorage(builtinsOf('storage')[0] ?? '')).migrate();
     await host.loadAll({ skip: Object.keys(BUILTIN_PLUGINS).filter(builtin => builtin !== name) });
     return await work(host);
@@ -50,11 +50,12 @@ function onlyOf(name: string, loaded: LoadedConfig, scratch: string): LoadedConf
   };
 }
 
-async function lend(dataDir: string, name: string, scratch: string): Promise<void> {
-  const own = join(dataDir, 'plugins', name);
-  const isThere = (await stat(own).catch(() => null)) !== null;
+/** Those of other plugins, too: some share their models. */
+async function lend(dataDir: string, scratch: string): Promise<void> {
+  const plugins = join(dataDir, 'plugins');
   await mkdir(join(scratch, 'plugins'), { mode: 0o700 });
-  if (isThere) await symlink(own, join(scratch, 'plugins', name));
+  for (const name of await readdir(plugins).catch((): string[] => []))
+    await symlink(join(plugins, name), join(scratch, 'plugins', name));
 }
 
 /** Without what the host says around the plugin's own words. */
