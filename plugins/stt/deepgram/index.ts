@@ -1,7 +1,7 @@
 import type { Plugin, SttHints, SttSession, Transcript, Utterance } from '../../../core/contract/plugin.ts';
 import { connectSocket, type Place, sendSpeech, type Wire } from '../../kit/engine/socket.ts';
 import { untilStopped } from '../../kit/engine/stopped.ts';
-import { piecesOf, readResults } from './results.ts';
+import { piecesOf, readResults, voicesOf } from './results.ts';
 
 interface Options {
   apiKey: string;
@@ -80,6 +80,8 @@ export default {
       const place = placeFor(hints);
       const closing = new AbortController();
       const life = stopped.with(closing.signal);
+      /** That it has told apart so far, on all its connections. */
+      let voices = 0;
       let line = await connect(hints.signal);
 
       /** The session's own connection: whoever opens it waits, and then it lives as long as the session. */
@@ -88,7 +90,7 @@ export default {
         const wire = await connectSocket(place, context, life);
         if (until.aborted) wire.close();
         until.throwIfAborted();
-        return { wire, sent: 0 };
+        return { wire, sent: 0, firstSpeaker: voices };
       }
 
       async function* transcribe(utterance: Utterance, signal: AbortSignal): AsyncGenerator<Transcript> {
@@ -99,7 +101,9 @@ export default {
         signal.addEventListener('abort', abort, { once: true });
         let isHeard = false;
         try {
-          yield* hear(current, utterance);
+          yield* hear(current, utterance, count => {
+            voices = Math.max(voices, current.firstSpeaker + count);
+          });
           isHeard = true;
         } finally {
           signal.removeEventListener('abort', abort);
@@ -120,8 +124,12 @@ export default {
       };
     }
 
-    async function* hear(line: Line, utterance: Utterance): AsyncGenerator<Transcript> {
-      const { wire } = line;
+    async function* hear(
+      line: Line,
+      utterance: Utterance,
+      onVoices: (count: number) => void,
+    ): AsyncGenerator<Transcript> {
+      const { wire, firstSpeaker } = line;
       const base = line.sent;
       const sent = sendSpeech(wire, utterance, '{"type":"Finalize"}');
       let through = utterance.startSample;
@@ -131,7 +139,8 @@ export default {
         const results = readResults(message);
         if (results === null) throw error('upstream_error', 'deepgram: it does not speak the protocol');
         if (results.isFinal) {
-          for (const piece of piecesOf(results, { utterance, base, through })) {
+          onVoices(voicesOf(results));
+          for (const piece of piecesOf(results, { utterance, base, through, firstSpeaker })) {
             through = piece.endSample;
             yield piece;
           }
@@ -166,4 +175,6 @@ export default {
 interface Line {
   wire: Wire;
   sent: number;
+  /** The label of its first voice. */
+  firstSpeaker: number;
 }

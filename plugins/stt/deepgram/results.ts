@@ -66,16 +66,23 @@ function isSpeaker(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 1000;
 }
 
+/** How many voices there are by these words, as far as they are told apart. */
+export function voicesOf({ words }: Results): number {
+  return words.reduce((most, { speaker }) => Math.max(most, (speaker ?? -1) + 1), 0);
+}
+
 interface Where {
   utterance: Utterance;
   /** Samples that the connection was sent before this utterance. */
   base: number;
   /** Up to here it is answered already. */
   through: number;
+  /** The label of the connection's first voice: those of two connections have nothing in common. */
+  firstSpeaker: number;
 }
 
 /** A piece for each turn of a voice; one where it does not tell them apart. */
-export function piecesOf(results: Results, { utterance, base, through }: Where): Transcript[] {
+export function piecesOf(results: Results, { utterance, base, through, firstSpeaker }: Where): Transcript[] {
   const { text, start, end, words, language } = results;
   if (text === '') return [];
   const { startSample, endSample } = utterance;
@@ -86,10 +93,14 @@ export function piecesOf(results: Results, { utterance, base, through }: Where):
     const startAt = within(sampleAt(turn.start), from, last - 1);
     const endAt = within(sampleAt(turn.end), startAt + 1, last);
     from = endAt;
-    const who = turn.speaker === null ? {} : { speaker: `SPEAKER_${String(turn.speaker).padStart(2, '0')}` };
+    const who = turn.speaker === null ? {} : { speaker: labelOf(firstSpeaker + turn.speaker) };
     const spoken = language === null ? {} : { language };
     return { text: turn.text, startSample: startAt, endSample: endAt, final: true, ...who, ...spoken };
   });
+}
+
+function labelOf(speaker: number): string {
+  return `SPEAKER_${String(speaker).padStart(2, '0')}`;
 }
 
 function turnsOf(words: readonly Word[]): Word[] {

@@ -130,8 +130,14 @@ test('deepgram keeps one connection for its session, and tells it language, mode
     t.is(pieces.at(-1)?.endSample, at + samples.length);
     t.is(pieces[0]?.speaker, 'SPEAKER_00');
   }
-  await session.close();
   t.is(server.requests.length, 1);
+  server.crash(); // the next connection that carries audio
+  await t.throwsAsync(async () => {
+    for await (const _ of session.transcribe(utteranceOf(samples, FROM), never));
+  });
+  for await (const { speaker } of session.transcribe(utteranceOf(samples, FROM), never))
+    t.is(speaker, 'SPEAKER_01', 'voices of another connection are not taken for those of the first');
+  await session.close();
   const { url, headers } = server.requests[0] ?? t.fail();
   t.is(headers.authorization, `Token ${KEY}`);
   t.deepEqual(url.searchParams.getAll('keyterm'), ['Anna', 'Dr. Okonkwo']);
@@ -163,7 +169,7 @@ test('deepgram makes a piece of each turn of a voice, inside the utterance', t =
   if (!results) return t.fail();
   const utterance = utteranceOf(new Int16Array(32_000), FROM);
   const piece = { final: true, language: 'de' };
-  t.deepEqual(piecesOf(results, { utterance, base: 160_000, through: FROM }), [
+  t.deepEqual(piecesOf(results, { utterance, base: 160_000, through: FROM, firstSpeaker: 0 }), [
     { ...piece, text: 'Hello there.', startSample: FROM, endSample: FROM + 12_800, speaker: 'SPEAKER_00' },
     { ...piece, text: 'Hi.', startSample: FROM + 16_000, endSample: FROM + 32_000, speaker: 'SPEAKER_01' },
   ]);
