@@ -73,6 +73,7 @@ const RULES: Rule[] = [
       'core/delivery/{addresses,names}.ts',
       'core/cli/*.ts',
       'core/listen/{orphaned-audio,protocol}.ts',
+      'config/setup/{language-model,proposal}.mjs',
       ...RUNTIME,
       ...CONFIG,
     ],
@@ -143,6 +144,7 @@ const OWNED_WORDS: { what: string; pattern: RegExp; among?: string; owners: stri
     owners: [
       'core/main.ts',
       'core/plugin-host/faults.ts',
+      'plugins/llm/llama/llama-main.ts',
       'bridge/bin.mjs',
       'core/cli/main.mjs',
       'config/setup.mjs',
