@@ -21,14 +21,14 @@ export default {
         .max(3072)
         .default(256)
         .describe(
-          'Memory for the vectors of those who searched last, in MB; a byte for each dimension. What does not fit is read from the file each time',
+          'Memory for the vectors that were read last, in MB; four bytes for each dimension. What does not fit is read from the file each time',
         ),
     }),
   async setup(context) {
     const { ask } = await startThread(
       'sqlite-vectors',
       ENTRY,
-      { file: join(context.dataDir, 'vectors.db'), maxBytes: context.options.memoryMb * 2 ** 20 },
+      { file: join(context.dataDir, 'vectors.db'), cacheBytes: context.options.memoryMb * 2 ** 20 },
       context,
     );
     return {

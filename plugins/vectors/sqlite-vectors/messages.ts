@@ -1,9 +1,9 @@
-/** What core's side and the index's thread say to each other. */
+/** The messages between the plugin and the index's thread. */
 
 import type { VectorItem, VectorSpace } from '../../../core/contract/plugin.ts';
 import type { ErrorCode } from '../../../core/runtime/errors.ts';
 
-/** What the thread can be asked for. */
+/** The questions that the thread answers. */
 export interface Verbs {
   upsert(space: VectorSpace, items: readonly VectorItem[]): void;
   search(space: VectorSpace, userId: string, vector: Float32Array, limit: number): Hit[];
@@ -22,8 +22,8 @@ export type Verb = keyof Verbs;
 /** Handed to the thread when it starts. */
 export interface ThreadSettings {
   file: string;
-  /** For the vectors of those who searched last. */
-  maxBytes: number;
+  /** For the pages of the file that were read last. */
+  cacheBytes: number;
 }
 
 export type ToThread =
@@ -39,5 +39,5 @@ export type FromThread =
   | { type: 'refused'; message: string }
   | { type: 'answer'; value: unknown }
   | { type: 'failed'; code: ErrorCode; message: string }
-  /** The file could not be read any more: where it was put. An empty one has taken its place. */
-  | { type: 'lost'; reason: string; aside: string };
+  /** The file could not be read any more and was renamed. An empty one has taken its place. */
+  | { type: 'lost'; reason: string; movedTo: string };

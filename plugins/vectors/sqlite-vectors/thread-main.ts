@@ -1,21 +1,17 @@
-/** The index's thread: what SQLite and the search take of time, the thread that carries sockets does not notice. */
+/** The index's thread: a comparison with all vectors of a user does not hold up the thread that carries sockets. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { createCodeMemory } from './codes.ts';
 import type { FromThread, ThreadSettings, ToThread } from './messages.ts';
-import { openSearch, type Search } from './search.ts';
-import { isDamage, setAside } from './vectors-file.ts';
+import { isDamage, moveDamaged, openVectorsFile, type VectorsFile } from './vectors-file.ts';
 
 /** After which removed vectors are gone from the log. */
 const EMPTY_LOG_MS = 10 * 60_000;
 
-const { file, maxBytes }: ThreadSettings = workerData;
-const memory = await createCodeMemory(maxBytes);
-let search: Search | null = null;
+const { file, cacheBytes }: ThreadSettings = workerData;
+let vectors: VectorsFile | null = null;
 let isEmptying = false;
 
 try {
-  search = openOrBegin();
-  tidy();
+  vectors = openOrBegin();
   parentPort?.on('message', receive);
   tell({ type: 'ready' });
 } catch (error) {
@@ -28,8 +24,8 @@ function receive(message: ToThread): void {
 }
 
 function close(): void {
-  search?.close();
-  search = null;
+  vectors?.close();
+  vectors = null;
   parentPort?.close();
 }
 
@@ -40,38 +36,36 @@ function answer(question: Extract<ToThread, { type: 'ask' }>): void {
     const code = error instanceof RangeError ? 'invalid_input' : 'upstream_error';
     tell({ type: 'failed', code, message: messageOf(error) });
   }
-  if (question.verb === 'drop') tidy();
   if (question.verb === 'remove' || question.verb === 'drop') emptyLogLater();
 }
 
-/** A file that turns out to be damaged is begun anew, and asked once more. */
+/** Asks once more where the file turns out to be damaged, and is begun anew. */
 function ask({ verb, args }: Extract<ToThread, { type: 'ask' }>): unknown {
-  const ask = (of: Search) => (of[verb] as (...args: unknown[]) => unknown)(...args); // as the other side typed them
+  const ask = (of: VectorsFile) => (of[verb] as (...args: unknown[]) => unknown)(...args); // as the other side typed them
   try {
-    search ??= openOrBegin();
-    return ask(search);
+    vectors ??= openOrBegin();
+    return ask(vectors);
   } catch (error) {
     if (!isDamage(error)) throw error;
-    search?.close();
-    search = null;
-    search = begin(error);
-    return ask(search);
+    vectors?.close();
+    vectors = null;
+    vectors = begin(error);
+    return ask(vectors);
   }
 }
 
-function openOrBegin(): Search {
+function openOrBegin(): VectorsFile {
   try {
-    return openSearch(file, memory);
+    return openVectorsFile(file, cacheBytes);
   } catch (error) {
     if (isDamage(error)) return begin(error);
     throw error;
   }
 }
 
-function begin(damage: Error): Search {
-  const aside = setAside(file);
-  tell({ type: 'lost', reason: damage.message, aside });
-  return openSearch(file, memory);
+function begin(damage: Error): VectorsFile {
+  tell({ type: 'lost', reason: damage.message, movedTo: moveDamaged(file) });
+  return openVectorsFile(file, cacheBytes);
 }
 
 /** Not at each removal: it waits for the disk. */
@@ -81,22 +75,11 @@ function emptyLogLater(): void {
   setTimeout(() => {
     isEmptying = false;
     try {
-      search?.emptyLog();
+      vectors?.emptyLog();
     } catch {
       // The next removal tries again.
     }
   }, EMPTY_LOG_MS).unref();
-}
-
-/** Step by step: searches come in between. */
-function tidy(): void {
-  setImmediate(() => {
-    try {
-      if (search?.tidy()) tidy();
-    } catch {
-      // Whoever asks next meets it too, and is told.
-    }
-  });
 }
 
 function tell(message: FromThread): void {

@@ -70,11 +70,11 @@ export async function startThread(
     ready.resolve();
   }
 
-  function tellLoss({ reason, aside }: Extract<FromThread, { type: 'lost' }>): void {
+  function tellLoss({ reason, movedTo }: Extract<FromThread, { type: 'lost' }>): void {
     const file = settings.file;
     log.error(
-      { file, aside, reason },
-      `${name}: its file is damaged and was set aside; it begins anew, empty`,
+      { file, movedTo, reason },
+      `${name}: its file is damaged and was renamed; it begins anew, empty`,
     );
   }
 

@@ -1,9 +1,11 @@
-/** The file that holds all vectors: what is in memory comes from here, and is gone without harm. */
+/** The index in a SQLite file of its own; sqlite-vec finds the neighbours. Works on one thread, without waiting. */
 import { randomUUID } from 'node:crypto';
 import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { getLoadablePath } from 'sqlite-vec';
 import type { VectorItem, VectorSpace } from '../../../core/contract/plugin.ts';
-import { directionOf } from '../../kit/geometry/direction.ts';
+import { directionOf, isZero } from '../../kit/geometry/direction.ts';
+import type { Hit, Verbs } from './messages.ts';
 
 /** The part of better-sqlite3 that is used here. */
 interface Database {
@@ -11,10 +13,11 @@ interface Database {
   exec(sql: string): void;
   prepare(sql: string): Statement;
   transaction<Args extends unknown[], T>(work: (...args: Args) => T): (...args: Args) => T;
+  loadExtension(path: string): void;
   close(): void;
 }
 interface Statement {
-  run(...values: unknown[]): { lastInsertRowid: number };
+  run(...values: unknown[]): { lastInsertRowid: number; changes: number };
   get(...values: unknown[]): unknown;
   all(...values: unknown[]): unknown[];
 }
@@ -25,9 +28,9 @@ const SQLite: new (file: string, options: { timeout: number }) => Database = cre
 
 /** How long to wait for another process's lock: one that just stops lets go of it. */
 const BUSY_MS = 3000;
-/** A file of another version is begun anew: whatever is in it can be made again. */
-const VERSION = 1;
-/** An owner is a user in a space. */
+/** A file of an earlier version is emptied: core fills it again from storage. */
+const VERSION = 2;
+/** An owner is a user in a space. The vectors of a space are in a table of sqlite-vec, by the rows of its items. */
 const SCHEMA = `
   create table spaces (
     key integer primary key autoincrement, name text not null unique, id text not null, dimensions integer not null
@@ -37,181 +40,239 @@ const SCHEMA = `
   ) strict;
   create table items (
     row integer primary key autoincrement, owner integer not null, id text not null, updated_at integer not null,
-    vector blob not null, unique (owner, id)
+    unique (owner, id)
   ) strict;
-  create index items_by_owner on items (owner);
   pragma user_version = ${VERSION};
 `;
-/** What the kernel has room for. */
 const MAX_DIMENSIONS = 4096;
-/** Rows that one step of a clean-up takes: a search waits no longer than that. */
-const SWEPT_AT_ONCE = 500;
+/** sqlite-vec compares 16 numbers at once, and only vectors of such lengths fast. */
+const STEP = 16;
+/** Vectors that an owner's part of a table grows by; a multiple of 8. */
+const CHUNK_ROWS = 256;
 
-export interface KnownSpace extends VectorSpace {
+export type VectorsFile = Verbs & {
+  /** Takes what was removed out of the log of the file. */
+  emptyLog(): void;
+  close(): void;
+};
+
+interface KnownSpace extends VectorSpace {
   key: number;
   id: string;
 }
 
-/** An item as it lies in the file; the length of its vector is 1, or it is all zeros. */
-export interface Row {
-  row: number;
-  /** 32-bit floating point numbers, as this machine has them. */
-  vector: Uint8Array;
-}
-
-export type VectorsFile = ReturnType<typeof openVectorsFile>;
-
-/** @throws what SQLite says; `isDamage` tells whether the file is to blame */
-export function openVectorsFile(path: string) {
+/**
+ * @param cacheBytes for the pages of the file that were read last
+ * @throws what SQLite says; `isDamage` tells whether the file is to blame
+ */
+export function openVectorsFile(path: string, cacheBytes: number): VectorsFile {
   makePrivate(path);
   const database = new SQLite(path, { timeout: BUSY_MS });
   try {
-    return vectorsIn(prepared(database));
+    loadSqliteVec(database);
+    prepare(database, cacheBytes);
+    return vectorsIn(database);
   } catch (error) {
     database.close();
     throw error;
   }
 }
 
-/** Nobody else on the machine may read the file, nor its log. */
+/** Keeps the file and its log from everybody else on the machine. */
 function makePrivate(path: string): void {
   closeSync(openSync(path, 'a', 0o600));
   for (const part of ['', '-wal']) if (existsSync(path + part)) chmodSync(path + part, 0o600);
 }
 
-function prepared(database: Database): Database {
-  // What is in memory follows this process alone: no other one may write.
+function loadSqliteVec(database: Database): void {
+  try {
+    database.loadExtension(getLoadablePath());
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`sqlite-vec does not work on this machine (${reason})`, { cause });
+  }
+}
+
+function prepare(database: Database, cacheBytes: number): void {
   database.pragma('secure_delete = on');
   database.pragma('locking_mode = exclusive');
   database.pragma('journal_mode = wal');
   database.pragma('synchronous = full');
-  const version = database.pragma('user_version', { simple: true });
-  if (version === VERSION) return database;
-  if (version !== 0) throw new Damage(`it is of version ${version}, not ${VERSION}`);
-  database.transaction(() => database.exec(SCHEMA))();
-  return database;
+  database.pragma(`cache_size = -${Math.ceil(cacheBytes / 1024)}`);
+  const version = Number(database.pragma('user_version', { simple: true }));
+  if (version === VERSION) return;
+  if (version > VERSION) throw new Damage(`it is of version ${version}, not ${VERSION}`);
+  database.transaction(() => {
+    for (const table of ['items', 'owners', 'spaces']) database.exec(`drop table if exists ${table}`);
+    database.exec(SCHEMA);
+  })();
+  if (version > 0) database.exec('vacuum');
 }
 
-function vectorsIn(database: Database) {
+function vectorsIn(database: Database): VectorsFile {
   const statements = {
-    spaces: database.prepare('select key, name, id, dimensions from spaces order by name'),
+    spaces: database.prepare('select name, id from spaces order by name'),
     space: database.prepare('select key, name, id, dimensions from spaces where name = ?'),
     addSpace: database.prepare('insert into spaces (name, id, dimensions) values (?, ?, ?)'),
-    dropSpace: database.prepare('delete from spaces where name = ?'),
+    dropSpace: database.prepare('delete from spaces where key = ?'),
     owner: database.prepare('select key from owners where space = ? and user_id = ?'),
     addOwner: database.prepare('insert into owners (space, user_id) values (?, ?)'),
-    put: database.prepare(
-      `insert into items (owner, id, updated_at, vector) values (?, ?, ?, ?)
-       on conflict (owner, id) do update set updated_at = excluded.updated_at, vector = excluded.vector
+    dropOwners: database.prepare('delete from owners where space = ?'),
+    putItem: database.prepare(
+      `insert into items (owner, id, updated_at) values (?, ?, ?)
+       on conflict (owner, id) do update set updated_at = excluded.updated_at
        where excluded.updated_at >= items.updated_at
        returning row`,
     ),
-    remove: database.prepare('delete from items where owner = ? and id = ? returning row'),
-    rows: database.prepare('select row, vector from items where owner = ? and row > ? order by row limit ?'),
-    item: database.prepare('select id, vector from items where owner = ? and row = ?'),
-    orphan: database.prepare('select key from owners where space not in (select key from spaces) limit 1'),
-    sweep: database.prepare(
-      'delete from items where row in (select row from items where owner = ? limit ?) returning row',
-    ),
-    dropOwner: database.prepare('delete from owners where key = ?'),
+    removeItem: database.prepare('delete from items where owner = ? and id = ? returning row'),
+    dropItems: database.prepare('delete from items where owner in (select key from owners where space = ?)'),
   };
+  /** By the key of their space. */
+  const tables = new Map<number, ReturnType<typeof tableOf>>();
 
-  function space(name: string): KnownSpace | null {
+  function table({ key }: KnownSpace) {
+    const known = tables.get(key) ?? tableOf(database, key);
+    tables.set(key, known);
+    return known;
+  }
+
+  function spaceOf(name: string): KnownSpace | null {
     return (statements.space.get(name) as KnownSpace | undefined) ?? null;
   }
 
-  function owner(spaceKey: number, userId: string): number | null {
-    return (statements.owner.get(spaceKey, userId) as { key: number } | undefined)?.key ?? null;
+  function ownerOf(space: KnownSpace, userId: string): number | null {
+    return (statements.owner.get(space.key, userId) as { key: number } | undefined)?.key ?? null;
   }
 
-  function makeSpace({ name, dimensions }: VectorSpace): KnownSpace {
+  function createSpace({ name, dimensions }: VectorSpace): KnownSpace {
     if (dimensions < 1 || dimensions > MAX_DIMENSIONS)
       throw new RangeError(`${name} has ${dimensions} dimensions; there may be 1 to ${MAX_DIMENSIONS}`);
     const id = randomUUID();
     const { lastInsertRowid: key } = statements.addSpace.run(name, id, dimensions);
+    database.exec(
+      `create virtual table ${tableName(key)} using vec0(
+         row integer primary key, owner integer partition key, vector float[${padded(dimensions)}],
+         chunk_size=${CHUNK_ROWS}
+       )`,
+    );
     return { key, name, id, dimensions };
   }
 
-  function put(
-    known: KnownSpace,
-    { userId, id, updatedAt, vector }: VectorItem,
-  ): (Row & { owner: number }) | null {
-    const bytes = bytesOf(directionOf(vector, known));
-    const key = owner(known.key, userId) ?? statements.addOwner.run(known.key, userId).lastInsertRowid;
-    const written = statements.put.get(key, id, updatedAt, bytes) as { row: number } | undefined;
-    return written ? { owner: key, row: written.row, vector: bytes } : null;
+  /** Ignores an item that is older than the one held. */
+  function put(space: KnownSpace, { userId, id, updatedAt, vector }: VectorItem): void {
+    const direction = directionOf(vector, space);
+    const owner = ownerOf(space, userId) ?? statements.addOwner.run(space.key, userId).lastInsertRowid;
+    const written = statements.putItem.get(owner, id, updatedAt) as { row: number } | undefined;
+    if (written === undefined) return;
+    if (isZero(direction)) table(space).remove(written.row);
+    else table(space).put(written.row, owner, direction);
   }
 
   return {
-    spaces: () => statements.spaces.all() as KnownSpace[],
-    space,
-    owner,
-    /** Resolves to what was written: all but those that are older than what is held. */
     upsert: database.transaction((wanted: VectorSpace, items: readonly VectorItem[]) => {
-      const known = space(wanted.name) ?? makeSpace(wanted);
-      return items.map(item => put(known, item)).filter(written => written !== null);
+      const space = spaceOf(wanted.name) ?? createSpace(wanted);
+      for (const item of items) put(space, item);
     }),
-    /** The rows that are gone. */
-    remove: database.transaction((key: number, ids: readonly string[]): number[] =>
-      ids.flatMap(id => (statements.remove.all(key, id) as { row: number }[]).map(({ row }) => row)),
-    ),
-    /** The next rows of an owner after this one, in order. */
-    rows(key: number, dimensions: number, after: number, limit: number): Row[] {
-      const rows = statements.rows.all(key, after, limit) as Row[];
-      for (const { vector } of rows) checkSize(vector, dimensions);
-      return rows;
+    search({ name }, userId, vector, limit) {
+      const space = spaceOf(name);
+      if (space === null) return [];
+      const direction = directionOf(vector, space);
+      const owner = ownerOf(space, userId);
+      return owner === null || isZero(direction) ? [] : table(space).near(owner, direction, limit);
     },
-    item(key: number, dimensions: number, row: number): { id: string; vector: Float32Array } | null {
-      const found = statements.item.get(key, row) as { id: string; vector: Uint8Array } | undefined;
-      return found ? { id: found.id, vector: floatsOf(found.vector, dimensions) } : null;
-    },
-    /** What is in it stays until it is swept. */
-    drop: (name: string) => void statements.dropSpace.run(name),
-    /** Takes away some of what lies in no space any more; false when nothing did. */
-    sweep: database.transaction((): boolean => {
-      const orphan = statements.orphan.get() as { key: number } | undefined;
-      if (orphan === undefined) return false;
-      const swept = statements.sweep.all(orphan.key, SWEPT_AT_ONCE);
-      if (swept.length < SWEPT_AT_ONCE) statements.dropOwner.run(orphan.key);
-      return true;
+    remove: database.transaction(({ name }: VectorSpace, userId: string, ids: readonly string[]) => {
+      const space = spaceOf(name);
+      const owner = space && ownerOf(space, userId);
+      if (space === null || owner === null) return;
+      for (const id of ids) {
+        const removed = statements.removeItem.get(owner, id) as { row: number } | undefined;
+        if (removed) table(space).remove(removed.row);
+      }
     }),
-    /** What was removed leaves the log, too. */
+    spaces: () => statements.spaces.all() as { name: string; id: string }[],
+    drop: database.transaction((name: string) => {
+      const space = spaceOf(name);
+      if (space === null) return;
+      tables.delete(space.key);
+      statements.dropItems.run(space.key);
+      statements.dropOwners.run(space.key);
+      statements.dropSpace.run(space.key);
+      database.exec(`drop table ${tableName(space.key)}`);
+    }),
     emptyLog: () => void database.pragma('wal_checkpoint(truncate)'),
     close: () => database.close(),
   };
 }
 
+/** The vectors of one space, all of length 1. sqlite-vec takes whole numbers as BigInt alone. */
+function tableOf(database: Database, spaceKey: number) {
+  const name = tableName(spaceKey);
+  const statements = {
+    insert: database.prepare(`insert into ${name} (row, owner, vector) values (?, ?, ?)`),
+    update: database.prepare(`update ${name} set vector = ? where row = ?`),
+    remove: database.prepare(`delete from ${name} where row = ?`),
+    near: database.prepare(
+      `select items.id, near.distance
+       from (select row, distance from ${name} where owner = ? and vector match ? and k = ?) near
+       join items on items.row = near.row
+       order by near.distance`,
+    ),
+  };
+  return {
+    /** Overwrites in place where it can: a deleted row leaves a hole until its whole chunk is empty. */
+    put(row: number, owner: number, direction: Float32Array): void {
+      const bytes = bytesOf(direction);
+      if (statements.update.run(bytes, BigInt(row)).changes > 0) return;
+      statements.insert.run(BigInt(row), BigInt(owner), bytes);
+    },
+    remove: (row: number) => void statements.remove.run(BigInt(row)),
+    near(owner: number, direction: Float32Array, limit: number): Hit[] {
+      const found = statements.near.all(BigInt(owner), bytesOf(direction), BigInt(limit));
+      return (found as { id: string; distance: number }[]).map(({ id, distance }) => ({
+        id,
+        score: cosineAt(distance),
+      }));
+    },
+  };
+}
+
+function tableName(spaceKey: number): string {
+  return `vectors_${Number(spaceKey)}`;
+}
+
+/** The cosine of two vectors of length 1 that are so far apart. */
+function cosineAt(distance: number): number {
+  return Math.max(-1, Math.min(1, 1 - distance ** 2 / 2));
+}
+
+function padded(dimensions: number): number {
+  return Math.ceil(dimensions / STEP) * STEP;
+}
+
+/** As 32-bit floating point numbers, filled up with zeros, which change no distance. */
+function bytesOf(direction: Float32Array): Uint8Array {
+  const floats = new Float32Array(padded(direction.length));
+  floats.set(direction);
+  return new Uint8Array(floats.buffer);
+}
+
 /** A file that cannot be used, though SQLite can read it. */
 class Damage extends Error {}
 
-const DAMAGED = /^SQLITE_(CORRUPT|NOTADB|IOERR_SHORT_READ)/;
+/** sqlite-vec reports a table that does not hold what it should as a plain error; our statements have no other. */
+const DAMAGED = /^SQLITE_(CORRUPT|NOTADB|IOERR_SHORT_READ|ERROR$)/;
 
 export function isDamage(thrown: unknown): thrown is Error {
   if (thrown instanceof Damage) return true;
   return thrown instanceof Error && 'code' in thrown && DAMAGED.test(String(thrown.code));
 }
 
-/** Out of the way, for who wants to look at it. An earlier one makes room. */
-export function setAside(path: string): string {
-  const aside = `${path}.damaged`;
+/** Renames the file, for whoever wants to look at it; replaces one that was renamed before. Returns the new path. */
+export function moveDamaged(path: string): string {
+  const moved = `${path}.damaged`;
   for (const part of ['', '-wal']) {
-    rmSync(aside + part, { force: true });
-    if (existsSync(path + part)) renameSync(path + part, aside + part);
+    rmSync(moved + part, { force: true });
+    if (existsSync(path + part)) renameSync(path + part, moved + part);
   }
-  return aside;
-}
-
-export function bytesOf(vector: Float32Array): Uint8Array {
-  return new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
-}
-
-/** A copy: SQLite's bytes need not lie where numbers may. @throws {Damage} */
-function floatsOf(bytes: Uint8Array, dimensions: number): Float32Array {
-  checkSize(bytes, dimensions);
-  return new Float32Array(Uint8Array.from(bytes).buffer);
-}
-
-function checkSize({ length }: Uint8Array, dimensions: number): void {
-  const expected = dimensions * Float32Array.BYTES_PER_ELEMENT;
-  if (length !== expected) throw new Damage(`a vector in it has ${length} bytes, not ${expected}`);
+  return moved;
 }

@@ -1,9 +1,6 @@
-import { execFile } from 'node:child_process';
 import { chmod, mkdir, open, readFile, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import type { VectorIndex, VectorItem } from '../../../core/contract/plugin.ts';
 import { vectorsChecks } from '../../../plugins/kit/suites/vectors.ts';
@@ -71,7 +68,7 @@ function nearest(items: readonly VectorItem[], query: Float32Array, limit: numbe
 // ── memory ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 test('what does not fit into memory is found all the same, before and after changes, by users in turn', async t => {
-  const { index } = await start(t, await temporaryDirectory(t), { memoryMb: 1 }); // some 2600 vectors
+  const { index } = await start(t, await temporaryDirectory(t), { memoryMb: 1 }); // some 650 vectors
   let anna = itemsOf('anna', 4000);
   const ben = itemsOf('ben', 1500);
   await put(index, [...anna, ...ben]);
@@ -200,7 +197,7 @@ const DAMAGES: Record<string, (file: string) => unknown> = {
   },
   'holds vectors of another size': file => {
     const database = new SQLite(file);
-    database.exec("update items set vector = x'00112233'");
+    database.exec("update vectors_1_vector_chunks00 set vectors = x'00112233'");
     database.close();
   },
   'is of another version': file => {
@@ -211,15 +208,15 @@ const DAMAGES: Record<string, (file: string) => unknown> = {
 };
 
 for (const [what, damage] of Object.entries(DAMAGES))
-  test(`a file that ${what} is set aside; the index begins anew and says so`, async t => {
+  test(`a file that ${what} is renamed; the index begins anew and says so`, async t => {
     const { index, logged, file, items, space } = await damaged(t, damage);
     const [query] = items;
     const search = () => index.search(SPACE, 'anna', query?.vector ?? new Float32Array(), 5, SIGNAL);
     t.deepEqual(await search(), []);
     const told = logged.filter(({ level }) => level === 'error');
     t.is(told.length, 1);
-    t.regex(told[0]?.message ?? '', /its file is damaged and was set aside; it begins anew, empty/);
-    t.is(told[0]?.fields.aside, `${file}.damaged`);
+    t.regex(told[0]?.message ?? '', /its file is damaged and was renamed; it begins anew, empty/);
+    t.is(told[0]?.fields.movedTo, `${file}.damaged`);
     t.true((await stat(`${file}.damaged`)).size > 0);
     t.deepEqual(await index.spaces(), []);
     await put(index, items);
@@ -264,29 +261,59 @@ test('who searches does not wait for all that is to be written', async t => {
   t.is(order.indexOf('found'), 1, 'one was being written already');
 });
 
-test('what was dropped is swept out of the file in steps', async t => {
+test('what was dropped or removed leaves nothing in the file once its log is emptied', async t => {
   const file = join(await temporaryDirectory(t), 'vectors.db');
-  const vectors = openVectorsFile(file);
-  vectors.upsert(SPACE, itemsOf('anna', 1100));
-  vectors.upsert({ ...SPACE, name: 'kept' }, itemsOf('ben', 7));
-  vectors.drop(SPACE.name);
-  let steps = 0;
-  while (vectors.sweep()) steps++;
+  const vectors = openVectorsFile(file, 1024);
+  const items = itemsOf('anna', 600);
+  vectors.upsert(SPACE, items);
+  vectors.upsert({ ...SPACE, name: 'dropped' }, itemsOf('carl and others', 300));
+  const kept = itemsOf('ben', 7);
+  vectors.upsert(SPACE, kept);
+  vectors.remove(
+    SPACE,
+    'anna',
+    items.map(({ id }) => id),
+  );
+  vectors.drop('dropped');
+  vectors.emptyLog();
+  const bytes = await readFile(file);
+  const holds = (item: VectorItem | undefined) =>
+    item !== undefined && bytes.includes(Buffer.from(storedBytes(item)));
+  t.true(kept.every(holds));
+  for (const item of [...items, ...itemsOf('carl and others', 300)]) t.false(holds(item), item.id);
   vectors.close();
-  t.is(steps, 3);
-  const database = new SQLite(file, { readonly: true });
-  t.teardown(() => database.close());
-  t.is(database.prepare('select count(*) from items').pluck().get(), 7);
-  t.is(database.prepare('select count(*) from owners').pluck().get(), 1);
 });
 
-// ── arithmetic ──────────────────────────────────────────────────────────────────────────────────────────────────────
+/** The beginning of the vector as the file holds it: at length 1. */
+function storedBytes({ vector }: VectorItem): Uint8Array {
+  const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
+  return new Uint8Array(vector.map(value => value / length).slice(0, 16).buffer);
+}
 
-test('the kernel that runs is the one that its source compiles to', async t => {
-  const [asc, source] = ['node_modules/.bin/asc', 'plugins/vectors/sqlite-vectors/assembly/'].map(name =>
-    fileURLToPath(new URL(`../../../${name}`, import.meta.url)),
-  ) as [string, string];
-  const compiled = join(await temporaryDirectory(t), 'kernel.wasm');
-  await promisify(execFile)(asc, ['--config', join(source, 'asconfig.json'), '--outFile', compiled]);
-  t.true((await readFile(compiled)).equals(await readFile(join(source, 'kernel.wasm'))), 'npm run kernel');
+test('an index of an earlier version is emptied, and filled again by whoever has the memories', async t => {
+  const dataDir = await temporaryDirectory(t);
+  const file = join(dataDir, 'vectors.db');
+  const database = new SQLite(file);
+  database.exec(`
+    create table spaces (key integer primary key autoincrement, name text, id text, dimensions integer) strict;
+    create table owners (key integer primary key autoincrement, space integer, user_id text) strict;
+    create table items (row integer primary key autoincrement, owner integer, id text, updated_at integer, vector blob);
+    create index items_by_owner on items (owner);
+    insert into spaces (name, id, dimensions) values ('${SPACE.name}', 'old', 400);
+    insert into items (owner, id, updated_at, vector) values (1, 'anna-0', 9, zeroblob(1600));
+    pragma user_version = 1;
+  `);
+  database.close();
+  const { index, logged } = await start(t, dataDir);
+  t.deepEqual(await index.spaces(), []);
+  const items = itemsOf('anna', 20);
+  await put(index, items);
+  const [query] = items;
+  const vector = query?.vector ?? new Float32Array();
+  t.is((await index.search(SPACE, 'anna', vector, 1, SIGNAL))[0]?.id, 'anna-0');
+  t.not((await index.spaces())[0]?.id, 'old');
+  t.deepEqual(
+    logged.filter(({ level }) => level === 'error'),
+    [],
+  );
 });

@@ -12,7 +12,7 @@ async function moody(t: ExecutionContext, clock: ManualClock = manualClock()) {
     clock.advance(60_000);
     await stopped;
   });
-  const { ask } = await startThread('moody', MOODY, { file: '/nowhere', maxBytes: 0 }, context);
+  const { ask } = await startThread('moody', MOODY, { file: '/nowhere', cacheBytes: 0 }, context);
   return { ask, failed, clock };
 }
 
