@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { join } from 'node:path';
 import { instanceCachingFactory, container as root } from 'tsyringe';
 import { type LoadedConfig, recognisersOf, sttNames } from '../config/load.ts';
-import { backupSettings, createBackups } from './backup/backups.ts';
+import { type Backups, backupSettings, createBackups } from './backup/backups.ts';
 import type { Clock } from './contract/model.ts';
 import type { Storage } from './contract/plugin.ts';
 import { createCommands } from './control/commands.ts';
@@ -35,6 +35,8 @@ import { createCalendarLinks } from './domain/calendar/calendar-links.ts';
 import { type Conversations, createConversations } from './domain/conversations/conversations.ts';
 import { createFolders } from './domain/conversations/folders.ts';
 import { createSummaryTemplates } from './domain/conversations/summary-templates.ts';
+import { createAccountExport } from './domain/export/export.ts';
+import { createAccountImport } from './domain/export/import.ts';
 import { createMemories } from './domain/memories/memories.ts';
 import { createCategorise } from './domain/memories/memory-category.ts';
 import { createCompareMemories } from './domain/memories/memory-comparison.ts';
@@ -198,6 +200,8 @@ const SERVICES = {
   calendarLinks: ({ storage, clock, config: { publicUrl } }: Stored) =>
     createCalendarLinks({ storage, clock, publicUrl: publicUrl ?? null }),
   calendarFeed: createCalendarFeed,
+  accountExport: createAccountExport,
+  accountImport: createAccountImport,
   people: createPeople,
   vocabularies: createVocabularies,
   search: part('search', createSearch),
@@ -272,6 +276,10 @@ const SERVICES = {
       settings: backupSettings(config),
     }),
   ),
+  remains:
+    ({ backups }: { backups: Backups }) =>
+    () =>
+      backups.remains(),
   status: createStatus,
   commands: createCommands,
 };

@@ -150,6 +150,15 @@ export function createBackups({ settings, log, ...request }: Options) {
       );
     },
     progress: () => ({ running: running !== null, ...asked }),
+    /** Where something of an account stays that is removed now, and until when at most. */
+    async remains(): Promise<{ what: string; until: number | null }[]> {
+      const { daily, weekly, monthly } = settings.keep;
+      const days = Math.max(daily, 7 * weekly, 31 * monthly);
+      const [newest] = await listBackups(settings.directory);
+      if (!newest) return [];
+      const until = settings.enabled ? clock.now() + days * 24 * 3_600_000 : null; // nothing deletes them otherwise
+      return [{ what: 'backups of the whole server', until }];
+    },
     /** For people and `status`. */
     async state() {
       const [newest = null] = await listBackups(settings.directory);

@@ -22,6 +22,7 @@ import { addSetup } from './setup.ts';
 import { addStatus } from './status.ts';
 import { addStream } from './stream/stream.ts';
 import { addSystem } from './system.ts';
+import { addTransfer } from './transfer.ts';
 import { addVocabularyCommands } from './vocabulary.ts';
 
 const EXIT = { done: 0, failure: 1, usage: 2 };
@@ -76,6 +77,7 @@ export function createProgram(): Command {
   addBackup(program);
   addRestore(program);
   addMove(program);
+  addTransfer(program);
   addSystem(program);
   return program;
 }

@@ -79,6 +79,17 @@ export interface Storage extends Stores {
    * transaction, while nobody else writes. Rolls back when `work` throws. Needs a schema of this version.
    */
   tables<T>(work: (tables: Table[]) => Promise<T>): Promise<T>;
+  /**
+   * Every table that holds rows of users, parents before what belongs to them, for the export of one account. Others
+   * read and write meanwhile: a row that is changed while it is read comes as it was, or as it is.
+   */
+  owned(): Promise<OwnedTable[]>;
+}
+
+export interface OwnedTable {
+  name: string;
+  /** In batches that fit into memory. */
+  rows(userId: string): AsyncIterable<Row[]>;
 }
 
 export interface StorageState {
@@ -102,6 +113,8 @@ export interface Table {
   write(rows: Row[]): Promise<void>;
   /** The row as it will be read back: what this storage cannot hold is replaced. The same object when all stays. */
   storable(row: Row): Row;
+  /** The first column that a row lacks, has too much, or has with a value of the wrong type; null: it can be written. */
+  unfit(row: Record<string, unknown>): string | null;
 }
 
 /** Column → value, the same whatever the database. JSON is text. */

@@ -12,6 +12,7 @@ import { AppError } from '../runtime/errors.ts';
 import { type AppServices, appCommands, appShapes, toIso } from './app-commands.ts';
 import { type CalendarServices, calendarCommands, calendarShapes } from './calendar-commands.ts';
 import { type HookServices, hookCommands, hookShapes } from './hook-commands.ts';
+import { type TransferServices, transferCommands, transferShapes } from './transfer-commands.ts';
 import { type VocabularyServices, vocabularyCommands, vocabularyShapes } from './vocabulary-commands.ts';
 
 /** One part of the house: does it work, and if not, which command makes it work? */
@@ -182,6 +183,7 @@ const shapes = {
   ...vocabularyShapes,
   ...appShapes,
   ...calendarShapes,
+  ...transferShapes,
   /** Begins one; `backup.progress` tells how it goes. */
   'backup.begin': {
     args: z.object({ to: z.string().min(1).max(4096).nullable() }),
@@ -215,7 +217,7 @@ export const COMMANDS: { [C in CommandName]: { args: z.ZodType<Args<C>>; result:
 export type Commands = { [C in CommandName]: (args: Args<C>) => Promise<Result<C>> };
 
 /** What the commands need of the house. */
-interface Services extends AppServices, CalendarServices, HookServices, VocabularyServices {
+interface Services extends AppServices, CalendarServices, HookServices, TransferServices, VocabularyServices {
   apps: AppServices['apps'] & HookServices['apps'];
   hooks: AppServices['hooks'] & HookServices['hooks'];
   users: Pick<
@@ -241,6 +243,7 @@ export function createCommands(services: Services): Commands {
     ...vocabularyCommands(services),
     ...appCommands(services),
     ...calendarCommands(services),
+    ...transferCommands(services),
     'backup.begin': async ({ to }) => {
       services.backups.begin(to);
       return {};

@@ -47,7 +47,7 @@ export class EventStream {
   }
 }
 
-/** An answer that is a file. */
+/** An answer that is bytes in memory, such as a picture. */
 export class Binary {
   readonly bytes: Uint8Array;
   constructor(bytes: Uint8Array) {
@@ -55,8 +55,19 @@ export class Binary {
   }
 }
 
-/** Types of answers that are not JSON: `handle` resolves to an `EventStream`, or to a `Binary`. */
-export type AnswerType = 'text/event-stream' | 'image/jpeg';
+/** An answer that is a file, made while it is sent. */
+export class Download {
+  readonly readable: Readable;
+  /** In ASCII. */
+  readonly fileName: string;
+  constructor(readable: Readable, fileName: string) {
+    this.readable = readable;
+    this.fileName = fileName;
+  }
+}
+
+/** Types of answers that are not JSON: `handle` resolves to an `EventStream`, a `Binary` or a `Download`. */
+export type AnswerType = 'text/event-stream' | 'image/jpeg' | 'application/zip';
 
 /** One operation of the interface as data: enough to serve it, and to describe it. */
 type RouteSpec<
@@ -92,7 +103,7 @@ type RouteSpec<
       signal: AbortSignal;
       /** Of the header Last-Event-ID: how far a client that was cut off had read. */
       lastEventId: string | undefined;
-    }): Promise<Streamable<z.input<Response>> | EventStream | Binary>;
+    }): Promise<Streamable<z.input<Response>> | EventStream | Binary | Download>;
   };
 
 /** A route as the server sees it: its parameters still as they came. */

@@ -25,6 +25,7 @@ import type { CalendarLinks } from '../domain/calendar/calendar-links.ts';
 import type { Conversations } from '../domain/conversations/conversations.ts';
 import type { Folders } from '../domain/conversations/folders.ts';
 import type { SummaryTemplates } from '../domain/conversations/summary-templates.ts';
+import type { AccountExport } from '../domain/export/export.ts';
 import type { Memories } from '../domain/memories/memories.ts';
 import type { ChannelAddresses } from '../domain/notifications/channel-addresses.ts';
 import type { DaySummaries } from '../domain/notifications/day-summaries.ts';
@@ -62,6 +63,7 @@ import { repeatedIn, valuesOf } from './query.ts';
 import type { NotificationLimit, RateLimits } from './rate-limit.ts';
 import {
   Binary,
+  Download,
   EventStream,
   type FailureForm,
   type OpenOperation,
@@ -94,6 +96,7 @@ import { measureRequests, metricsRoute } from './routes/metrics.ts';
 import { muteByLink, mutePageRoute } from './routes/mute-page.ts';
 import { notificationSettingsRoutes } from './routes/notification-settings.ts';
 import { notificationRoutes } from './routes/notifications.ts';
+import { ownAccountRoutes } from './routes/own-account.ts';
 import { peopleRoutes } from './routes/people.ts';
 import { photoRoutes } from './routes/photos.ts';
 import { summaryRoutes } from './routes/summaries.ts';
@@ -130,6 +133,9 @@ interface ServerOptions {
   notificationLimit?: NotificationLimit | undefined;
   signIn: SignIn;
   accounts: Accounts;
+  accountExport: AccountExport;
+  /** What is left of an account that is removed now. */
+  remains(): Promise<{ what: string; until: number | null }[]>;
   users: Users;
   conversations: Conversations;
   keys: Keys;
@@ -197,6 +203,7 @@ export function routesOf(
     ...dailySummaryRoutes(options.daySummaries),
     ...eventRoutes(options.feed),
     ...accountRoutes(options.accounts, options.users),
+    ...ownAccountRoutes(options),
     ...keyRoutes(options.keys),
     ...actionItemRoutes(options.actionItems),
     ...goalRoutes(options.goals),
@@ -416,6 +423,7 @@ function routerOf(
           sendEvents(context, answer);
           if (files) streaming = finished(answer.readable).catch(() => {});
         } else if (answer instanceof Binary) sendBinary(context, answer, route.type);
+        else if (answer instanceof Download) sendFile(context, route.type ?? '', answer);
         else if (!route.response) context.status = 204;
         else await sendJson(context, answer, error => void failureOf(error, req));
       } finally {
@@ -450,6 +458,19 @@ async function sendJson(
 function sendBinary(context: Pick<Context, 'set' | 'body'>, { bytes }: Binary, type = RAW_TYPE): void {
   context.body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   context.set('Content-Type', type);
+}
+
+function sendFile(
+  context: Pick<Context, 'set' | 'body' | 'res'>,
+  type: string,
+  { readable, fileName }: Download,
+): void {
+  const { res } = context;
+  cutOffStalled(res);
+  res.once('close', () => readable.destroy()); // also where nothing of it was read
+  context.body = readable.once('error', () => res.destroy()); // or the client would wait for the rest
+  context.set('Content-Type', type);
+  context.set('Content-Disposition', `attachment; filename="${fileName}"`);
 }
 
 /** Koa ends the stream when its client is gone. */

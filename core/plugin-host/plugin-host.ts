@@ -272,6 +272,7 @@ function stableStorage(running: () => Storage): Storage {
     upkeep: () => current().upkeep(),
     describe: () => current().describe(),
     snapshot: (target: string) => current().snapshot(target),
+    owned: () => current().owned(),
     tables: <T>(work: (tables: Table[]) => Promise<T>) => current().tables(work),
   };
   const stores = STORE_NAMES.map(name => [name, { get: () => current()[name], enumerable: true }]);

@@ -33,6 +33,8 @@ import { createCalendarLinks } from '../../core/domain/calendar/calendar-links.t
 import { createConversations } from '../../core/domain/conversations/conversations.ts';
 import { createFolders } from '../../core/domain/conversations/folders.ts';
 import { createSummaryTemplates } from '../../core/domain/conversations/summary-templates.ts';
+import { createAccountExport } from '../../core/domain/export/export.ts';
+import { createAccountImport } from '../../core/domain/export/import.ts';
 import { createMemories } from '../../core/domain/memories/memories.ts';
 import { createCategorise } from '../../core/domain/memories/memory-category.ts';
 import { createCompareMemories } from '../../core/domain/memories/memory-comparison.ts';
@@ -134,6 +136,7 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
   const sources = createSources({ storage, conversations, search });
   const retrieve = createRetrieval({ sources, embedder: late.embedder, log });
   const ask = createAsk({ sources, retrieve, notifications, models: () => models, clock, log });
+  const calendarFeed = createCalendarFeed({ storage, notifications, clock });
   const embedding = createEmbedding({ storage, clock, log, ...late });
   const accounts = createAccounts({
     ...{ storage, clock, log, events, users, signIn, embedding },
@@ -175,7 +178,10 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     folders,
     summaryTemplates: createSummaryTemplates({ storage, clock }),
     calendarLinks: createCalendarLinks({ storage, clock, publicUrl: 'https://earshot.example' }),
-    calendarFeed: createCalendarFeed({ storage, notifications, clock }),
+    calendarFeed,
+    accountExport: createAccountExport({ storage, conversations, calendarFeed, clock }),
+    accountImport: createAccountImport({ storage, clock }),
+    remains: async () => [],
     people,
     vocabularies,
     deliveries: createDeliveries({ storage, clock }),

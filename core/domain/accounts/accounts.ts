@@ -145,7 +145,15 @@ export function createAccounts({
     });
   }
 
+  /** The account of whoever asks. `conflict` where the name is another: nothing is removed. */
+  async function removeOwn(user: User, name: string): Promise<void> {
+    if (name !== user.name)
+      throw new AppError('conflict', 'This is not the name of your account: nothing was deleted');
+    await remove(user);
+  }
+
   return {
+    removeOwn,
     standing,
     signOut,
     lost,

@@ -25,7 +25,7 @@ import { rateLimitStore } from './rate-limits.ts';
 import { checkSqlite } from './sqlite-snapshot.ts';
 import { streamStore } from './streams.ts';
 import { summaryStore } from './summaries.ts';
-import { openTables } from './tables.ts';
+import { openOwned, openTables } from './tables.ts';
 
 export type StorageContext = Pick<PluginContext<never>, 'log' | 'clock' | 'error'>;
 
@@ -94,5 +94,6 @@ export async function createStorage(
       })),
     tables: work =>
       transaction('tables', async access => work(await openTables(dialect, access, context.error))),
+    owned: () => openOwned(dialect, outside, context.error),
   };
 }

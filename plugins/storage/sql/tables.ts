@@ -1,4 +1,5 @@
-import type { PluginContext, Row, Table } from '../../../core/contract/plugin.ts';
+import type { Knex } from 'knex';
+import type { OwnedTable, PluginContext, Row, Table } from '../../../core/contract/plugin.ts';
 import type { Access } from './access.ts';
 import type { Dialect, TableShape } from './dialect.ts';
 import { MIGRATION_TABLES } from './migrations.ts';
@@ -46,21 +47,8 @@ export async function openTables(
 
   function openTable(shape: TableShape): Table {
     const { name, key } = shape;
-    const kinds = shape.columns.map(column => ({ column: column.name, kind: kindOf(name, column) }));
-    if (key.length === 0) throw error('internal', `The ${place}: its table ${name} has no primary key`);
-
-    const toRow = (raw: Record<string, unknown>): Row =>
-      Object.fromEntries(
-        kinds.map(({ column, kind }) => {
-          const value = plain(kind, raw[column]);
-          if (value !== undefined) return [column, value];
-          const row = key.map(part => raw[part]).join(', ');
-          throw error(
-            'config_error',
-            `The ${place}: in the table ${name}, ${column} of the row ${row} is not ${WORDS[kind]}`,
-          );
-        }),
-      );
+    const columns = columnsOf(place, shape, error);
+    const toRow = rowReader(place, shape, columns, error);
 
     return {
       name,
@@ -88,14 +76,82 @@ export async function openTables(
         });
         return changed.length === 0 ? row : { ...row, ...Object.fromEntries(changed) };
       },
+      unfit(row) {
+        const wrong = columns.find(({ name, kind }) => plain(kind, row[name]) === undefined);
+        if (wrong) return wrong.name;
+        const known = new Set(columns.map(column => column.name));
+        return Object.keys(row).find(each => !known.has(each)) ?? null;
+      },
     };
   }
+}
 
-  function kindOf(table: string, { name, type }: TableShape['columns'][number]): Kind {
+const OWNER = 'user_id';
+
+/** Tables with rows of users, each read page by page outside of any transaction. */
+export async function openOwned(
+  { place, tables }: Pick<Dialect, 'place' | 'tables'>,
+  { read }: Pick<Access, 'read'>,
+  error: PluginContext<never>['error'],
+): Promise<OwnedTable[]> {
+  const found = await tables.shapes(query => read('tables', query));
+  const owned = parentsFirst(found).filter(({ columns }) => columns.some(({ name }) => name === OWNER));
+  return owned.map(shape => {
+    const { name, key } = shape;
+    const toRow = rowReader(place, shape, columnsOf(place, shape, error), error);
+    const wanted = shape.columns.map(column => column.name);
+    return {
+      name,
+      async *rows(userId) {
+        for (let last: Knex.Value[] | null = null; ; ) {
+          const after: Knex.Value[] | null = last;
+          const page: Record<string, unknown>[] = await read(`${name}.owned`, db => {
+            const query = db(name).select(wanted).where(OWNER, userId).orderBy(key).limit(ROWS_AT_ONCE);
+            if (!after) return query;
+            return query.whereRaw(`(${key.map(() => '??')}) > (${key.map(() => '?')})`, [...key, ...after]);
+          });
+          if (page.length > 0) yield page.map(toRow);
+          if (page.length < ROWS_AT_ONCE) return;
+          last = key.map(column => page.at(-1)?.[column] as Knex.Value); // came from here
+        }
+      },
+    };
+  });
+}
+
+interface Column {
+  name: string;
+  kind: Kind;
+}
+
+function columnsOf(place: string, shape: TableShape, error: PluginContext<never>['error']): Column[] {
+  if (shape.key.length === 0)
+    throw error('internal', `The ${place}: its table ${shape.name} has no primary key`);
+  return shape.columns.map(({ name, type }) => {
     const kind = KINDS[type];
-    if (kind) return kind;
-    throw error('internal', `The ${place}: ${table}.${name} is of a type that cannot be moved: ${type}`);
-  }
+    if (kind) return { name, kind };
+    throw error('internal', `The ${place}: ${shape.name}.${name} is of a type that cannot be moved: ${type}`);
+  });
+}
+
+function rowReader(
+  place: string,
+  { name, key }: TableShape,
+  columns: readonly Column[],
+  error: PluginContext<never>['error'],
+): (raw: Record<string, unknown>) => Row {
+  return raw =>
+    Object.fromEntries(
+      columns.map(({ name: column, kind }) => {
+        const value = plain(kind, raw[column]);
+        if (value !== undefined) return [column, value];
+        const row = key.map(part => raw[part]).join(', ');
+        throw error(
+          'config_error',
+          `The ${place}: in the table ${name}, ${column} of the row ${row} is not ${WORDS[kind]}`,
+        );
+      }),
+    );
 }
 
 /** Undefined: it is of another kind. */

@@ -56,6 +56,12 @@ function commandsOver(names: string[]): Commands {
     accounts: { signOut: unused, lost: unused, disable: unused, remove: unused },
     vocabularies: { words: unused, put: unused, add: unused, remove: unused, expected: unused },
     locks: { set: async () => 'ada' },
+    accountExport: {
+      archive() {
+        throw new Error('not used here');
+      },
+    },
+    accountImport: unused,
     backups: { begin() {}, progress: () => ({ running: false, backup: null, error: null }), state: unused },
     channelAddresses: {
       channels: async () => [],

@@ -86,6 +86,7 @@ async function start(t: ExecutionContext) {
   const guarded = await serve({
     metrics,
     identities: { ofAccessTokens: () => ['https://id.example.org'] },
+    accounts: { ...rest.accounts, removeOwn: async () => {} },
     config: {
       publicUrl: 'https://earshot.example.org',
       ...surroundings.config,
@@ -436,6 +437,12 @@ async function start(t: ExecutionContext) {
     ],
     getVocabulary: [{ status: 200 }],
     putVocabulary: [{ status: 200 }, { status: 422, body: { words: [''] } }],
+    exportAccount: [{ status: 200 }],
+    removeOwnAccount: [
+      { status: 200, url: guarded, body: { name: rest.user.name } },
+      { status: 409, body: { name: 'somebody' } },
+      { status: 422, body: {} },
+    ],
     listPeople: [{ status: 200 }],
     createPerson: [{ status: 200 }, { status: 422, body: {} }],
     renamePerson: [
@@ -797,6 +804,11 @@ test('Every operation answers as the OpenAPI document says, with success and wit
   const brokenUrl = await serve({
     signIn: breaking(rest.signIn),
     accounts: breaking(rest.accounts),
+    accountExport: {
+      archive() {
+        throw failure;
+      },
+    },
     users: breaking(rest.users),
     conversations: breaking(rest.conversations),
     keys: breaking(rest.keys),

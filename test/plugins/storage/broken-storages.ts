@@ -355,6 +355,14 @@ export const brokenStorages: readonly BrokenStorage[] = [
     },
   },
   {
+    fault: 'rows of other users are handed over',
+    caughtBy: 'the rows of one user are handed over table by table, parents first, and nobody else’s',
+    breakIt: storage => ({
+      ...storage,
+      owned: async () => (await storage.owned()).map(table => ({ ...table, rows: () => table.rows('eve') })),
+    }),
+  },
+  {
     fault: 'tables come children first',
     caughtBy: 'tables are handed over whole, by key in the order of bytes, parents first',
     breakIt: storage => ({

@@ -50,6 +50,29 @@ export const tableChecks: StorageCheck[] = [
     },
   },
   {
+    title: 'the rows of one user are handed over table by table, parents first, and nobody else’s',
+    async run({ storage }) {
+      for (const id of ['ada', 'eve']) {
+        await storage.users.insert(user(id));
+        const talk = conversation(`talk of ${id}`, id);
+        await storage.conversations.insert(talk);
+        const segments = Array.from({ length: 600 }, (_, at) => segment(`${id} ${at}`, talk, { start: at }));
+        await storage.segments.upsert(segments);
+      }
+      const owned = await storage.owned();
+      const names = owned.map(({ name }) => name);
+      assert.ok(names.indexOf('conversations') < names.indexOf('segments'), 'parents come first');
+      const found: Record<string, Row[]> = { conversations: [], segments: [] };
+      for (const { name, rows } of owned)
+        for await (const page of rows('ada')) {
+          assert.ok(page.every(row => row.user_id === 'ada'));
+          found[name]?.push(...page);
+        }
+      assert.deepEqual([found.conversations?.length, found.segments?.length], [1, 600]);
+      assert.equal(new Set(found.segments?.map(({ id }) => id)).size, 600, 'each row comes once');
+    },
+  },
+  {
     title: 'tables are handed over whole, by key in the order of bytes, parents first',
     async run({ storage }) {
       const ids = ['\u{1f600}', '\uffff', 'ä', 'Z', 'a', '_', '-']; // not the order of any language, nor of UTF-16

@@ -1,0 +1,31 @@
+/** Which rows of an account are exported, and under which names they stand in the archive. */
+
+/** Told with an archive: one of another format is refused. */
+export const FORMAT = 1;
+export const MANIFEST = 'earshot.json';
+export const dataFile = (table: string) => `data/${table}.jsonl`;
+
+/** Tables that stay behind, and why. Every other table with rows of users is exported. */
+export const LEFT_OUT: Readonly<Record<string, string>> = {
+  keys: 'credentials are made anew',
+  app_keys: 'credentials are made anew',
+  grants: 'belong to keys',
+  calendar_links: 'credentials are made anew',
+  calendars: 'hold the password of a calendar server',
+  calendar_tasks: 'belong to calendars',
+  apps: 'are there for others as well, and hold signing secrets',
+  installations: 'name apps of this server',
+  hooks: 'hold signing secrets',
+  channel_addresses: 'hold credentials of services',
+  deliveries: 'tell what this server sent',
+  delivery_attempts: 'tell what this server sent',
+  rate_limits: 'are of this server alone',
+  claims: 'tell which requests this server has seen',
+  streams: 'tell which audio this server has received',
+  embeddings: 'are computed anew',
+  memory_changes: 'are computed anew',
+  photos: 'name files, which backups have',
+};
+
+/** Tables in which an account that takes in an archive may have rows already. */
+export const REPLACEABLE: ReadonlySet<string> = new Set(['notification_settings', 'summary_settings']);
