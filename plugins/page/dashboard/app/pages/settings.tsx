@@ -71,20 +71,23 @@ export function Settings() {
 /** The secret address by which calendar programs read events and tasks: shown once, when it is made. */
 function CalendarLink() {
   const [address, setAddress] = useState('');
-  const link = useLoaded('calendar link', () => api<CalendarLinkJson | null>('GET', '/v1/calendar/link'));
+  // in an object: what is null counts as not loaded yet
+  const link = useLoaded('calendar link', async () => ({
+    present: await api<CalendarLinkJson | null>('GET', '/v1/calendar/link'),
+  }));
   async function renew() {
     const { hint, created_at, path } = await api<NewCalendarLink>('POST', '/v1/calendar/link');
     setAddress(new URL(path, location.origin).href);
-    link.set({ hint, created_at });
+    link.set({ present: { hint, created_at } });
   }
   async function end() {
     await api('DELETE', '/v1/calendar/link');
     setAddress('');
-    link.set(null);
+    link.set({ present: null });
   }
   return (
     <Show loaded={link}>
-      {present => (
+      {({ present }) => (
         <div class="card note fields">
           <p>{present === null ? t.value.calendarAbout : t.value.calendarLinked(present.hint)}</p>
           {address !== '' && (
