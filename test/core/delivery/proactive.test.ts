@@ -159,6 +159,29 @@ test('A template is filled with what was granted, and the rest of its places are
   );
 });
 
+test('The latest chat is what an app gets to know of chats; of closed memories answers tell nothing', async t => {
+  const { app, ask, models, anna, users, chat } = await start(t);
+  const { model, prompts } = scribe(async function* () {
+    yield 'Good';
+  });
+  const asker = { user: anna, kind: 'token', scopes: 'all' } as const;
+  const following = { begin() {}, say() {}, signal: new AbortController().signal };
+  for (const text of ['Where is the xylophone?', 'And the zither?'])
+    await chat.send(asker, { text, sessionId: null, timeZone: null }, following);
+  models.push(model);
+  await ask('Chat: {{user_chat}}', await app());
+  await users.setMemoryAccess('anna', false);
+  await ask('Chat: {{user_chat}}', await app());
+  const nothing = 'Nothing that was said or noted has words of this question.';
+  t.deepEqual(
+    prompts.map(({ user }) => JSON.parse(user).request),
+    [
+      `Chat: anna: Where is the xylophone?\nEarshot: ${nothing}\nanna: And the zither?\nEarshot: ${nothing}`,
+      'Chat: anna: Where is the xylophone?\nanna: And the zither?',
+    ],
+  );
+});
+
 test('Memories that are closed to programs are closed to apps', async t => {
   const { app, ask, models, anna, memories, users } = await start(t);
   const { model, prompts } = scribe(async function* () {

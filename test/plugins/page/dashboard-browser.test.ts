@@ -180,6 +180,39 @@ testInBrowser('tasks and memories are added, and appear when a program adds them
   await finish();
 });
 
+testInBrowser('questions are answered in a chat that stays, with sources that open the moment', async t => {
+  const { page, finish } = await open(t, PHONE);
+  await signIn(page, house, '/ask');
+  const ask = async (question: string) => {
+    await page.getByLabel('Question').fill(question);
+    await page.getByRole('button', { name: 'Ask', exact: true }).click();
+    await page.locator('.chat[aria-busy=false] .asked', { hasText: question }).waitFor();
+  };
+  await ask('What about spinach for dinner?');
+  const source = page.locator('.sources li', { hasText: 'lasagne' });
+  await source.first().waitFor();
+  t.deepEqual(await inaccessible(page), []);
+  await page.reload(); // it is kept
+  const moment = page.locator('.sources li', { has: page.locator('a[href*="?segment="]') }).first();
+  const said = (await moment.locator('blockquote').textContent()) ?? '';
+  t.true(said.length > 10);
+  await moment.locator('a').click();
+  await page.locator('.segment[aria-current]', { hasText: said }).waitFor();
+  t.deepEqual(await inaccessible(page), []);
+  await page.goto(`${house.url}/ask`);
+  await page.locator('.asked').waitFor();
+  await page.getByRole('button', { name: 'New chat' }).click();
+  await ask('Who plays the xylophone?');
+  await page.locator('.chat .answer').waitFor();
+  await page.getByLabel('Chats').waitFor();
+  t.deepEqual(await inaccessible(page), []);
+  await page.getByRole('button', { name: 'Delete chat' }).click();
+  await page.locator('.asked', { hasText: 'spinach' }).waitFor();
+  await page.getByRole('button', { name: 'Delete chat' }).click();
+  await page.getByText('Ask what was said').waitFor();
+  await finish();
+});
+
 testInBrowser('markup that anyone wrote is shown as text', async t => {
   const { page, finish } = await open(t, DESK);
   const { post } = await accountOf(house, 'owner');

@@ -273,6 +273,7 @@ export function VirtualList({
   keyOf,
   row,
   onRange,
+  show = -1,
 }: {
   count: number;
   /** Height of a row, pixels, until it was measured. */
@@ -280,6 +281,8 @@ export function VirtualList({
   keyOf: (index: number) => string | number;
   row: (index: number) => ComponentChildren;
   onRange?: (from: number, to: number) => void;
+  /** The row to scroll to at first; -1: none. */
+  show?: number;
 }) {
   const box = useRef<HTMLDivElement>(null);
   const [, redraw] = useState(0);
@@ -305,6 +308,9 @@ export function VirtualList({
   const items = virtualizer.getVirtualItems();
   const [first, last] = [items[0]?.index ?? 0, items.at(-1)?.index ?? 0];
   useEffect(() => onRange?.(first, last), [first, last, count]);
+  useEffect(() => {
+    if (show >= 0) virtualizer.scrollToIndex(show, { align: 'center' });
+  }, [show]);
   return (
     <div ref={box} class="virtual" style={{ height: `${virtualizer.getTotalSize()}px` }}>
       {items.map(item => (

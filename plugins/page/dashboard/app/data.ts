@@ -69,12 +69,6 @@ export interface Folder {
   icon: string;
 }
 
-export interface Answer {
-  answer: string;
-  model: string | null;
-  sources: { type: 'conversation' | 'memory'; id: string; title: string; text: string; created_at: string }[];
-}
-
 export interface Key {
   id: string;
   name: string;

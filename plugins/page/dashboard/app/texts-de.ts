@@ -120,7 +120,9 @@ export const de: Texts = {
   question: 'Frage',
   sources: 'Quellen',
   thinking: 'Sucht …',
-  noModel: 'Ohne Sprachmodell sehen Sie die Stellen, die am besten passen.',
+  chats: 'Gespräche mit Earshot',
+  newChat: 'Neue Frage',
+  clearChat: 'Verlauf löschen',
 
   devices: 'Wearables',
   keys: 'API-Schlüssel',

@@ -119,7 +119,9 @@ export const en = {
   question: 'Question',
   sources: 'Sources',
   thinking: 'Looking …',
-  noModel: 'Without a language model you see the passages that fit best.',
+  chats: 'Chats',
+  newChat: 'New chat',
+  clearChat: 'Delete chat',
 
   devices: 'Wearables',
   keys: 'API keys',

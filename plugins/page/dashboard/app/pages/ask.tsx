@@ -1,51 +1,120 @@
-import { signal } from '@preact/signals';
-import { useState } from 'preact/hooks';
-import { Empty, Icon, messageOf, Page } from '../components.tsx';
-import type { Answer } from '../data.ts';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import {
+  type Message,
+  messagesOf,
+  newSession,
+  removeSession,
+  type Session,
+  send,
+  sessions,
+} from '../chat.ts';
+import { Empty, Icon, messageOf, Page, Skeleton, sayError } from '../components.tsx';
 import { dateTime } from '../format.ts';
-import { api } from '../session.ts';
 import { t } from '../texts.ts';
 
-interface Turn {
+/** A question whose answer is on its way, or did not come. */
+interface Pending {
   question: string;
-  answer: Answer | null;
+  answer: string;
   problem: string;
 }
 
-/** Stays while the page is open; nothing of it is stored. */
-const turns = signal<readonly Turn[]>([]);
-const MOST = 30;
-
 export function Ask() {
+  const [all, setAll] = useState<readonly Session[] | null>(null);
+  const [session, setSession] = useState<string | null>(null);
+  const [messages, setMessages] = useState<readonly Message[]>([]);
+  const [pending, setPending] = useState<Pending | null>(null);
   const [question, setQuestion] = useState('');
+  const leaving = useRef(new AbortController());
+  const end = useRef<HTMLDivElement>(null);
+
+  useEffect(() => {
+    sessions().then(open, sayError);
+    return () => leaving.current.abort();
+  }, []);
+  useEffect(() => end.current?.scrollIntoView({ block: 'nearest' }), [messages, pending]);
+
+  async function open(found: readonly Session[]) {
+    setAll(found);
+    await choose(found[0]?.id ?? null);
+  }
+
+  async function choose(id: string | null) {
+    leaving.current.abort();
+    leaving.current = new AbortController();
+    setPending(null);
+    setSession(id);
+    setMessages(id === null ? [] : await messagesOf(id));
+  }
+
   async function submit(event: SubmitEvent) {
     event.preventDefault();
-    const asked: Turn = { question: question.trim(), answer: null, problem: '' };
-    if (asked.question === '') return;
+    const asked = question.trim();
+    if (asked === '' || isBusy(pending)) return;
     setQuestion('');
-    turns.value = [...turns.value, asked].slice(-MOST);
-    const timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-    const done: Partial<Turn> = await api<Answer>('POST', '/v1/dev/user/ask', {
-      question: asked.question,
-      time_zone: timeZone,
-    }).then(
-      answer => ({ answer }),
-      error => ({ problem: messageOf(error) }),
-    );
-    turns.value = turns.value.map(turn => (turn === asked ? { ...turn, ...done } : turn));
+    setPending({ question: asked, answer: '', problem: '' });
+    const { signal } = leaving.current;
+    try {
+      const id = session ?? (await newSession()).id;
+      setSession(id);
+      await send(
+        id,
+        asked,
+        piece => setPending(now => now && { ...now, answer: now.answer + piece }),
+        signal,
+      );
+      const [kept, found] = await Promise.all([messagesOf(id), sessions()]);
+      if (signal.aborted) return;
+      setMessages(kept);
+      setAll(found);
+      setPending(null);
+    } catch (error) {
+      if (!signal.aborted) setPending(now => now && { ...now, problem: messageOf(error) });
+    }
   }
+
+  function remove() {
+    if (session === null) return;
+    removeSession(session).then(sessions).then(open).catch(sayError);
+  }
+
   return (
     <Page title={t.value.ask}>
-      {turns.value.length === 0 && <Empty icon="ask" title={t.value.askTitle} text={t.value.askText} />}
-      <div class="chat" aria-live="polite">
-        {turns.value.map((turn, index) => (
-          <section key={`${index} ${turn.question}`}>
-            <p class="asked">{turn.question}</p>
-            {turn.problem !== '' && <p class="problem">{turn.problem}</p>}
-            {turn.problem === '' && !turn.answer && <p class="faint">{t.value.thinking}</p>}
-            {turn.answer && <Answered answer={turn.answer} />}
-          </section>
+      {all === null && <Skeleton rows={3} />}
+      <div class="chat-bar">
+        {all && all.length > 1 && (
+          <select
+            aria-label={t.value.chats}
+            value={session ?? ''}
+            onChange={event => choose(event.currentTarget.value).catch(sayError)}
+          >
+            {all.map(({ id, title }) => (
+              <option key={id} value={id}>
+                {title || t.value.newChat}
+              </option>
+            ))}
+          </select>
+        )}
+        {messages.length > 0 && (
+          <>
+            <button type="button" onClick={() => choose(null)}>
+              {t.value.newChat}
+            </button>
+            <button type="button" onClick={remove}>
+              {t.value.clearChat}
+            </button>
+          </>
+        )}
+      </div>
+      {all !== null && messages.length === 0 && !pending && (
+        <Empty icon="ask" title={t.value.askTitle} text={t.value.askText} />
+      )}
+      <div class="chat" aria-live="polite" aria-busy={isBusy(pending)}>
+        {messages.map(message => (
+          <Said key={message.id} message={message} />
         ))}
+        {pending && <Coming pending={pending} />}
+        <div ref={end} />
       </div>
       <form class="inline composer" onSubmit={submit}>
         <input
@@ -56,7 +125,7 @@ export function Ask() {
           aria-label={t.value.question}
           onInput={event => setQuestion(event.currentTarget.value)}
         />
-        <button type="submit" class="primary" aria-label={t.value.ask}>
+        <button type="submit" class="primary" aria-label={t.value.ask} disabled={isBusy(pending)}>
           <Icon name="send" />
         </button>
       </form>
@@ -64,20 +133,40 @@ export function Ask() {
   );
 }
 
-function Answered({ answer: { answer, model, sources } }: { answer: Answer }) {
+function isBusy(pending: Pending | null): boolean {
+  return pending !== null && pending.problem === '';
+}
+
+function Coming({ pending: { question, answer, problem } }: { pending: Pending }) {
+  return (
+    <section>
+      <p class="asked">{question}</p>
+      {answer !== '' && (
+        <div class="answer card">
+          <p>{answer}</p>
+        </div>
+      )}
+      {problem !== '' && <p class="problem">{problem}</p>}
+      {problem === '' && answer === '' && <p class="faint">{t.value.thinking}</p>}
+    </section>
+  );
+}
+
+function Said({ message: { sender, text, model, sources } }: { message: Message }) {
+  if (sender === 'human') return <p class="asked">{text}</p>;
   return (
     <div class="answer card">
-      <p>{answer}</p>
-      {model === null && <p class="faint">{t.value.noModel}</p>}
+      {/* without a model the text is the passages, which stand below as sources */}
+      <p>{model === null && sources.length > 0 ? text.split('\n')[0] : text}</p>
       {sources.length > 0 && (
         <>
           <h2 class="section">{t.value.sources}</h2>
           <ol class="sources">
-            {sources.map(({ type, id, title, text, created_at }) => (
-              <li key={`${type} ${id} ${text}`}>
-                <a href={type === 'conversation' ? `/conversations/${id}` : '/memories'}>{title}</a>
-                <span class="faint"> {dateTime(created_at)}</span>
-                <blockquote>{text}</blockquote>
+            {sources.map(source => (
+              <li key={`${source.type} ${source.id} ${source.text}`}>
+                <a href={placeOf(source)}>{source.title}</a>
+                <span class="faint"> {dateTime(source.created_at)}</span>
+                <blockquote>{source.text}</blockquote>
               </li>
             ))}
           </ol>
@@ -85,4 +174,11 @@ function Answered({ answer: { answer, model, sources } }: { answer: Answer }) {
       )}
     </div>
   );
+}
+
+/** The moment that a source is about. */
+function placeOf({ type, id, segment_id }: Message['sources'][number]): string {
+  if (type === 'memory') return '/memories';
+  if (type === 'action_item') return '/tasks';
+  return segment_id === null ? `/conversations/${id}` : `/conversations/${id}?segment=${segment_id}`;
 }

@@ -208,6 +208,8 @@ function Events({ found }: { found: Found }) {
 
 function Transcript({ found, reload }: Pick<Shown, 'found' | 'reload'>) {
   const segments = found.transcript_segments ?? [];
+  const { query } = useLocation();
+  const meant = segments.findIndex(({ id }) => id === query.segment);
   const [editing, setEditing] = useState<Segment | null>(null);
   const [naming, setNaming] = useState<Segment | null>(null);
   if (segments.length === 0) return <p class="faint">{t.value.noTranscript}</p>;
@@ -221,12 +223,16 @@ function Transcript({ found, reload }: Pick<Shown, 'found' | 'reload'>) {
       <VirtualList
         count={segments.length}
         estimate={84}
+        show={meant}
         keyOf={index => segments[index]?.id ?? index}
         row={index => {
           const segment = segments[index];
           if (!segment) return null;
           return (
-            <article class={`segment ${speakerClass(segment)}`}>
+            <article
+              class={`segment ${speakerClass(segment)}`}
+              {...(index === meant ? { 'aria-current': 'true' as const } : {})}
+            >
               <header>
                 <button type="button" class="speaker" onClick={() => setNaming(segment)}>
                   {segment.speaker_name}
