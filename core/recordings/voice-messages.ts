@@ -149,7 +149,7 @@ function within(most: number) {
       if (left < 0)
         throw new AppError(
           'invalid_input',
-          `A voice message has ${most / SAMPLE_RATE / 60} minutes at most: send longer recordings to /v1/conversations/from-audio`,
+          `A voice message has ${most / SAMPLE_RATE / 60} minutes at most: cut it into shorter ones`,
         );
       yield piece;
     }

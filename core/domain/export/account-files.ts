@@ -11,8 +11,6 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   app_keys: 'credentials are made anew',
   grants: 'belong to keys',
   calendar_links: 'credentials are made anew',
-  calendars: 'hold the password of a calendar server',
-  calendar_tasks: 'belong to calendars',
   apps: 'are there for others as well, and hold signing secrets',
   installations: 'name apps of this server',
   hooks: 'hold signing secrets',

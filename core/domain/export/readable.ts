@@ -11,7 +11,7 @@ export interface ReadableConversation {
 export const FORMATS = { md: markdown, srt, vtt } as const;
 
 /** Markdown with front matter, as Obsidian reads it. */
-export function* markdown({ conversation, segments, speakerName }: ReadableConversation): Generator<string> {
+function* markdown({ conversation, segments, speakerName }: ReadableConversation): Generator<string> {
   const { id, structured, createdAt, startedAt, finishedAt, source, language, starred } = conversation;
   yield frontMatter({
     id,
@@ -36,7 +36,7 @@ export function* markdown({ conversation, segments, speakerName }: ReadableConve
 }
 
 /** SubRip. */
-export function* srt({ segments, speakerName }: ReadableConversation): Generator<string> {
+function* srt({ segments, speakerName }: ReadableConversation): Generator<string> {
   for (const [index, segment] of segments.entries()) {
     const span = `${clock(segment.start, ',')} --> ${clock(segment.end, ',')}`;
     yield `${index + 1}\n${span}\n${oneLine(speakerName(segment))}: ${oneLine(segment.text)}\n\n`;
@@ -44,7 +44,7 @@ export function* srt({ segments, speakerName }: ReadableConversation): Generator
 }
 
 /** WebVTT. */
-export function* vtt({ segments, speakerName }: ReadableConversation): Generator<string> {
+function* vtt({ segments, speakerName }: ReadableConversation): Generator<string> {
   yield 'WEBVTT\n';
   for (const segment of segments) {
     const span = `${clock(segment.start, '.')} --> ${clock(segment.end, '.')}`;
