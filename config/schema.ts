@@ -127,6 +127,18 @@ export const ConfigSchema = z.strictObject({
     .describe(
       'What makes title, overview, tasks, events and memories of a conversation, in order of preference: llm-understanding (where llm names a model), plain-understanding (offline), or plugins of your own',
     ),
+  speakers: z
+    .array(z.string())
+    .default([])
+    .describe(
+      'What tells voices apart, in order of preference, the first that works: sherpa-speakers, or plugins of your own; none: no voice print is ever made',
+    ),
+  translator: z
+    .array(z.string())
+    .default([])
+    .describe(
+      'What translates speech for users who chose a language, in order of preference: libretranslate, deepl, llm-translator (where llm names a model), or plugins of your own; none: nothing is translated',
+    ),
   sources: z
     .array(
       z.string().regex(/^[a-z][a-z0-9_]{0,49}$/, 'must be small letters, digits and _, such as kitchen_mic'),

@@ -144,6 +144,9 @@ async function start(house: House, onStop: (close: Close) => void) {
   house.delivery.start();
   onStop(house.delivery.stop);
 
+  house.translations.start();
+  onStop(house.translations.stop);
+
   onStop(keepUp(house).close);
   onStop(house.backups.stop); // before: a night's work waits for one that is made
 

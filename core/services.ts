@@ -46,6 +46,9 @@ import { createNotifications } from './domain/notifications/notifications.ts';
 import { createPhotos, type Photos } from './domain/photos/photos.ts';
 import { createEmbedding } from './domain/search/embedding.ts';
 import { createSearch } from './domain/search/search.ts';
+import { createSpeechSettings } from './domain/speech/speech-settings.ts';
+import { createTranslations } from './domain/speech/translations.ts';
+import { createVoices, type Voices } from './domain/speech/voices.ts';
 import { createActionItems } from './domain/tasks/action-items.ts';
 import { createDueNotices } from './domain/tasks/due-notices.ts';
 import { createGoals } from './domain/tasks/goals.ts';
@@ -113,6 +116,8 @@ function given(ground: Ground) {
     models: () => host.list('llm', config.llm).map(({ value }) => value),
     visions: () => host.list('vision', config.llm).map(({ value }) => value),
     understandings: () => understandings(host, config),
+    translators: () => translators(host, config),
+    speakers: () => host.list('speakers', config.speakers)[0]?.value ?? null,
     pages: () => host.list('page').map(({ value }) => value),
     webhooks: () => host.list('webhook').map(({ value }) => value),
     outlets: () => host.list('notify').map(({ name, title, value }) => ({ name, title, channel: value })),
@@ -136,6 +141,11 @@ function understandings(host: PluginHost, { understanding, llm }: LoadedConfig['
   return understanding
     .map(name => ({ name, understanding: working.get(name) ?? null }))
     .filter(each => llm.length > 0 || !each.understanding?.needsModel);
+}
+/** Those of the configuration, in its order; without a model to ask, those that need one are left out. */
+function translators(host: PluginHost, { translator, llm }: LoadedConfig['config']) {
+  const working = host.list('translator', translator).map(({ value }) => value);
+  return working.filter(({ needsModel }) => !needsModel || host.list('llm', llm).length > 0);
 }
 type Given = ReturnType<typeof given>;
 type Stored = Given & { storage: Storage };
@@ -204,6 +214,9 @@ const SERVICES = {
   accountImport: createAccountImport,
   people: createPeople,
   vocabularies: createVocabularies,
+  speechSettings: createSpeechSettings,
+  translations: part('translation', createTranslations),
+  voices: part('voices', createVoices),
   search: part('search', createSearch),
   embedding: part('embedding', createEmbedding),
   sources: createSources,
@@ -332,6 +345,7 @@ interface Heard extends Given {
   metrics: Metrics;
   aside: Aside;
   finalPass: FinalPass;
+  voices: Voices;
   orphaned: OrphanedAudio;
   audio: LiveAudios;
   photos: Photos;
@@ -339,7 +353,7 @@ interface Heard extends Given {
 
 function createHouseListen(house: Heard) {
   const { credentials, conversations, spool, events, metrics, orphaned, clock, log } = house;
-  const { aside, finalPass, audio } = house;
+  const { aside, finalPass, audio, voices } = house;
   const { listen: limits, dataDir } = house.config;
   const images = createImages({
     ...{ photos: house.photos, events, clock, dir: join(dataDir, 'uploads') },
@@ -348,7 +362,8 @@ function createHouseListen(house: Heard) {
   return createListen({
     ...{ credentials, events, conversations, spool, orphaned, metrics, clock, log, limits },
     sessionDeps: sessionLog => ({
-      ...{ aside, finalPass, audio, images, metrics, vad: house.vad, maxQueuedBytes: limits.maxQueuedBytes },
+      ...{ aside, finalPass, audio, images, voices, metrics },
+      ...{ vad: house.vad, maxQueuedBytes: limits.maxQueuedBytes },
       recogniser: ({ userId, language, sttService: wish }, signal, told) =>
         createRecogniser({
           ...{ providers: house.recognisers, language, wish, signal, clock, log: sessionLog },

@@ -191,7 +191,7 @@ const SECOND_PASS: Readonly<Record<string, string>> = { 'sherpa-onnx': 'sherpa-f
 
 /** What to configure, if anything, so that the model is used. */
 function useOf(name: string, model: Model, isDefault: boolean, loaded: LoadedConfig): string {
-  const { llm } = loaded.config;
+  const { llm, speakers } = loaded.config;
   const plugin = model.live === false ? (SECOND_PASS[model.plugin] ?? model.plugin) : model.plugin;
   const stt = sttNames(loaded.config);
   const options = z.looseObject({ model: z.string().optional() });
@@ -199,12 +199,15 @@ function useOf(name: string, model: Model, isDefault: boolean, loaded: LoadedCon
     .object({ model: z.string().optional() })
     .parse(loaded.pluginOptions(plugin, options).values).model;
   const isUsed = chosen === undefined ? isDefault : chosen === name;
-  const present = isLanguageModel(model) ? llm : stt;
+  const isSpeaker = plugin === 'sherpa-speakers';
+  const present = isLanguageModel(model) ? llm : isSpeaker ? speakers : stt;
   const order = isLanguageModel(model)
     ? `llm: [${[plugin, ...llm].join(', ')}]`
-    : plugin === model.plugin
-      ? `stt: [${[plugin, ...stt].join(', ')}]`
-      : `stt: { live: [${stt.join(', ')}], final: ${plugin} }`;
+    : isSpeaker
+      ? `speakers: [${[plugin, ...speakers].join(', ')}]`
+      : plugin === model.plugin
+        ? `stt: [${[plugin, ...stt].join(', ')}]`
+        : `stt: { live: [${stt.join(', ')}], final: ${plugin} }`;
   const lines = [
     ...(present.includes(plugin) ? [] : [order]),
     ...(isUsed ? [] : [`plugins:\n  ${plugin}:\n    model: ${name}`]),

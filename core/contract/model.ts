@@ -228,6 +228,63 @@ export interface Segment {
   /** The known person who said it; null: nobody known, or the owner. */
   personId: string | null;
   sttProvider: string | null;
+  /** ISO 639-1, of what was said, as far as the recogniser told; null: it is that of the conversation, or not known. */
+  language: string | null;
+  /** Of this very text; null: there is none. */
+  translations: readonly Translation[] | null;
+  /** Its voice was compared with the owner's. */
+  profileCompared: boolean;
+}
+
+/** A voice of a conversation: which label stands for it, and whose it is. Its vector is personal data. */
+export interface Voice {
+  userId: string;
+  conversationId: string;
+  /** The number in its label. */
+  speakerId: number;
+  /** The `id` of the model that made the vector; null where there is none. */
+  space: string | null;
+  /** The mean of its pieces, of length 1. */
+  vector: Float32Array | null;
+  /** Of speech that the vector rests on. */
+  seconds: number;
+  /** It is the owner's. */
+  isUser: boolean;
+  personId: string | null;
+  /** Its owner said whose it is; false: it was recognised, or nobody knows. */
+  isChosen: boolean;
+  updatedAt: number;
+}
+
+/** How a person sounds, learnt from what the owner put right, and from nothing else. Personal data. */
+export interface VoiceSample {
+  id: string;
+  userId: string;
+  /** Null: the owner's own voice. */
+  personId: string | null;
+  space: string;
+  vector: Float32Array;
+  seconds: number;
+  /** Where it was heard; null: it was recorded for this, or that conversation is gone. */
+  conversationId: string | null;
+  /** The voice of that conversation; null as above. */
+  speakerId: number | null;
+  createdAt: number;
+}
+
+export interface Translation {
+  /** ISO 639-1 of `text`. */
+  lang: string;
+  text: string;
+}
+
+/** What a user wants done with speech beside its text. */
+export interface SpeechSettings {
+  userId: string;
+  /** ISO 639-1 of what other languages are translated into; null: nothing is translated. */
+  translateTo: string | null;
+  /** Whether voices are told apart, where the operator has set that up. */
+  labelVoices: boolean;
 }
 
 /** A picture that a wearable took. Its files lie beside the database. */
@@ -270,6 +327,8 @@ export interface StreamSetup {
   sttService: string | null;
   /** The client brings its own text: the audio is never transcribed. */
   customStt: boolean;
+  /** Whether the owner's voice is looked for; absent in rows from before it was kept: it is. */
+  withProfile?: boolean;
   /** When its first sample was recorded (epoch ms), where that was earlier. */
   recordedAt: number | null;
 }

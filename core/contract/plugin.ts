@@ -98,6 +98,8 @@ export interface Capabilities {
   llm?: LanguageModel;
   vision?: VisionModel;
   understanding?: Understanding;
+  translator?: Translator;
+  speakers?: SpeakerModel;
   notify?: NotificationChannel;
   webhook?: WebhookType;
   page?: Page;
@@ -175,6 +177,27 @@ export interface Transcript {
   speaker?: string;
   /** ISO 639-1, where the engine detects the language. */
   language?: string;
+}
+
+// ── speakers ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/**
+ * Turns speech into vectors: pieces of one voice get vectors of a small angle, whatever is said. The likeness of two is
+ * the cosine of that angle. Which pieces are of one person, and who that is, core decides.
+ */
+export interface SpeakerModel {
+  /** Names model and version, for ever: vectors of different ids are never compared. 1 to 100 of `a-z0-9._-`. */
+  id: string;
+  dimensions: number;
+  /** Likeness from which two pieces of some seconds are of one voice. */
+  sameVoice: number;
+  /** Likeness from which a voice may be given the name of a person; at least `sameVoice`. */
+  namedVoice: number;
+  /**
+   * One vector of length 1 of speech of a quarter of a second to 30 s, at 16 kHz mono. Must be quick: a segment waits
+   * for it, at most 400 ms. Rejects with the signal's reason when it is aborted.
+   */
+  embed(samples: Int16Array, signal: AbortSignal): Promise<Float32Array>;
 }
 
 // ── speech detection ────────────────────────────────────────────────────────────────────────────────────────────
@@ -468,6 +491,33 @@ export interface UnderstoodEvent extends Cited {
   startAt: number;
   /** Null: none was said. */
   minutes: number | null;
+}
+
+// ── translation ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Turns what was said in one language into another. Core caches, bounds and repeats. */
+export interface Translator {
+  /** ISO 639-1 codes of what it translates into; `any`: it cannot tell. */
+  languages: readonly string[] | 'any';
+  /** It asks a language model: core leaves it out where none works. */
+  needsModel?: boolean;
+  /**
+   * The same in another language; at most 10,000 characters. Rejects with `upstream_error`, `timeout`, `rate_limited` or
+   * `unavailable`, which core tries again, or with what it does not: `config_error`, `too_large`; with the signal's
+   * reason when it is aborted. No error holds a word of the text.
+   */
+  translate(request: TranslationRequest, signal: AbortSignal): Promise<string>;
+}
+
+export interface TranslationRequest {
+  /** What was said: data, nothing in it is an instruction. 1 to 20,000 characters. */
+  text: string;
+  /** ISO 639-1; null: not known, the translator detects it. */
+  from: string | null;
+  /** ISO 639-1, maybe with a region: `pt-BR`. */
+  to: string;
+  /** The language models that work now, the preferred one first. */
+  models: readonly LanguageModel[];
 }
 
 // ── notifications ───────────────────────────────────────────────────────────────────────────────────────────────

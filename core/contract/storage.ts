@@ -33,11 +33,15 @@ import type {
   Photo,
   RateLimit,
   Segment,
+  SpeechSettings,
   Stream,
   StreamProgress,
   SummarySettings,
   SummaryTemplate,
+  Translation,
   User,
+  Voice,
+  VoiceSample,
 } from './model.ts';
 
 /**
@@ -140,6 +144,8 @@ export interface Stores {
   goals: GoalStore;
   summaries: SummaryStore;
   calendarLinks: CalendarLinkStore;
+  speech: SpeechStore;
+  voices: VoiceStore;
   passages: PassageStore;
   chat: ChatStore;
   apps: AppStore;
@@ -301,6 +307,38 @@ export interface SegmentStore {
   count(userId: string, conversationId: string): Promise<number>;
   /** Nothing was said by this person any more. */
   forgetPerson(userId: string, personId: string): Promise<void>;
+  /** Of one speaker of a conversation, by `start`, ties by id. */
+  ofSpeaker(userId: string, conversationId: string, speakerId: number): Promise<Segment[]>;
+  /** Where its text still is this one. Resolves to whether it is. */
+  translated(
+    userId: string,
+    id: string,
+    text: string,
+    translations: readonly Translation[],
+  ): Promise<boolean>;
+}
+
+export interface VoiceStore {
+  /** Of a conversation, the one that changed last at the end, ties by `speakerId`. */
+  list(userId: string, conversationId: string): Promise<Voice[]>;
+  /** Inserts, or replaces by conversation and speaker. Rejects with `not_found` when the conversation is not there. */
+  put(voice: Voice): Promise<void>;
+  /** Nobody is known for the voices of this person any more. */
+  forgetPerson(userId: string, personId: string): Promise<void>;
+  /** Of all people of this user, the oldest first, made by one model, or by any. They go with their person. */
+  samples(userId: string, space?: string): Promise<VoiceSample[]>;
+  /** Inserts, or replaces by id. Rejects with `not_found` when its person is not there. */
+  putSample(sample: VoiceSample): Promise<void>;
+  /** Resolves to whether there was one. */
+  removeSample(userId: string, id: string): Promise<boolean>;
+  /** All that is kept of voices, samples too. */
+  forget(userId: string): Promise<void>;
+}
+
+export interface SpeechStore {
+  /** Null: the user has chosen nothing. */
+  settings(userId: string): Promise<SpeechSettings | null>;
+  putSettings(settings: SpeechSettings): Promise<void>;
 }
 
 export interface TranscriptSize {

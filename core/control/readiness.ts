@@ -23,6 +23,8 @@ const PARTS = [
   { key: 'identity', part: 'signing in', without: 'nobody can sign in' },
   { key: 'llm', part: 'language model', without: 'plain rules decide' },
   { key: 'understanding', part: 'understanding', without: 'conversations stay without title and overview' },
+  { key: 'speakers', part: 'speakers', without: 'voices are not told apart' },
+  { key: 'translator', part: 'translation', without: 'nothing is translated' },
   { key: 'embedder', part: 'search by meaning', without: 'search finds words alone' },
   { key: 'vectors', part: 'search index', without: 'search finds words alone' },
 ] as const;

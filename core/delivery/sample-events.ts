@@ -58,5 +58,6 @@ function segmentOf({ id: conversationId, userId, createdAt }: Conversation): Seg
   return {
     ...{ id: newId(createdAt), userId, conversationId, text: TEXT, start: 0, end: SECONDS },
     ...{ speaker: 'SPEAKER_00', speakerId: 0, isUser: false, personId: null, sttProvider: null },
+    ...{ language: null, translations: null, profileCompared: false },
   };
 }

@@ -24,6 +24,11 @@ export function languageOf(code: string): string | null {
   return [language, ...rest.map(inUsualCase)].join('-');
 }
 
+/** `pt` of `pt-BR`. */
+export function baseOf(code: string): string {
+  return code.split('-')[0] ?? '';
+}
+
 function isKnown(language: string): boolean {
   return language !== 'und' && NAMES.of(language) !== undefined;
 }

@@ -32,6 +32,7 @@ import type { DaySummaries } from '../domain/notifications/day-summaries.ts';
 import type { Notifications } from '../domain/notifications/notifications.ts';
 import type { Photos } from '../domain/photos/photos.ts';
 import type { Search } from '../domain/search/search.ts';
+import type { SpeechChoices } from '../domain/speech/speech-settings.ts';
 import type { ActionItems } from '../domain/tasks/action-items.ts';
 import type { Goals } from '../domain/tasks/goals.ts';
 import { MAX_MESSAGE_BYTES, PROXY_SETTINGS, UPGRADE_REQUIRED } from '../listen/protocol.ts';
@@ -99,6 +100,7 @@ import { notificationRoutes } from './routes/notifications.ts';
 import { ownAccountRoutes } from './routes/own-account.ts';
 import { peopleRoutes } from './routes/people.ts';
 import { photoRoutes } from './routes/photos.ts';
+import { speechRoutes } from './routes/speech.ts';
 import { summaryRoutes } from './routes/summaries.ts';
 import { vocabularyRoutes } from './routes/vocabulary.ts';
 import { voiceMessageRoutes } from './routes/voice-messages.ts';
@@ -149,6 +151,7 @@ interface ServerOptions {
   calendarFeed: CalendarFeed;
   people: People;
   vocabularies: Vocabularies;
+  speechSettings: SpeechChoices;
   ask: Ask;
   chat: Chat;
   daySummaries: DaySummaries;
@@ -198,6 +201,7 @@ export function routesOf(
     ...correctionRoutes(conversations),
     ...peopleRoutes(options.people),
     ...vocabularyRoutes(options.vocabularies),
+    ...speechRoutes(options.speechSettings),
     ...askRoutes(options.ask),
     ...messageRoutes(options.chat),
     ...dailySummaryRoutes(options.daySummaries),

@@ -117,6 +117,7 @@ export function openChannel(
     hearing,
     recogniser,
     aside: deps.aside,
+    labeller: deps.voices?.open(connection.userId, { withProfile: connection.withProfile }) ?? null,
     finalPass: () => deps.finalPass?.begin({ ...connection, streamId }) ?? null,
     service,
     thread,

@@ -11,8 +11,6 @@ export type Input =
   | ClientMessage
   /** Newer clients may say more than we know; that is no error. */
   | { type: 'unknown' }
-  /** The interface names it, and this server cannot do it. */
-  | { type: 'unsupported'; name: string }
   | { type: 'invalid'; reason: string };
 
 export function inputOf(message: Message | 'quiet'): Input {
@@ -27,7 +25,6 @@ function parseText(bytes: Buffer): Input {
   if (json === undefined) return { type: 'invalid', reason: 'This is not JSON' };
   const type = typeOf(json);
   if (type === null) return { type: 'invalid', reason: 'A message is an object with a type' };
-  if (UNSUPPORTED.has(type)) return { type: 'unsupported', name: type };
   if (!KNOWN_TYPES.has(type)) return { type: 'unknown' };
   if (hasTooMany(json)) return { type: 'invalid', reason: `segments: at most ${MAX_SUGGESTED}` };
   const message = ClientMessage.safeParse(json);
@@ -45,7 +42,6 @@ function parseJson(bytes: Buffer): unknown {
 const KNOWN_TYPES: ReadonlySet<string> = new Set(
   ClientMessage.options.map(option => option.shape.type.value),
 );
-const UNSUPPORTED: ReadonlySet<string> = new Set(['speaker_assigned']);
 
 function typeOf(json: unknown): string | null {
   if (typeof json !== 'object' || json === null || !('type' in json)) return null;

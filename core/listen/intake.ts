@@ -10,7 +10,7 @@ import { createTurn } from './scheduler.ts';
 import type { Client } from './session.ts';
 import { type AudioEntry, type HeldStream, MAX_MESSAGES } from './spool/spool.ts';
 import type { Suggested, Suggestions } from './suggestions.ts';
-import type { Thread } from './thread.ts';
+import type { Assigned, Thread } from './thread.ts';
 
 /** What comes in: the messages of a client, numbered and held; what is no audio is carried to who does what it asks. */
 export interface Intake {
@@ -30,6 +30,7 @@ const MAX_GAP_MS = 2 ** 32 - 1;
 /** Tokens (see `Pace`) for a message of text: it is parsed, and some begin a transaction. */
 function costOf(input: Input, bytes: Buffer): number {
   const parsing = 1 + bytes.length / 1024;
+  if (input.type === 'speaker_assigned') return parsing + ASSIGNMENT_TOKENS + input.segment_ids.length;
   if (input.type === 'finish_conversation') return parsing + FINISH_TOKENS;
   if (input.type === 'image_chunk') return parsing + PIECE_TOKENS;
   return input.type === 'suggested_transcript'
@@ -38,6 +39,7 @@ function costOf(input: Input, bytes: Buffer): number {
 }
 const PIECE_TOKENS = 5;
 const FINISH_TOKENS = 50;
+const ASSIGNMENT_TOKENS = 50;
 const SUGGESTION_TOKENS = 50;
 
 interface IntakeOptions {
@@ -84,11 +86,10 @@ export function createIntake(options: IntakeOptions): Intake {
         if (images) return images.take(input);
         refuse('not_supported', 'image_chunk is not supported by this server');
         return;
+      case 'speaker_assigned':
+        return assign(input);
       case 'invalid':
         refuse('invalid_message', input.reason);
-        return;
-      case 'unsupported':
-        refuse('not_supported', `${input.name} is not supported by this server`);
         return;
       case 'unknown':
         counts.ignored += 1;
@@ -128,6 +129,14 @@ export function createIntake(options: IntakeOptions): Intake {
   async function suggest(message: Suggested) {
     await suggestions.store(message).catch(error => {
       if (!(error instanceof AppError && error.code === 'invalid_request')) throw error;
+      refuse('invalid_message', error.message);
+    });
+  }
+
+  async function assign(message: Assigned) {
+    await thread.assign(message).catch(error => {
+      if (!(error instanceof AppError && ['not_found', 'locked', 'conflict'].includes(error.code)))
+        throw error;
       refuse('invalid_message', error.message);
     });
   }

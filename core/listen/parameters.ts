@@ -27,6 +27,8 @@ export interface Connection {
   recordedAt: number | null;
   ack: boolean;
   customStt: boolean;
+  /** The owner's voice is looked for. */
+  withProfile: boolean;
   sttService: string | null;
   /** The row of the stream, where its client is not here. */
   streamId?: string;
@@ -86,6 +88,7 @@ export function parseConnection(
     recordedAt: query.started_at ?? null,
     ack: query.ack === 'enabled',
     customStt: query.custom_stt === 'enabled',
+    withProfile: query.include_speech_profile,
     sttService: query.stt_service ?? null,
   };
 }
@@ -110,6 +113,7 @@ export function connectionOf(stream: Stream): Connection | null {
     recordedAt,
     ack: false,
     customStt: false,
+    withProfile: setup.withProfile ?? true,
     sttService,
   };
 }

@@ -74,6 +74,8 @@ const seconds = z
 
 /** Segments in one message. */
 export const MAX_SUGGESTED = 500;
+/** Segments that one `speaker_assigned` may name. */
+const MAX_ASSIGNED = 1000;
 const MAX_SPEAKER_ID = 999_999_999;
 
 /** Of one image: 10 MiB in pieces of 1.25 KiB. */
@@ -109,9 +111,18 @@ export const ClientMessage = z.discriminatedUnion('type', [
     total: z.number().int().min(1).max(MAX_IMAGE_PIECES),
     data: z.string().regex(BASE64, 'must be Base64'),
   }),
+  z.object({
+    type: z.literal('speaker_assigned'),
+    speaker_id: z.number().int().min(0).max(MAX_SPEAKER_ID),
+    person_id: z.string().min(1).max(200),
+    person_name: z.string().max(1000).nullish(),
+    segment_ids: z.array(z.string().max(200)).max(MAX_ASSIGNED).default([]),
+  }),
   z.object({ type: z.literal('gap'), ms: z.number().int().min(0).max(86_400_000) }),
 ]);
 export type ClientMessage = z.infer<typeof ClientMessage>;
+
+const WireTranslation = z.object({ lang: z.string(), text: z.string() });
 
 /** A transcript segment on the wire; segments are sent as a bare array of these. */
 export const WireSegment = z.object({
@@ -127,6 +138,7 @@ export const WireSegment = z.object({
   end: z.number(),
   speech_profile_processed: z.boolean(),
   stt_provider: z.string().nullable(),
+  translations: z.array(WireTranslation).optional(),
 });
 export type WireSegment = z.infer<typeof WireSegment>;
 
@@ -156,6 +168,19 @@ export const ServerEvent = z.discriminatedUnion('type', [
       structured: z.looseObject({ title: z.string(), overview: z.string() }),
     }),
     messages: z.array(z.unknown()),
+  }),
+  /** A voice sounds like this person: the client may ask, and answers with `speaker_assigned`. */
+  z.object({
+    type: z.literal('speaker_label_suggestion'),
+    speaker_id: z.number().int(),
+    person_id: z.string(),
+    person_name: z.string(),
+    segment_id: z.string(),
+  }),
+  /** One segment at a time; it comes again where its text has grown since. */
+  z.object({
+    type: z.literal('translation'),
+    segments: z.array(z.object({ id: z.string(), translations: z.array(WireTranslation) })),
   }),
   /** The answer to `finish_conversation`, once all that came before it is text; null: there was none with a word in it. */
   z.object({ type: z.literal('conversation_finished'), conversation_id: z.string().nullable() }),

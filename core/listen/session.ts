@@ -1,6 +1,7 @@
 import type { Clock, User } from '../contract/model.ts';
 import type { VadProvider } from '../contract/plugin.ts';
 import type { Connected, Conversations } from '../domain/conversations/conversations.ts';
+import type { Voices } from '../domain/speech/voices.ts';
 import type { EventBus } from '../runtime/events.ts';
 import type { Log } from '../runtime/log.ts';
 import type { ListenMetrics } from '../runtime/metrics.ts';
@@ -34,6 +35,8 @@ export interface SessionDeps {
   aside: Aside;
   /** Absent: what the live recogniser wrote stays. */
   finalPass?: FinalPass | undefined;
+  /** Absent: voices are not told apart. */
+  voices?: Voices | undefined;
   /** Nobody else works on this stream until the claim is released. */
   claim(streamId: string): Promise<Claim>;
   vad(): VadProvider;

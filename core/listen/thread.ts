@@ -2,14 +2,17 @@ import type { Conversation, Segment, StreamProgress, User } from '../contract/mo
 import { segmentJson } from '../domain/conversations/conversation-json.ts';
 import type { Conversations, Piece } from '../domain/conversations/conversations.ts';
 import { createPresenter } from '../domain/conversations/present.ts';
+import type { Suggestion } from '../domain/speech/voices.ts';
 import { AppError } from '../runtime/errors.ts';
 import type { EventBus, Events } from '../runtime/events.ts';
 import type { Log } from '../runtime/log.ts';
 import type { ListenMetrics } from '../runtime/metrics.ts';
 import type { Connection } from './parameters.ts';
-import type { ServerEvent, WireSegment } from './protocol.ts';
+import type { ClientMessage, ServerEvent, WireSegment } from './protocol.ts';
 
 export type Send = (message: ServerEvent | WireSegment[]) => void;
+
+export type Assigned = ClientMessage & { type: 'speaker_assigned' };
 
 /** The conversations of one connection, one after the other: each write goes to the open one, or opens the next. */
 export interface Thread {
@@ -22,6 +25,13 @@ export interface Thread {
   write(pieces: Piece[], stream: { id: string; progress: StreamProgress }, at: number): Promise<Segment[]>;
   /** Ends the open conversation now. Resolves to its id; null where there is none, or nothing in it. */
   finish(): Promise<string | null>;
+  /**
+   * Says who a speaker is in the open conversation, or in the one of the first segment that is named; the client is sent
+   * what has changed. `not_found` where there is no such conversation or person, `locked`.
+   */
+  assign(message: Assigned): Promise<void>;
+  /** Asks the client whether a voice is this person's. */
+  suggest(suggestion: Suggestion, segmentId: string): void;
   /** Speech is being heard: the open conversation is alive. What was stored since the last time told so already. */
   touch(): Promise<void>;
   close(): void;
@@ -43,6 +53,8 @@ interface ThreadOptions {
   onEnded(): void;
 }
 
+const MAX_RECENT = 3;
+
 export function createThread(options: ThreadOptions): Thread {
   const { conversations, events, connection, owner, send } = options;
   const { userId } = connection;
@@ -52,6 +64,8 @@ export function createThread(options: ThreadOptions): Thread {
   let beganAt: number | null = null;
   /** Conversations whose end this client is still to be told of. */
   const awaited = new Set([options.first.id]);
+  /** The newest conversations, the open one included: translations of what was said in them are told. */
+  const recent = new Set([options.first.id]);
 
   let opening: Promise<Conversation> | null = null;
   /** A segment was stored since it was touched. */
@@ -81,6 +95,9 @@ export function createThread(options: ThreadOptions): Thread {
     });
     current = next;
     awaited.add(next.id);
+    recent.add(next.id);
+    const [oldest] = recent;
+    if (recent.size > MAX_RECENT && oldest !== undefined) recent.delete(oldest);
     await telling; // the client is told first that the one before has ended
     send({ type: 'conversation_session', conversation_id: next.id, status: next.status });
     return next;
@@ -165,6 +182,11 @@ export function createThread(options: ThreadOptions): Thread {
     if (current?.id === conversationId) current = null;
   };
   events.on('segments', onReplaced);
+  const onTranslated = ({ conversationId, segmentId, translations }: Events['translated'][0]) => {
+    if (owner && recent.has(conversationId))
+      send({ type: 'translation', segments: [{ id: segmentId, translations }] });
+  };
+  events.on('translated', onTranslated);
   events.on('conversation.processing', onProcessing);
   events.on('conversation.processed', onProcessed);
   events.on('conversation.dropped', onDropped);
@@ -181,12 +203,23 @@ export function createThread(options: ThreadOptions): Thread {
       await telling;
       return ended && awaited.has(id) ? id : null;
     },
+    async assign({ speaker_id: speakerId, person_id: personId, segment_ids: segmentIds }) {
+      const [first] = segmentIds;
+      const id = (first && (await conversations.placeOf(userId, first))) ?? current?.id ?? [...recent].at(-1);
+      if (id === undefined) throw new AppError('not_found', 'Conversation not found');
+      await tell(await conversations.assignSpeaker(userId, id, { speakerId, personId, segmentIds }));
+    },
+    suggest({ speakerId, personId, personName }, segmentId) {
+      const named = { person_id: personId, person_name: personName, segment_id: segmentId };
+      if (owner) send({ type: 'speaker_label_suggestion', speaker_id: speakerId, ...named });
+    },
     async touch() {
       if (current && !hasStored) await conversations.touch(userId, current.id);
       hasStored = false;
     },
     close() {
       events.off('segments', onReplaced);
+      events.off('translated', onTranslated);
       events.off('conversation.processing', onProcessing);
       events.off('conversation.processed', onProcessed);
       events.off('conversation.dropped', onDropped);
@@ -197,7 +230,7 @@ export function createThread(options: ThreadOptions): Thread {
 function toWire(segment: Segment, speakerName: string): WireSegment {
   return {
     ...segmentJson(segment, speakerName),
-    speech_profile_processed: false,
+    speech_profile_processed: segment.profileCompared,
     stt_provider: segment.sttProvider,
   };
 }

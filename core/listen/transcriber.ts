@@ -1,5 +1,8 @@
-import type { Transcript } from '../contract/plugin.ts';
+import { SAMPLE_RATE } from '../audio/pcm.ts';
+import type { Transcript, Utterance } from '../contract/plugin.ts';
+import { numberOf, speakerOf } from '../domain/conversations/segments.ts';
 import { languageOf, MULTI } from '../domain/languages.ts';
+import { type Labelled, type Labeller, MAX_SECONDS } from '../domain/speech/voices.ts';
 import type { ListenMetrics } from '../runtime/metrics.ts';
 import type { Voice } from './channel.ts';
 import { unlessCut } from './cut.ts';
@@ -30,6 +33,8 @@ interface TranscriberOptions {
   aside: Aside;
   /** Has an utterance heard once more when it has ended. */
   finalPass: (() => FinalPassOf | null) | undefined;
+  /** Tells the voices apart; null: nothing does. */
+  labeller: Labeller | null;
   service: Service;
   thread: Thread;
   progress: Progress;
@@ -40,7 +45,7 @@ interface TranscriberOptions {
 export function createTranscriber(options: TranscriberOptions): Transcriber {
   let { isReplay } = options;
   const { voice, streamId, hearing, recogniser, aside, finalPass, service, thread } = options;
-  const { progress, metrics, signal } = options;
+  const { labeller, progress, metrics, signal } = options;
 
   async function transcribe(entry: Pending) {
     const { utterance } = entry;
@@ -53,7 +58,10 @@ export function createTranscriber(options: TranscriberOptions): Transcriber {
     for await (const { piece, provider } of heard(entry, meter.aside)) {
       const heardAt = metrics.now();
       entry.committed = piece.endSample;
-      const segments = await progress.write([pieceOf(piece, provider)], beganAt);
+      const labelled = await label(utterance, piece);
+      const segments = await progress.write([pieceOf(piece, provider, labelled)], beganAt);
+      const last = segments.at(-1);
+      if (labelled?.suggestion && last) thread.suggest(labelled.suggestion, last.id);
       meter.sent(provider, heardAt);
       if (again) again.heard(piece.text, provider, segments);
       else utterance.release(piece.endSample);
@@ -65,15 +73,26 @@ export function createTranscriber(options: TranscriberOptions): Transcriber {
     await progress.store();
   }
 
+  /** Null: nobody tells voices apart, or the channel says whose it is. */
+  async function label(utterance: Utterance, piece: Transcript): Promise<Labelled | null> {
+    if (voice || !labeller) return null;
+    const { id } = await thread.ensure(hearing.timeOf(piece.startSample));
+    const own = piece.speaker === undefined ? null : numberOf(piece.speaker);
+    return labeller.label(id, own, () => samplesOf(utterance, piece), signal);
+  }
+
   function pieceOf(
-    { text, startSample, endSample, speaker = 'SPEAKER_00', language }: Transcript,
+    { text, startSample, endSample, speaker: own = 'SPEAKER_00', language }: Transcript,
     sttProvider: string,
+    labelled: Labelled | null,
   ) {
+    const speaker = labelled ? speakerOf(labelled.speakerId) : own;
     const startAt = hearing.timeOf(startSample);
     const endAt = hearing.timeOf(endSample);
     const heard = languageOf(language ?? '');
     const spoken = heard === null || heard === MULTI ? {} : { language: heard };
-    return { text, startAt, endAt, speaker, sttProvider, ...spoken, ...voice };
+    const known = labelled?.voice ? { voice: labelled.voice } : {};
+    return { text, startAt, endAt, speaker, sttProvider, ...spoken, ...known, ...voice };
   }
 
   /** Only the recogniser's own failures are told as such: what fails in storing a piece does not pass through here. */
@@ -106,4 +125,21 @@ export function createTranscriber(options: TranscriberOptions): Transcriber {
       if (!signal.aborted) await progress.store(); // the end is silence, and a client that comes back need not send it
     },
   };
+}
+
+/** The samples of a piece; of a long one the last seconds, in which one person is likely to speak. */
+async function samplesOf(
+  utterance: Utterance,
+  { startSample, endSample }: Pick<Transcript, 'startSample' | 'endSample'>,
+): Promise<Int16Array> {
+  const from = Math.max(startSample, endSample - MAX_SECONDS * SAMPLE_RATE);
+  const samples = new Int16Array(endSample - from);
+  let filled = 0;
+  for await (const chunk of utterance.pcm(from)) {
+    const part = chunk.subarray(0, samples.length - filled);
+    samples.set(part, filled);
+    filled += part.length;
+    if (filled === samples.length) break;
+  }
+  return samples.subarray(0, filled);
 }

@@ -26,12 +26,18 @@ export const BUILTIN_PLUGINS: Readonly<Record<string, URL>> = Object.fromEntries
 );
 
 /** Kinds whose plugins the configuration chooses by name; every built-in plugin of another kind is loaded. */
-const CHOSEN_KINDS = ['storage', 'stt', 'identity', 'embedder', 'vectors', 'llm', 'understanding', 'notify'];
+const CHOSEN_KINDS = [
+  ...['storage', 'stt', 'identity', 'embedder', 'vectors'],
+  ...['llm', 'understanding', 'translator', 'speakers', 'notify'],
+];
 
 /** The keys of the configuration that choose plugins by name, except for the storage. */
 export function choicesOf(config: Config) {
-  const { identity, embedder, vectors, llm, understanding, notify } = config;
-  return { stt: sttNames(config), identity, embedder, vectors, llm, understanding, notify } satisfies Choices;
+  const { identity, embedder, vectors, llm, understanding, translator, speakers, notify } = config;
+  return {
+    ...{ stt: sttNames(config), identity, embedder, vectors },
+    ...{ llm, understanding, translator, speakers, notify },
+  } satisfies Choices;
 }
 
 /** Names of the built-in plugins that are loaded by choice alone and that `chosen` leaves out. */

@@ -134,7 +134,10 @@ const STORES = {
   grants: ['give', 'has', 'removeOf'],
   rateLimits: ['get', 'put', 'removeFull'],
   conversations: ['insert', 'get', 'list', 'findOpen', 'update', 'remove', 'refile'],
-  segments: ['upsert', 'list', 'page', 'get', 'size', 'last', 'count', 'forgetPerson'],
+  segments: [
+    ...(['upsert', 'list', 'page', 'get', 'size', 'last', 'count'] as const),
+    ...(['forgetPerson', 'ofSpeaker', 'translated'] as const),
+  ],
   photos: ['insert', 'get', 'list', 'some', 'count', 'bytes', 'update', 'moveAll', 'remove'],
   streams: ['insert', 'byClientStream', 'get', 'advance', 'update', 'moveAll'],
   claims: ['take'],
@@ -147,6 +150,8 @@ const STORES = {
   goals: ['insert', 'get', 'list', 'update', 'remove', 'record', 'progress', 'forgetProgress'],
   summaries: ['insert', 'get', 'list', 'update', 'remove', 'settings', 'putSettings'],
   calendarLinks: ['put', 'get', 'byHash', 'remove'],
+  speech: ['settings', 'putSettings'],
+  voices: ['list', 'put', 'forgetPerson', 'samples', 'putSample', 'removeSample', 'forget'],
   passages: ['put', 'match'],
   chat: [
     'insertSession',
@@ -239,6 +244,23 @@ const SHAPES = {
   llm: functions(['object', 'text']).extend({ model: z.string('must be text').min(1) }),
   vision: functions(['object']).extend({ model: z.string('must be text').min(1) }),
   understanding: functions(['understand']).extend({
+    needsModel: z.boolean('must be true or false').optional(),
+  }),
+  speakers: z.looseObject(
+    {
+      id: z.string('must be text').regex(/^[a-z0-9._-]{1,100}$/, 'must be 1 to 100 of a-z, 0-9, . _ -'),
+      dimensions: z.number('must be a number').int().positive().max(4096),
+      sameVoice: z.number('must be a number').min(0).max(1),
+      namedVoice: z.number('must be a number').min(0).max(1),
+      embed: callable,
+    },
+    'must be an object',
+  ),
+  translator: functions(['translate']).extend({
+    languages: z.union(
+      [z.literal('any'), z.array(z.string()).min(1)],
+      "must be 'any' or a list of language codes",
+    ),
     needsModel: z.boolean('must be true or false').optional(),
   }),
   notify: functions(['address', 'send']).extend({ publicInfo: callable.optional() }),

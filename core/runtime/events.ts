@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import type { Conversation, Photo, Segment } from '../contract/model.ts';
+import type { Conversation, Photo, Segment, Translation } from '../contract/model.ts';
 
 /** What happens inside the house, told after the transaction that made it true has committed. */
 export interface Events {
@@ -7,6 +7,8 @@ export interface Events {
   segments: [{ userId: string; conversationId: string; segments: Segment[]; isReplaced?: boolean }];
   /** A vision model has looked at a photo. */
   'photo.described': [{ photo: Photo }];
+  /** A segment of a conversation was translated. */
+  translated: [{ userId: string; conversationId: string; segmentId: string; translations: Translation[] }];
   /** A conversation ended and its processing begins. */
   'conversation.processing': [{ userId: string; conversationId: string }];
   /** Processing is over: the conversation is `completed` (or `failed`). */

@@ -5,7 +5,9 @@ import { createLog, type Log } from '../../core/runtime/log.ts';
 
 /** Columns that hold it, by table; some of them JSON. */
 const PRIVATE: Readonly<Record<string, readonly string[]>> = {
-  segments: ['text'],
+  segments: ['text', 'translations'],
+  voices: ['vector'],
+  voice_samples: ['vector'],
   passages: ['text'],
   conversations: ['structured'],
   photos: ['description'],

@@ -47,6 +47,7 @@ import { createNotifications } from '../../core/domain/notifications/notificatio
 import { createPhotos } from '../../core/domain/photos/photos.ts';
 import { createEmbedding } from '../../core/domain/search/embedding.ts';
 import { createSearch } from '../../core/domain/search/search.ts';
+import { createSpeechSettings } from '../../core/domain/speech/speech-settings.ts';
 import { createActionItems } from '../../core/domain/tasks/action-items.ts';
 import { createGoals } from '../../core/domain/tasks/goals.ts';
 import { createUploads } from '../../core/http/uploads.ts';
@@ -184,6 +185,7 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     remains: async () => [],
     people,
     vocabularies,
+    speechSettings: createSpeechSettings({ storage }),
     deliveries: createDeliveries({ storage, clock }),
     photos,
     voiceMessages: createVoiceMessages({ ...noSpeech, clock, log }),
@@ -316,6 +318,7 @@ function recorded(events: EventBus): Told {
   const told: Told = {
     segments: [],
     'photo.described': [],
+    translated: [],
     'conversation.processing': [],
     'conversation.processed': [],
     'conversation.dropped': [],
@@ -325,6 +328,7 @@ function recorded(events: EventBus): Told {
     'credential.revoked': [],
   };
   events.on('segments', event => told.segments.push(event));
+  events.on('translated', event => told.translated.push(event));
   events.on('conversation.processing', event => told['conversation.processing'].push(event));
   events.on('conversation.processed', event => told['conversation.processed'].push(event));
   events.on('conversation.dropped', event => told['conversation.dropped'].push(event));

@@ -216,6 +216,9 @@ function timed(lines: Lines, people: Record<string, string>): Segment[] {
       isUser: speaker === 0,
       personId: people[speaker] ? fixedId(4, speaker) : null,
       sttProvider: null,
+      language: null,
+      translations: null,
+      profileCompared: false,
     };
   });
 }

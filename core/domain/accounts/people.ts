@@ -36,6 +36,7 @@ export function createPeople({ storage, clock }: { storage: Storage; clock: Cloc
     await storage.transaction('delete person', async tx => {
       if (!isId(id) || !(await tx.people.remove(userId, id))) throw notFound();
       await tx.segments.forgetPerson(userId, id);
+      await tx.voices.forgetPerson(userId, id);
     });
   }
 

@@ -56,6 +56,10 @@ export const SegmentJson = z
     person_id: z.string().nullable().describe('The known person who said it'),
     start: z.number().describe('Seconds since started_at'),
     end: z.number().describe('Seconds since started_at'),
+    translations: z
+      .array(z.object({ lang: z.string(), text: z.string() }))
+      .optional()
+      .describe('There where it was translated'),
   })
   .meta({ id: 'TranscriptSegment' });
 
@@ -167,6 +171,7 @@ export function segmentJson(segment: Segment, speakerName: string): z.input<type
     person_id: segment.personId,
     start: segment.start,
     end: segment.end,
+    ...(segment.translations ? { translations: [...segment.translations] } : {}),
   };
 }
 

@@ -39,6 +39,7 @@ import {
 } from './lifecycle.ts';
 import { addPieces, type Piece } from './segments.ts';
 import { SOURCES } from './sources.ts';
+import { assignSpeakerIn, nameVoicesIn, type SpeakerAssignment } from './speakers.ts';
 import { advance, type ConnectRequest, findStream, openStreams } from './streams.ts';
 import { awaitEnd } from './waiting.ts';
 
@@ -384,6 +385,22 @@ export function createConversations({
     events.emit('segments', { userId, conversationId: id, segments: [segment] });
   }
 
+  /**
+   * Says who a speaker of a conversation is: in what was said, in what is said yet, and for the voice wherever it is
+   * heard again. Answers the segments that have changed. `not_found`, `locked`.
+   */
+  async function assignSpeaker(
+    userId: string,
+    id: string,
+    assignment: SpeakerAssignment,
+  ): Promise<Segment[]> {
+    const segments = await storage.transaction('assign speaker', tx =>
+      assignSpeakerIn(tx, { userId, id }, assignment, clock.now()),
+    );
+    if (segments.length > 0) events.emit('segments', { userId, conversationId: id, segments });
+    return segments;
+  }
+
   /** Replaces live text by that of a second recogniser, where it still stands as it was heard. */
   async function replaceText(final: FinalText): Promise<void> {
     const { userId, conversationId } = final;
@@ -559,6 +576,7 @@ export function createConversations({
     edit,
     remove,
     correct,
+    assignSpeaker,
     replaceText,
     merge,
     split,
@@ -572,6 +590,9 @@ export function createConversations({
     anchor: (userId: string, streamId: string, at: number): Promise<void> =>
       storage.streams.update(userId, streamId, { anchorAt: at }),
     get,
+    /** The conversation of a segment; null: it is unknown. */
+    placeOf: async (userId: string, segmentId: string): Promise<string | null> =>
+      isId(segmentId) ? ((await storage.segments.get(userId, segmentId))?.conversationId ?? null) : null,
     /** The row of a stream. */
     stream: (userId: string, id: string): Promise<Stream | null> => storage.streams.get(userId, id),
     list,
@@ -630,10 +651,12 @@ async function store(
       throw new AppError('conflict', 'The conversation is over: nothing can be added to it.');
     await reopenIn(tx, conversation, now);
   }
+  const named = await nameVoicesIn(tx, { userId, id: conversationId }, request.pieces, now);
   const last = await tx.segments.last(userId, conversationId);
-  const segments = addPieces({ userId, conversationId, startedAt, last, now }, request.pieces);
-  await tx.segments.upsert(segments);
-  const joined = request.pieces.length - segments.filter(({ id }) => id !== last?.id).length;
+  const added = addPieces({ userId, conversationId, startedAt, last, now }, named.pieces);
+  await tx.segments.upsert(added);
+  const segments = [...named.changed.filter(({ id }) => !added.some(each => each.id === id)), ...added];
+  const joined = request.pieces.length - added.filter(({ id }) => id !== last?.id).length;
   return { segments, size: size && { ...size, segments: size.segments - joined } };
 }
 

@@ -40,7 +40,8 @@ export async function correctIn(
   const before = isId(segmentId) ? await tx.segments.get(userId, segmentId) : null;
   if (before?.conversationId !== id) throw noSegment();
   const said = personId === undefined ? {} : await saidBy(tx, userId, personId);
-  const after = { ...before, ...said, text: text ?? before.text };
+  const other = text === undefined || text === before.text ? {} : { text, translations: null };
+  const after = { ...before, ...said, ...other };
   await tx.segments.upsert([after]);
   if (conversation.status !== 'in_progress' && isOther(before, after))
     await reprocessIn(tx, conversation, now + REPROCESS_AFTER_MS);
@@ -153,7 +154,8 @@ function noSegment(): AppError {
   return new AppError('not_found', 'Segment not found');
 }
 
-async function saidBy(
+/** `not_found`. */
+export async function saidBy(
   tx: Stores,
   userId: string,
   personId: string | null,

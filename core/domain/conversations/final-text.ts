@@ -41,7 +41,7 @@ export async function replaceTextIn(tx: Stores, final: FinalText, now: number): 
     const segment = await tx.segments.get(userId, part.segmentId);
     const share = shares?.[index] ?? '';
     const text = segment?.conversationId === conversationId ? replaced(segment.text, part, share) : null;
-    if (segment && text !== null) changed.push({ ...segment, text, sttProvider });
+    if (segment && text !== null) changed.push({ ...segment, text, sttProvider, translations: null });
   }
   if (changed.length === 0) return [];
   await tx.segments.upsert(changed);

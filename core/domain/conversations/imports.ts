@@ -159,6 +159,9 @@ function segmentOf(conversation: Conversation, segment: ImportedSegment, now: nu
     conversationId: conversation.id,
     speakerId: segment.speakerId ?? numberOf(segment.speaker),
     sttProvider: null,
+    language: null,
+    translations: null,
+    profileCompared: false,
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Segment } from '../../contract/model.ts';
 import { AppError } from '../../runtime/errors.ts';
 import { newId } from '../ids.ts';
+import type { VoiceUpdate } from '../speech/voices.ts';
 
 /** Silence between two pieces of one speaker that still leaves them one segment, in seconds, exclusive. */
 const MAX_PAUSE_S = 3;
@@ -27,6 +28,8 @@ export interface Piece {
   /** In which it was said, as far as the recogniser heard. */
   language?: string;
   sttProvider: string | null;
+  /** What is known of its voice now. */
+  voice?: VoiceUpdate;
 }
 
 /** Where pieces are added. */
@@ -70,6 +73,9 @@ function toSegment({ userId, conversationId, startedAt, now }: Place, piece: Pie
     isUser: piece.isUser ?? false,
     personId: piece.personId ?? null,
     sttProvider: piece.sttProvider,
+    language: piece.language ?? null,
+    translations: null,
+    profileCompared: piece.voice?.isCompared ?? false,
   };
 }
 
@@ -78,6 +84,7 @@ function joins(last: Segment, next: Segment): boolean {
     last.speaker === next.speaker &&
     last.speakerId === next.speakerId &&
     last.isUser === next.isUser &&
+    (next.language === null || last.language === null || last.language === next.language) &&
     (next.personId === null || last.personId === next.personId) &&
     next.start >= last.start &&
     next.start - last.end < MAX_PAUSE_S &&
@@ -91,6 +98,9 @@ function join(last: Segment, next: Segment): Segment {
     text: `${last.text} ${next.text}`,
     end: Math.max(last.end, next.end),
     sttProvider: next.sttProvider ?? last.sttProvider,
+    language: last.language ?? next.language,
+    translations: null,
+    profileCompared: last.profileCompared || next.profileCompared,
   };
 }
 

@@ -23,6 +23,8 @@ export interface ConnectRequest extends OpenRequest {
   tagged: boolean;
   sttService: string | null;
   customStt: boolean;
+  /** Absent: the owner's voice is looked for. */
+  withProfile?: boolean;
 }
 
 interface Progress {
@@ -87,10 +89,12 @@ async function openStream(tx: Stores, known: Stream | null, fresh: Stream): Prom
   return { ...known, conversationId, codec, setup };
 }
 
-function setupOf({ format, tagged, language, timeoutMs, sttService, customStt, recordedAt }: ConnectRequest) {
+function setupOf(request: ConnectRequest) {
+  const { format, tagged, language, timeoutMs, sttService, customStt, recordedAt, withProfile } = request;
   const { sampleRate } = format;
   const channels = tagged ? 2 : format.channels;
-  return { sampleRate, channels, language, timeoutMs, sttService, customStt, recordedAt: recordedAt ?? null };
+  const wishes = { sttService, customStt, withProfile: withProfile ?? true };
+  return { sampleRate, channels, language, timeoutMs, ...wishes, recordedAt: recordedAt ?? null };
 }
 
 /** Moves the stream on. False: another connection has brought it further, and stored what was said until there. */

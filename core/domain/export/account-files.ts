@@ -26,4 +26,8 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
 };
 
 /** Tables in which an account that takes in an archive may have rows already. */
-export const REPLACEABLE: ReadonlySet<string> = new Set(['notification_settings', 'summary_settings']);
+export const REPLACEABLE: ReadonlySet<string> = new Set([
+  'notification_settings',
+  'summary_settings',
+  'speech_settings',
+]);

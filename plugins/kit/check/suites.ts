@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Capabilities, SttProvider } from '../../../core/contract/plugin.ts';
+import type { Capabilities, LanguageModel, SttProvider } from '../../../core/contract/plugin.ts';
 import { AppError } from '../../../core/runtime/errors.ts';
 import { embedderChecks } from '../suites/embedder.ts';
 import { type IdentitySubject, identityChecks } from '../suites/identity.ts';
@@ -8,9 +8,11 @@ import { channelChecks } from '../suites/notify.ts';
 import { readKeys } from '../suites/options.ts';
 import { pageChecks } from '../suites/page.ts';
 import type { CheckRequest } from '../suites/report.ts';
+import { speakersChecks } from '../suites/speakers.ts';
 import { bundledSpeech, readSpeech, type Speech } from '../suites/speech.ts';
 import { type StorageSubject, storageChecks } from '../suites/storage.ts';
 import { sttChecks } from '../suites/stt.ts';
+import { translatorChecks } from '../suites/translator.ts';
 import { needsModelCheck, understandingChecks } from '../suites/understanding.ts';
 import { vadChecks } from '../suites/vad.ts';
 import { type VectorsSubject, vectorsChecks } from '../suites/vectors.ts';
@@ -67,6 +69,21 @@ export const SUITES: { [C in keyof Capabilities]?: (tried: Tried) => Promise<Bou
     if (subject.understanding.needsModel) return [bind(needsModelCheck, subject)];
     return understandingChecks.map(check => bind(check, subject));
   },
+  async speakers({ run, nursery, request }) {
+    const [first, second] = await speechOf(request);
+    if (!first || !second) throw new AppError('internal', 'there is no speech to try it with');
+    const half = Math.floor(first.samples.length / 2);
+    const subject = {
+      speakers: run.host.get('speakers', nursery.plugin.name),
+      speech: { one: first.samples.slice(0, half), again: first.samples.slice(half), other: second.samples },
+    };
+    return speakersChecks.map(check => bind(check, subject));
+  },
+  async translator({ run, nursery }) {
+    const translator = run.host.get('translator', nursery.plugin.name);
+    const models = translator.needsModel ? [ECHO] : [];
+    return translatorChecks.map(check => bind(check, { translator, models }));
+  },
   async notify({ run, nursery, request }) {
     const channel = run.host.get('notify', nursery.plugin.name);
     const address = await readKeys('--address', request.address);
@@ -102,6 +119,19 @@ export const SUITES: { [C in keyof Capabilities]?: (tried: Tried) => Promise<Bou
       title: check.title,
       run: () => withStorage(nursery, subject => check.run(subject)),
     }));
+  },
+};
+
+/** A language model that gives back what it is asked: enough to see what is made of its answers. */
+const ECHO: LanguageModel = {
+  model: 'echo',
+  async object(schema, { user, signal }) {
+    await new Promise(resolve => setImmediate(resolve));
+    signal.throwIfAborted();
+    return schema.parse({ translation: user });
+  },
+  async *text({ user }) {
+    yield user;
   },
 };
 

@@ -12,7 +12,7 @@ import type {
 } from '../../../core/contract/plugin.ts';
 import { orAborted } from '../../../core/runtime/deadline.ts';
 import { type Child, type ChildSettings, startChild } from './child.ts';
-import type { Hints } from './messages.ts';
+import type { Hints, Piece } from './messages.ts';
 
 const CRASH_WINDOW_MS = 60_000;
 const FIRST_PAUSE_MS = 100;
@@ -35,6 +35,8 @@ export interface Engine {
   started(): Promise<void>;
   /** A session has nothing to keep between utterances, so it outlives the process. */
   open: SttProvider['open'];
+  /** Of an engine that makes vectors of voices: the one of these samples. */
+  embed(samples: Int16Array, signal: AbortSignal): Promise<Float32Array>;
 }
 
 /** Starts the process; it is stopped with the plugin. */
@@ -47,7 +49,7 @@ export function startEngine(settings: EngineSettings, context: Context): Engine 
   let settingUp = true;
   const supervising = supervise();
   context.onStop(stop);
-  return { open, started };
+  return { open, started, embed };
 
   async function started(): Promise<void> {
     await Promise.race([current.promise, clock.sleep(SETUP_MS, stopping.signal)]);
@@ -114,17 +116,41 @@ export function startEngine(settings: EngineSettings, context: Context): Engine 
     hints: Hints,
     signal: AbortSignal,
   ): AsyncGenerator<Transcript> {
+    for await (const { vector, ...piece } of run(utterance, hints, signal)) yield { ...piece, final: true };
+  }
+
+  async function embed(samples: Int16Array, signal: AbortSignal): Promise<Float32Array> {
+    signal.throwIfAborted();
+    for await (const { vector } of run(whole(samples), NO_HINTS, signal)) if (vector) return vector;
+    throw context.error('upstream_error', `${settings.name}: its process answered without a vector`);
+  }
+
+  async function* run(utterance: Utterance, hints: Hints, signal: AbortSignal): AsyncGenerator<Piece> {
     const { begin } = await orAborted(current.promise, signal);
+    signal.throwIfAborted(); // it may be, since the process was ready
     const call = begin(utterance, hints);
     const abort = () => call.fail(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
     try {
-      for await (const piece of call.pieces) yield { ...piece, final: true };
+      yield* call.pieces;
     } finally {
       signal.removeEventListener('abort', abort);
       call.close();
     }
   }
+}
+
+const NO_HINTS: Hints = { language: '', vocabulary: [] };
+
+/** Samples as an utterance that has ended. */
+function whole(samples: Int16Array): Utterance {
+  return {
+    ...{ startSample: 0, endSample: samples.length, channel: 0 },
+    async *pcm() {
+      yield samples;
+    },
+    wav: () => Promise.reject(new Error('an engine reads samples')),
+  };
 }
 
 /** Starting again would end the same way. */

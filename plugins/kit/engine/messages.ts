@@ -7,6 +7,8 @@ export interface Piece {
   endSample: number;
   /** ISO 639-1, where the engine detects it. */
   language?: string;
+  /** Of an engine that makes vectors of voices; its text is empty. */
+  vector?: Float32Array;
 }
 
 /** What helps it to understand. */

@@ -96,7 +96,7 @@ export function serve(load: (options: unknown) => Recogniser | Promise<Recognise
   }
 
   function emit(call: number, piece: Piece): void {
-    if (piece.text !== '') send({ type: 'piece', call, piece });
+    if (piece.text !== '' || piece.vector) send({ type: 'piece', call, piece });
   }
 
   /** Frees the decoder for the one that has waited longest. */

@@ -14,6 +14,7 @@ import { notificationChecks } from './storage/notifications.ts';
 import { ownershipChecks } from './storage/ownership.ts';
 import { passageChecks } from './storage/passages.ts';
 import { photoChecks } from './storage/photos.ts';
+import { speechChecks } from './storage/speech.ts';
 import { storeChecks } from './storage/stores.ts';
 import { summaryChecks } from './storage/summaries.ts';
 import { tableChecks } from './storage/tables.ts';
@@ -44,6 +45,7 @@ export const storageChecks: readonly StorageCheck[] = [
   ...summaryChecks,
   ...calendarChecks,
   ...photoChecks,
+  ...speechChecks,
   ...passageChecks,
   ...chatChecks,
   ...appChecks,

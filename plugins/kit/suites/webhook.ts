@@ -252,6 +252,7 @@ function segmentOf(id: string, text: string): Segment {
   return {
     ...{ id, userId: OWNER, conversationId: id, text, start: 0.5, end: 2.25 },
     ...{ speaker: 'SPEAKER_00', speakerId: 0, isUser: true, personId: null, sttProvider: 'x' },
+    ...{ language: null, translations: null, profileCompared: false },
   };
 }
 

@@ -180,6 +180,25 @@ export function segmentStore({ read, write, atomic }: Access): SegmentStore {
         Segments.query(db).where({ user_id: userId, person_id: personId }).patch({ personId: null }),
       );
     },
+    ofSpeaker: (userId, conversationId, speakerId) =>
+      read('segments.ofSpeaker', db =>
+        select(
+          db,
+          Segments,
+          [
+            ['user_id = ?', userId],
+            ['conversation_id = ?', conversationId],
+            ['speaker_id = ?', speakerId],
+          ],
+          ['order by start, id'],
+        ),
+      ),
+    translated: (userId, id, text, translations) =>
+      write(
+        'segments.translated',
+        async db =>
+          (await Segments.query(db).where({ user_id: userId, id, text }).patch({ translations })) > 0,
+      ),
   };
 }
 

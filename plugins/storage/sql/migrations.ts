@@ -18,7 +18,9 @@ import { up as memoryHistory } from './migrations/0014-memory-history.ts';
 import { up as summaries } from './migrations/0015-summaries.ts';
 import { up as chat } from './migrations/0016-chat.ts';
 import { up as calendar } from './migrations/0017-calendar.ts';
+import { up as translations } from './migrations/0018-translations.ts';
 import { up as photos } from './migrations/0019-photos.ts';
+import { up as voices } from './migrations/0023-voices.ts';
 
 /** One step of the schema. It runs in a transaction with all others that are due, and is never undone. */
 export interface Migration {
@@ -46,6 +48,8 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0017-calendar', up: calendar },
   { name: '0016-chat', up: chat },
   { name: '0019-photos', up: photos },
+  { name: '0018-translations', up: translations },
+  { name: '0023-voices', up: voices },
 ];
 
 type Context = Pick<PluginContext<never>, 'log' | 'clock' | 'error'>;

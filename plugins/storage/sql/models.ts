@@ -27,11 +27,13 @@ import type {
   Photo,
   RateLimit,
   Segment,
+  SpeechSettings as SpeechSettingsRow,
   Stream,
   SummarySettings as SummarySettingsRow,
   SummaryTemplate,
   User,
 } from '../../../core/contract/model.ts';
+import type { VoiceRow, VoiceSampleRow } from './voices.ts';
 import { wordsOf } from './words.ts';
 
 /**
@@ -205,7 +207,8 @@ export const Conversations = table<Conversation>({
 export const Segments = table<Segment>({
   name: 'segments',
   id: ['user_id', 'id'],
-  booleans: ['isUser'],
+  json: ['translations'],
+  booleans: ['isUser', 'profileCompared'],
   fractions: ['start', 'end'],
 });
 
@@ -287,6 +290,25 @@ export const ChatMessages = table<ChatMessage>({
   name: 'chat_messages',
   id: ['user_id', 'id'],
   json: ['sources'],
+});
+
+export const SpeechSettings = table<SpeechSettingsRow>({
+  name: 'speech_settings',
+  id: ['user_id'],
+  booleans: ['labelVoices'],
+});
+
+export const Voices = table<VoiceRow>({
+  name: 'voices',
+  id: ['user_id', 'conversation_id', 'speaker_id'],
+  booleans: ['isUser', 'isChosen'],
+  fractions: ['seconds'],
+});
+
+export const VoiceSamples = table<VoiceSampleRow>({
+  name: 'voice_samples',
+  id: ['user_id', 'id'],
+  fractions: ['seconds'],
 });
 
 export const Apps = table<App>({

@@ -22,10 +22,12 @@ import { passageStore } from './passages.ts';
 import { photoStore } from './photos.ts';
 import { pluginStateStore } from './plugin-state.ts';
 import { rateLimitStore } from './rate-limits.ts';
+import { speechStore } from './speech.ts';
 import { checkSqlite } from './sqlite-snapshot.ts';
 import { streamStore } from './streams.ts';
 import { summaryStore } from './summaries.ts';
 import { openOwned, openTables } from './tables.ts';
+import { voiceStore } from './voices.ts';
 
 export type StorageContext = Pick<PluginContext<never>, 'log' | 'clock' | 'error'>;
 
@@ -58,6 +60,8 @@ export async function createStorage(
     goals: goalStore(access),
     summaries: summaryStore(access),
     calendarLinks: calendarLinkStore(access),
+    speech: speechStore(access),
+    voices: voiceStore(access),
     passages: passageStore(access),
     chat: chatStore(access),
     apps: appStore(access),

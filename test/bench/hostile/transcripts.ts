@@ -56,5 +56,8 @@ function segment({ at, ...rest }: Place): Segment {
     isUser: at % 2 === 0,
     personId: null,
     sttProvider: null,
+    language: null,
+    translations: null,
+    profileCompared: false,
   };
 }

@@ -88,6 +88,7 @@ async function open(t: ExecutionContext, behaviour?: Behaviour) {
 const SEGMENT: Segment = {
   ...{ id: 's1', userId: '', conversationId: 'c1', text: '', start: 0, end: 1, speaker: 'SPEAKER_00' },
   ...{ speakerId: 0, isUser: false, personId: null, sttProvider: null },
+  ...{ language: null, translations: null, profileCompared: false },
 };
 
 test('a conversation that is completed is told of once, as the interface answers it, and so can be sent again', async t => {

@@ -268,7 +268,14 @@ test('A long conversation is merged, split, renamed and deleted in steps, betwee
     const segments = Array.from({ length: COUNT }, (_, at) => ({
       ...{ id: newId(clock.now()), userId: user.id, conversationId: id, text: `word${at} `.repeat(10) },
       ...{ start: 5 * at, end: 5 * at + 4, speaker: 'SPEAKER_00', speakerId: 0 },
-      ...{ isUser: false, personId: null, sttProvider: null },
+      ...{
+        isUser: false,
+        personId: null,
+        sttProvider: null,
+        language: null,
+        translations: null,
+        profileCompared: false,
+      },
     }));
     await storage.segments.upsert(segments);
     await storage.conversations.update(user.id, id, { status: 'completed', startedAt: clock.now() });

@@ -39,7 +39,7 @@ async function openEars(codec: Codec, stored: typeof FRESH = FRESH) {
   const hearing = await createHearing({
     connection: {
       ...{ userId: 'u', language: 'en', source: 'omi', deviceId: null, timeoutMs: 600_000, stream: null },
-      ...{ from: null, recordedAt: null, ack: false, customStt: false, sttService: null },
+      ...{ from: null, recordedAt: null, ack: false, customStt: false, withProfile: true, sttService: null },
       format: checkFormat({ codec, sampleRate: 16_000, channels: 1 }),
       tagged: false,
     },

@@ -59,7 +59,7 @@ async function openOdd(house: House, codec: Codec, customStt: boolean, seed: num
 
   function sendText(text: string) {
     const { type } = inputOf({ binary: false, bytes: Buffer.from(text) });
-    if (type === 'invalid' || type === 'unsupported' || (type === 'suggested_transcript' && !customStt))
+    if (type === 'invalid' || type === 'speaker_assigned' || (type === 'suggested_transcript' && !customStt))
       errors.due += 1;
     if (type === 'finish_conversation') ends.due += 1;
     socket.send(text);

@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { FLOAT, floats, INT64, integer, message, nested, node, tensor, text, value } from '../onnx.ts';
 
 export const SAMPLE_RATE = 16_000;
 
@@ -15,9 +16,6 @@ const TOKENS = ['<blk>', '▁low', '▁high'];
 const FRAMES = 45;
 const SHIFT = 32;
 const OUTPUTS = SHIFT / 4;
-
-const FLOAT = 1;
-const INT64 = 7;
 
 /** The states of one encoder layer with every dimension at its smallest, the embedding's, and the count of frames. */
 const STATES: { name: string; type: number; shape: number[] }[] = [
@@ -146,57 +144,6 @@ function weights(): number[] {
   ]).flat();
 }
 
-function node(operator: string, inputs: string[], output: string): Buffer {
-  return nested(1, ...inputs.map(name => text(1, name)), text(2, output), text(4, operator));
-}
-
-function tensor(name: string, type: number, shape: number[], raw: Buffer): Buffer {
-  return nested(5, ...shape.map(size => integer(1, size)), integer(2, type), text(8, name), bytes(9, raw));
-}
-
-function value({ name, type, shape }: { name: string; type: number; shape: (number | string)[] }): Buffer {
-  const dimensions = shape.map(size =>
-    nested(1, typeof size === 'number' ? integer(1, size) : text(2, size)),
-  );
-  return message(text(1, name), nested(2, nested(1, integer(1, type), nested(2, ...dimensions))));
-}
-
-function floats(values: number[]): Buffer {
-  return Buffer.from(Float32Array.from(values).buffer);
-}
-
 function int64s(values: number[]): Buffer {
   return Buffer.from(BigInt64Array.from(values, BigInt).buffer);
-}
-
-// Protocol buffers: a field is its number and kind, then a number, or a length and that many bytes.
-
-function message(...fields: Buffer[]): Buffer {
-  return Buffer.concat(fields);
-}
-
-function nested(field: number, ...fields: Buffer[]): Buffer {
-  return bytes(field, message(...fields));
-}
-
-function text(field: number, content: string): Buffer {
-  return bytes(field, Buffer.from(content));
-}
-
-function bytes(field: number, content: Buffer): Buffer {
-  return Buffer.concat([variable(field * 8 + 2), variable(content.length), content]);
-}
-
-function integer(field: number, content: number): Buffer {
-  return Buffer.concat([variable(field * 8), variable(content)]);
-}
-
-function variable(content: number): Buffer {
-  const out: number[] = [];
-  let rest = content;
-  while (rest > 127) {
-    out.push((rest & 127) | 128);
-    rest >>>= 7;
-  }
-  return Buffer.from([...out, rest]);
 }

@@ -48,6 +48,9 @@ const SEGMENT: Segment = {
   isUser: true,
   personId: null,
   sttProvider: 'words',
+  language: null,
+  translations: null,
+  profileCompared: false,
 };
 
 /** A conversation that is over; with `structured`, other ones of its values. */

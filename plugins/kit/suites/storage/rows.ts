@@ -12,6 +12,8 @@ import type {
   Stream,
   SummaryTemplate,
   User,
+  Voice,
+  VoiceSample,
 } from '../../../../core/contract/model.ts';
 import type { JobStore } from '../../../../core/contract/plugin.ts';
 
@@ -84,6 +86,26 @@ export function segment(id: string, owner: Conversation, changes: Partial<Segmen
     isUser: false,
     personId: null,
     sttProvider: null,
+    language: null,
+    translations: null,
+    profileCompared: false,
+    ...changes,
+  };
+}
+
+export function voice(owner: Conversation, speakerId: number, changes: Partial<Voice> = {}): Voice {
+  return {
+    ...{ userId: owner.userId, conversationId: owner.id, speakerId, space: 'model-1' },
+    ...{ vector: Float32Array.of(0.6, -0.8), seconds: 2.5, isUser: false, personId: null },
+    ...{ isChosen: false, updatedAt: NOON },
+    ...changes,
+  };
+}
+
+export function voiceSample(id: string, userId: string, changes: Partial<VoiceSample> = {}): VoiceSample {
+  return {
+    ...{ id, userId, personId: null, space: 'model-1', vector: Float32Array.of(1, 0), seconds: 2.25 },
+    ...{ conversationId: null, speakerId: null, createdAt: NOON },
     ...changes,
   };
 }

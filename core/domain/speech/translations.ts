@@ -1,0 +1,214 @@
+import type { Clock, Segment, Translation } from '../../contract/model.ts';
+import type { LanguageModel, Storage, Translator } from '../../contract/plugin.ts';
+import { deadline } from '../../runtime/deadline.ts';
+import { AppError, toAppError } from '../../runtime/errors.ts';
+import type { EventBus, Events } from '../../runtime/events.ts';
+import type { Log } from '../../runtime/log.ts';
+import { baseOf, MULTI } from '../languages.ts';
+import type { SpeechChoices } from './speech-settings.ts';
+import { languageOfText } from './text-language.ts';
+
+/** A segment that has not changed for so long is translated, in ms: people pause for less than this in a sentence. */
+const SETTLED_MS = 1500;
+/** One that grows all the time is translated after this, and again when it has grown further. */
+const GROWING_MS = 10_000;
+/** Segments of one user that wait; past it the oldest is left untranslated. */
+const MAX_WAITING = 200;
+/** A translation takes no longer than this. */
+const LIMIT_MS = 20_000;
+/** Pauses between tries at one segment, in ms; after the last it is left untranslated. */
+const PAUSES_MS = [1000, 5000];
+const MAX_PAUSE_MS = 30_000;
+/** Texts whose translations are remembered. */
+const MAX_CACHED = 1000;
+/** Longer texts are not remembered. */
+const MAX_CACHED_CHARS = 2000;
+const MAX_TRANSLATED_CHARS = 10_000;
+
+interface Waiting {
+  segment: Segment;
+  /** When it first came, and when it last changed. */
+  since: number;
+  changedAt: number;
+}
+
+interface Queue {
+  /** By segment, in the order in which they were first said. */
+  waiting: Map<string, Waiting>;
+  wake: AbortController;
+}
+
+/**
+ * Translates what is said, for users who chose a language, as far as that differs from the one spoken: behind the
+ * segments, which never wait for it. Each user's segments come one after the other, in order; one that grows is
+ * translated once it has stopped, or another follows. What a translator cannot do now is tried again, then left out.
+ */
+export function createTranslations({
+  storage,
+  speechSettings,
+  translators,
+  models,
+  events,
+  clock,
+  log,
+}: {
+  storage: Storage;
+  speechSettings: Pick<SpeechChoices, 'get'>;
+  /** Those that work now, the preferred one first. */
+  translators(): Translator[];
+  models(): LanguageModel[];
+  events: EventBus;
+  clock: Clock;
+  log: Log;
+}) {
+  const queues = new Map<string, Queue>();
+  const cache = createCache();
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const working = new Set<Promise<void>>();
+
+  function onSegments({ userId, segments }: Events['segments'][0]): void {
+    if (signal.aborted || translators().length === 0) return;
+    const known = queues.get(userId);
+    const queue = known ?? { waiting: new Map(), wake: new AbortController() };
+    for (const segment of segments) if (!segment.translations) add(queue, segment);
+    if (known) queue.wake.abort();
+    else begin(userId, queue);
+  }
+
+  function add({ waiting }: Queue, segment: Segment): void {
+    const now = clock.now();
+    const since = waiting.get(segment.id)?.since ?? now;
+    waiting.set(segment.id, { segment, since, changedAt: now }); // one that waits keeps its place
+    const [oldest] = waiting.keys();
+    if (waiting.size <= MAX_WAITING || oldest === undefined) return;
+    waiting.delete(oldest);
+    log.warn({ most: MAX_WAITING }, 'too much waits to be translated: the oldest is left out');
+  }
+
+  function begin(userId: string, queue: Queue): void {
+    queues.set(userId, queue);
+    const work = drain(userId, queue)
+      .catch(error => {
+        queues.delete(userId);
+        if (!signal.aborted)
+          log.warn({ err: toAppError(error) }, 'translation has stopped until more is said');
+      })
+      .then(() => {
+        working.delete(work);
+      });
+    working.add(work);
+  }
+
+  async function drain(userId: string, queue: Queue): Promise<void> {
+    for (;;) {
+      const next = queue.waiting.values().next().value;
+      if (!next) break;
+      const now = clock.now();
+      const isFollowed = queue.waiting.size > 1;
+      const dueAt = isFollowed ? now : Math.min(next.changedAt + SETTLED_MS, next.since + GROWING_MS);
+      if (dueAt > now) {
+        await nap(queue, dueAt - now);
+        continue;
+      }
+      queue.waiting.delete(next.segment.id);
+      const { translateTo } = await speechSettings.get(userId);
+      if (translateTo === null) queue.waiting.clear();
+      else await translateOne(next.segment, translateTo);
+    }
+    queues.delete(userId);
+  }
+
+  /** Until then, or until something changes. */
+  async function nap(queue: Queue, ms: number): Promise<void> {
+    queue.wake = new AbortController();
+    const ends = AbortSignal.any([queue.wake.signal, signal]);
+    await clock.sleep(ms, ends).catch(() => {});
+    signal.throwIfAborted();
+  }
+
+  async function translateOne(segment: Segment, to: string): Promise<void> {
+    const { userId, conversationId, id, text } = segment;
+    const from = await languageOf(segment);
+    if (from !== null && baseOf(from) === baseOf(to)) return;
+    const translated = await cache(`${userId} ${from} ${to} ${text}`, text, () => persevere(text, from, to));
+    if (translated === null || translated === text) return;
+    const translations: Translation[] = [{ lang: to, text: translated }];
+    if (!(await storage.segments.translated(userId, id, text, translations))) return; // it says something else by now
+    events.emit('translated', { userId, conversationId, segmentId: id, translations });
+  }
+
+  /** As the recogniser told; else that of the whole conversation; else by the text. Null: the translator finds out. */
+  async function languageOf({ userId, conversationId, language, text }: Segment): Promise<string | null> {
+    if (language !== null) return language;
+    const spoken = (await storage.conversations.get(userId, conversationId))?.language ?? MULTI;
+    return spoken === MULTI ? languageOfText(text) : spoken;
+  }
+
+  /** Null: it cannot be done now. */
+  async function persevere(text: string, from: string | null, to: string): Promise<string | null> {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await ask(text, from, to);
+      } catch (thrown) {
+        signal.throwIfAborted();
+        const error = toAppError(thrown, 'upstream_error');
+        const pause = PAUSES_MS[attempt];
+        log.warn({ err: error, attempt: attempt + 1 }, 'a segment could not be translated');
+        if (pause === undefined || !error.retryable) return null;
+        await clock.sleep(Math.min((error.retryAfter ?? 0) * 1000 || pause, MAX_PAUSE_MS), signal);
+      }
+    }
+  }
+
+  async function ask(text: string, from: string | null, to: string): Promise<string | null> {
+    const chosen = translators().find(({ languages }) => canSpeak(languages, to));
+    if (!chosen) return null;
+    const late = () => new AppError('timeout', `The translator did not answer within ${LIMIT_MS} ms`);
+    const request = { text, from, to, models: models() };
+    const answer = await deadline(
+      { clock, limitMs: LIMIT_MS, late },
+      ending => chosen.translate(request, ending),
+      signal,
+    );
+    if (typeof answer !== 'string' || answer.length > MAX_TRANSLATED_CHARS || answer.includes('\0'))
+      throw new AppError(
+        'config_error',
+        'The translator breaks its contract: its answer is no text, or too long',
+      );
+    return answer.trim() || null;
+  }
+
+  return {
+    start(): void {
+      events.on('segments', onSegments);
+    },
+    /** What waits is left untranslated. */
+    async stop(): Promise<void> {
+      events.off('segments', onSegments);
+      stopping.abort(new AppError('unavailable', 'Earshot is stopping'));
+      for (const { wake } of queues.values()) wake.abort();
+      await Promise.all(working);
+    },
+  };
+}
+
+function canSpeak(languages: Translator['languages'], to: string): boolean {
+  return languages === 'any' || languages.some(code => code === to || baseOf(code) === baseOf(to));
+}
+
+/** The newest answers; people say the same again and again. */
+function createCache() {
+  const known = new Map<string, string>();
+
+  return async (key: string, text: string, work: () => Promise<string | null>): Promise<string | null> => {
+    const found = known.get(key);
+    const answer = found ?? (await work());
+    known.delete(key);
+    if (answer === null || text.length > MAX_CACHED_CHARS) return answer;
+    known.set(key, answer);
+    const [oldest] = known.keys();
+    if (known.size > MAX_CACHED && oldest !== undefined) known.delete(oldest);
+    return answer;
+  };
+}

@@ -1,0 +1,212 @@
+import type { Clock, Voice } from '../../contract/model.ts';
+import type { SpeakerModel, Storage } from '../../contract/plugin.ts';
+import { deadline } from '../../runtime/deadline.ts';
+import { AppError, toAppError } from '../../runtime/errors.ts';
+import type { Log } from '../../runtime/log.ts';
+import type { SpeechChoices } from './speech-settings.ts';
+import { assign, type Cluster, LEAST_SECONDS, likeness, meanOf } from './voice-clusters.ts';
+
+/** A segment does not wait longer for its speaker: it is then the one who spoke before. */
+const LIMIT_MS = 400;
+/** After a model was too slow, or failed, it is left alone for so long. */
+const REST_MS = 10_000;
+const SAMPLE_RATE = 16_000;
+/** Of one piece; more says nothing new. */
+export const MAX_SECONDS = 8;
+/** Speech of a voice before it is compared with people, in seconds; and again each time that it has doubled. */
+const MATCH_SECONDS = 2;
+/** The best must be so much more alike than the second: a wrong name is worse than none. */
+const LEAD = 0.08;
+
+/** Whose piece it is. */
+export interface Labelled {
+  /** The number in the label. */
+  speakerId: number;
+  /** To be stored with the piece; absent: nothing new is known of the voice. */
+  voice?: VoiceUpdate;
+  /** Whom the owner may want to be asked about. */
+  suggestion?: Suggestion;
+}
+
+export interface VoiceUpdate {
+  speakerId: number;
+  /** The id of the model, as voices of two models are never compared. */
+  space: string;
+  vector: Float32Array;
+  seconds: number;
+  /** It was compared with the owner's voice, as one is known. */
+  isCompared: boolean;
+  /** Who it is beyond doubt; null: nobody known. */
+  match: Match | null;
+}
+
+export interface Match {
+  isUser: boolean;
+  personId: string | null;
+}
+
+export interface Suggestion {
+  speakerId: number;
+  personId: string;
+  personName: string;
+}
+
+/** Tells the voices of one connection apart. Nothing that it does rejects. */
+export interface Labeller {
+  /**
+   * @param own the number that the recogniser gave the voice; null: it does not tell them apart
+   * @param samples of the piece, at 16 kHz, asked for only where they are used
+   */
+  label(
+    conversationId: string,
+    own: number | null,
+    samples: () => Promise<Int16Array>,
+    signal: AbortSignal,
+  ): Promise<Labelled | null>;
+}
+
+/** Voices of conversations, and whose they are. A voice print is never logged. */
+export function createVoices({
+  storage,
+  speechSettings,
+  speakers,
+  clock,
+  log,
+}: {
+  storage: Storage;
+  speechSettings: Pick<SpeechChoices, 'get'>;
+  /** Null: none works now. */
+  speakers(): SpeakerModel | null;
+  clock: Clock;
+  log: Log;
+}) {
+  let restsUntil = 0;
+
+  /** Null: it is too slow, or fails. */
+  async function embed(
+    model: SpeakerModel,
+    samples: Int16Array,
+    signal: AbortSignal,
+  ): Promise<Float32Array | null> {
+    const late = () => new AppError('timeout', `The speaker model did not answer within ${LIMIT_MS} ms`);
+    try {
+      const vector = await deadline(
+        { clock, limitMs: LIMIT_MS, late },
+        ending => model.embed(samples, ending),
+        signal,
+      );
+      if (vector.length === model.dimensions && vector.every(Number.isFinite)) return vector;
+      throw new AppError('upstream_error', `The speaker model breaks its contract: ${vector.length} numbers`);
+    } catch (error) {
+      if (signal.aborted) return null;
+      restsUntil = clock.now() + REST_MS;
+      log.warn({ err: toAppError(error) }, 'voices cannot be told apart for now');
+      return null;
+    }
+  }
+
+  function open(userId: string, { withProfile }: { withProfile: boolean }): Labeller {
+    let of: { conversationId: string; space: string; clusters: Map<number, Cluster> } | null = null;
+    let last: number | null = null;
+    /** By voice: the seconds at which it is compared next, and whom was asked about. */
+    const due = new Map<number, number>();
+    const compared = new Set<number>();
+    const suggested = new Set<string>();
+
+    async function clustersOf(conversationId: string, space: string): Promise<Map<number, Cluster>> {
+      if (of?.conversationId === conversationId && of.space === space) return of.clusters;
+      const rows = await storage.voices.list(userId, conversationId);
+      const clusters = new Map(rows.map(row => [row.speakerId, clusterOf(row, space)]));
+      last = rows.at(-1)?.speakerId ?? null;
+      for (const memory of [due, compared, suggested]) memory.clear();
+      of = { conversationId, space, clusters };
+      return clusters;
+    }
+
+    async function label(
+      conversationId: string,
+      own: number | null,
+      read: () => Promise<Int16Array>,
+      signal: AbortSignal,
+    ): Promise<Labelled | null> {
+      const model = speakers();
+      if (!model || !(await speechSettings.get(userId)).labelVoices) return null;
+      const clusters = await clustersOf(conversationId, model.id);
+      if (clock.now() < restsUntil) return own === null ? { speakerId: last ?? 0 } : { speakerId: own };
+      const samples = await read();
+      const seconds = samples.length / SAMPLE_RATE;
+      const isTelling = seconds >= LEAST_SECONDS / 4;
+      const vector = isTelling ? await embed(model, samples, signal) : null;
+      const heard = vector && { vector, seconds };
+      const known =
+        own === null
+          ? [...clusters.values()]
+          : [clusters.get(own) ?? { speakerId: own, vector: null, seconds: 0 }];
+      const threshold = own === null ? model.sameVoice : -1; // the recogniser has decided
+      const cluster = assign(known, heard, own ?? last, threshold);
+      const hasGrown = cluster.vector !== null && cluster !== clusters.get(cluster.speakerId);
+      last = cluster.speakerId;
+      if (!hasGrown || !cluster.vector) return { speakerId: last };
+      clusters.set(last, cluster);
+      const { speakerId } = cluster;
+      const found = await match(model, cluster);
+      const voice = {
+        ...{ speakerId, space: model.id, vector: cluster.vector, seconds: cluster.seconds },
+        ...{ isCompared: compared.has(speakerId), match: found.match },
+      };
+      return { speakerId, voice, ...(found.suggestion ? { suggestion: found.suggestion } : {}) };
+    }
+
+    /** Once there is enough of a voice, and again when there is twice as much. */
+    async function match(model: SpeakerModel, { speakerId, seconds, vector }: Cluster) {
+      if (!vector || seconds < (due.get(speakerId) ?? MATCH_SECONDS))
+        return { match: null, suggestion: null };
+      due.set(speakerId, 2 * seconds);
+      const samples = await storage.voices.samples(userId, model.id);
+      const byPerson = Map.groupBy(samples, ({ personId }) => personId);
+      if (withProfile && byPerson.has(null)) compared.add(speakerId);
+      if (!withProfile) byPerson.delete(null);
+      const ranked = [...byPerson]
+        .flatMap(([personId, parts]) => {
+          const mean = meanOf(parts);
+          return mean ? [{ personId, likeness: likeness(mean, vector) }] : [];
+        })
+        .sort((a, b) => b.likeness - a.likeness);
+      const [best, second] = ranked;
+      if (!best || best.likeness < model.sameVoice) return { match: null, suggestion: null };
+      if (second && best.likeness - second.likeness < LEAD) return { match: null, suggestion: null };
+      const isSure = best.likeness >= model.namedVoice;
+      const { personId } = best;
+      const match = isSure ? { isUser: personId === null, personId } : null;
+      return { match, suggestion: personId === null ? null : await suggestionOf(speakerId, personId) };
+    }
+
+    /** Each is made once. */
+    async function suggestionOf(speakerId: number, personId: string): Promise<Suggestion | null> {
+      const key = `${speakerId} ${personId}`;
+      const person = suggested.has(key) ? null : await storage.people.get(userId, personId);
+      suggested.add(key);
+      return person && { speakerId, personId, personName: person.name };
+    }
+
+    return {
+      async label(...asked) {
+        try {
+          return await label(...asked);
+        } catch (error) {
+          log.warn({ err: toAppError(error) }, 'a piece of speech has no speaker');
+          return null;
+        }
+      },
+    };
+  }
+
+  return { open };
+}
+
+export type Voices = ReturnType<typeof createVoices>;
+
+/** A vector of another model says nothing; its label stays taken. */
+function clusterOf({ speakerId, space, vector, seconds }: Voice, current: string): Cluster {
+  return space === current ? { speakerId, vector, seconds } : { speakerId, vector: null, seconds: 0 };
+}

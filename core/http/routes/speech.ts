@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import type { SpeechSettings } from '../../contract/model.ts';
+import { LANGUAGE_RULE, languageOf, MULTI } from '../../domain/languages.ts';
+import type { SpeechChoices } from '../../domain/speech/speech-settings.ts';
+import { MAX_CODE_CHARS, someOf } from '../fields.ts';
+import { type Route, route } from '../route.ts';
+
+const SETTINGS = '/v1/users/speech-settings';
+
+const language = z
+  .string()
+  .max(MAX_CODE_CHARS)
+  .transform((given, context) => {
+    const code = languageOf(given.trim());
+    if (code !== null && code !== MULTI) return code;
+    const message = `Input should be ${LANGUAGE_RULE}`;
+    context.addIssue({ code: 'custom', message, params: { type: 'value_error' } });
+    return z.NEVER;
+  })
+  .meta({ examples: ['de'] });
+
+const SettingsJson = z
+  .object({
+    translate_to: z
+      .string()
+      .nullable()
+      .describe('What is said in another language is translated into this one'),
+    label_voices: z.boolean().describe('Voices are told apart, where the operator has set that up'),
+  })
+  .meta({ id: 'SpeechSettings' });
+
+const SettingsEdit = someOf({
+  translate_to: language.nullable().exactOptional().describe('null: nothing is translated'),
+  label_voices: z
+    .boolean()
+    .exactOptional()
+    .describe('false: from now on voices are not told apart, and all voice prints of yours are deleted'),
+}).meta({ id: 'SpeechSettingsEdit', override: { examples: [{ translate_to: 'de' }] } });
+
+/** What is done with speech beside its text. */
+export function speechRoutes(settings: SpeechChoices): Route[] {
+  const own = { tag: 'Speech', credential: 'idToken', query: z.object({}), params: z.object({}) } as const;
+  return [
+    route({
+      ...own,
+      method: 'get',
+      id: 'getSpeechSettings',
+      path: SETTINGS,
+      summary: 'Get what is done with speech beside its text',
+      response: SettingsJson,
+      handle: async ({ principal: { user } }) => toJson(await settings.get(user.id)),
+    }),
+    route({
+      ...own,
+      method: 'patch',
+      id: 'updateSpeechSettings',
+      path: SETTINGS,
+      summary: 'Choose what is done with what is said from now on',
+      body: SettingsEdit,
+      response: SettingsJson,
+      handle: async ({ principal: { user }, body }) => {
+        const { translate_to: translateTo, label_voices: labelVoices } = body;
+        const changes = {
+          ...(translateTo === undefined ? {} : { translateTo }),
+          ...(labelVoices === undefined ? {} : { labelVoices }),
+        };
+        return toJson(await settings.change(user.id, changes));
+      },
+    }),
+  ];
+}
+
+function toJson({ translateTo, labelVoices }: SpeechSettings): z.input<typeof SettingsJson> {
+  return { translate_to: translateTo, label_voices: labelVoices };
+}

@@ -1,0 +1,100 @@
+/** What every speaker model must do, as plain checks that throw. How well it tells voices apart, they do not ask. */
+import assert from 'node:assert/strict';
+import type { SpeakerModel } from '../../../core/contract/plugin.ts';
+
+export interface SpeakersSubject {
+  speakers: SpeakerModel;
+  /** Speech at 16 kHz, 3 s or more: two pieces of one voice, and one of another. */
+  speech: { one: Int16Array; again: Int16Array; other: Int16Array };
+}
+
+interface SpeakersCheck {
+  title: string;
+  run(subject: SpeakersSubject): Promise<void>;
+}
+
+export const speakersChecks: readonly SpeakersCheck[] = [
+  { title: 'names its model, and likenesses that make sense', run: isDescribed },
+  { title: 'gives speech a vector of its dimensions and of length 1', run: measures },
+  { title: 'gives the same speech the same vector each time, and takes none back', run: repeats },
+  { title: 'puts pieces of one voice nearer than those of two', run: tellsApart },
+  { title: 'takes a quarter of a second, 30 s, and silence', run: takesAnyLength },
+  { title: 'serves several at once', run: servesSideBySide },
+  { title: 'rejects with the reason when it is aborted', run: stops },
+];
+
+const never = new AbortController().signal;
+const SAMPLE_RATE = 16_000;
+
+async function isDescribed({
+  speakers: { id, dimensions, sameVoice, namedVoice },
+}: SpeakersSubject): Promise<void> {
+  assert.match(id, /^[a-z0-9._-]{1,100}$/, 'its id is not 1 to 100 of a-z, 0-9, . _ -');
+  assert.ok(Number.isInteger(dimensions) && dimensions > 0, 'it has no dimensions');
+  assert.ok(
+    sameVoice > 0 && sameVoice <= namedVoice && namedVoice < 1,
+    'its likenesses are not 0 < same <= named < 1',
+  );
+}
+
+async function measures(subject: SpeakersSubject): Promise<void> {
+  check(subject, await subject.speakers.embed(subject.speech.one, never));
+}
+
+async function repeats({ speakers, speech }: SpeakersSubject): Promise<void> {
+  const first = await speakers.embed(speech.one, never);
+  const kept = first.slice();
+  await speakers.embed(speech.other, never);
+  assert.deepEqual(first, kept, 'it changes a vector that it has given away');
+  assert.ok(
+    cosine(await speakers.embed(speech.one, never), kept) > 0.999,
+    'the same speech has another vector',
+  );
+}
+
+async function tellsApart({ speakers, speech }: SpeakersSubject): Promise<void> {
+  const [one, again, other] = await Promise.all([
+    speakers.embed(speech.one, never),
+    speakers.embed(speech.again, never),
+    speakers.embed(speech.other, never),
+  ]);
+  assert.ok(cosine(one, again) > cosine(one, other), 'another voice is nearer than the same');
+}
+
+async function takesAnyLength(subject: SpeakersSubject): Promise<void> {
+  const { speakers, speech } = subject;
+  check(subject, await speakers.embed(speech.one.slice(SAMPLE_RATE, SAMPLE_RATE * 1.25), never));
+  const long = Int16Array.from(
+    { length: 30 * SAMPLE_RATE },
+    (_, at) => speech.one[at % speech.one.length] ?? 0,
+  );
+  check(subject, await speakers.embed(long, never));
+  const nothing = await speakers.embed(new Int16Array(SAMPLE_RATE), never);
+  assert.ok(nothing.every(Number.isFinite), 'silence has a vector that is no numbers');
+}
+
+async function servesSideBySide({ speakers, speech }: SpeakersSubject): Promise<void> {
+  const alone = await speakers.embed(speech.one, never);
+  const [one] = await Promise.all([speakers.embed(speech.one, never), speakers.embed(speech.other, never)]);
+  assert.ok(cosine(alone, one) > 0.999, 'it mixes speech up that comes at once');
+}
+
+async function stops({ speakers, speech }: SpeakersSubject): Promise<void> {
+  const reason = new Error('nobody waits any more');
+  const stopper = new AbortController();
+  const asking = speakers.embed(speech.one, stopper.signal);
+  stopper.abort(reason);
+  await assert.rejects(asking, (thrown: unknown) => {
+    assert.equal(thrown, reason, 'it rejects with something else than the reason');
+    return true;
+  });
+}
+
+function check({ speakers }: SpeakersSubject, vector: Float32Array): void {
+  assert.equal(vector.length, speakers.dimensions, 'a vector has not as many numbers as it says');
+  assert.ok(Math.abs(cosine(vector, vector) - 1) < 0.001, 'a vector has not the length 1');
+}
+
+function cosine(one: Float32Array, other: Float32Array): number {
+  return one.reduce((sum, value, index) => sum + value * (other[index] ?? 0), 0);
+}

@@ -1,0 +1,75 @@
+/** What every translator must do, as plain checks that throw. How well it translates, they do not ask. */
+import assert from 'node:assert/strict';
+import type { LanguageModel, Translator } from '../../../core/contract/plugin.ts';
+
+export interface TranslatorSubject {
+  translator: Translator;
+  /** For one that asks a language model; empty: there is none. */
+  models: readonly LanguageModel[];
+}
+
+interface TranslatorCheck {
+  title: string;
+  run(subject: TranslatorSubject): Promise<void>;
+}
+
+export const translatorChecks: readonly TranslatorCheck[] = [
+  { title: 'answers with a text', run: answers },
+  { title: 'takes a text whose language is not known', run: detects },
+  { title: 'takes a region, and languages with one', run: takesRegions },
+  { title: 'takes any Unicode', run: takesOddities },
+  { title: 'serves several at once, each with its own text', run: servesSideBySide },
+  { title: 'rejects with the reason when it is aborted', run: stops },
+];
+
+const never = new AbortController().signal;
+/** Names and numbers stay what they are in any language. */
+const SENTENCES = ['The train 4711 leaves at 9.', 'Her number is 8052.', 'The room is 306.'];
+const NUMBERS = [/4711/, /8052/, /306/];
+
+/** One that it can translate into. */
+function target({ languages }: Translator): string {
+  return languages === 'any' ? 'es' : (languages.find(code => code !== 'en') ?? languages[0] ?? 'es');
+}
+
+async function ask({ translator, models }: TranslatorSubject, text: string, from: string | null = 'en') {
+  const answer: unknown = await translator.translate({ text, from, to: target(translator), models }, never);
+  assert.ok(typeof answer === 'string', `it answered with ${typeof answer}`);
+  assert.ok(answer.trim() !== '', 'it answered with nothing');
+  assert.ok(answer.length <= 10_000, 'its answer has more than 10,000 characters');
+  return answer;
+}
+
+async function answers(subject: TranslatorSubject): Promise<void> {
+  await ask(subject, 'Good morning. Where is the station?');
+}
+
+async function detects(subject: TranslatorSubject): Promise<void> {
+  await ask(subject, 'Good morning. Where is the station?', null);
+}
+
+async function takesRegions(subject: TranslatorSubject): Promise<void> {
+  await ask(subject, 'Good morning.', 'en-GB');
+}
+
+async function takesOddities(subject: TranslatorSubject): Promise<void> {
+  await ask(subject, 'Tea \ud800 🧑‍🚀 שלום 你好 a\u202eb e\u0301 <b>&amp;</b>');
+}
+
+async function servesSideBySide(subject: TranslatorSubject): Promise<void> {
+  const answers = await Promise.all(SENTENCES.map(text => ask(subject, text)));
+  for (const [index, answer] of answers.entries())
+    assert.match(answer, NUMBERS[index] ?? /^$/, 'it mixed the texts up');
+}
+
+async function stops({ translator, models }: TranslatorSubject): Promise<void> {
+  const reason = new Error('nobody waits any more');
+  const request = { text: 'Good morning.', from: 'en', to: target(translator), models };
+  const stopper = new AbortController();
+  const asking = translator.translate(request, stopper.signal);
+  stopper.abort(reason);
+  await assert.rejects(asking, (thrown: unknown) => {
+    assert.equal(thrown, reason, 'it rejects with something else than the reason');
+    return true;
+  });
+}

@@ -1,0 +1,77 @@
+import type { Plugin } from '../../../core/contract/plugin.ts';
+import { isRecord } from '../../kit/json.ts';
+import { postJson, type Server } from '../../kit/kit.ts';
+
+interface Options {
+  apiKey: string;
+  baseUrl?: string | undefined;
+  timeoutMs: number;
+}
+
+/** Keys of free accounts end so, and are served by another host. */
+const FREE_KEY = ':fx';
+/** What it wants to hear of languages that it translates into in several kinds. */
+const TARGETS: Readonly<Record<string, string>> = { en: 'EN-US', pt: 'PT-PT', zh: 'ZH-HANS' };
+const MAX_BODY_BYTES = 256 * 1024;
+
+export default {
+  name: 'deepl',
+  api: 1,
+  title: 'Translation by DeepL, with an account there. What was said is sent there',
+  options: z =>
+    z.strictObject({
+      apiKey: z
+        .string()
+        .trim()
+        .regex(/^[\x21-\x7e]+$/, 'must be letters, digits and signs without spaces')
+        .meta({ secret: true })
+        .describe('Key of the account; one of a free account ends with :fx'),
+      baseUrl: z
+        .url({ protocol: /^https?$/ })
+        .refine(url => /^[^@?#]*$/.test(url), 'must be an address alone, without name, password, ? or #')
+        .optional()
+        .describe('Where it answers, /v2/translate is added to it; absent: as the key says'),
+      timeoutMs: z.coerce
+        .number()
+        .int()
+        .min(100)
+        .max(60_000)
+        .default(15_000)
+        .describe('An answer takes no longer than this, in milliseconds'),
+    }),
+  setup(context) {
+    const { error, options } = context;
+    const { apiKey, timeoutMs } = options;
+    const url = options.baseUrl ?? `https://api${apiKey.endsWith(FREE_KEY) ? '-free' : ''}.deepl.com`;
+    const server: Server = {
+      plugin: 'deepl',
+      url,
+      headers: { authorization: `DeepL-Auth-Key ${apiKey}` },
+      options: { url: 'baseUrl' },
+      limitMs: timeoutMs,
+      maxBytes: MAX_BODY_BYTES,
+    };
+    return {
+      translator: {
+        languages: 'any' as const,
+        async translate({ text, from, to }, signal) {
+          const question = {
+            text: [text.toWellFormed()],
+            target_lang: TARGETS[to] ?? to.toUpperCase(),
+            ...(from === null ? {} : { source_lang: (from.split('-')[0] ?? from).toUpperCase() }),
+          };
+          const answer = await postJson(context, server, '/v2/translate', question, signal);
+          const translated = firstText(answer);
+          if (translated !== null) return translated;
+          throw error('upstream_error', `deepl: ${url} answered with something that is no translation`);
+        },
+      },
+    };
+  },
+} satisfies Plugin<Options>;
+
+function firstText(answer: unknown): string | null {
+  const list = isRecord(answer) && Array.isArray(answer.translations) ? answer.translations : [];
+  const first: unknown = list[0];
+  return isRecord(first) && typeof first.text === 'string' ? first.text : null;
+}

@@ -1,0 +1,81 @@
+import type { Plugin } from '../../../core/contract/plugin.ts';
+import { isRecord } from '../../kit/json.ts';
+import { postJson, type Server } from '../../kit/kit.ts';
+
+interface Options {
+  baseUrl: string;
+  apiKey?: string | undefined;
+  languages: 'any' | string[];
+  timeoutMs: number;
+}
+
+/** A translation is seldom longer than three times the text. */
+const MAX_BODY_BYTES = 256 * 1024;
+
+export default {
+  name: 'libretranslate',
+  api: 1,
+  title: 'Translation by a LibreTranslate server, on your network or elsewhere. What was said is sent there',
+  options: z =>
+    z.strictObject({
+      baseUrl: z
+        .url({ protocol: /^https?$/ })
+        .refine(url => /^[^@?#]*$/.test(url), 'must be an address alone, without name, password, ? or #')
+        .default('http://127.0.0.1:5000')
+        .describe('Where the server answers; /translate is added to it'),
+      apiKey: z
+        .string()
+        .trim()
+        .min(1)
+        .meta({ secret: true })
+        .optional()
+        .describe('Key of the account there, if it wants one'),
+      languages: z
+        .union([z.literal('any'), z.array(z.string().min(2)).min(1)])
+        .default('any')
+        .describe('Languages to translate into, as ISO 639-1 codes; any: all of them'),
+      timeoutMs: z.coerce
+        .number()
+        .int()
+        .min(100)
+        .max(60_000)
+        .default(15_000)
+        .describe('An answer takes no longer than this, in milliseconds'),
+    }),
+  setup(context) {
+    const { error, options } = context;
+    const { apiKey, baseUrl, languages, timeoutMs } = options;
+    const server: Server = {
+      plugin: 'libretranslate',
+      url: baseUrl,
+      options: { url: 'baseUrl' },
+      limitMs: timeoutMs,
+      maxBytes: MAX_BODY_BYTES,
+    };
+    return {
+      translator: {
+        languages,
+        async translate({ text, from, to }, signal) {
+          const question = {
+            q: text.toWellFormed(),
+            source: from === null ? 'auto' : codeOf(from),
+            target: codeOf(to),
+            format: 'text',
+            ...(apiKey === undefined ? {} : { api_key: apiKey }),
+          };
+          const answer = await postJson(context, server, '/translate', question, signal);
+          if (isRecord(answer) && typeof answer.translatedText === 'string') return answer.translatedText;
+          throw error(
+            'upstream_error',
+            `libretranslate: ${baseUrl} answered with something that is no translation`,
+          );
+        },
+      },
+    };
+  },
+} satisfies Plugin<Options>;
+
+/** Its models have no regions, but for the scripts of Chinese and the Portuguese of Brazil. */
+function codeOf(language: string): string {
+  return ['pt-BR', 'zh-Hans', 'zh-Hant'].includes(language) ? language : (language.split('-')[0] ?? language);
+}

@@ -1,0 +1,24 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ExecutionContext } from 'ava';
+import { writeVoiceModel } from '../plugins/speakers/voice-model.ts';
+import { temporaryDirectory } from './domain.ts';
+
+export const VOICES = ['slt-1', 'slt-2', 'rms-1', 'rms-2', 'awb-1', 'awb-2', 'annie-1'] as const;
+export type VoiceName = (typeof VOICES)[number];
+
+/** A sentence by a synthetic voice: flite's slt, rms and awb, espeak-ng's female ("annie"); none of it made the model. */
+export function sentence(name: VoiceName): Int16Array<ArrayBuffer> {
+  const wav = readFileSync(new URL(`../fixtures/voices/${name}.wav`, import.meta.url));
+  return new Int16Array(Uint8Array.from(wav.subarray(44)).buffer);
+}
+
+/** Likenesses of the tests' model on these voices: at least 0.83 for one voice, at most 0.54 for two. */
+const LIKENESSES = { sameVoice: 0.68, namedVoice: 0.75 };
+
+/** Options of `sherpa-speakers` for the tests' model, which the real extractor loads. */
+export async function voiceModelOptions(t: Pick<ExecutionContext, 'teardown'>) {
+  const file = join(await temporaryDirectory(t), 'voices.onnx');
+  const { sha256 } = await writeVoiceModel(file);
+  return { file, sha256, ...LIKENESSES };
+}
