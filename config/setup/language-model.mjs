@@ -18,5 +18,5 @@ export function proposedModel(models, { memoryBytes, cores }) {
 
 /** What to do to use it, in one line. */
 export function stepsOf(name, earshot) {
-  return `npm install node-llama-cpp@3.22.1, ${earshot} models pull ${name}, and llm: [llama] in the configuration`;
+  return `npm install node-llama-cpp@3.21.1, ${earshot} models pull ${name}, and llm: [llama] in the configuration`;
 }

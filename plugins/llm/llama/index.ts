@@ -27,7 +27,7 @@ interface Choice {
 }
 
 /** Too large to come along: whoever wants it installs it. The version is the one in package.json. */
-export const PACKAGE = 'node-llama-cpp@3.22.1';
+export const PACKAGE = 'node-llama-cpp@3.21.1';
 
 /** Of the ten seconds that a setup has: a large model goes on loading then, and the first question waits for it. */
 const SETUP_MS = 8000;
