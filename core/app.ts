@@ -1,5 +1,7 @@
+import 'reflect-metadata';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type InjectionToken, instanceCachingFactory, container as rootContainer } from 'tsyringe';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Clock } from './contract/model.ts';
 import type { Storage } from './contract/plugin.ts';
@@ -12,6 +14,8 @@ import { RELEASE_JOB } from './domain/notifications/notifications.ts';
 import { DESCRIBE_JOB, PHOTO_INDEX_JOB } from './domain/photos/photos.ts';
 import { EMBED_CHECK_JOB, EMBED_JOB } from './domain/search/embedding.ts';
 import { NOTICE_JOB, REMINDER_JOB } from './domain/tasks/reminders.ts';
+import type { RateLimits } from './http/rate-limit.ts';
+import type { OrphanedAudio } from './listen/orphaned-audio.ts';
 import { connectionOf } from './listen/parameters.ts';
 import { openDisk } from './listen/spool/disk.ts';
 import { openSpool } from './listen/spool/spool.ts';
@@ -24,7 +28,14 @@ import { AppError } from './runtime/errors.ts';
 import { recordInstallation, refuseLostDatabase } from './runtime/installation.ts';
 import { concealSecrets, type Log } from './runtime/log.ts';
 import { startUpkeep } from './runtime/upkeep.ts';
-import { furnish, type House } from './services.ts';
+import {
+  createServices,
+  createServing,
+  type Foundation,
+  orphanedAudioOf,
+  type ServerState,
+  type Services,
+} from './services.ts';
 
 export interface App {
   /** Loads every plugin, makes the first account, listens. Rejects with what a person can act on. */
@@ -45,6 +56,10 @@ interface AppOptions {
   /** How long plugins may take to start; default: as the contract has it. */
   pluginLimits?: PluginLimits;
 }
+
+/** The roots that the container resolves; services.ts constructs everything below them explicitly. */
+const FOUNDATION: InjectionToken<Foundation> = Symbol('foundation');
+const SERVICES: InjectionToken<Services> = Symbol('services');
 
 type Close = () => Promise<unknown>;
 
@@ -68,11 +83,11 @@ export async function createApp({
     limits: pluginLimits,
   });
   concealSecrets([config.metrics.token, config.bridge.key].filter(secret => secret !== undefined));
-  const state: House['state'] = { url: null, isReady: false };
+  const state: ServerState = { url: null, isReady: false };
   /** Last opened, first closed. */
   const closers: Close[] = [outbound.close, host.stop];
 
-  async function open(): Promise<House> {
+  async function open(): Promise<Services> {
     if (serving && (await isServed(controlPath(config.dataDir))))
       throw new AppError(
         'conflict',
@@ -82,7 +97,14 @@ export async function createApp({
     await refuseLostDatabase(config.dataDir, database);
     await database.migrate();
     if (!serving) await host.loadAll({ skip: [...notChosen(config.identity), ...builtinsOf('vad')] });
-    return furnish({ loaded, log, clock, host, outbound, database, state });
+    const container = rootContainer.createChildContainer();
+    container.register(FOUNDATION, {
+      useValue: { loaded, log, clock, host, outbound, database, state },
+    });
+    container.register(SERVICES, {
+      useFactory: instanceCachingFactory(all => createServices(all.resolve(FOUNDATION))),
+    });
+    return container.resolve(SERVICES);
   }
 
   async function stop() {
@@ -92,13 +114,13 @@ export async function createApp({
   }
 
   try {
-    const house = await open();
+    const services = await open();
     return {
-      start: () => start(house, close => closers.push(close)),
+      start: () => start(services, close => closers.push(close)),
       stop,
-      commands: house.commands,
+      commands: services.commands,
       async welcomeUrl() {
-        const code = await house.signIn.welcome();
+        const code = await services.signIn.welcome();
         return code && `${config.publicUrl ?? state.url}/welcome#${code}`;
       },
     };
@@ -115,69 +137,81 @@ export async function createApp({
 const DRAIN_MS = 4000;
 
 /** Starts everything, in this order; it is closed in the reverse of the order in which `onStop` was told. */
-async function start(house: House, onStop: (close: Close) => void) {
-  const { config, host, log, state } = house;
+async function start(services: Services, onStop: (close: Close) => void) {
+  const { config, host, log, state, commands, users, embedding, jobs, delivery, backups } = services;
   await host.loadAll({ skip: notChosen(Object.values(choicesOf(config)).flat()) });
-  const created = await house.users.ensureFirst(config.account);
+  const created = await users.ensureFirst(config.account);
   if (created) log.info({ account: created.name }, 'first account made');
 
-  const control = await serveControl(controlPath(config.dataDir), house.commands, log);
+  const control = await serveControl(controlPath(config.dataDir), commands, log);
   onStop(control.close);
 
-  await takeUpJobs(house);
+  const node = await takeUpJobs(services);
 
-  await house.uploads.begin();
-  onStop(house.pictures.stop);
-  house.spool = await openHeld(house);
-  onStop(house.spool.close);
+  await services.uploads.begin();
+  onStop(services.pictures.stop);
+  const orphaned = orphanedAudioOf(services);
+  const spool = await openAudio(services, orphaned);
+  onStop(spool.close);
 
-  await house.finalPass.start();
-  onStop(house.finalPass.stop);
+  const { finalPass, listen, server, rateLimits } = createServing(services, spool, orphaned);
+  await finalPass.start();
+  onStop(finalPass.stop);
 
-  await house.listen.start(); // before the jobs, which would end the conversations that wait for text
+  await listen.start(); // before the jobs, which would end the conversations that wait for text
 
-  handleJobs(house);
-  await house.embedding.begin();
-  house.jobs.start();
-  onStop(house.jobs.stop);
+  handleJobs(services);
+  await embedding.begin();
+  jobs.start(node);
+  onStop(jobs.stop);
 
-  house.delivery.start();
-  onStop(house.delivery.stop);
+  delivery.start(node);
+  onStop(delivery.stop);
 
-  house.translations.start();
-  onStop(house.translations.stop);
+  services.translations.start();
+  onStop(services.translations.stop);
 
-  onStop(keepUp(house).close);
-  onStop(house.backups.stop); // before: a night's work waits for one that is made
+  onStop(keepUp(services, rateLimits).close);
+  onStop(backups.stop); // before: a night's work waits for one that is made
 
-  const { host: name, port } = await house.server.listen(config.host, config.port);
+  const { host: name, port } = await server.listen(config.host, config.port);
   // Side by side: nobody connects any more while those who are connected are let go.
-  onStop(() => Promise.all([house.server.close(), house.listen.stop(DRAIN_MS)]));
+  onStop(() => Promise.all([server.close(), listen.stop(DRAIN_MS)]));
 
   const url = `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
   Object.assign(state, { url, isReady: true });
   return { url, host: name, port };
 }
 
-/** Jobs that a process of this node was at when it ended are due at once: only one process serves a data directory. */
-async function takeUpJobs({ config, clock, log, state, storage, users }: House) {
+/**
+ * Makes jobs due at once that a process of this node was at when it ended: only one process serves a data directory.
+ * Resolves to the node's id.
+ */
+async function takeUpJobs({ config, clock, log, storage, users }: Services): Promise<string> {
   const hasAccounts = (await users.list()).length > 0;
-  state.node = (await recordInstallation(config.dataDir, hasAccounts)).id;
-  const left = await storage.jobs.release(state.node, clock.now());
+  const { id } = await recordInstallation(config.dataDir, hasAccounts);
+  const left = await storage.jobs.release(id, clock.now());
   if (left > 0) log.info({ jobs: left }, 'jobs that an earlier process left unfinished are run again');
+  return id;
 }
 
-async function openHeld({ config, clock, log, metrics, orphaned, conversations }: House) {
+/** Opens the spool, with the orphaned audio in it whose streams the database knows by now. */
+async function openAudio(
+  { config, clock, logOf, metrics, conversations }: Services,
+  orphaned: OrphanedAudio,
+) {
   const dir = join(config.dataDir, 'audio');
   const disk = await openDisk(dir);
   await orphaned.takeBack(dir, async ({ userId, id }) => {
     const stream = await conversations.stream(userId, id);
     return stream !== null && connectionOf(stream) !== null;
   });
-  return openSpool({ disk, clock, log: log.child({ part: 'spool' }), limits: config.listen.spool, metrics });
+  const spool = await openSpool({ disk, clock, log: logOf('spool'), limits: config.listen.spool, metrics });
+  metrics.watchSpool(() => spool.counts);
+  return spool;
 }
 
-/** What is done of stored jobs; `delivery` does its own. */
+/** Registers the handlers of stored jobs; `delivery` has its own. */
 function handleJobs({
   jobs,
   conversations,
@@ -189,7 +223,7 @@ function handleJobs({
   embedding,
   photos,
   describe,
-}: House) {
+}: Services) {
   jobs.handle(FINISH_JOB, finish, createGivenUp(conversations));
   jobs.handle(REPROCESS_JOB, reprocess, createReprocessGivenUp({ conversations }));
   jobs.handle(NOTICE_JOB, dueNotices.notice);
@@ -204,12 +238,12 @@ function handleJobs({
 
 const DAY_MS = 24 * 3_600_000;
 
-function keepUp(house: House) {
-  const { config, clock, log, storage, keys, rateLimits, deliveries, notifications, photos, backups } = house;
+function keepUp(services: Services, rateLimits: RateLimits | undefined) {
+  const { config, clock, logOf, storage, keys, deliveries, notifications, photos, backups } = services;
   const daysAgo = (days: number) => clock.now() - days * DAY_MS;
   return startUpkeep({
     clock,
-    log: log.child({ part: 'upkeep' }),
+    log: logOf('upkeep'),
     eachMinute: {
       keys: keys.flush,
       rateLimits: async () => rateLimits?.flush(),

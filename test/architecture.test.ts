@@ -177,7 +177,7 @@ const OWNED_PACKAGES: { pattern: RegExp; owners: string[] }[] = [
     owners: ['plugins/storage/**', 'plugins/vectors/sqlite-vectors/**'],
   },
   { pattern: /(noble|bluetooth-hci-socket)/, owners: ['bridge/library.ts'] },
-  { pattern: /^(tsyringe|reflect-metadata)$/, owners: ['core/services.ts'] },
+  { pattern: /^(tsyringe|reflect-metadata)$/, owners: ['core/app.ts'] },
   { pattern: /^prom-client$/, owners: ['core/runtime/metrics.ts'] },
   { pattern: /^(node:)?process$/, owners: [] }, // it would hide process.env and process.exit
 ];

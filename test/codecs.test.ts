@@ -4,12 +4,12 @@ import { concatSamples } from '../core/audio/pcm.ts';
 import sentences from './fixtures/sentences.json' with { type: 'json' };
 import { connectListen } from './helpers/listen-client.ts';
 import { adtsFrames, messagesOf } from './helpers/packets.ts';
-import { buildHouse, type House } from './helpers/services.ts';
+import { buildServer, type TestServer } from './helpers/services.ts';
 import { silence, speech } from './helpers/sound.ts';
 import { isThorough } from './helpers/thorough.ts';
 import { wordErrorRate } from './helpers/word-error-rate.ts';
 
-const test = anyTest as TestFn<{ house: House }>;
+const test = anyTest as TestFn<{ server: TestServer }>;
 /** Far enough from the limits that another processor's rounding does not tip it. */
 const SAID = 'health';
 /** What the committed AAC file says. */
@@ -30,9 +30,9 @@ const SENT: Record<Codec, { messages: Uint8Array[]; sampleRate: number; maxWer: 
 };
 
 test.before(async t => {
-  t.context.house = await buildHouse({ stt: ['pocketsphinx'] });
+  t.context.server = await buildServer({ stt: ['pocketsphinx'] });
 });
-test.after.always(t => t.context.house?.stop());
+test.after.always(t => t.context.server?.stop());
 
 /** One of each family: framing is checked sample by sample in `core/audio`. */
 const USUAL = ['pcm8', 'opus_fs320', 'aac', 'lc3_fs1030'];
@@ -42,8 +42,8 @@ for (const [codec, { messages, sampleRate, maxWer }] of Object.entries(SENT)) {
   test.serial(
     `words sent as ${codec} at ${sampleRate} Hz come with at most ${maxWer * 100} % wrong`,
     async t => {
-      const { house } = t.context;
-      const client = await connectListen(house.url, house.key, {
+      const { server } = t.context;
+      const client = await connectListen(server.url, server.key, {
         codec,
         sample_rate: sampleRate,
         client_device_id: codec,

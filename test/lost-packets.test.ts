@@ -1,11 +1,11 @@
 import anyTest, { type TestFn } from 'ava';
 import sentences from './fixtures/sentences.json' with { type: 'json' };
 import { evenly, hearThrough, inBursts, type Loss, type Sender } from './helpers/lossy-radio.ts';
-import { buildHouse, type House } from './helpers/services.ts';
+import { buildServer, type TestServer } from './helpers/services.ts';
 import { join, silence, speech } from './helpers/sound.ts';
 import { wordErrorRate } from './helpers/word-error-rate.ts';
 
-const test = anyTest as TestFn<{ house: House }>;
+const test = anyTest as TestFn<{ server: TestServer }>;
 /** Of which nothing is misheard where nothing is lost, and much where each loss ends the utterance. */
 const SAID = 'health';
 const sound = join(silence(0.5), speech(SAID), silence(1));
@@ -18,16 +18,16 @@ const LOSSES: [Sender, kind: string, lose: Loss, rate: number, maxWer: number][]
 ];
 
 test.before(async t => {
-  t.context.house = await buildHouse({ stt: ['pocketsphinx'] });
+  t.context.server = await buildServer({ stt: ['pocketsphinx'] });
 });
-test.after.always(t => t.context.house?.stop());
+test.after.always(t => t.context.server?.stop());
 
 for (const [sender, kind, lose, rate, maxWer] of LOSSES)
   test.serial(
     `of ${sender} with ${rate * 100} % of the packets lost ${kind} at most ${maxWer * 100} % of the words are wrong, and all the loss is told`,
     async t => {
       const lost = (count: number) => lose(count, rate, SEED);
-      const { text, made, told } = await hearThrough(t.context.house, { sound, sender, lost });
+      const { text, made, told } = await hearThrough(t.context.server, { sound, sender, lost });
       const wer = wordErrorRate(sentences[SAID].text, text);
       t.log(`${(wer * 100).toFixed(0)} %, ${made.packets} packets lost: ${text}`);
       t.true(made.packets > 10);

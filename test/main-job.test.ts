@@ -1,7 +1,6 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { pino } from 'pino';
 import { createClock } from '../bridge/clock.ts';
@@ -10,12 +9,13 @@ import { startBridge } from '../bridge/main.ts';
 import { ConfigSchema } from '../config/schema.ts';
 import { samplesToBytes } from '../core/audio/pcm.ts';
 import sentences from './fixtures/sentences.json' with { type: 'json' };
+import { eventually } from './helpers/eventually.ts';
 import { connectListen } from './helpers/listen-client.ts';
-import { buildHouse, type House } from './helpers/services.ts';
+import { buildServer, type TestServer } from './helpers/services.ts';
 import { join as joined, silence, speech } from './helpers/sound.ts';
 import { wordErrorRate } from './helpers/word-error-rate.ts';
 
-const test = anyTest as TestFn<{ house: House }>;
+const test = anyTest as TestFn<{ server: TestServer }>;
 
 /** The bundled recording is held to more than other sentences of the same synthetic voices. */
 const BUNDLED = 'tomorrow';
@@ -24,9 +24,9 @@ const MAX_WER = { bundled: 0.15, other: 0.25 };
 const SPEED = 4;
 
 test.before(async t => {
-  t.context.house = await buildHouse({ stt: ['pocketsphinx'] });
+  t.context.server = await buildServer({ stt: ['pocketsphinx'] });
 });
-test.after.always(t => t.context.house?.stop());
+test.after.always(t => t.context.server?.stop());
 
 async function tempDir(t: ExecutionContext): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'earshot-bridge-'));
@@ -38,12 +38,12 @@ const recordingOf = (name: string) =>
   join(import.meta.dirname, name === BUNDLED ? '../bridge/simulator/recording.wav' : `fixtures/${name}.wav`);
 
 /** Plays a recording through a simulated pendant and the bridge; resolves with the id of what came of it. */
-async function wear(t: ExecutionContext, house: House, name: string): Promise<string> {
+async function wear(t: ExecutionContext, server: TestServer, name: string): Promise<string> {
   const created = Promise.withResolvers<string>();
   const bridge = await startBridge({
     config: ConfigSchema.parse({
       dataDir: await tempDir(t),
-      bridge: { core: house.url.replace('http', 'ws'), key: house.key, conversationTimeoutS: 4 },
+      bridge: { core: server.url.replace('http', 'ws'), key: server.key, conversationTimeoutS: 4 },
     }),
     log: pino({ level: 'silent' }),
     clock: createClock(Date.now),
@@ -64,9 +64,9 @@ for (const [name, { text }] of Object.entries(sentences)) {
   test.serial(
     `"${name}" comes from a pendant's packets into the database with at most ${limit * 100} % of words wrong`,
     async t => {
-      const { house } = t.context;
-      const id = await wear(t, house, name);
-      const { body } = await house.get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
+      const { server } = t.context;
+      const id = await wear(t, server, name);
+      const { body } = await server.get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
       const conversation = body as { structured: { title: string }; transcript_segments: { text: string }[] };
       const heard = conversation.transcript_segments.map(segment => segment.text).join(' ');
       const wer = wordErrorRate(text, heard);
@@ -100,8 +100,8 @@ async function recogniserPid(): Promise<number> {
 test.serial(
   'a recogniser killed in mid-utterance is said, started again, and the words are all there',
   async t => {
-    const { house } = t.context;
-    const client = await connectListen(house.url, house.key, {
+    const { server } = t.context;
+    const client = await connectListen(server.url, server.key, {
       codec: 'pcm16',
       sample_rate: 16000,
       client_device_id: 'k',
@@ -113,7 +113,10 @@ test.serial(
     const idle = await ticksOf(pid);
     client.socket.send(samplesToBytes(whole.subarray(0, half)));
     // It is at work on the utterance once it has computed for some time.
-    while ((await ticksOf(pid)) < idle + BUSY_TICKS) await sleep(5);
+    await eventually(
+      () => ticksOf(pid),
+      ticks => ticks >= idle + BUSY_TICKS,
+    );
     process.kill(pid, 'SIGKILL');
     client.socket.send(samplesToBytes(whole.subarray(half)));
     await client.until(

@@ -17,7 +17,7 @@ import { signatureHeaders } from '../core/delivery/signature.ts';
 import { accountOf } from './helpers/accounts.ts';
 import { earshot } from './helpers/cli.ts';
 import { freePort } from './helpers/free-port.ts';
-import { countingStt, openHouse } from './helpers/services.ts';
+import { countingStt, openServer } from './helpers/services.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 /** The documentation for users, by path. */
@@ -131,17 +131,17 @@ for (const { language, file, runtime, refusal } of PROGRAMS)
   test(`the manual's ${language} program runs as it stands, wherever the server is`, async t => {
     const started = await promisify(execFile)(runtime, ['--version']).catch(() => null);
     if (!started) return t.log(`SKIPPED: there is no ${runtime}`);
-    const house = await openHouse(t, countingStt());
-    const owner = await accountOf(house, 'owner');
+    const instance = await openServer(t, countingStt());
+    const owner = await accountOf(instance, 'owner');
     await owner.post('/v1/dev/user/conversations', { text: 'Tea with Eve.' });
     const apps = page('docs/apps.md');
     const [, text = ''] = /`API_KEY` from `npx earshot ([^`]+)`/.exec(apps) ?? [];
     const [, program = ''] = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'ms').exec(apps) ?? [];
-    const { stdout: key } = await earshot(text.split(' '), { EARSHOT_DATA_DIR: house.dataDir });
-    const path = join(house.dataDir, file);
+    const { stdout: key } = await earshot(text.split(' '), { EARSHOT_DATA_DIR: instance.dataDir });
+    const path = join(instance.dataDir, file);
     await writeFile(path, program);
     const run = async (apiKey: string) => {
-      const env = { PATH: process.env.PATH, HOME: process.env.HOME, BASE_URL: house.url, API_KEY: apiKey };
+      const env = { PATH: process.env.PATH, HOME: process.env.HOME, BASE_URL: instance.url, API_KEY: apiKey };
       return promisify(execFile)(runtime, [path], { env });
     };
     const { stdout } = await run(key.trim());
@@ -220,18 +220,20 @@ for (const [path, text] of pages) {
   const examples = examplesOf(text);
   if (examples.length === 0) continue;
   test(`the examples of ${path} run as they stand`, async t => {
-    const house = await openHouse(t, countingStt());
+    const instance = await openServer(t, countingStt());
     let key = '';
     for (const example of examples) {
       const [, args] = /^npx earshot (.*)$/.exec(example) ?? [];
       if (args && !args.startsWith('bridge')) {
-        const { code, stdout, stderr } = await earshot(args.split(' '), { EARSHOT_DATA_DIR: house.dataDir });
+        const { code, stdout, stderr } = await earshot(args.split(' '), {
+          EARSHOT_DATA_DIR: instance.dataDir,
+        });
         t.is(code, 0, `${example}: ${stderr}`);
         if (args.startsWith('key ')) key = stdout.trim();
       }
       const [, url] = /^curl -H "Authorization: Bearer \$KEY" '([^']+)'$/.exec(example) ?? [];
       if (url) {
-        const target = house.url + url.replace('http://127.0.0.1:8420', '');
+        const target = instance.url + url.replace('http://127.0.0.1:8420', '');
         const response = await fetch(target, { headers: { authorization: `Bearer ${key}` } });
         t.is(response.status, 200, example);
       }

@@ -29,7 +29,7 @@ Example: earshot move --to postgres.yaml`,
     .action(async ({ to, json }: Options, command: Command) => {
       const source = await settingsOf(command);
       const target = loadConfig({ env: environment, file: to });
-      const answer = await moveHouse(source, target);
+      const answer = await moveData(source, target);
       print(json, { ...answer, config: to }, tell(answer, to));
     });
 }
@@ -43,7 +43,7 @@ async function refuseServed(dataDir: string): Promise<void> {
     throw new AppError('conflict', `A server runs on ${dataDir}; stop it first`);
 }
 
-async function moveHouse(source: LoadedConfig, target: LoadedConfig): Promise<Answer> {
+async function moveData(source: LoadedConfig, target: LoadedConfig): Promise<Answer> {
   const [{ openStorage }, { createLog }, { move }] = await Promise.all([
     import('../app.ts'), // much to load
     import('../runtime/log.ts'),

@@ -1,5 +1,5 @@
 /**
- * The words of the house, as types. Instants are UTC epoch milliseconds (`…At`), lengths of audio are samples at
+ * The words of Earshot, as types. Instants are UTC epoch milliseconds (`…At`), lengths of audio are samples at
  * 16 kHz mono unless a name says otherwise, positions in a conversation are seconds. Ids are lower-case UUIDs.
  */
 
@@ -494,7 +494,7 @@ export interface Goal {
   minValue: number | null;
   maxValue: number | null;
   unit: string | null;
-  /** Put aside by its owner. */
+  /** Hidden by its owner. */
   paused: boolean;
   /** Its current value has reached its target. */
   reached: boolean;

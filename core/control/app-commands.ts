@@ -89,7 +89,7 @@ export const appShapes = {
 };
 type Args<C extends keyof typeof appShapes> = z.output<(typeof appShapes)[C]['args']>;
 
-/** What the commands need of the house. */
+/** The services that the commands use. */
 export interface AppServices {
   users: Pick<Users, 'list' | 'byName'>;
   apps: Pick<

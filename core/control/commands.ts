@@ -15,7 +15,7 @@ import { type HookServices, hookCommands, hookShapes } from './hook-commands.ts'
 import { type TransferServices, transferCommands, transferShapes } from './transfer-commands.ts';
 import { type VocabularyServices, vocabularyCommands, vocabularyShapes } from './vocabulary-commands.ts';
 
-/** One part of the house: does it work, and if not, which command makes it work? */
+/** Tells of one part whether it works, and if not, which command makes it work. */
 const Readiness = z.object({
   /** What it is for, for people: `speech recognition`. */
   part: z.string(),
@@ -216,7 +216,7 @@ export const COMMANDS: { [C in CommandName]: { args: z.ZodType<Args<C>>; result:
 /** Name → what it does. Rejects with an AppError; `invalid_request` where the arguments fail their schema. */
 export type Commands = { [C in CommandName]: (args: Args<C>) => Promise<Result<C>> };
 
-/** What the commands need of the house. */
+/** The services that the commands use. */
 interface Services extends AppServices, CalendarServices, HookServices, TransferServices, VocabularyServices {
   apps: AppServices['apps'] & HookServices['apps'];
   hooks: AppServices['hooks'] & HookServices['hooks'];

@@ -13,7 +13,7 @@ import { AppError } from '../runtime/errors.ts';
 import { version } from '../runtime/version.ts';
 import { RECOGNITION, type Readiness, type Status } from './commands.ts';
 
-/** What of the house comes as plugins chosen by name, and what it means that there is none. */
+/** The parts that plugins chosen by name provide, and what works without them. */
 const PARTS = [
   {
     key: 'stt',
@@ -73,7 +73,7 @@ export function createHealth({
   };
 }
 
-/** Tells what works of the house, and what makes the rest work. */
+/** Tells what works, and what makes the rest work. */
 export function createStatus({
   loaded: { config, file: configFile },
   host,
@@ -124,7 +124,7 @@ function readinessOf(
   });
 }
 
-/** Nothing, where none is set aside. */
+/** Empty without orphaned audio. */
 async function orphanedAudio(dataDir: string): Promise<Readiness[]> {
   const { files, bytes } = await countOrphanedAudio(dataDir);
   if (files === 0) return [];

@@ -1,7 +1,7 @@
 import { shellWord } from '../runtime/terminal.ts';
 import type { Readiness, Status } from './commands.ts';
 
-/** The state of the house for people: where it answers, how to sign in, what works, and the cure for what does not. */
+/** The state of the server for people: where it answers, how to sign in, what works, and how to mend the rest. */
 export function renderStatus(status: Status): string {
   const account = status.users[0];
   const blocks = [

@@ -9,10 +9,10 @@ import type { Notifications } from '../domain/notifications/notifications.ts';
 import { wholeText } from '../domain/search/whole-text.ts';
 import type { ActionItems } from '../domain/tasks/action-items.ts';
 import { lastTime, nextTime, timeOfDay, toldDay, wallTime } from '../domain/wall-clock.ts';
+import { withinLimit } from '../runtime/deadline.ts';
 import { AppError } from '../runtime/errors.ts';
 import type { JobHandler } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
-import { withinLimit } from '../runtime/time-limit.ts';
 import { type DayEvent, dayEvent } from './day-event.ts';
 
 const HOUR_MS = 3_600_000;

@@ -2,6 +2,7 @@ import type { Clock, Delivery, DeliveryAttempt, Hook } from '../contract/model.t
 import type { Storage, Stores, WebhookEvent } from '../contract/plugin.ts';
 import { segmentJson } from '../domain/conversations/conversation-json.ts';
 import type { Conversations } from '../domain/conversations/conversations.ts';
+import { waitAtMost } from '../runtime/deadline.ts';
 import type { EventBus, Events } from '../runtime/events.ts';
 import type { Log } from '../runtime/log.ts';
 import type { DeliveryMetrics } from '../runtime/metrics.ts';
@@ -246,12 +247,10 @@ export function createLive({
     },
     /** Takes no more, sends what can be sent at once, and writes the log. */
     async close(): Promise<void> {
-      const patience = new AbortController();
       const drained = Promise.all(telling.values()).then(() =>
         Promise.all([...lines.values()].map(({ running }) => running)),
       );
-      await Promise.race([drained, clock.sleep(CLOSE_MS, patience.signal).catch(() => {})]);
-      patience.abort();
+      await waitAtMost({ clock, limitMs: CLOSE_MS }, drained);
       closing.abort();
       await drained;
       await liveLog.close();

@@ -1,10 +1,14 @@
 import type { Notifications } from '../domain/notifications/notifications.ts';
-import type { TellOff } from './targets.ts';
+import type { NotifyOwner } from './targets.ts';
 
 const KINDS = { hook: 'webhook', channel: 'address for notifications' } as const;
 
 /** Owners learn what was switched off by whatever still reaches them. */
-export function createTellOff({ notifications }: { notifications: Pick<Notifications, 'tellIn'> }): TellOff {
+export function createNotifyOwner({
+  notifications,
+}: {
+  notifications: Pick<Notifications, 'tellIn'>;
+}): NotifyOwner {
   return async (tx, { kind, id, userId, appId, name }, reason) => {
     const what = KINDS[kind];
     await notifications.tellIn(tx, userId, {

@@ -4,8 +4,8 @@ import type { Chat } from '../domain/ask/chat.ts';
 import type { Conversations } from '../domain/conversations/conversations.ts';
 import type { Notifications, Telling } from '../domain/notifications/notifications.ts';
 import { wholeText } from '../domain/search/whole-text.ts';
+import { withinLimit } from '../runtime/deadline.ts';
 import type { Log } from '../runtime/log.ts';
-import { withinLimit } from '../runtime/time-limit.ts';
 import type { Answered } from './answers.ts';
 
 /** What became of it, for the log and for tests. */

@@ -11,7 +11,7 @@ import { createDeliverer } from './deliverer.ts';
 import { createFanOut, type FanOut, type WebhookTypes } from './events.ts';
 import { createLive, type Live } from './live.ts';
 import type { Outbound } from './outbound.ts';
-import { createTargets, type Targets, type TellOff } from './targets.ts';
+import { createTargets, type NotifyOwner, type Targets } from './targets.ts';
 
 /** Targets that are served at the same time: one that does not answer holds its place for 15 s at most. */
 const MAX_TARGETS = 64;
@@ -28,9 +28,7 @@ interface Parts {
   outbound: Pick<Outbound, 'post'>;
   webhooks: WebhookTypes;
   channel(name: string): NotificationChannel;
-  tellOff: TellOff;
-  /** In whose name jobs are leased. */
-  node?: () => string | undefined;
+  notifyOwner: NotifyOwner;
   /** Does what a receiver asks for. Nobody waits for it. */
   answered(answer: Answered): Promise<unknown>;
   limits?: { leaseMs?: number; maxTargets?: number };
@@ -41,11 +39,12 @@ export interface Delivery {
   live: Live;
   fanOut: Pick<FanOut, 'deliveriesOf'>;
   targets: Pick<Targets, 'ofHook'>;
-  start(): void;
+  /** @param node in whose name jobs are leased */
+  start(node?: string): void;
   stop(): Promise<void>;
 }
 
-/** All that leaves the house by itself. Its jobs have places of their own: those that wait for others take no one's. */
+/** Sends everything that leaves the server by itself. It runs its own jobs, so that slow receivers hold up no others. */
 export function createDelivery(parts: Parts): Delivery {
   const { storage, clock, log, metrics, events, webhooks, conversations, limits = {} } = parts;
   const { leaseMs = LEASE_MS, maxTargets = MAX_TARGETS } = limits;
@@ -58,7 +57,6 @@ export function createDelivery(parts: Parts): Delivery {
     clock,
     metrics,
     log,
-    holder: parts.node,
     leaseMs,
     maxRunning: maxTargets,
     maxOfUser: maxTargets,

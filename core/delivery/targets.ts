@@ -1,7 +1,7 @@
 import type { ChannelAddress, Clock, Delivery, Hook, TargetKind } from '../contract/model.ts';
 import type { NotificationChannel, NotificationMessage, Stores } from '../contract/plugin.ts';
+import { withinLimit } from '../runtime/deadline.ts';
 import { type AppError, toAppError } from '../runtime/errors.ts';
-import { withinLimit } from '../runtime/time-limit.ts';
 import type { Outbound } from './outbound.ts';
 import { signatureHeaders } from './signature.ts';
 
@@ -42,7 +42,7 @@ export interface Target {
 }
 
 /** Tells its owner that a target was switched off, within the transaction that does it. */
-export type TellOff = (
+export type NotifyOwner = (
   tx: Stores,
   target: Pick<Target, 'kind' | 'id' | 'userId' | 'appId' | 'name'>,
   reason: string,
@@ -61,13 +61,13 @@ export function createTargets({
   clock,
   outbound,
   channel,
-  tellOff,
+  notifyOwner,
 }: {
   clock: Clock;
   outbound: Pick<Outbound, 'post'>;
   /** The plugin of this name. Throws while it does not work. */
   channel(name: string): NotificationChannel;
-  tellOff: TellOff;
+  notifyOwner: NotifyOwner;
 }) {
   function ofHook(hook: Hook): Target {
     const { id, userId, appId, type: name, failingSince } = hook;
@@ -159,7 +159,7 @@ export function createTargets({
     if (!(await find(tx, target.kind, target.id))) return; // already
     await patch(tx, target, { enabled: false, offReason, failingSince });
     await tx.deliveries.giveUp(target.id, clock.now());
-    await tellOff(tx, target, offReason);
+    await notifyOwner(tx, target, offReason);
   }
 
   return { ofHook, find, follow };

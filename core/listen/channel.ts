@@ -1,5 +1,5 @@
 import type { Stream, StreamProgress } from '../contract/model.ts';
-import type { cutBy } from './cut.ts';
+import type { linkedAbort } from './abort.ts';
 import { createHearing, type Hearing } from './hearing.ts';
 import type { LiveAudio } from './live-audio.ts';
 import type { Connection } from './parameters.ts';
@@ -36,20 +36,20 @@ const VOICES: Readonly<Record<number, Voice>> = {
 };
 
 /** A channel's way in. */
-interface Ears {
+interface ChannelInput {
   stream: Stream;
   tasks: Tasks;
   hearing: Hearing;
 }
 
 /** What is needed before anything can be stored: one of each channel, or none. */
-export async function openEars(
+export async function openInputs(
   { connection, streams, ending }: Shared,
   silence: Silence,
   live: LiveAudio | null,
   { conversations, metrics, clock, maxQueuedBytes, vad }: SessionDeps,
-): Promise<Ears[]> {
-  const ears: Ears[] = [];
+): Promise<ChannelInput[]> {
+  const inputs: ChannelInput[] = [];
   try {
     for (const stream of streams) {
       const tasks = createTasks();
@@ -67,11 +67,11 @@ export async function openEars(
         onAudio: (...heard) => live?.take(stream.channel, ...heard),
         onAnchor: at => conversations.anchor(connection.userId, stream.id, at),
       });
-      ears.push({ stream, tasks, hearing });
+      inputs.push({ stream, tasks, hearing });
     }
-    return ears;
+    return inputs;
   } catch (error) {
-    for (const { hearing } of ears) hearing.close();
+    for (const { hearing } of inputs) hearing.close();
     throw error;
   }
 }
@@ -79,10 +79,10 @@ export async function openEars(
 interface Shared {
   connection: Connection;
   streams: readonly Stream[];
-  ending: ReturnType<typeof cutBy>;
+  ending: ReturnType<typeof linkedAbort>;
 }
 
-interface ChannelOptions extends Omit<Shared, 'streams'>, Ears {
+interface ChannelOptions extends Omit<Shared, 'streams'>, ChannelInput {
   service: Service;
   thread: Thread;
   /** Something was held when the connection began. */
@@ -116,7 +116,7 @@ export function openChannel(
     isReplay,
     hearing,
     recogniser,
-    aside: deps.aside,
+    quarantine: deps.quarantine,
     labeller: deps.voices?.open(connection.userId, { withProfile: connection.withProfile }) ?? null,
     finalPass: () => deps.finalPass?.begin({ ...connection, streamId }) ?? null,
     service,

@@ -5,7 +5,7 @@ import type { GrowingUtterance } from '../audio/utterance.ts';
 import type { StreamProgress } from '../contract/model.ts';
 import type { VadProvider } from '../contract/plugin.ts';
 import type { ListenMetrics } from '../runtime/metrics.ts';
-import { untilCut } from './cut.ts';
+import { abortableWait } from './abort.ts';
 import { meteredDecoder, meteredDetector } from './meters.ts';
 import type { Connection } from './parameters.ts';
 import { isLate } from './scheduler.ts';
@@ -111,7 +111,7 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
   let spokenAt = arrivedAt;
   let heardSample = stored.through;
   /** A detector that hangs does not hold up the end of its connection. */
-  const unlessEnded = untilCut(signal);
+  const unlessEnded = abortableWait(signal);
   signal.addEventListener('abort', () => roomFreed.resolve());
 
   const gate = createGate({

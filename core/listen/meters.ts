@@ -59,19 +59,19 @@ export function meteredDetector(detector: VadSession, total: StreamCounts, now: 
 export function meterUtterance(metrics: ListenMetrics, entry: Pending) {
   const begunAt = metrics.now();
   let last: { provider: string; heardAt: number; sentAt: number } | null = null;
-  let isAside = false;
+  let isQuarantined = false;
   return {
     /** A piece of its text came at `heardAt`, and is stored and sent now. */
     sent(provider: string, heardAt: number) {
       last = { provider, heardAt, sentAt: metrics.now() };
     },
     /** No recogniser gets through the rest of it. */
-    aside() {
-      isAside = true;
+    quarantined() {
+      isQuarantined = true;
     },
     done() {
-      metrics.utterance(isAside ? 'aside' : last ? 'success' : 'empty_unexpected');
-      if (isAside || !last || !entry.ended) return;
+      metrics.utterance(isQuarantined ? 'quarantined' : last ? 'success' : 'empty_unexpected');
+      if (isQuarantined || !last || !entry.ended) return;
       const { at, spokenAt } = entry.ended;
       metrics.transcribed(last.provider, {
         recogniserMs: Math.max(0, last.heardAt - Math.max(begunAt, at)),

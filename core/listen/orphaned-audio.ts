@@ -18,7 +18,7 @@ const PART_BYTES = 1024 * 1024;
  */
 export interface OrphanedAudio {
   /** Writes down all that is held of the stream, unless its account was removed. It is on the disk when this resolves. */
-  setAside(stream: StreamName, held: HeldStream): Promise<void>;
+  save(stream: StreamName, held: HeldStream): Promise<void>;
   /** Moves files into the spool whose streams are known by now. Called while the spool is closed. */
   takeBack(spoolDir: string, isKnown: (stream: StreamName) => Promise<boolean>): Promise<void>;
 }
@@ -34,7 +34,7 @@ export function createOrphanedAudio({
 }): OrphanedAudio {
   const dir = join(dataDir, ORPHANED);
 
-  async function setAside(stream: StreamName, held: HeldStream): Promise<void> {
+  async function save(stream: StreamName, held: HeldStream): Promise<void> {
     if (await wasRemoved(stream.userId)) return;
     await mkdir(dir, { recursive: true, mode: 0o700 });
     const path = join(dir, `${stream.userId}_${stream.id}.log`);
@@ -53,7 +53,7 @@ export function createOrphanedAudio({
     await syncDirectory(dataDir);
     log.error(
       { stream: stream.id, user: stream.userId, path },
-      'the database does not know this stream: its audio is set aside',
+      'the database does not know this stream: its audio is kept in a file',
     );
   }
 
@@ -69,17 +69,17 @@ export function createOrphanedAudio({
     await syncDirectory(spoolDir);
   }
 
-  return { setAside, takeBack };
+  return { save, takeBack };
 }
 
-/** Deletes what is set aside of a user. */
+/** Deletes the orphaned audio of a user. */
 export async function removeOrphanedAudio(dataDir: string, userId: string): Promise<void> {
   const dir = join(dataDir, ORPHANED);
   const names = (await namesIn(dir)).filter(name => FILE.exec(name)?.[1] === userId);
   for (const name of names) await rm(join(dir, name), { force: true });
 }
 
-/** Files that are set aside, and their bytes. */
+/** Counts the files of orphaned audio, and their bytes. */
 export async function countOrphanedAudio(dataDir: string): Promise<{ files: number; bytes: number }> {
   const dir = join(dataDir, ORPHANED);
   const names = (await namesIn(dir)).filter(name => FILE.test(name));
@@ -90,7 +90,7 @@ export async function countOrphanedAudio(dataDir: string): Promise<{ files: numb
 /** In words. */
 export function tellOrphaned(files: number, bytes: number): string {
   const what = files === 1 ? '1 recording' : `${files} recordings`;
-  return `${what} (${sizeOf(bytes)}) of streams that the database does not know, set aside`;
+  return `${what} (${sizeOf(bytes)}) of streams that the database does not know`;
 }
 
 export const ORPHANED_CURE =

@@ -5,11 +5,8 @@ import type { Clock } from '../contract/model.ts';
 import type { Utterance } from '../contract/plugin.ts';
 import type { Log } from '../runtime/log.ts';
 
-/**
- * Utterances that no recogniser gets through. Tried often enough, such a one is put aside as a WAV file, and its stream
- * goes on behind it.
- */
-export interface Aside {
+/** Saves an utterance at which every recogniser failed often enough as a WAV file, so that its stream can go on. */
+export interface Quarantine {
   /**
    * An utterance that was begun before is begun again. That counts as a try before it is one: where the process dies
    * of it, the next one knows.
@@ -25,7 +22,7 @@ export interface Aside {
   passed(streamId: string): Promise<void>;
 }
 
-interface AsideOptions {
+interface QuarantineOptions {
   dir: string;
   clock: Clock;
   log: Log;
@@ -33,7 +30,7 @@ interface AsideOptions {
   checkDisk(): Promise<void>;
 }
 
-/** Tries before an utterance is put aside … */
+/** Tries before an utterance is quarantined … */
 const MIN_TRIES = 5;
 /** … and time since the first of them: a server that answers every request with an error may be mended by then. */
 const MIN_MS = 600_000;
@@ -42,8 +39,8 @@ const MIN_MS = 600_000;
 const Failing = z.record(z.string(), z.object({ from: z.number(), tries: z.number(), since: z.number() }));
 type Failure = z.infer<typeof Failing>[string];
 
-/** Deletes what was put aside of these streams: their account is gone. */
-export async function removeAside(dir: string, streamIds: readonly string[]): Promise<void> {
+/** Deletes the quarantined audio of these streams: their account is gone. */
+export async function removeQuarantined(dir: string, streamIds: readonly string[]): Promise<void> {
   const gone = new Set(streamIds);
   const names = await readdir(dir).catch(() => []);
   for (const name of names)
@@ -53,7 +50,7 @@ export async function removeAside(dir: string, streamIds: readonly string[]): Pr
 /** Of a stream's id, with which the name of a file begins. */
 const ID_CHARS = 36;
 
-export function createAside({ dir, clock, log, checkDisk }: AsideOptions): Aside {
+export function createQuarantine({ dir, clock, log, checkDisk }: QuarantineOptions): Quarantine {
   const path = join(dir, 'tries.json');
   let reading: Promise<Map<string, Failure>> | null = null;
   let saving = Promise.resolve();
@@ -87,8 +84,8 @@ export function createAside({ dir, clock, log, checkDisk }: AsideOptions): Aside
     return tries >= MIN_TRIES && clock.now() - since >= MIN_MS;
   }
 
-  /** The end of a process is survived, that of the power need not be. */
-  function save(): Promise<void> {
+  /** Survives the end of the process; the end of the power it need not survive. */
+  function saveTries(): Promise<void> {
     saving = saving.then(async () => {
       try {
         await mkdir(dir, { recursive: true, mode: 0o700 });
@@ -102,10 +99,10 @@ export function createAside({ dir, clock, log, checkDisk }: AsideOptions): Aside
     return saving;
   }
 
-  async function putAside(streamId: string, utterance: Utterance, from: number): Promise<true> {
+  async function save(streamId: string, utterance: Utterance, from: number): Promise<true> {
     await write(streamId, utterance, from);
     (await reading)?.delete(streamId);
-    await save();
+    await saveTries();
     return true;
   }
 
@@ -123,24 +120,24 @@ export function createAside({ dir, clock, log, checkDisk }: AsideOptions): Aside
     }
     log.error(
       { stream: streamId, path: wavPath },
-      'every recogniser fails at an utterance; its audio is put aside',
+      'every recogniser fails at an utterance; its audio is quarantined as a file',
     );
   }
 
   return {
     async again(streamId, utterance, from) {
       const failure = await failureAt(streamId, from);
-      if (isEnough(failure)) return putAside(streamId, utterance, from);
+      if (isEnough(failure)) return save(streamId, utterance, from);
       failure.tries += 1;
       counted.add(failure);
-      await save();
+      await saveTries();
       return false;
     },
     async failed(streamId, utterance, from) {
       const failure = await failureAt(streamId, from);
       if (!counted.delete(failure)) failure.tries += 1;
-      if (isEnough(failure)) return putAside(streamId, utterance, from);
-      await save();
+      if (isEnough(failure)) return save(streamId, utterance, from);
+      await saveTries();
       return false;
     },
     async spared(streamId) {

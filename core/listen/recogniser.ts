@@ -2,9 +2,10 @@ import { SAMPLE_RATE } from '../audio/pcm.ts';
 import type { Clock } from '../contract/model.ts';
 import type { SttSession, Transcript, Utterance } from '../contract/plugin.ts';
 import { MULTI } from '../domain/languages.ts';
+import { waitAtMost } from '../runtime/deadline.ts';
 import { AppError } from '../runtime/errors.ts';
 import type { Log } from '../runtime/log.ts';
-import { cutBy, untilCut } from './cut.ts';
+import { abortableWait, linkedAbort } from './abort.ts';
 import { type EndingUtterance, pieceCheck } from './pieces.ts';
 import { polish, type Writing } from './polish.ts';
 import { chooseProviders, type NamedProvider } from './providers.ts';
@@ -69,7 +70,7 @@ const REST_MS = 300_000;
 
 export function createRecogniser(options: RecogniserOptions): Recogniser {
   const { language, clock, log, retryPausesMs = RETRY_PAUSES_MS } = options;
-  const ending = cutBy(options.signal);
+  const ending = linkedAbort(options.signal);
   const { signal } = ending;
   let current: Opened | null = null;
   /** Until one that was lost between utterances is replaced. */
@@ -284,10 +285,7 @@ export async function transcribeOnce(
 
 /** Never rejects: one that does not close is left behind. */
 async function closeInTime(session: SttSession, clock: Clock): Promise<void> {
-  const closed = new AbortController();
-  const closing = (async () => session.close())().catch(() => {});
-  await Promise.race([closing, clock.sleep(CLOSE_MS, closed.signal).catch(() => {})]);
-  closed.abort();
+  await waitAtMost({ clock, limitMs: CLOSE_MS }, (async () => session.close())());
 }
 
 /** One promise may serve every session of an engine: whoever is released leaves nothing of a connection on it. */
@@ -307,23 +305,23 @@ function engineError(thrown: unknown): AppError {
 
 /** A time limit that may be set again and again, and an end by `signal`: whatever comes first, `happened` rejects with. */
 function deadlineOf(clock: Clock, signal: AbortSignal) {
-  const cut = cutBy(signal);
+  const own = linkedAbort(signal);
   let off = new AbortController();
   return {
-    signal: cut.signal,
-    happened: cut.happened,
+    signal: own.signal,
+    happened: own.happened,
     set(ms: number, message: string) {
       off.abort();
       off = new AbortController();
       clock.sleep(ms, off.signal).then(
-        () => cut.abort(new AppError('timeout', message)),
+        () => own.abort(new AppError('timeout', message)),
         () => {}, // called off
       );
     },
     hold: () => off.abort(),
     release() {
       off.abort();
-      cut.release();
+      own.release();
     },
   };
 }
@@ -346,7 +344,7 @@ async function* finals(
   void utterance.ended.then(arm);
   const check = pieceCheck(utterance);
   const pieces = session.transcribe(forPlugin(utterance), deadline.signal)[Symbol.asyncIterator]();
-  const inTime = untilCut(deadline.signal);
+  const inTime = abortableWait(deadline.signal);
   const turn = createTurn(); // one that never waits for anything would not let anybody else go on
   try {
     for (;;) {

@@ -5,10 +5,10 @@ import type { Voices } from '../domain/speech/voices.ts';
 import type { EventBus } from '../runtime/events.ts';
 import type { Log } from '../runtime/log.ts';
 import type { ListenMetrics } from '../runtime/metrics.ts';
+import { linkedAbort } from './abort.ts';
 import type { Claim } from './backlog.ts';
-import { type Channel, openChannel, openEars } from './channel.ts';
+import { type Channel, openChannel, openInputs } from './channel.ts';
 import { type Channels, joinChannels } from './channels.ts';
-import { cutBy } from './cut.ts';
 import type { FinalPass } from './final-pass.ts';
 import type { OpenImages } from './images.ts';
 import type { Inbox } from './inbox.ts';
@@ -17,7 +17,7 @@ import type { LiveAudios } from './live-audio.ts';
 import type { Connection } from './parameters.ts';
 import { playHeld } from './playback.ts';
 import { createSettling, settledOf } from './progress.ts';
-import type { Aside } from './quarantine.ts';
+import type { Quarantine } from './quarantine.ts';
 import type { Recogniser, RecogniserEvents } from './recogniser.ts';
 import { createSampleCount } from './sample-count.ts';
 import { nextInLine } from './scheduler.ts';
@@ -32,7 +32,7 @@ export interface SessionDeps {
   events: EventBus;
   metrics: ListenMetrics;
   spool: Spool;
-  aside: Aside;
+  quarantine: Quarantine;
   /** Absent: what the live recogniser wrote stays. */
   finalPass?: FinalPass | undefined;
   /** Absent: voices are not told apart. */
@@ -94,7 +94,7 @@ export async function runSession(
   deps: SessionDeps,
   halt: AbortSignal,
 ): Promise<void> {
-  const ending = cutBy(halt);
+  const ending = linkedAbort(halt);
   const { signal } = ending;
   const opened = await greet(connection, client.send, deps);
   await nextInLine(); // many were told by one commit
@@ -177,7 +177,7 @@ async function greet(
 interface Given extends Opened {
   connection: Connection;
   client: Client;
-  ending: ReturnType<typeof cutBy>;
+  ending: ReturnType<typeof linkedAbort>;
 }
 
 /** Everything that has a part in this connection, joined by the tasks; nothing runs yet. */
@@ -189,7 +189,7 @@ async function openParts(given: Given, deps: SessionDeps) {
   const silence = createSilence({ timeoutMs: connection.timeoutMs, onOver: () => channels.silence() });
   const service = createService({ connection, metrics, send, signal, log });
   const live = client === NOBODY ? null : (deps.audio?.open(connection, ...heardAs(streams)) ?? null);
-  const ears = await openEars(given, silence, live, deps);
+  const inputs = await openInputs(given, silence, live, deps);
   const thread = createThread({
     conversations,
     events,
@@ -212,7 +212,7 @@ async function openParts(given: Given, deps: SessionDeps) {
     ...{ ack: connection.ack, held, received, streams },
     ...{ samplesBelow, onBroken, send },
   });
-  const opened = ears.map(ear => openChannel({ ...given, ...ear, service, thread, onStored }, deps));
+  const opened = inputs.map(input => openChannel({ ...given, ...input, service, thread, onStored }, deps));
   const all = opened as [Channel, ...Channel[]]; // as many as streams
   const onBad = () => {
     metrics.streams(connection.format.codec).badFrames += 1;

@@ -1,22 +1,31 @@
 import type { IncomingMessage } from 'node:http';
 import type { WebSocket } from 'ws';
 import type { Clock } from '../contract/model.ts';
+import type { VadProvider } from '../contract/plugin.ts';
 import { type Credentials, type Principal, requireScope } from '../domain/accounts/credentials.ts';
+import type { Vocabularies } from '../domain/accounts/vocabulary.ts';
 import type { Conversations } from '../domain/conversations/conversations.ts';
+import type { Voices } from '../domain/speech/voices.ts';
 import { AppError } from '../runtime/errors.ts';
 import type { EventBus } from '../runtime/events.ts';
 import type { Log } from '../runtime/log.ts';
 import type { ListenMetrics } from '../runtime/metrics.ts';
 import { type Claim, createBacklog } from './backlog.ts';
 import { closeSocket, refuse } from './closing.ts';
+import type { FinalPass } from './final-pass.ts';
 import { firstToken } from './first-token.ts';
 import { chargeFrames, limitSignIn } from './frames.ts';
+import type { OpenImages } from './images.ts';
 import { createInbox } from './inbox.ts';
 import { createLifecycle, type Lifecycle } from './lifecycle.ts';
+import type { LiveAudios } from './live-audio.ts';
 import type { OrphanedAudio } from './orphaned-audio.ts';
 import { CONNECTION_RATE, createPace, createValve, type Valve } from './pace.ts';
 import { type Connection, connectionOf, parseConnection, queryOf, quietMs, Refusal } from './parameters.ts';
 import { CLOSE, type ServerEvent } from './protocol.ts';
+import type { NamedProvider } from './providers.ts';
+import type { Quarantine } from './quarantine.ts';
+import { createRecogniser } from './recogniser.ts';
 import { createRoom, type Seat } from './room.ts';
 import { nextInLine } from './scheduler.ts';
 import { type Client, NOBODY, runSession, type SessionDeps } from './session.ts';
@@ -63,9 +72,16 @@ interface ListenOptions {
   log: Log;
   conversations: Conversations;
   spool: Spool;
-  orphaned: Pick<OrphanedAudio, 'setAside'>;
-  /** Everything else that a session needs, asked for each one: a plugin may have been started again. */
-  sessionDeps(log: Log): Omit<SessionDeps, 'spool' | 'claim' | 'conversations' | 'events' | 'clock' | 'log'>;
+  orphaned: Pick<OrphanedAudio, 'save'>;
+  quarantine: Quarantine;
+  finalPass: FinalPass;
+  audio: LiveAudios;
+  images: OpenImages;
+  voices: Voices;
+  /** Both are asked for each session: a plugin may have been started again. */
+  vad(): VadProvider;
+  recognisers(): NamedProvider[];
+  vocabularies: Pick<Vocabularies, 'expected'>;
 }
 
 /** Browsers cannot send the header: they connect here, and their first message is the credential. */
@@ -146,25 +162,52 @@ export function createListen(options: ListenOptions): Listen {
   });
 
   function depsOf(log: Log, claim: SessionDeps['claim']): SessionDeps {
-    return { ...options.sessionDeps(log), conversations, events, spool, clock, log, claim };
+    const { quarantine, finalPass, audio, images, voices, metrics, vad, recognisers, vocabularies } = options;
+    return {
+      conversations,
+      events,
+      metrics,
+      spool,
+      quarantine,
+      finalPass,
+      claim,
+      vad,
+      audio,
+      images,
+      voices,
+      recogniser: ({ userId, language, sttService: wish }, signal, told) =>
+        createRecogniser({
+          providers: recognisers,
+          language,
+          wish,
+          vocabulary: () => vocabularies.expected(userId),
+          signal,
+          clock,
+          log,
+          ...told,
+        }),
+      clock,
+      log,
+      maxQueuedBytes: limits.maxQueuedBytes,
+    };
   }
 
-  /** A stream without its client. What cannot be worked through is set aside; what is never transcribed is let go. */
+  /** Transcribes a stream without its client. Audio of an unknown stream is kept in a file. */
   async function work({ userId, id }: StreamName, signal: AbortSignal) {
     const stream = await conversations.stream(userId, id);
     if (stream?.setup?.customStt) return letGo(spool.open({ userId, id }, 0)); // its client brings the text
     const connection = stream && connectionOf(stream);
-    if (!connection) return setAside({ userId, id });
+    if (!connection) return saveOrphaned({ userId, id });
     const workLog = log.child({ stream: id });
     workLog.info('transcribing what is held of a stream');
     const deps = depsOf(workLog, async () => UNCLAIMED);
     await runSession(connection, NOBODY, deps, signal);
   }
 
-  async function setAside(stream: StreamName) {
+  async function saveOrphaned(stream: StreamName) {
     const held = spool.open(stream, 0);
     try {
-      await orphaned.setAside(stream, held);
+      await orphaned.save(stream, held);
     } catch (error) {
       held.close();
       throw error;

@@ -1,4 +1,4 @@
-import { unlessCut } from './cut.ts';
+import { orAborted } from '../runtime/deadline.ts';
 import type { Pending } from './hearing.ts';
 import { createQueue } from './queue.ts';
 
@@ -34,7 +34,7 @@ export function meeting(count: number, signal: AbortSignal, work: () => Promise<
   let missing = count;
   return () => {
     missing -= 1;
-    if (missing > 0) return unlessCut(signal, done);
+    if (missing > 0) return orAborted(done, signal);
     const working = work();
     resolve(working);
     return working;

@@ -3,14 +3,14 @@ import type { Transcript, Utterance } from '../contract/plugin.ts';
 import { numberOf, speakerOf } from '../domain/conversations/segments.ts';
 import { languageOf, MULTI } from '../domain/languages.ts';
 import { type Labelled, type Labeller, MAX_SECONDS } from '../domain/speech/voices.ts';
+import { orAborted } from '../runtime/deadline.ts';
 import type { ListenMetrics } from '../runtime/metrics.ts';
 import type { Voice } from './channel.ts';
-import { unlessCut } from './cut.ts';
 import type { FinalPassOf } from './final-pass.ts';
 import type { Hearing, Pending } from './hearing.ts';
 import { meterUtterance } from './meters.ts';
 import type { Progress } from './progress.ts';
-import type { Aside } from './quarantine.ts';
+import type { Quarantine } from './quarantine.ts';
 import type { Recogniser } from './recogniser.ts';
 import type { Service } from './service.ts';
 import type { Tasks } from './tasks.ts';
@@ -30,7 +30,7 @@ interface TranscriberOptions {
   isReplay: boolean;
   hearing: Hearing;
   recogniser: Recogniser;
-  aside: Aside;
+  quarantine: Quarantine;
   /** Has an utterance heard once more when it has ended. */
   finalPass: (() => FinalPassOf | null) | undefined;
   /** Tells the voices apart; null: nothing does. */
@@ -44,7 +44,7 @@ interface TranscriberOptions {
 
 export function createTranscriber(options: TranscriberOptions): Transcriber {
   let { isReplay } = options;
-  const { voice, streamId, hearing, recogniser, aside, finalPass, service, thread } = options;
+  const { voice, streamId, hearing, recogniser, quarantine, finalPass, service, thread } = options;
   const { labeller, progress, metrics, signal } = options;
 
   async function transcribe(entry: Pending) {
@@ -55,7 +55,7 @@ export function createTranscriber(options: TranscriberOptions): Transcriber {
     await thread.ensure(beganAt);
     await thread.touch();
     const again = finalPass?.() ?? null;
-    for await (const { piece, provider } of heard(entry, meter.aside)) {
+    for await (const { piece, provider } of heard(entry, meter.quarantined)) {
       const heardAt = metrics.now();
       entry.committed = piece.endSample;
       const labelled = await label(utterance, piece);
@@ -68,7 +68,7 @@ export function createTranscriber(options: TranscriberOptions): Transcriber {
     }
     meter.done();
     await again?.end(utterance);
-    await aside.passed(streamId);
+    await quarantine.passed(streamId);
     hearing.settle(entry);
     await progress.store();
   }
@@ -96,24 +96,25 @@ export function createTranscriber(options: TranscriberOptions): Transcriber {
   }
 
   /** Only the recogniser's own failures are told as such: what fails in storing a piece does not pass through here. */
-  async function* heard(entry: Pending, onAside: () => void) {
+  async function* heard(entry: Pending, onQuarantined: () => void) {
     const { utterance, committed } = entry;
     const isAgain = isReplay;
     isReplay = false;
-    if (isAgain && (await unlessCut(signal, aside.again(streamId, utterance, committed)))) return onAside();
+    if (isAgain && (await orAborted(quarantine.again(streamId, utterance, committed), signal)))
+      return onQuarantined();
     try {
       yield* recogniser.transcribe(utterance);
     } catch (error) {
-      if (signal.aborted) await aside.spared(streamId);
+      if (signal.aborted) await quarantine.spared(streamId);
       signal.throwIfAborted();
-      if (recogniser.opened && (await isAside(entry))) return onAside();
+      if (recogniser.opened && (await isQuarantined(entry))) return onQuarantined();
       throw service.failed(error, recogniser.provider);
     }
   }
 
   /** It may still be growing when the connection ends: then nobody waits for the rest of it. */
-  function isAside({ utterance, committed }: Pending): Promise<boolean> {
-    return unlessCut(signal, aside.failed(streamId, utterance, committed));
+  function isQuarantined({ utterance, committed }: Pending): Promise<boolean> {
+    return orAborted(quarantine.failed(streamId, utterance, committed), signal);
   }
 
   return {

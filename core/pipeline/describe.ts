@@ -2,9 +2,9 @@ import { z } from 'zod';
 import type { Clock, Job } from '../contract/model.ts';
 import type { VisionModel } from '../contract/plugin.ts';
 import type { Photos } from '../domain/photos/photos.ts';
+import { withinLimit } from '../runtime/deadline.ts';
 import type { JobHandler } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
-import { withinLimit } from '../runtime/time-limit.ts';
 
 const Payload = z.object({ userId: z.string(), photoId: z.string() });
 const IndexPayload = z.object({ userId: z.string(), conversationId: z.string() });

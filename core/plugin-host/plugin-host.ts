@@ -147,7 +147,7 @@ export function createPluginHost(options: PluginHostOptions): PluginHost {
     };
   }
 
-  /** Resolves to a failure that stops the start; any other leaves the plugin degraded and the house lit. */
+  /** Resolves to a failure that stops the start; any other leaves the plugin degraded and the server running. */
   async function load(entry: Entry): Promise<Error | null> {
     try {
       await entry.keeper.start();
@@ -164,7 +164,7 @@ export function createPluginHost(options: PluginHostOptions): PluginHost {
 
   /**
    * A plugin that says `config_error` is sound, and lacks something; one that says `upstream_error` waits for a server
-   * that is not up yet. Without storage there is no house.
+   * that is not up yet. Without storage there is no server.
    */
   function isFatal(entry: Entry, error: AppError): boolean {
     if (entry === storageEntry) return true;

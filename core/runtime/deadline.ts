@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../contract/model.ts';
+import { AppError } from './errors.ts';
 
 export interface Limit {
   limitMs: number;
@@ -51,4 +52,28 @@ export async function deadline<T>(
     done.abort();
     signal?.removeEventListener('abort', pass);
   }
+}
+
+/** Runs `work` as `deadline` does; rejects with `timeout` when it takes longer. */
+export function withinLimit<T>(
+  { clock, limitMs, what }: { clock: Clock; limitMs: number; what: string },
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const late = () => new AppError('timeout', `no ${what} within ${limitMs} ms`);
+  return deadline({ clock, limitMs, late }, work, signal);
+}
+
+/** Waits until `work` has settled, at most for `limitMs`. Never rejects, and leaves no timer behind. */
+export async function waitAtMost(
+  { clock, limitMs }: { clock: Pick<Clock, 'sleep'>; limitMs: number },
+  work: Promise<unknown>,
+): Promise<void> {
+  const done = new AbortController();
+  const settled = work.then(
+    () => undefined,
+    () => undefined,
+  );
+  await Promise.race([settled, clock.sleep(limitMs, done.signal).catch(() => undefined)]);
+  done.abort();
 }

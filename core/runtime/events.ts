@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Conversation, Photo, Segment, Translation } from '../contract/model.ts';
 
-/** What happens inside the house, told after the transaction that made it true has committed. */
+/** Events inside the server, emitted after the transaction that made them true has committed. */
 export interface Events {
   /** New or changed segments of a conversation. `isReplaced`: a second recogniser has heard what was said in them. */
   segments: [{ userId: string; conversationId: string; segments: Segment[]; isReplaced?: boolean }];

@@ -1,5 +1,6 @@
 import type { Clock, Job } from '../contract/model.ts';
 import type { Storage, Stores } from '../contract/plugin.ts';
+import { waitAtMost } from './deadline.ts';
 import { AppError, toAppError } from './errors.ts';
 import type { Log } from './log.ts';
 import type { JobMetrics } from './metrics.ts';
@@ -26,7 +27,8 @@ type GivenUp = (job: Job) => Promise<void>;
 
 export interface Jobs {
   handle(kind: string, handler: JobHandler, givenUp?: GivenUp): void;
-  start(): void;
+  /** @param holder of the leases: the node's id */
+  start(holder?: string): void;
   /** Takes no more jobs, aborts the running ones and waits for them, up to the limit. */
   stop(): Promise<void>;
 }
@@ -58,8 +60,6 @@ interface Parts extends Partial<JobLimits> {
   storage: Storage;
   clock: Clock;
   log: Log;
-  /** In whose name jobs are leased: the node's id, which is known once it serves. */
-  holder?: (() => string | undefined) | undefined;
   metrics?: JobMetrics;
   /** 0 to 1; for the spread of retries. */
   random?: () => number;
@@ -67,7 +67,7 @@ interface Parts extends Partial<JobLimits> {
 
 /** Runs the stored jobs of the kinds that have a handler; others stay for whoever has one. */
 export function createJobs(parts: Parts): Jobs {
-  const { storage, clock, log, metrics, holder, random = Math.random, ...limits } = parts;
+  const { storage, clock, log, metrics, random = Math.random, ...limits } = parts;
   const { leaseMs, maxRunning, maxOfUser, pollMs, stopMs } = { ...LIMITS, ...limits };
   const handlers = new Map<string, { run: JobHandler; givenUp: GivenUp | undefined }>();
   const running = new Set<Promise<void>>();
@@ -78,6 +78,7 @@ export function createJobs(parts: Parts): Jobs {
   /** When it looks next; until it has looked, any job may be missing from what it sees. */
   let looksAt = Number.POSITIVE_INFINITY;
   let loop: Promise<void> | undefined;
+  let holder: string | undefined;
   let abandoned = false;
 
   /** Resolves to whether the whole time passed. */
@@ -110,7 +111,7 @@ export function createJobs(parts: Parts): Jobs {
       const wait = await untilNext(kinds, busy);
       if (wait > 0) return wait; // the most usual: to look is much less than to claim, which writes
       const now = clock.now();
-      const jobs = await storage.jobs.claim(kinds, now, leaseMs, Math.min(room, mayBegin), holder?.(), busy);
+      const jobs = await storage.jobs.claim(kinds, now, leaseMs, Math.min(room, mayBegin), holder, busy);
       for (const job of jobs) begin(job, now + leaseMs);
       return jobs.length === room ? pollMs : untilNext(kinds, usersNow().busy);
     } catch (error) {
@@ -260,16 +261,15 @@ export function createJobs(parts: Parts): Jobs {
       handlers.set(kind, { run, givenUp });
       wake.abort();
     },
-    start() {
+    start(node) {
+      holder = node;
       loop ??= takeTurns();
     },
     async stop() {
       unsubscribe();
       stopping.abort(new AppError('unavailable', 'Earshot is stopping'));
       await loop;
-      const patience = new AbortController();
-      await Promise.race([Promise.all(running), nap(stopMs, patience.signal)]);
-      patience.abort();
+      await waitAtMost({ clock, limitMs: stopMs }, Promise.all(running));
       abandoned = true;
       if (running.size > 0)
         log.warn({ jobs: running.size }, 'jobs did not stop in time; they run again later');

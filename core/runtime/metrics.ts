@@ -37,8 +37,8 @@ export interface ListenMetrics extends Stopwatch {
   readonly connections: Map<string, number>;
   /** `bytes` is asked for what waits there, until the returned function is called. */
   watch(queue: Queue, bytes: () => number): () => void;
-  /** What came of an utterance, or of audio without one; `aside`: it was given up, and lies in a file. */
-  utterance(outcome: Outcome | 'aside'): void;
+  /** Counts an utterance, or audio without one. `quarantined`: every recogniser failed, the audio is in a file. */
+  utterance(outcome: Outcome | 'quarantined'): void;
   /** A recogniser failed in an utterance, and is opened again. */
   lost(): void;
   /** An utterance became text, the last of which was sent just now. */
@@ -72,6 +72,8 @@ type DeliveryOutcome = 'delivered' | 'again' | 'failed' | 'dropped';
 
 export interface Metrics extends ListenMetrics, SpoolMetrics, JobMetrics, HttpMetrics, DeliveryMetrics {
   transaction(name: string, ms: number): void;
+  /** Asked for the audio that waits for its text, by everyone who measures. */
+  watchSpool(counts: () => { bytes: number; pendingBytes: number; damaged: number }): void;
   /** Everything, in the text format of Prometheus. */
   text(): Promise<string>;
   readonly contentType: string;
@@ -82,8 +84,6 @@ interface Sources {
   /** What is counted elsewhere is asked for with each answer. */
   plugins(): { name: string; state: string }[];
   jobs(): Promise<JobCount[]>;
-  /** Null while there is none. */
-  spool(): { bytes: number; pendingBytes: number; damaged: number } | null;
 }
 
 const SAMPLES_PER_SECOND = 16_000;
@@ -121,7 +121,7 @@ export function createMetrics(sources: Sources): Metrics {
   collectDefaultMetrics({ register: registry });
   const makers = createMakers(registry);
   tellStreams(makers, byCodec, queues);
-  tellHouse(makers, sources);
+  tellServer(makers, sources);
   const { counter, gauge, histogram } = makers;
   gauge('connections', 'Connections to /v4/listen, by what they are doing', ['state'], tell => {
     for (const [state, count] of connections) tell({ state }, count);
@@ -165,6 +165,15 @@ export function createMetrics(sources: Sources): Metrics {
   let live = () => ({ count: 0, bytes: 0 });
   gauge('live_deliveries', 'Deliveries about now that wait in memory', [], tell => tell({}, live().count));
   gauge('live_delivery_bytes', 'Bytes of these', [], tell => tell({}, live().bytes));
+  let spool = () => ({ bytes: 0, pendingBytes: 0, damaged: 0 });
+  gauge('spool_bytes', 'Audio that waits for its text, on disk and on its way there', ['state'], tell => {
+    const { bytes, pendingBytes } = spool();
+    tell({ state: 'disk' }, bytes);
+    tell({ state: 'pending' }, pendingBytes);
+  });
+  gauge('spool_damaged', 'Stretches of that audio that could not be read back', [], tell => {
+    tell({}, spool().damaged);
+  });
   const transactions = histogram('transaction', 'Time that a database transaction took', BUCKETS.work, [
     'name',
   ]);
@@ -203,6 +212,9 @@ export function createMetrics(sources: Sources): Metrics {
     },
     watchLive(waiting) {
       live = waiting;
+    },
+    watchSpool(counts) {
+      spool = counts;
     },
     transaction: (name, ms) => transactions.observe({ name }, ms / 1000),
     text: () => registry.metrics(),
@@ -268,19 +280,11 @@ function tellStreams({ gauge, total }: Makers, byCodec: Map<string, StreamCounts
   });
 }
 
-function tellHouse({ gauge }: Makers, { jobs, spool, plugins }: Sources): void {
+function tellServer({ gauge }: Makers, { jobs, plugins }: Sources): void {
   const jobsHelp = 'Stored jobs; failed: waiting for the next attempt, dead: given up';
   gauge('jobs', jobsHelp, ['kind', 'state'], async tell => {
     const counts = await jobs().catch(() => []); // a database that is away must not hide the rest
     for (const { kind, state, count } of counts) tell({ kind, state }, count);
-  });
-  gauge('spool_bytes', 'Audio that waits for its text, on disk and on its way there', ['state'], tell => {
-    const { bytes = 0, pendingBytes = 0 } = spool() ?? {};
-    tell({ state: 'disk' }, bytes);
-    tell({ state: 'pending' }, pendingBytes);
-  });
-  gauge('spool_damaged', 'Stretches of that audio that could not be read back', [], tell => {
-    tell({}, spool()?.damaged ?? 0);
   });
   gauge('log_dropped_lines', 'Log lines that could not be written since the start', [], tell => {
     tell({}, droppedLogLines());

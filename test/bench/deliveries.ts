@@ -1,4 +1,4 @@
-/** What leaves the house: how many deliveries one core makes, beside the same requests made by nothing but a client. */
+/** Outgoing messages: how many deliveries one core makes, beside the same requests made by nothing but a client. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /** What sessions notice of others: of those whose recogniser does all that it should not, and of clients that attack. */
 import { join } from 'node:path';
-import { VICES } from '../fixtures/plugins/hell-stt.ts';
+import { VICES } from '../fixtures/plugins/faulty-stt.ts';
 import {
   type Bench,
   type Benchmark,
@@ -16,11 +16,11 @@ import { type Heard, sendStreams, startStreams } from './streams/load.ts';
 import { waitsOf } from './streams/measure.ts';
 import { PROMPT, type Subject, startCore } from './streams/subjects.ts';
 
-const HELL = join(import.meta.dirname, '../fixtures/plugins/hell-stt.ts');
-/** English is heard well, all else from hell, while the file is there that its vices ask for. */
-const HELL_CONFIG = {
-  stt: ['prompt', 'hell'],
-  plugins: { prompt: { use: PROMPT, languages: ['en'] }, hell: { use: HELL, vices: HELL } },
+const FAULTY = join(import.meta.dirname, '../fixtures/plugins/faulty-stt.ts');
+/** English is heard well, all else by a faulty recogniser, while the file is there that its vices ask for. */
+const FAULTY_CONFIG = {
+  stt: ['prompt', 'faulty'],
+  plugins: { prompt: { use: PROMPT, languages: ['en'] }, faulty: { use: FAULTY, vices: FAULTY } },
 };
 const GOOD = 40;
 const HOSTILE = 20;
@@ -28,7 +28,7 @@ const ATTACK_EVERY_MS = 1000;
 const ROUNDS = 5;
 /** Of the 99th percentile, to the same sessions alone. */
 const GOAL = 1.5;
-/** The load alone of those from hell. */
+/** The load alone of the sessions with faulty recognisers. */
 const MORE = 'beside as many that behave';
 
 export const NEIGHBOURS: Benchmark[] = [
@@ -44,7 +44,7 @@ type End = () => Promise<void>;
 async function run(bench: Bench): Promise<Table> {
   const alone = await startCore(bench);
   const more = await startCore(bench);
-  const hell = await startCore(bench, { config: HELL_CONFIG });
+  const faulty = await startCore(bench, { config: FAULTY_CONFIG });
   const attacked = await startCore(bench);
   const beside = (subject: Subject, disturb: () => Promise<End>) => async (round: number) => {
     const end = await disturb();
@@ -55,7 +55,7 @@ async function run(bench: Bench): Promise<Table> {
   const results = await interleave(bench.quick ? 1 : ROUNDS, {
     alone: round => measure(bench, alone, round),
     [MORE]: beside(more, () => addStreams(bench, more, 'en')),
-    'beside recognisers from hell': beside(hell, () => addStreams(bench, hell, 'de')),
+    'beside faulty recognisers': beside(faulty, () => addStreams(bench, faulty, 'de')),
     'beside hostile clients': beside(attacked, () => attack(bench, attacked)),
   });
   const times = (all: Heard[], name: string) =>
@@ -74,7 +74,7 @@ async function run(bench: Bench): Promise<Table> {
     columns: ['sessions', 'p50 ms', 'p99 ms', 'p99 to alone', 'p99 to as many', 'utterances', 'no text'],
     rows,
     notes: [
-      `From hell: ${VICES.length} sessions, each with another vice of a recogniser, that connect again when they are closed. Hostile: ${HOSTILE} clients, each of which breaks the protocol once in ${ATTACK_EVERY_MS / 1000} s. Latency as in streams; of 400 utterances in a round the 99th percentile is the fourth worst. As many that behave are the load of those from hell without their vices. Goal: p99 at most ${GOAL} times that of the same sessions alone.`,
+      `Faulty recognisers: ${VICES.length} sessions, each with another vice of a recogniser, that connect again when they are closed. Hostile: ${HOSTILE} clients, each of which breaks the protocol once in ${ATTACK_EVERY_MS / 1000} s. Latency as in streams; of 400 utterances in a round the 99th percentile is the fourth worst. As many that behave are the load of those with faulty recognisers, without their vices. Goal: p99 at most ${GOAL} times that of the same sessions alone.`,
     ],
   };
 }
@@ -87,7 +87,7 @@ function measure(bench: Bench, { url, key }: Subject, round: number): Promise<He
   return sendStreams(bench, plan, { begin() {}, end() {} });
 }
 
-/** Sessions of this language, each with another vice where hell hears it. Resolves when they have begun. */
+/** Sessions of this language, each with another vice where the faulty recogniser gets it. Resolves when they have begun. */
 async function addStreams(bench: Bench, { url, key }: Subject, language: string): Promise<End> {
   const languages = VICES.slice(0, bench.quick ? 5 : VICES.length).map(vice => `${language}-${vice}`);
   const times = { warmMs: bench.quick ? 500 : 3000, measureMs: 1e9 };

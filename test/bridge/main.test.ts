@@ -13,7 +13,7 @@ import { createFrames } from '../../bridge/simulator/frames.ts';
 import { readWav } from '../../bridge/simulator/wav.ts';
 import { type Config, ConfigSchema } from '../../config/schema.ts';
 import { type HeldMessage, type ListenServer, startListenServer } from '../helpers/listen-server.ts';
-import { buildHouse, countingStt, openHouse } from '../helpers/services.ts';
+import { buildServer, countingStt, openServer } from '../helpers/services.ts';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 const MAIN = join(ROOT, 'bridge/bin.mjs');
@@ -181,11 +181,11 @@ test.serial(
       });
     const connections = () => events.filter(({ event }) => event === 'connected').length;
     await until(() => events.some(({ event }) => event === 'device'));
-    const house = await buildHouse({ ...countingStt(), dataDir });
+    const instance = await buildServer({ ...countingStt(), dataDir });
     await until(() => connections() > 0);
-    await house.stop();
+    await instance.stop();
     const before = connections();
-    await openHouse(t, { ...countingStt(), dataDir });
+    await openServer(t, { ...countingStt(), dataDir });
     await until(() => connections() > before);
     const said = lines.find(({ msg }) => msg.startsWith('no address of core yet'));
     t.regex(

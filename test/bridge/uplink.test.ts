@@ -422,7 +422,7 @@ test('a key that no header can hold is told, and does not end the bridge', async
 test('core may live below a path', async t => {
   const { spool, server, start } = await setUp(t);
   fill(spool.begin(INFO), 5);
-  start({}, fixedKey('k'), async () => `${server.url}/house/`);
+  start({}, fixedKey('k'), async () => `${server.url}/setup/`);
   await server.until(() => server.connections.length === 1);
   t.is(server.connections[0]?.path, '/house/v4/listen');
 });

@@ -4,22 +4,22 @@ import { z } from 'zod';
 import { accountOf } from '../helpers/accounts.ts';
 import { connectListen } from '../helpers/listen-client.ts';
 import { type Behaviour, startReceiver } from '../helpers/receiver.ts';
-import { countingStt, type House, openHouse } from '../helpers/services.ts';
+import { countingStt, openServer, type TestServer } from '../helpers/services.ts';
 
 type Json = Record<string, unknown>;
 
 /** One server, one account, and HTTP as those programs speak it. */
 async function start(t: ExecutionContext) {
-  const house = await openHouse(t, {
+  const server = await openServer(t, {
     ...countingStt(),
     delivery: { allowHosts: ['127.0.0.1'] },
     rateLimits: { enabled: false },
   });
-  const owner = await accountOf(house, 'owner');
+  const owner = await accountOf(server, 'owner');
   const { key } = await owner.post('/v1/dev/keys', { name: 'foreign', scopes: SCOPES });
   const call = async (method: string, path: string, init: RequestInit = {}, credential = String(key)) => {
     const headers = { Authorization: `Bearer ${credential}`, ...init.headers };
-    const response = await fetch(house.url + path, { method, ...init, headers });
+    const response = await fetch(server.url + path, { method, ...init, headers });
     const body = (await response.json()) as Json & Json[];
     return { status: response.status, body };
   };
@@ -30,7 +30,7 @@ async function start(t: ExecutionContext) {
       { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) },
       credential,
     );
-  return { house, owner, call, json, key: String(key) };
+  return { server, owner, call, json, key: String(key) };
 }
 
 const SCOPES = ['conversations', 'memories', 'action_items', 'goals'].flatMap(each => [
@@ -113,7 +113,7 @@ test('a backup gets every row: it asks for 1000, and takes a shorter page as the
 });
 
 test('receivers that refuse a segment without is_user take the transcript, the live events and the finished conversation', async t => {
-  const { house, owner } = await start(t);
+  const { server, owner } = await start(t);
   const inbox = async () => (await owner.get('/v1/notifications')).map(({ text }) => text);
   const transcript = strict(Transcript, ({ session_id, uid }: z.output<typeof Transcript>) => ({
     ...{ session_id, uid },
@@ -144,7 +144,7 @@ test('receivers that refuse a segment without is_user take the transcript, the l
     });
     await owner.post(`/v1/apps/enable?app_id=${app.id}`);
   }
-  const client = await suggest(t, house, house.key);
+  const client = await suggest(t, server, server.key);
   const live = z.object({ status: z.string(), ...Memory.shape });
   const begun = live
     .omit({ transcript_segments: true })
@@ -159,8 +159,8 @@ test('receivers that refuse a segment without is_user take the transcript, the l
 });
 
 /** Says something as an app with a recogniser of its own does, and ends the conversation. */
-async function suggest(t: ExecutionContext, house: House, key: string) {
-  const client = await connectListen(house.url, key, { custom_stt: 'enabled', language: 'en' });
+async function suggest(t: ExecutionContext, server: TestServer, key: string) {
+  const client = await connectListen(server.url, key, { custom_stt: 'enabled', language: 'en' });
   t.teardown(() => client.socket.close());
   await client.until('service_status', ({ status }) => status === 'ready');
   const said = { text: 'We have to water the plants in the garden tomorrow morning', is_user: true };
@@ -173,7 +173,7 @@ async function suggest(t: ExecutionContext, house: House, key: string) {
 }
 
 test('an app reads what its user allows by its secret, in the shapes that its parser knows', async t => {
-  const { house, owner, json, call } = await start(t);
+  const { server, owner, json, call } = await start(t);
   const app = await owner.post('/v1/apps', {
     name: 'Screen',
     external_integration: {
@@ -187,9 +187,9 @@ test('an app reads what its user allows by its secret, in the shapes that its pa
     description: 'Call Eve',
     due_at: '9999-12-31T00:00:00Z',
   });
-  const path = (name: string) => `/v2/integrations/${app.id}/${name}?uid=${house.userId}`;
+  const path = (name: string) => `/v2/integrations/${app.id}/${name}?uid=${server.userId}`;
   const read = async (name: string) => (await call('GET', `${path(name)}&limit=1000`, {}, secret)).body[name];
-  const Own = { uid: z.literal(house.userId), layer: z.null(), content: z.string(), created_at: Instant };
+  const Own = { uid: z.literal(server.userId), layer: z.null(), content: z.string(), created_at: Instant };
 
   t.like(await json('POST', path('user/memories'), { text: 'Likes tea' }, secret), { status: 200, body: {} });
   t.is(z.array(z.object(Own)).parse(await read('memories')).length, 1);

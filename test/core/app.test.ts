@@ -7,25 +7,25 @@ import { createHealth } from '../../core/control/readiness.ts';
 import { renderStatus } from '../../core/control/status.ts';
 import { say, startChatServer } from '../helpers/chat-server.ts';
 import { startLocalServer } from '../helpers/local-server.ts';
-import { countingStt, type House, openHouse } from '../helpers/services.ts';
+import { countingStt, openServer, type TestServer } from '../helpers/services.ts';
 
 const ADVENTURE = 'Sailed alone around Iceland';
 const JOB = 'Works as a nurse at the county hospital';
 
-async function open(t: ExecutionContext, baseUrl: string): Promise<House> {
-  return openHouse(t, {
+async function open(t: ExecutionContext, baseUrl: string): Promise<TestServer> {
+  return openServer(t, {
     stt: [],
     llm: ['openai-llm'],
     plugins: { 'openai-llm': { baseUrl, model: 'mistral' } },
   });
 }
 
-async function languageModel({ app }: House) {
+async function languageModel({ app }: TestServer) {
   return (await app.commands.status({})).ready.find(({ part }) => part === 'language model');
 }
 
 /** Of a memory that is stored without one. */
-async function categoryOf({ app, url }: House, content: string): Promise<unknown> {
+async function categoryOf({ app, url }: TestServer, content: string): Promise<unknown> {
   const [owner] = await app.commands['user.list']({});
   const { token } = await app.commands.token({ user: owner?.name ?? '' });
   const response = await fetch(new URL('/v1/dev/user/memories', url), {
@@ -37,35 +37,35 @@ async function categoryOf({ app, url }: House, content: string): Promise<unknown
   return category;
 }
 
-test('a house with a language model shows it, and has it decide what kind of memory one is', async t => {
+test('a server with a language model shows it, and has it decide what kind of memory one is', async t => {
   const server = await startChatServer();
   t.teardown(() => server.close());
   server.chat = (_, response) => say(response, '{"category":"interesting"}');
-  const house = await open(t, server.baseUrl);
-  t.like(await languageModel(house), { name: 'openai-llm', ok: true, detail: 'mistral' });
-  t.is(await categoryOf(house, JOB), 'interesting');
+  const instance = await open(t, server.baseUrl);
+  t.like(await languageModel(instance), { name: 'openai-llm', ok: true, detail: 'mistral' });
+  t.is(await categoryOf(instance, JOB), 'interesting');
   t.is(server.asked[0]?.messages[1]?.content, JOB);
 });
 
-test('a house whose language model is away starts, says so, and decides by likeness', async t => {
+test('a server whose language model is away starts, says so, and decides by likeness', async t => {
   const server = await startChatServer();
   await server.close();
-  const house = await open(t, server.baseUrl);
-  const shown = await languageModel(house);
+  const instance = await open(t, server.baseUrl);
+  const shown = await languageModel(instance);
   t.false(shown?.ok);
   t.regex(shown?.detail ?? '', /cannot be reached, or broke off; start the server there/);
-  t.is(await categoryOf(house, JOB), 'system');
-  t.is(await categoryOf(house, ADVENTURE), 'interesting');
+  t.is(await categoryOf(instance, JOB), 'system');
+  t.is(await categoryOf(instance, ADVENTURE), 'interesting');
 });
 
-test('a house without a language model says what decides instead', async t => {
-  const house = await openHouse(t, { stt: [] });
-  t.like(await languageModel(house), {
+test('a server without a language model says what decides instead', async t => {
+  const instance = await openServer(t, { stt: [] });
+  t.like(await languageModel(instance), {
     name: 'none',
     ok: false,
     detail: 'plain rules decide',
   });
-  const { ready } = await house.app.commands.status({});
+  const { ready } = await instance.app.commands.status({});
   t.deepEqual(
     ready.filter(({ part }) => part.startsWith('search')).map(({ part, name, ok }) => [part, name, ok]),
     [
@@ -80,14 +80,14 @@ test('health: ok with what is configured, degraded without a recogniser; a part 
     const response = await fetch(`${url}/healthz`);
     return [response.status, await response.json()];
   };
-  t.deepEqual(await get(await openHouse(t, countingStt())), [200, { status: 'ok', parts: [] }]);
-  t.deepEqual(await get(await openHouse(t, { stt: [] })), [200, { status: 'ok', parts: [] }]);
-  const deaf = await openHouse(t, { stt: ['pocketsphinx'], plugins: { pocketsphinx: { hmm: '/nowhere' } } });
+  t.deepEqual(await get(await openServer(t, countingStt())), [200, { status: 'ok', parts: [] }]);
+  t.deepEqual(await get(await openServer(t, { stt: [] })), [200, { status: 'ok', parts: [] }]);
+  const deaf = await openServer(t, { stt: ['pocketsphinx'], plugins: { pocketsphinx: { hmm: '/nowhere' } } });
   t.deepEqual(await get(deaf), [200, { status: 'degraded', parts: ['speech recognition'] }]);
   t.regex(renderStatus(await deaf.app.commands.status({})), /^✗ speech recognition: pocketsphinx: /m);
   const either = { stt: ['counting', 'pocketsphinx'] };
   const plugins = { ...countingStt().plugins, pocketsphinx: { hmm: '/nowhere' } };
-  const spare = renderStatus(await (await openHouse(t, { ...either, plugins })).app.commands.status({}));
+  const spare = renderStatus(await (await openServer(t, { ...either, plugins })).app.commands.status({}));
   t.regex(spare, /^· speech recognition: pocketsphinx: /m);
   t.regex(spare, /^· language model: plain rules decide$/m);
   t.notRegex(spare, /✗/);
@@ -129,7 +129,7 @@ const CALLER = `export default {
 
 for (const allowHosts of [[], ['127.0.0.1']]) {
   const isAllowed = allowHosts.length > 0;
-  test(`an address of a user inside the house is ${isAllowed ? 'asked where the configuration allows it' : 'refused'}`, async t => {
+  test(`an address of a user in the local network is ${isAllowed ? 'asked where the configuration allows it' : 'refused'}`, async t => {
     let asked = 0;
     const server = await startLocalServer(async (_, response) => {
       asked += 1;
@@ -140,13 +140,13 @@ for (const allowHosts of [[], ['127.0.0.1']]) {
     t.teardown(() => rm(dataDir, { recursive: true, force: true }));
     const use = join(dataDir, 'caller.mjs');
     await writeFile(use, CALLER);
-    const house = () =>
-      openHouse(t, {
+    const instance = () =>
+      openServer(t, {
         ...{ dataDir, stt: [], delivery: { allowHosts } },
         plugins: { caller: { use, url: server.url } },
       });
-    if (isAllowed) await house();
-    else await t.throwsAsync(house(), { message: /caller does not start: .*delivery\.allowHosts/ });
+    if (isAllowed) await instance();
+    else await t.throwsAsync(instance(), { message: /caller does not start: .*delivery\.allowHosts/ });
     t.is(asked, isAllowed ? 1 : 0);
   });
 }

@@ -2,6 +2,7 @@ import test from 'ava';
 import { samplesToBytes } from '../../core/audio/pcm.ts';
 import { callControl, controlPath } from '../../core/control/control.ts';
 import { type CoreProcess, coreProcess } from '../helpers/core-process.ts';
+import { eventually } from '../helpers/eventually.ts';
 import { connectListen, type ListenClient } from '../helpers/listen-client.ts';
 import { countingStt, failingStt } from '../helpers/services.ts';
 import { join as joined, silence, speech } from '../helpers/sound.ts';
@@ -37,11 +38,11 @@ function send(client: ListenClient, samples: Int16Array): void {
 
 /** All conversations once the server, by itself, has finished them. */
 async function finished(core: CoreProcess): Promise<Stored[]> {
-  for (;;) {
-    const list = (await core.get('/v1/dev/user/conversations?include_transcript=true')) as Stored[];
-    if (list.length > 0) return list;
-    await new Promise(resolve => setTimeout(resolve, 100));
-  }
+  const path = '/v1/dev/user/conversations?include_transcript=true';
+  return eventually(
+    async () => (await core.get(path)) as Stored[],
+    ({ length }) => length > 0,
+  );
 }
 
 /** Segments after which the kill comes. */

@@ -3,7 +3,7 @@ import { Webhook } from 'standardwebhooks';
 import { accountOf } from '../helpers/accounts.ts';
 import type { Json } from '../helpers/openapi.ts';
 import { startReceiver } from '../helpers/receiver.ts';
-import { countingStt, openHouse } from '../helpers/services.ts';
+import { countingStt, openServer } from '../helpers/services.ts';
 
 const TALK = [
   { text: 'Shall we plant the tea bushes behind the house in spring?', start: 0, end: 4, is_user: true },
@@ -12,9 +12,9 @@ const TALK = [
 
 test('An app is told, signed, what happens to who installed it, may do what they allow, and no more once it is gone', async t => {
   const receiver = await startReceiver(t);
-  const house = await openHouse(t, { ...countingStt(), delivery: { allowHosts: ['127.0.0.1'] } });
-  await house.app.commands['user.add']({ name: 'ben' });
-  const [anna, ben] = [await accountOf(house, 'owner'), await accountOf(house, 'ben')];
+  const server = await openServer(t, { ...countingStt(), delivery: { allowHosts: ['127.0.0.1'] } });
+  await server.app.commands['user.add']({ name: 'ben' });
+  const [anna, ben] = [await accountOf(server, 'owner'), await accountOf(server, 'ben')];
   const app = await ben.post('/v1/apps', {
     name: 'Gardener',
     external_integration: {
@@ -32,7 +32,7 @@ test('An app is told, signed, what happens to who installed it, may do what they
   const told = async (count: number) => {
     await receiver.arrived(count);
     const came = receiver.received.splice(0);
-    return new Map(came.map(each => [new URL(each.path, house.url).searchParams.get('of'), each]));
+    return new Map(came.map(each => [new URL(each.path, server.url).searchParams.get('of'), each]));
   };
 
   const id = await talk();
@@ -43,14 +43,14 @@ test('An app is told, signed, what happens to who installed it, may do what they
     ofApp?.headers as never,
   );
   t.like(verified, { id });
-  const uid = new URL(ofApp?.path ?? '', house.url).searchParams.get('uid') ?? '';
-  t.is(uid, house.userId);
+  const uid = new URL(ofApp?.path ?? '', server.url).searchParams.get('uid') ?? '';
+  t.is(uid, server.userId);
   t.throws(() =>
     new Webhook(String(app.signing_secret)).verify(String(ofApp?.body), first.get('anna')?.headers as never),
   );
 
   const asApp = async (method: string, path: string) => {
-    const response = await fetch(`${house.url}/v2/integrations/${app.id}/${path}`, {
+    const response = await fetch(`${server.url}/v2/integrations/${app.id}/${path}`, {
       method,
       headers: { Authorization: `Bearer ${secret}` },
     });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { samplesToBytes } from '../../core/audio/pcm.ts';
 import { type CoreProcess, coreProcess } from '../helpers/core-process.ts';
+import { eventually } from '../helpers/eventually.ts';
 import { connectListen, type ListenClient } from '../helpers/listen-client.ts';
 import { countingStt } from '../helpers/services.ts';
 import { join as joined, silence, speech } from '../helpers/sound.ts';
@@ -98,11 +99,11 @@ test('for a recogniser that is slower than speech audio waits on disk, and all o
 
 /** All conversations once the server, by itself, has finished one. */
 async function finished(core: CoreProcess): Promise<Stored[]> {
-  for (;;) {
-    const list = (await core.get('/v1/dev/user/conversations?include_transcript=true')) as Stored[];
-    if (list.length > 0) return list;
-    await new Promise(resolve => setTimeout(resolve, 100));
-  }
+  const path = '/v1/dev/user/conversations?include_transcript=true';
+  return eventually(
+    async () => (await core.get(path)) as Stored[],
+    ({ length }) => length > 0,
+  );
 }
 
 test('audio that no recogniser takes costs disk, and no memory, also after a restart', async t => {
@@ -123,7 +124,7 @@ test('audio that no recogniser takes costs disk, and no memory, also after a res
   t.true(onDisk > LEAST_MIB, `${onDisk} MiB on disk`);
   // What was garbage at once goes late; what is held would not go at all.
   const settled = async () => {
-    while ((await heldMiB()) - before > onDisk / 2) await new Promise(resolve => setTimeout(resolve, 100));
+    await eventually(heldMiB, now => now - before <= onDisk / 2);
   };
   await settled();
 
@@ -134,9 +135,6 @@ test('audio that no recogniser takes costs disk, and no memory, also after a res
 });
 
 async function readHeld(file: string): Promise<number> {
-  for (;;) {
-    const bytes = Number(await readFile(file, 'utf8').catch(() => Number.NaN));
-    if (bytes > 0) return bytes / MiB;
-    await new Promise(resolve => setTimeout(resolve, 100)); // it has just begun
-  }
+  const read = async () => Number(await readFile(file, 'utf8').catch(() => Number.NaN));
+  return (await eventually(read, bytes => bytes > 0)) / MiB; // it may have just begun
 }

@@ -1,6 +1,7 @@
 import test from 'ava';
 import { samplesToBytes } from '../../core/audio/pcm.ts';
 import { type CoreProcess, coreProcess } from '../helpers/core-process.ts';
+import { eventually } from '../helpers/eventually.ts';
 import { connectListen, type ListenClient } from '../helpers/listen-client.ts';
 import { countingStt } from '../helpers/services.ts';
 import { join as joined, silence, speech } from '../helpers/sound.ts';
@@ -24,11 +25,11 @@ function send(client: ListenClient, sound: Int16Array, from = 0): number {
 }
 
 async function finished(core: CoreProcess, count: number): Promise<Stored[]> {
-  for (;;) {
-    const list = (await core.get('/v1/dev/user/conversations?include_transcript=true')) as Stored[];
-    if (list.length >= count) return list;
-    await new Promise(resolve => setTimeout(resolve, 100));
-  }
+  const path = '/v1/dev/user/conversations?include_transcript=true';
+  return eventually(
+    async () => (await core.get(path)) as Stored[],
+    ({ length }) => length >= count,
+  );
 }
 
 for (const behaviour of ['hangs', 'ignores']) {

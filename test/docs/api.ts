@@ -6,7 +6,7 @@ import {
   operationsOf,
   resolve,
 } from '../helpers/openapi.ts';
-import { buildHouse, countingStt } from '../helpers/services.ts';
+import { buildServer, countingStt } from '../helpers/services.ts';
 import { generated, table } from './markdown.ts';
 
 type Entry = ReturnType<typeof operationsOf>[number];
@@ -20,11 +20,11 @@ const CREDENTIALS: Record<string, string> = {
 
 /** Renders docs/api.md from the OpenAPI document of a running server. */
 export async function apiPage(): Promise<string> {
-  const house = await buildHouse(countingStt());
+  const instance = await buildServer(countingStt());
   try {
-    return render(await documentOf(house.url));
+    return render(await documentOf(instance.url));
   } finally {
-    await house.stop();
+    await instance.stop();
   }
 }
 

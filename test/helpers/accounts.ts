@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import type { Json } from './openapi.ts';
 import { takePhoto } from './photo.ts';
-import type { House } from './services.ts';
+import type { TestServer } from './services.ts';
 
 export interface Account {
   name: string;
@@ -19,7 +19,7 @@ export interface Account {
 /** Ids by what they are called. */
 export type Ids = Record<string, string>;
 
-export async function accountOf({ app, url }: House, name: string): Promise<Account> {
+export async function accountOf({ app, url }: TestServer, name: string): Promise<Account> {
   const { token } = await app.commands.token({ user: name });
   const send = async (method: string, path: string, body?: unknown) => {
     const response = await fetch(url + path, {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import axe from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
-import type { House } from './services.ts';
+import type { TestServer } from './services.ts';
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 const ARGUMENTS = [
@@ -50,7 +50,7 @@ export async function openPage(
   return { page, complaints };
 }
 
-export async function signIn(page: Page, { url }: Pick<House, 'url'>, path = '/'): Promise<void> {
+export async function signIn(page: Page, { url }: Pick<TestServer, 'url'>, path = '/'): Promise<void> {
   await page.goto(url + path);
   await page.getByLabel('Name').fill('owner');
   await page.getByLabel('Password').fill(PASSWORD);

@@ -55,8 +55,8 @@ export async function openDatabases(test: TestFn): Promise<Database[]> {
   return [sqlite, { name: 'Postgres', open }];
 }
 
-/** What a house is built with to have its data there; null, which the log tells, where no Postgres can be started. */
-export async function houseOn(t: ExecutionContext, database: Database['name']): Promise<Overrides | null> {
+/** Overrides that keep the data there; null, which the log tells, where no Postgres can be started. */
+export async function serverOn(t: ExecutionContext, database: Database['name']): Promise<Overrides | null> {
   const { stt, plugins } = countingStt();
   if (database === 'SQLite') return { stt, plugins };
   const server = await startPostgres().catch((error: Error) => error);

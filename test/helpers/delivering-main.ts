@@ -48,7 +48,6 @@ const metrics = createMetrics({
   now: () => performance.now(),
   plugins: () => [],
   jobs: async () => [],
-  spool: () => null,
 });
 const events = createEvents();
 const conversations = createConversations({ storage, clock, events });
@@ -65,7 +64,7 @@ const service = createDelivery({
   channel: () => {
     throw new Error('there are no channels here');
   },
-  tellOff: async () => {},
+  notifyOwner: async () => {},
   answered: async () => {},
   limits: { leaseMs: plan.leaseMs },
 });

@@ -1,6 +1,6 @@
 /** What a household might have said: for pictures of the page, and for tests that want something to look at. */
 import { accountOf } from './accounts.ts';
-import type { House } from './services.ts';
+import type { TestServer } from './services.ts';
 
 const MINUTE = 60_000;
 
@@ -68,8 +68,8 @@ const MEMORIES = [
   'Drinks tea without milk.',
 ];
 
-export async function furnishHome(house: House): Promise<void> {
-  const { post } = await accountOf(house, 'owner');
+export async function fillHome(server: TestServer): Promise<void> {
+  const { post } = await accountOf(server, 'owner');
   for (const { minutesAgo, said } of TALKS.toReversed()) {
     let at = 0;
     const transcript_segments = said.map(([speaker, text]) => {

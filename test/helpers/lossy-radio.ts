@@ -9,7 +9,7 @@ import { openSpool } from '../../bridge/spool.ts';
 import { connectListen } from './listen-client.ts';
 import { omiDecoder } from './omi-decoder.ts';
 import { messagesOf } from './packets.ts';
-import type { House } from './services.ts';
+import type { TestServer } from './services.ts';
 import { random, type Sound } from './sound.ts';
 
 /** What a pendant sends, and the ATT MTU of its connection. */
@@ -85,7 +85,7 @@ export interface Received {
 
 /** Plays a sound to core as a pendant does, without waiting for its time to pass. */
 export async function hearThrough(
-  house: House,
+  server: TestServer,
   { sound, sender, lost }: { sound: Sound; sender: Sender; lost: (count: number) => boolean[] },
 ): Promise<Received> {
   const notifications = notificationsOf(sound, sender);
@@ -96,7 +96,7 @@ export async function hearThrough(
     sender,
     arrived.map(({ bytes }) => bytes),
   );
-  const client = await connectListen(house.url, house.key, {
+  const client = await connectListen(server.url, server.key, {
     codec: SENDERS[sender].codec,
     sample_rate: 16_000,
     conversation_timeout: 600,

@@ -9,7 +9,7 @@ import { createLog, type Log } from '../../core/runtime/log.ts';
 import { indiscretions, keptLog } from './discretion.ts';
 
 /** A whole server on a free port, with a real database in a directory of its own, and one account. */
-export interface House {
+export interface TestServer {
   app: App;
   url: string;
   dataDir: string;
@@ -57,21 +57,24 @@ export async function prepareData(dataDir: string): Promise<void> {
 }
 
 /** One that ends with its test. */
-export async function openHouse(
+export async function openServer(
   t: ExecutionContext,
   overrides: Overrides = {},
   surroundings: Surroundings = {},
-): Promise<House> {
-  const house = await buildHouse(overrides, surroundings);
-  t.teardown(house.stop);
-  return house;
+): Promise<TestServer> {
+  const server = await buildServer(overrides, surroundings);
+  t.teardown(server.stop);
+  return server;
 }
 
 /**
  * Its directory goes when it stops, unless the caller brought one. Stopping it rejects where its log shows a credential, or
  * anything that it holds of people.
  */
-export async function buildHouse(overrides: Overrides = {}, surroundings: Surroundings = {}): Promise<House> {
+export async function buildServer(
+  overrides: Overrides = {},
+  surroundings: Surroundings = {},
+): Promise<TestServer> {
   const dataDir = overrides.dataDir ?? (await mkdtemp(join(tmpdir(), 'earshot-')));
   const loaded = loadConfig({
     env: {},

@@ -1,7 +1,7 @@
 import type { Table } from '../bench/benchmark.ts';
 import sentences from '../fixtures/sentences.json' with { type: 'json' };
 import { evenly, hearThrough, inBursts, type Loss, SENDERS, type Sender } from '../helpers/lossy-radio.ts';
-import type { House } from '../helpers/services.ts';
+import type { TestServer } from '../helpers/services.ts';
 import { join, silence, speech } from '../helpers/sound.ts';
 import { wordErrorRate } from '../helpers/word-error-rate.ts';
 
@@ -15,15 +15,15 @@ const KINDS: [string, Loss][] = [
 export const ALL_SENDERS = Object.keys(SENDERS) as Sender[];
 
 /** What lost radio packets cost. */
-export async function loss(house: House, senders: readonly Sender[] = ALL_SENDERS): Promise<Table> {
+export async function loss(server: TestServer, senders: readonly Sender[] = ALL_SENDERS): Promise<Table> {
   const rows: Table['rows'] = [];
   for (const sender of senders) {
-    const whole = await wordsWrong(house, sender, evenly, 0);
+    const whole = await wordsWrong(server, sender, evenly, 0);
     for (const [kind, lose] of KINDS) {
       const row: (string | number)[] = [`${sender}, ${kind}`, whole.wrong];
       let [made, told] = [0, 0];
       for (const rate of RATES) {
-        const found = await wordsWrong(house, sender, lose, rate);
+        const found = await wordsWrong(server, sender, lose, rate);
         row.push(found.wrong);
         made += found.madeMs;
         told += found.toldMs;
@@ -36,12 +36,12 @@ export async function loss(house: House, senders: readonly Sender[] = ALL_SENDER
 }
 
 /** Over all sentences, one after the other. */
-async function wordsWrong(house: House, sender: Sender, lose: Loss, rate: number) {
+async function wordsWrong(server: TestServer, sender: Sender, lose: Loss, rate: number) {
   const found: { wrong: number; madeMs: number; toldMs: number }[] = [];
   for (const [index, [name, { text }]] of SENTENCES.entries()) {
     const sound = join(silence(0.5), speech(name), silence(1));
     const lost = (count: number) => lose(count, rate, index + 1);
-    const heard = await hearThrough(house, { sound, sender, lost });
+    const heard = await hearThrough(server, { sound, sender, lost });
     found.push({ wrong: wordErrorRate(text, heard.text), madeMs: heard.made.ms, toldMs: heard.told.ms });
   }
   const sum = (of: (one: (typeof found)[number]) => number) => found.reduce((all, one) => all + of(one), 0);

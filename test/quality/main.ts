@@ -8,7 +8,7 @@ import { renderTable } from '../bench/report.ts';
 import sentences from '../fixtures/sentences.json' with { type: 'json' };
 import { connectListen } from '../helpers/listen-client.ts';
 import { messagesOf } from '../helpers/packets.ts';
-import { buildHouse, type House } from '../helpers/services.ts';
+import { buildServer, type TestServer } from '../helpers/services.ts';
 import * as sound from '../helpers/sound.ts';
 import { wordErrorRate } from '../helpers/word-error-rate.ts';
 import { citationQuality, modelQuality } from './language-model.ts';
@@ -72,7 +72,9 @@ async function main(): Promise<void> {
   if (!values.loss && !isUnderstandingOnly) for (const table of await meaning()) show(table);
   if (!values.meaning && !isUnderstandingOnly)
     await hearing(
-      values.loss ? [house => loss(house, sendersOf(values.sender))] : [byCodec, inNoise, ofNoise, loss],
+      values.loss
+        ? [instance => loss(instance, sendersOf(values.sender))]
+        : [byCodec, inNoise, ofNoise, loss],
       show,
     );
   if (values.json) await writeFile(values.json, `${JSON.stringify({ machine: where, tables }, null, 2)}\n`);
@@ -85,41 +87,43 @@ function sendersOf(names: readonly string[] | undefined) {
 }
 
 async function hearing(
-  measures: ((house: House) => Promise<Table>)[],
+  measures: ((instance: TestServer) => Promise<Table>)[],
   show: (table: Table) => void,
 ): Promise<void> {
-  const house = await buildHouse({ stt: ['pocketsphinx'] });
+  const instance = await buildServer({ stt: ['pocketsphinx'] });
   try {
-    for (const measure of measures) show(await measure(house));
+    for (const measure of measures) show(await measure(instance));
   } finally {
-    await house.stop();
+    await instance.stop();
   }
 }
 
-async function byCodec(house: House): Promise<Table> {
+async function byCodec(instance: TestServer): Promise<Table> {
   const rows = await inTurn(SENTENCES, async ([name, { text }]) => [
     name,
-    ...(await inTurn(CODECS, async codec => wrong(text, await heard(house, spoken(name), codec)))),
+    ...(await inTurn(CODECS, async codec => wrong(text, await heard(instance, spoken(name), codec)))),
   ]);
   return { title: 'Words wrong by codec at 16 kHz, %', columns: ['sentence', ...CODECS], rows };
 }
 
-async function inNoise(house: House): Promise<Table> {
+async function inNoise(instance: TestServer): Promise<Table> {
   const rows = await inTurn(SENTENCES, async ([name, { text }]) => [
     name,
-    ...(await inTurn(RATIOS, async db => wrong(text, await heard(house, noisy(spoken(name), db), 'pcm16')))),
+    ...(await inTurn(RATIOS, async db =>
+      wrong(text, await heard(instance, noisy(spoken(name), db), 'pcm16')),
+    )),
   ]);
   const columns = ['sentence', ...RATIOS.map(db => `${db} dB`)];
   return { title: 'Words wrong in white noise so far below the speech, %', columns, rows };
 }
 
-async function ofNoise(house: House): Promise<Table> {
+async function ofNoise(instance: TestServer): Promise<Table> {
   const rows = await inTurn(Object.entries(NOISES), async ([name, noise]) => [
     name,
     ...(await inTurn(PEAKS, async db => {
-      const before = await utterances(house);
-      await heard(house, sound.atPeak(db, noise), 'pcm16');
-      return (await utterances(house)) - before;
+      const before = await utterances(instance);
+      await heard(instance, sound.atPeak(db, noise), 'pcm16');
+      return (await utterances(instance)) - before;
     })),
   ]);
   const columns = ['60 s of', ...PEAKS.map(db => `${db} dBFS`)];
@@ -136,8 +140,8 @@ function noisy(speech: sound.Sound, db: number): sound.Sound {
 }
 
 /** Its text, as the server has it. */
-async function heard(house: House, what: sound.Sound, codec: SentCodec): Promise<string> {
-  const client = await connectListen(house.url, house.key, {
+async function heard(instance: TestServer, what: sound.Sound, codec: SentCodec): Promise<string> {
+  const client = await connectListen(instance.url, instance.key, {
     codec,
     sample_rate: 16_000,
     conversation_timeout: 600,
@@ -153,8 +157,8 @@ async function heard(house: House, what: sound.Sound, codec: SentCodec): Promise
     .join(' ');
 }
 
-async function utterances(house: House): Promise<number> {
-  const text = await (await fetch(new URL('/metrics', house.url))).text();
+async function utterances(instance: TestServer): Promise<number> {
+  const text = await (await fetch(new URL('/metrics', instance.url))).text();
   const counts = [...text.matchAll(/^earshot_utterances_total\{.*\} (\d+)$/gm)];
   return counts.reduce((sum, [, count]) => sum + Number(count), 0);
 }

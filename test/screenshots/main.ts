@@ -4,9 +4,9 @@ import { join, resolve } from 'node:path';
 import type { Page } from 'playwright-core';
 import { buildDashboard } from '../../config/setup/dashboard.mjs';
 import { DESK, launch, openPage, PASSWORD, PHONE, signIn } from '../helpers/browser.ts';
-import { furnishHome } from '../helpers/home.ts';
+import { fillHome } from '../helpers/home.ts';
 import { connectListen } from '../helpers/listen-client.ts';
-import { buildHouse, countingStt } from '../helpers/services.ts';
+import { buildServer, countingStt } from '../helpers/services.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const into = resolve(process.argv[2] ?? join(ROOT, 'dist', 'screenshots'));
@@ -22,19 +22,19 @@ const SAID = [
 
 buildDashboard(ROOT, { say: console.error });
 await mkdir(into, { recursive: true });
-const house = await buildHouse(countingStt());
+const server = await buildServer(countingStt());
 const browser = await launch();
 try {
-  const welcome = await house.app.welcomeUrl();
+  const welcome = await server.app.welcomeUrl();
   const { page: first } = await openPage(browser, PHONE);
-  await first.goto(welcome ?? house.url);
+  await first.goto(welcome ?? server.url);
   await first.getByRole('button', { name: 'Begin' }).waitFor();
   await shoot(first, 'welcome-phone');
-  await house.app.commands['user.password']({ user: 'owner', password: PASSWORD });
-  await furnishHome(house);
+  await server.app.commands['user.password']({ user: 'owner', password: PASSWORD });
+  await fillHome(server);
 
   const query = { codec: 'pcm16', sample_rate: 16_000, custom_stt: 'enabled', source: 'omi' };
-  const device = await connectListen(house.url, house.key, query);
+  const device = await connectListen(server.url, server.key, query);
   for (const [index, text] of SAID.entries()) {
     const speaker = { speaker: `SPEAKER_0${index % 2}`, speaker_id: index % 2, is_user: index % 2 === 0 };
     const segments = [{ ...speaker, text, start: index * 6, end: index * 6 + 4, person_id: null }];
@@ -46,25 +46,25 @@ try {
     for (const [size, viewport] of Object.entries({ phone: PHONE, desk: DESK })) {
       const { page, complaints } = await openPage(browser, viewport, { colorScheme });
       const name = (what: string) => `${what}-${size}-${colorScheme}`;
-      await page.goto(house.url);
+      await page.goto(server.url);
       await page.getByRole('button', { name: 'Sign in' }).waitFor();
       await shoot(page, name('sign-in'));
-      await signIn(page, house);
+      await signIn(page, server);
       await page
         .locator('.words li')
         .nth(SAID.length - 1)
         .waitFor();
       await shoot(page, name('now'));
       for (const each of PAGES) {
-        await page.goto(`${house.url}/${each}`);
+        await page.goto(`${server.url}/${each}`);
         await settled(page);
         await shoot(page, name(each));
       }
-      await page.goto(`${house.url}/conversations`);
+      await page.goto(`${server.url}/conversations`);
       await page.locator('a.row').nth(0).click();
       await page.locator('.segment').first().waitFor();
       await shoot(page, name('conversation'));
-      await page.goto(`${house.url}/ask`);
+      await page.goto(`${server.url}/ask`);
       await page.getByLabel('Question').fill('When does the plumber come?');
       await page.getByRole('button', { name: 'Ask' }).click();
       await page.locator('.answer').waitFor();
@@ -75,7 +75,7 @@ try {
   device.socket.close();
 } finally {
   await browser.close();
-  await house.stop();
+  await server.stop();
 }
 console.log(`Pictures are in ${into}`);
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Clock, User } from '../../contract/model.ts';
 import type { Storage } from '../../contract/plugin.ts';
+import { waitAtMost } from '../../runtime/deadline.ts';
 import { AppError, toAppError } from '../../runtime/errors.ts';
 import type { EventBus, OnEnd } from '../../runtime/events.ts';
 import type { Log } from '../../runtime/log.ts';
@@ -14,7 +15,7 @@ import type { SignIn } from './sign-in.ts';
 import type { Users } from './users.ts';
 import { forgetVocabularyIn } from './vocabulary.ts';
 
-/** Hashed ids of removed accounts: audio of theirs that turns up later is deleted, not set aside. */
+/** Hashed ids of removed accounts: audio of theirs that turns up later is deleted, not kept. */
 const REMOVED_ACCOUNTS = 'core.removed-accounts';
 
 export async function wasRemoved(storage: Pick<Storage, 'pluginState'>, userId: string): Promise<boolean> {
@@ -127,7 +128,7 @@ export function createAccounts({
   async function remove(user: User): Promise<void> {
     const { done, onEnd } = collector();
     await users.setDisabled(user, true, onEnd); // from here on nothing of it is added
-    await Promise.race([done(), clock.sleep(STORE_MS)]);
+    await waitAtMost({ clock, limitMs: STORE_MS }, done());
     const streams = await storage.streams.ids(user.id);
     const memories = await storage.transaction('remove account', async tx => {
       const ids = await embedding.forgetIn(tx, user.id);

@@ -1,4 +1,4 @@
-/** What leaves the house: how it is caused, and the log of what became of it. */
+/** Everything that leaves the server: how it is caused, and the log of its outcomes. */
 
 import type { Clock, Conversation, Delivery, DeliveryAttempt, LoggedDelivery } from '../../contract/model.ts';
 import type { DeliveryFilter, Storage, Stores } from '../../contract/plugin.ts';

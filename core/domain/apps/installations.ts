@@ -1,8 +1,8 @@
 import type { App, AppAction, Clock, Installation, User } from '../../contract/model.ts';
 import type { FetchUser, Storage, Stores } from '../../contract/plugin.ts';
+import { withinLimit } from '../../runtime/deadline.ts';
 import { AppError, type Issue } from '../../runtime/errors.ts';
 import type { EventBus } from '../../runtime/events.ts';
-import { withinLimit } from '../../runtime/time-limit.ts';
 import { isId } from '../ids.ts';
 
 const MAX_INSTALLED = 200;

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Clock } from '../../contract/model.ts';
 import type { LanguageModel } from '../../contract/plugin.ts';
+import { withinLimit } from '../../runtime/deadline.ts';
 import { AppError } from '../../runtime/errors.ts';
 import type { Log } from '../../runtime/log.ts';
-import { withinLimit } from '../../runtime/time-limit.ts';
 import type { Principal } from '../accounts/credentials.ts';
 import type { Notifications } from '../notifications/notifications.ts';
 import { wholeText } from '../search/whole-text.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Clock } from '../../contract/model.ts';
 import type { Embedder, LanguageModel } from '../../contract/plugin.ts';
+import { withinLimit } from '../../runtime/deadline.ts';
 import type { Log } from '../../runtime/log.ts';
-import { withinLimit } from '../../runtime/time-limit.ts';
 
 /** Of the categories, those that people are shown. `manual` is what they chose themselves. */
 const CATEGORIES = ['system', 'interesting'] as const;

@@ -10,7 +10,7 @@ import { checkDescriptions, readGiven, readKeys, tellEmpty, tellUnmarked } from 
 import type { CheckMessage, CheckRequest } from '../suites/report.ts';
 import { createReporter, type Reporter, reasonOf } from '../suites/reporter.ts';
 import type { Leftovers } from './leftovers.ts';
-import { createNursery, isBuiltinModule, type Nursery, type Run } from './sandbox.ts';
+import { createSandbox, isBuiltinModule, type Run, type Sandbox } from './sandbox.ts';
 import { SUITES } from './suites.ts';
 
 interface Tools {
@@ -34,7 +34,7 @@ export async function examine(request: CheckRequest, tools: Tools): Promise<void
   const schema = await check('options', 'has a schema', async () => optionsSchema(plugin));
   if (!schema) return;
   const nobody = { ...request, ...tools, environment: {}, allowHosts: [] };
-  const bare = await createNursery(plugin, module, {}, nobody);
+  const bare = await createSandbox(plugin, module, {}, nobody);
   await check('options', 'without any, it has defaults or a clear error', async () =>
     tellEmpty(() => bare.config.pluginOptions(plugin.name, schema)),
   );
@@ -45,33 +45,33 @@ export async function examine(request: CheckRequest, tools: Tools): Promise<void
     const given = await readKeys('--options', request.options);
     const address = await readKeys('--address', request.address);
     const tester = { ...request, ...tools, allowHosts: hostsIn(address) };
-    const nursery = await createNursery(plugin, module, given, tester);
-    readGiven(() => nursery.config.pluginOptions(plugin.name, schema), request.options !== null);
-    return nursery;
+    const sandbox = await createSandbox(plugin, module, given, tester);
+    readGiven(() => sandbox.config.pluginOptions(plugin.name, schema), request.options !== null);
+    return sandbox;
   });
   if (options) await live(options, request, { ...tools, check, warn });
 }
 
 /** Starts, stops, starts, stops; then does its work, and stops once more. */
-async function live(nursery: Nursery, request: CheckRequest, tools: Tools & Reporter): Promise<void> {
+async function live(sandbox: Sandbox, request: CheckRequest, tools: Tools & Reporter): Promise<void> {
   const { check, leftovers } = tools;
   for (const again of ['', ' again']) {
     leftovers.begin();
-    const run = await check('life', `starts${again}`, () => nursery.start());
+    const run = await check('life', `starts${again}`, () => sandbox.start());
     if (!run) return;
     await stop(run, again, tools);
   }
   leftovers.begin();
-  const run = await check('life', 'starts to work', () => nursery.start());
+  const run = await check('life', 'starts to work', () => sandbox.start());
   if (!run) return;
-  await check('doctor', 'what it tells of itself makes sense', () => tellDiagnosis(nursery, run, tools));
-  for (const capability of run.capabilities) await work(capability, run, { nursery, request, ...tools });
+  await check('doctor', 'what it tells of itself makes sense', () => tellDiagnosis(sandbox, run, tools));
+  for (const capability of run.capabilities) await work(capability, run, { sandbox, request, ...tools });
   await stop(run, ' after its work', tools);
 }
 
 /** Beside the plugin that runs, as the doctor asks beside a server. */
 async function tellDiagnosis(
-  { plugin, config }: Nursery,
+  { plugin, config }: Sandbox,
   { dataDir, capabilities }: Run,
   { clock }: Tools,
 ): Promise<string> {
@@ -102,11 +102,11 @@ async function stop(run: Run, when: string, { check, leftovers }: Tools & Report
 async function work(
   capability: keyof Capabilities,
   run: Run,
-  { nursery, request, check, warn }: Reporter & { nursery: Nursery; request: CheckRequest },
+  { sandbox, request, check, warn }: Reporter & { sandbox: Sandbox; request: CheckRequest },
 ): Promise<void> {
   const suite = SUITES[capability];
   if (!suite) return warn(capability, 'does what it promises', 'there is no suite for this capability yet');
-  const checks = await check(capability, 'can be tried', () => suite({ run, nursery, request }));
+  const checks = await check(capability, 'can be tried', () => suite({ run, sandbox, request }));
   for (const { title, run } of checks ?? []) {
     await check(capability, title, () => within(CHECK_MS, 'it did not finish', run()));
   }

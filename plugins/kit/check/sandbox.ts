@@ -13,7 +13,7 @@ import { AppError } from '../../../core/runtime/errors.ts';
 import { createLog } from '../../../core/runtime/log.ts';
 
 /** A plugin under the same host that the server has, in a directory that nothing else uses. */
-export interface Nursery {
+export interface Sandbox {
   plugin: LoadedPlugin;
   /** Its configuration, as the host gets it. */
   config: LoadedConfig;
@@ -45,12 +45,12 @@ interface Surroundings {
 }
 
 /** @param module an absolute path, or the name of a package; of a built-in plugin, its own */
-export async function createNursery(
+export async function createSandbox(
   plugin: LoadedPlugin,
   module: string,
   options: Record<string, unknown>,
   { dir, scratch, environment, clock, allowHosts }: Surroundings,
-): Promise<Nursery> {
+): Promise<Sandbox> {
   const { name } = plugin;
   const isBuiltin = isBuiltinModule(name, module);
   const file = join(scratch, 'earshot.yaml'); // or the one that lies around would be read

@@ -17,7 +17,7 @@ import { needsModelCheck, understandingChecks } from '../suites/understanding.ts
 import { vadChecks } from '../suites/vad.ts';
 import { type VectorsSubject, vectorsChecks } from '../suites/vectors.ts';
 import { webhookChecks } from '../suites/webhook.ts';
-import type { Nursery, Run } from './sandbox.ts';
+import type { Run, Sandbox } from './sandbox.ts';
 
 interface BoundCheck {
   title: string;
@@ -26,7 +26,7 @@ interface BoundCheck {
 
 interface Tried {
   run: Run;
-  nursery: Nursery;
+  sandbox: Sandbox;
   request: CheckRequest;
 }
 
@@ -35,8 +35,8 @@ const WORD_ERRORS = 0.5;
 
 /** The suite of each capability that has one, for this very plugin. */
 export const SUITES: { [C in keyof Capabilities]?: (tried: Tried) => Promise<BoundCheck[]> } = {
-  async stt({ run, nursery, request }) {
-    const provider = run.host.get('stt', nursery.plugin.name);
+  async stt({ run, sandbox, request }) {
+    const provider = run.host.get('stt', sandbox.plugin.name);
     checkLanguage(provider.languages, request);
     const speech = await speechOf(request);
     const subject = {
@@ -46,78 +46,78 @@ export const SUITES: { [C in keyof Capabilities]?: (tried: Tried) => Promise<Bou
     };
     return sttChecks.filter(check => !check.needsCrash).map(check => bind(check, subject));
   },
-  async vad({ run, nursery, request }) {
+  async vad({ run, sandbox, request }) {
     const [first] = await speechOf(request);
     if (!first) throw new AppError('internal', 'there is no speech to try it with');
-    const subject = { provider: run.host.get('vad', nursery.plugin.name), speech: first.samples };
+    const subject = { provider: run.host.get('vad', sandbox.plugin.name), speech: first.samples };
     return vadChecks.map(check => bind(check, subject));
   },
-  async embedder({ run, nursery }) {
-    const subject = { embedder: run.host.get('embedder', nursery.plugin.name) };
+  async embedder({ run, sandbox }) {
+    const subject = { embedder: run.host.get('embedder', sandbox.plugin.name) };
     return embedderChecks.map(check => bind(check, subject));
   },
-  async llm({ run, nursery }) {
-    const subject = { llm: run.host.get('llm', nursery.plugin.name) };
+  async llm({ run, sandbox }) {
+    const subject = { llm: run.host.get('llm', sandbox.plugin.name) };
     return llmChecks.map(check => bind(check, subject));
   },
-  async vision({ run, nursery }) {
-    const subject = { vision: run.host.get('vision', nursery.plugin.name) };
+  async vision({ run, sandbox }) {
+    const subject = { vision: run.host.get('vision', sandbox.plugin.name) };
     return visionChecks.map(check => bind(check, subject));
   },
-  async understanding({ run, nursery }) {
-    const subject = { understanding: run.host.get('understanding', nursery.plugin.name) };
+  async understanding({ run, sandbox }) {
+    const subject = { understanding: run.host.get('understanding', sandbox.plugin.name) };
     if (subject.understanding.needsModel) return [bind(needsModelCheck, subject)];
     return understandingChecks.map(check => bind(check, subject));
   },
-  async speakers({ run, nursery, request }) {
+  async speakers({ run, sandbox, request }) {
     const [first, second] = await speechOf(request);
     if (!first || !second) throw new AppError('internal', 'there is no speech to try it with');
     const half = Math.floor(first.samples.length / 2);
     const subject = {
-      speakers: run.host.get('speakers', nursery.plugin.name),
+      speakers: run.host.get('speakers', sandbox.plugin.name),
       speech: { one: first.samples.slice(0, half), again: first.samples.slice(half), other: second.samples },
     };
     return speakersChecks.map(check => bind(check, subject));
   },
-  async translator({ run, nursery }) {
-    const translator = run.host.get('translator', nursery.plugin.name);
+  async translator({ run, sandbox }) {
+    const translator = run.host.get('translator', sandbox.plugin.name);
     const models = translator.needsModel ? [ECHO] : [];
     return translatorChecks.map(check => bind(check, { translator, models }));
   },
-  async notify({ run, nursery, request }) {
-    const channel = run.host.get('notify', nursery.plugin.name);
+  async notify({ run, sandbox, request }) {
+    const channel = run.host.get('notify', sandbox.plugin.name);
     const address = await readKeys('--address', request.address);
     const hasAddress = request.address !== null || channel.address(z).safeParse({}).success;
     const due = channelChecks.filter(({ alone }) => alone || hasAddress);
     const bound = due.map(check => bind(check, { channel, address }));
     return hasAddress ? bound : [...bound, { title: 'sends notifications', run: wantAddress }];
   },
-  async page({ run, nursery }) {
-    const subject = { page: run.host.get('page', nursery.plugin.name) };
+  async page({ run, sandbox }) {
+    const subject = { page: run.host.get('page', sandbox.plugin.name) };
     return pageChecks.map(check => bind(check, subject));
   },
-  async identity({ run, nursery }) {
-    const provider = run.host.get('identity', nursery.plugin.name);
+  async identity({ run, sandbox }) {
+    const provider = run.host.get('identity', sandbox.plugin.name);
     const due = identityChecks.filter(({ needs }) => needs === undefined || provider[needs] !== undefined);
     return due.map(check => ({
       title: check.title,
-      run: () => withOthers(run, nursery, subject => check.run(subject)),
+      run: () => withOthers(run, sandbox, subject => check.run(subject)),
     }));
   },
-  async vectors({ nursery }) {
+  async vectors({ sandbox }) {
     return vectorsChecks.map(check => ({
       title: check.title,
-      run: () => withVectors(nursery, subject => check.run(subject)),
+      run: () => withVectors(sandbox, subject => check.run(subject)),
     }));
   },
-  async webhook({ run, nursery }) {
-    const subject = { webhook: run.host.get('webhook', nursery.plugin.name) };
+  async webhook({ run, sandbox }) {
+    const subject = { webhook: run.host.get('webhook', sandbox.plugin.name) };
     return webhookChecks.map(check => bind(check, subject));
   },
-  async storage({ nursery }) {
+  async storage({ sandbox }) {
     return storageChecks.map(check => ({
       title: check.title,
-      run: () => withStorage(nursery, subject => check.run(subject)),
+      run: () => withStorage(sandbox, subject => check.run(subject)),
     }));
   },
 };
@@ -170,15 +170,15 @@ async function speechOf({ speech, language }: CheckRequest): Promise<Speech[]> {
 
 /** Each check has an empty directory of its own. */
 async function withVectors(
-  nursery: Nursery,
+  sandbox: Sandbox,
   work: (subject: VectorsSubject) => Promise<void>,
 ): Promise<void> {
-  const dataDir = await nursery.directory();
+  const dataDir = await sandbox.directory();
   let run: Run | null = null;
   const start = async () => {
     await run?.stop();
-    run = await nursery.start(dataDir);
-    return run.host.get('vectors', nursery.plugin.name);
+    run = await sandbox.start(dataDir);
+    return run.host.get('vectors', sandbox.plugin.name);
   };
   try {
     await work({ index: await start(), restart: start });
@@ -190,13 +190,13 @@ async function withVectors(
 /** Beside the provider under test others can be had while a check runs. */
 async function withOthers(
   { host, dataDir }: Run,
-  nursery: Nursery,
+  sandbox: Sandbox,
   work: (subject: IdentitySubject) => Promise<void>,
 ): Promise<void> {
-  const { name } = nursery.plugin;
+  const { name } = sandbox.plugin;
   const runs: Run[] = [];
-  const open = async (...where: Parameters<Nursery['start']>) => {
-    const run = await nursery.start(...where);
+  const open = async (...where: Parameters<Sandbox['start']>) => {
+    const run = await sandbox.start(...where);
     runs.push(run);
     return run.host.get('identity', name);
   };
@@ -204,7 +204,7 @@ async function withOthers(
     await work({
       provider: host.get('identity', name),
       later: ms => open(dataDir, ms),
-      stranger: async () => open(await nursery.directory()),
+      stranger: async () => open(await sandbox.directory()),
     });
   } finally {
     for (const run of runs) await run.stop();
@@ -213,15 +213,15 @@ async function withOthers(
 
 /** Each check has an empty database of its own. */
 async function withStorage(
-  nursery: Nursery,
+  sandbox: Sandbox,
   work: (subject: StorageSubject) => Promise<void>,
 ): Promise<void> {
-  const dataDir = await nursery.directory();
+  const dataDir = await sandbox.directory();
   const runs: Run[] = [];
   async function open() {
-    const run = await nursery.start(dataDir);
+    const run = await sandbox.start(dataDir);
     runs.push(run);
-    return run.host.get('storage', nursery.plugin.name);
+    return run.host.get('storage', sandbox.plugin.name);
   }
   const close = async () => {
     for (const run of runs.splice(0)) await run.stop();

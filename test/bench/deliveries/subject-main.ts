@@ -87,7 +87,6 @@ async function untilDelivered(count: number): Promise<void> {
     now: () => performance.now(),
     plugins: () => [],
     jobs: async () => [],
-    spool: () => null,
   });
   const service = createDelivery({
     ...{ storage, clock, log, events, conversations, outbound },
@@ -103,7 +102,7 @@ async function untilDelivered(count: number): Promise<void> {
     channel: () => {
       throw new Error('there are no channels here');
     },
-    tellOff: async () => {},
+    notifyOwner: async () => {},
     answered: async () => {},
   });
   service.start();

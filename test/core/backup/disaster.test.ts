@@ -5,6 +5,7 @@ import test from 'ava';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
 import { earshot } from '../../helpers/cli.ts';
 import { coreProcess } from '../../helpers/core-process.ts';
+import { eventually } from '../../helpers/eventually.ts';
 import { connectListen } from '../../helpers/listen-client.ts';
 import { countingStt } from '../../helpers/services.ts';
 import { join as joined, silence, speech } from '../../helpers/sound.ts';
@@ -87,7 +88,7 @@ test('a server under load is backed up, its data is lost, and all that was ackno
     };
     return segments.flatMap(({ text }) => text.match(/\d+/g) ?? []);
   };
-  while ((await words()).length < 6) await new Promise(resolve => setTimeout(resolve, 50));
+  await eventually(words, ({ length }) => length >= 6);
   t.is((await words()).length, 6, 'each sentence once');
   again.socket.close();
 });

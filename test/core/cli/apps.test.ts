@@ -2,14 +2,14 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { earshot } from '../../helpers/cli.ts';
 import { temporaryDirectory } from '../../helpers/domain.ts';
-import { openHouse, prepareData } from '../../helpers/services.ts';
+import { openServer, prepareData } from '../../helpers/services.ts';
 import { changeDatabase } from '../../helpers/sqlite.ts';
 
 const URL_ = 'https://tea.example.org/hook';
 
 async function start(t: ExecutionContext) {
-  const house = await openHouse(t, { stt: [] });
-  const env = { EARSHOT_DATA_DIR: house.dataDir };
+  const server = await openServer(t, { stt: [] });
+  const env = { EARSHOT_DATA_DIR: server.dataDir };
   const app = async (...args: string[]) => {
     const { code, stdout, stderr } = await earshot(['app', ...args], env);
     t.is(code, 0, stderr);
@@ -24,13 +24,13 @@ async function start(t: ExecutionContext) {
   };
   const json = async (...args: string[]) => JSON.parse(await app(...args, '--json'));
   const ask = async (secret: string, id: string) => {
-    const response = await fetch(`${house.url}/v2/integrations/${id}/tasks?uid=${house.userId}`, {
+    const response = await fetch(`${server.url}/v2/integrations/${id}/tasks?uid=${server.userId}`, {
       headers: { Authorization: `Bearer ${secret}` },
     });
     await response.body?.cancel();
     return response.status;
   };
-  return { ...house, app, refused, json, ask };
+  return { ...server, app, refused, json, ask };
 }
 
 test.serial('An app is made, installed, looked at, and deleted', async t => {

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
 import { MAIN, plainEnvironment } from '../../helpers/cli.ts';
 import { temporaryDirectory } from '../../helpers/domain.ts';
-import { openHouse, prepareData } from '../../helpers/services.ts';
+import { openServer, prepareData } from '../../helpers/services.ts';
 
 /** A folder to type commands in, and a directory in the place of the systemd service's. */
 async function places(t: ExecutionContext) {
@@ -100,7 +100,7 @@ test("The directory that is named comes first, then the service's, then the fold
 test('A server that runs is found before data that nobody serves', async t => {
   const { folder, service, earshot } = await places(t);
   await prepareData(service);
-  const { url } = await openHouse(t, { stt: [], dataDir: join(folder, 'data') });
+  const { url } = await openServer(t, { stt: [], dataDir: join(folder, 'data') });
   const { stdout, stderr } = await earshot(['status', '--json']);
   t.is(JSON.parse(stdout).url, url);
   t.regex(stderr, /\(this folder's\)/);

@@ -2,14 +2,14 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { earshot } from '../../helpers/cli.ts';
 import { type Behaviour, startReceiver, status } from '../../helpers/receiver.ts';
-import { openHouse } from '../../helpers/services.ts';
+import { openServer } from '../../helpers/services.ts';
 import { openDatabase } from '../../helpers/sqlite.ts';
 
 const says: Behaviour = response => void response.end('thank you');
 
 async function start(t: ExecutionContext) {
-  const house = await openHouse(t, { stt: [], delivery: { allowHosts: ['127.0.0.1'] } });
-  const run = (...args: string[]) => earshot(['hook', ...args], { EARSHOT_DATA_DIR: house.dataDir });
+  const server = await openServer(t, { stt: [], delivery: { allowHosts: ['127.0.0.1'] } });
+  const run = (...args: string[]) => earshot(['hook', ...args], { EARSHOT_DATA_DIR: server.dataDir });
   const hook = async (...args: string[]) => {
     const { code, stdout, stderr } = await run(...args);
     t.is(code, 0, stderr);
@@ -21,9 +21,9 @@ async function start(t: ExecutionContext) {
     t.regex(stderr, /^error: [^\n]+\n$/);
     return stderr;
   };
-  const { token } = await house.app.commands.token({ user: 'owner' });
+  const { token } = await server.app.commands.token({ user: 'owner' });
   const send = async (method: string, path: string, body?: unknown) => {
-    const response = await fetch(`${house.url}${path}`, {
+    const response = await fetch(`${server.url}${path}`, {
       method,
       headers: { Authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -38,7 +38,7 @@ async function start(t: ExecutionContext) {
     });
     t.is(code, 200, JSON.stringify(body));
   };
-  return { ...house, hook, refused, send, converse };
+  return { ...server, hook, refused, send, converse };
 }
 
 test.serial('Two addresses of one type are both told what happens, signed with one secret', async t => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { earshot } from '../../helpers/cli.ts';
-import { openHouse, prepareData } from '../../helpers/services.ts';
+import { openServer, prepareData } from '../../helpers/services.ts';
 
 interface Places {
   oldDir: string;
@@ -76,9 +76,9 @@ test.serial('accounts, keys and tokens are good in the new place, and what is on
   t.is((await stat(join(newDir, pem))).mode & 0o777, 0o600);
   t.is((await stat(join(newDir, 'plugins', 'local'))).mode & 0o777, 0o700);
   t.false(existsSync(join(newDir, 'bridge')) || existsSync(join(newDir, 'backups')));
-  const house = await openHouse(t, { dataDir: newDir, stt: [] });
+  const instance = await openServer(t, { dataDir: newDir, stt: [] });
   for (const credential of [token, key]) {
-    const response = await fetch(`${house.url}/v1/dev/user/conversations`, {
+    const response = await fetch(`${instance.url}/v1/dev/user/conversations`, {
       headers: { Authorization: `Bearer ${credential}` },
     });
     t.is(response.status, 200);
@@ -106,11 +106,11 @@ test.serial('another file in the same data directory needs nothing else; --json 
 });
 
 test.serial('a server on either side has to be stopped first', async t => {
-  const house = await openHouse(t, { stt: [] });
+  const instance = await openServer(t, { stt: [] });
   const here = await places(t);
-  await writeFile(here.config, `dataDir: ${house.dataDir}\n`);
+  await writeFile(here.config, `dataDir: ${instance.dataDir}\n`);
   await refused(t, here, /A server runs on .*; stop it first/);
-  await refused(t, { ...here, oldDir: house.dataDir }, /A server runs on .*; stop it first/);
+  await refused(t, { ...here, oldDir: instance.dataDir }, /A server runs on .*; stop it first/);
 });
 
 test.serial('a signing key is not replaced by another one', async t => {

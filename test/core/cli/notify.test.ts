@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import test from 'ava';
 import { MAIN, plainEnvironment } from '../../helpers/cli.ts';
-import { openHouse } from '../../helpers/services.ts';
+import { openServer } from '../../helpers/services.ts';
 
 const PIN = 'canary-pin-4421';
 
@@ -12,7 +12,7 @@ test.serial(
   'Addresses are added, tried, listed and removed, and their secrets are shown nowhere',
   async t => {
     const use = join(import.meta.dirname, '../../fixtures/plugins/acme-channel.ts');
-    const { dataDir } = await openHouse(t, { stt: [], plugins: { 'acme-channel': { use } } });
+    const { dataDir } = await openServer(t, { stt: [], plugins: { 'acme-channel': { use } } });
     const run = async (input: string, ...args: string[]) => {
       const child = spawn(process.execPath, [MAIN, '--data-dir', dataDir, 'notify', ...args], {
         env: plainEnvironment(),

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import test, { type ExecutionContext } from 'ava';
 import { earshot, startEarshot } from '../../helpers/cli.ts';
-import { countingStt, openHouse, prepareData } from '../../helpers/services.ts';
+import { countingStt, openServer, prepareData } from '../../helpers/services.ts';
 
 const RECORDING = join(import.meta.dirname, '../../fixtures/tomorrow.wav');
 
@@ -131,28 +131,29 @@ test.serial('accounts and their credentials can be made while no server runs', a
 });
 
 test.serial('while a server runs, the commands go through it', async t => {
-  const house = await openHouse(t, countingStt());
-  const run = (...args: string[]) => earshot(['--data-dir', house.dataDir, ...args]);
+  const instance = await openServer(t, countingStt());
+  const run = (...args: string[]) => earshot(['--data-dir', instance.dataDir, ...args]);
   t.regex((await run('user', 'add', 'grace')).stdout, /^Added grace \(/);
-  t.true((await house.app.commands['user.list']({})).some(({ name }) => name === 'grace'));
+  t.true((await instance.app.commands['user.list']({})).some(({ name }) => name === 'grace'));
   const taken = await run('user', 'add', 'grace');
   t.is(taken.code, 1);
   t.regex(taken.stderr, /^error: .*"grace" already/);
 
   const { stdout: key } = await run('key', 'grace', '--scopes', 'conversations:read');
-  const response = await fetch(`${house.url}/v1/dev/user/conversations`, {
+  const response = await fetch(`${instance.url}/v1/dev/user/conversations`, {
     headers: { authorization: `Bearer ${key.trim()}` },
   });
   t.is(response.status, 200);
   const { stdout } = await run('status');
-  t.true(stdout.includes(house.url));
+  t.true(stdout.includes(instance.url));
   t.regex(stdout, /✓ speech recognition: counting: Counts/);
 
   const [listed] = JSON.parse((await run('key', 'list', 'grace', '--json')).stdout).keys;
   t.like(listed, { hint: `${key.slice(0, 12)}...${key.trim().slice(-4)}`, scopes: ['conversations:read'] });
   t.regex(listed.lastUsedAt, /^\d{4}-/);
   const ask = async (raw: string) =>
-    (await fetch(`${house.url}/v1/dev/key`, { headers: { authorization: `Bearer ${raw.trim()}` } })).status;
+    (await fetch(`${instance.url}/v1/dev/key`, { headers: { authorization: `Bearer ${raw.trim()}` } }))
+      .status;
   const { stdout: rotated } = await run('key', 'rotate', 'grace', listed.id);
   t.deepEqual([await ask(key), await ask(rotated)], [401, 200]);
   t.is((await run('key', 'revoke', 'grace', listed.id)).stdout, `Revoked ${listed.name} (${listed.id}).\n`);
@@ -163,18 +164,18 @@ test.serial('while a server runs, the commands go through it', async t => {
     /^error: There is no key "[0-9a-f-]+", nor any other\n$/,
   );
 
-  const second = await earshot(['serve', '--data-dir', house.dataDir], { EARSHOT_PORT: '0' });
+  const second = await earshot(['serve', '--data-dir', instance.dataDir], { EARSHOT_PORT: '0' });
   t.is(second.code, 1);
   t.regex(second.stderr, /error: .*already running/);
 });
 
 test.serial('stream sends a recording and prints what became of it', async t => {
-  const house = await openHouse(t, countingStt());
+  const instance = await openServer(t, countingStt());
   const stream = (...args: string[]) =>
-    earshot(['stream', RECORDING, '--data-dir', house.dataDir, '--speed', '20', ...args]);
+    earshot(['stream', RECORDING, '--data-dir', instance.dataDir, '--speed', '20', ...args]);
   const [told, opus, waited] = await Promise.all([
     stream('--finish'),
-    stream('--finish', '--json', '--codec', 'opus_fs320', '--key', house.key),
+    stream('--finish', '--json', '--codec', 'opus_fs320', '--key', instance.key),
     stream('--json', '--conversation-timeout', '2', '--user', 'owner'),
   ]);
   t.is(told.code, 0, told.stderr);
@@ -186,23 +187,31 @@ test.serial('stream sends a recording and prints what became of it', async t => 
     const outcome = JSON.parse(stdout);
     t.true(outcome.segments.length > 0);
     t.is(outcome.conversations.length, 1);
-    const { status, body } = await house.get(`/v1/dev/user/conversations/${outcome.conversations[0].id}`);
+    const { status, body } = await instance.get(`/v1/dev/user/conversations/${outcome.conversations[0].id}`);
     t.is(status, 200);
     t.like(body, { id: outcome.conversations[0].id, structured: { title: outcome.conversations[0].title } });
   }
 });
 
 test.serial('stream says so when nothing was heard, and when it is refused', async t => {
-  const house = await openHouse(t, countingStt());
+  const instance = await openServer(t, countingStt());
   const silent = join(await tempDir(t), 'silence.wav');
   const wav = Buffer.from(await readFile(RECORDING));
   await writeFile(silent, wav.fill(0, 44));
-  const heard = await earshot(['stream', silent, '--data-dir', house.dataDir, '--speed', '50', '--finish']);
+  const heard = await earshot([
+    'stream',
+    silent,
+    '--data-dir',
+    instance.dataDir,
+    '--speed',
+    '50',
+    '--finish',
+  ]);
   t.is(heard.code, 0, heard.stderr);
   t.regex(heard.stdout, /No speech was heard\.\n$/);
 
-  const { key } = await house.app.commands.key({ user: 'owner', scopes: ['memories:read'] });
-  const refused = await earshot(['stream', RECORDING, '--data-dir', house.dataDir, '--key', key]);
+  const { key } = await instance.app.commands.key({ user: 'owner', scopes: ['memories:read'] });
+  const refused = await earshot(['stream', RECORDING, '--data-dir', instance.dataDir, '--key', key]);
   t.is(refused.code, 1);
   t.regex(refused.stderr, /^error: .*403.*listen\n$/);
 });
@@ -210,10 +219,13 @@ test.serial('stream says so when nothing was heard, and when it is refused', asy
 test.serial(
   'bridge tells its events, with a key that it got from the server, and stops at a signal',
   async t => {
-    const house = await openHouse(t, countingStt());
-    const child = startEarshot(['bridge', '--data-dir', house.dataDir, '--simulate', RECORDING, '--json'], {
-      EARSHOT_PORT: new URL(house.url).port,
-    });
+    const instance = await openServer(t, countingStt());
+    const child = startEarshot(
+      ['bridge', '--data-dir', instance.dataDir, '--simulate', RECORDING, '--json'],
+      {
+        EARSHOT_PORT: new URL(instance.url).port,
+      },
+    );
     t.teardown(() => child.kill('SIGKILL'));
     const exited = once(child, 'exit');
     for await (const line of createInterface({ input: child.stdout ?? t.fail() })) {

@@ -1,12 +1,12 @@
 import test from 'ava';
 import { earshot } from '../../helpers/cli.ts';
-import { openHouse } from '../../helpers/services.ts';
+import { openServer } from '../../helpers/services.ts';
 
 test('words for recognisers are added, listed and removed', async t => {
-  const house = await openHouse(t, { stt: [] });
+  const server = await openServer(t, { stt: [] });
   const vocabulary = async (...args: string[]) => {
     const { code, stdout, stderr } = await earshot(['vocabulary', ...args], {
-      EARSHOT_DATA_DIR: house.dataDir,
+      EARSHOT_DATA_DIR: server.dataDir,
     });
     return code === 0 ? stdout : stderr;
   };

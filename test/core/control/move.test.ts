@@ -50,7 +50,7 @@ test.serial('Postgres can be started, or this is not CI and its moves are skippe
   t.falsy(process.env.CI, String(server));
 });
 
-interface House {
+interface Setup {
   storage: Storage;
   dialect: Dialect;
   /** The file, or the address. */
@@ -82,7 +82,7 @@ async function newPlace(client: Client): Promise<string> {
 }
 
 /** As it is: not migrated. Closed with the test, unless it was before. */
-async function open(t: ExecutionContext, client: Client, opening: Opening = {}): Promise<House> {
+async function open(t: ExecutionContext, client: Client, opening: Opening = {}): Promise<Setup> {
   const { place = await newPlace(client), migrations, patienceMs: ms } = opening;
   const context = storageContext();
   const dialect =
@@ -98,20 +98,20 @@ async function open(t: ExecutionContext, client: Client, opening: Opening = {}):
   return { storage: await createStorage(dialect, context, migrations), dialect, place, close };
 }
 
-async function openFilled(t: ExecutionContext, client: Client, rows = FEW): Promise<House> {
-  const house = await open(t, client);
-  await house.storage.migrate();
-  await fillWithOddRows(house.dialect, rows);
-  return house;
+async function openFilled(t: ExecutionContext, client: Client, rows = FEW): Promise<Setup> {
+  const setup = await open(t, client);
+  await setup.storage.migrate();
+  await fillWithOddRows(setup.dialect, rows);
+  return setup;
 }
 
 /** With the columns that were there from the beginning. */
-async function insertAnOlderUser({ dialect }: House, id: string): Promise<void> {
+async function insertAnOlderUser({ dialect }: Setup, id: string): Promise<void> {
   const { name, issuer, subject, createdAt: created_at } = user(id);
   await dialect.writer('users').insert({ id, name, issuer, subject, created_at });
 }
 
-async function isEmpty({ dialect }: House): Promise<boolean> {
+async function isEmpty({ dialect }: Setup): Promise<boolean> {
   const tables = await dump(dialect);
   return tables.size > 0 && [...tables.values()].every(rows => rows.length === 0);
 }
@@ -252,7 +252,7 @@ test.serial('U+0000 is kept by SQLite; for Postgres it is replaced, and told', a
   await source.storage.conversations.insert(talk);
   const texts = ['a\0b', 'plain', '\0\0'];
   await source.storage.segments.upsert(texts.map((text, n) => segment(`s${n}`, talk, { text, start: n })));
-  const said = async ({ storage }: House) =>
+  const said = async ({ storage }: Setup) =>
     (await storage.segments.list('anna', ['c1'])).map(({ text }) => text);
 
   const file = await open(t, 'sqlite');
@@ -495,8 +495,8 @@ for (const client of CLIENTS)
     t.is(await target.storage.users.get('late'), null);
   });
 
-onPostgres('the command line moves a house to Postgres, and back', async t => {
-  const dataDir = join(directory, 'house');
+onPostgres('the command line moves a server to Postgres, and back', async t => {
+  const dataDir = join(directory, 'server');
   const [there, back] = [join(directory, 'postgres.yaml'), join(directory, 'back.yaml')];
   const url = await newPlace('postgres');
   await writeFile(there, `dataDir: ${dataDir}\nplugins:\n  sql:\n    client: postgres\n    url: ${url}\n`);

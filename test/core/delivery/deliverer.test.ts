@@ -49,9 +49,9 @@ async function open(
       if (!found) throw new AppError('unavailable', `no ${name}`);
       return found;
     },
-    tellOff: async (_tx, target, reason) => void toldOff.push({ target, reason }),
+    notifyOwner: async (_tx, target, reason) => void toldOff.push({ target, reason }),
   });
-  const metrics = createMetrics({ now: () => 0, plugins: () => [], jobs: async () => [], spool: () => null });
+  const metrics = createMetrics({ now: () => 0, plugins: () => [], jobs: async () => [] });
   const makeDeliverer = () =>
     createDeliverer({ storage, clock, targets, metrics, hear: () => {}, random: () => 0.5 });
   let deliverer = makeDeliverer();
@@ -361,7 +361,7 @@ test('a delivery that is cut off is neither counted nor lost', async t => {
     clock: { now: () => 0, sleep: async () => {} },
     outbound,
     channel: () => t.fail() as never,
-    tellOff: async () => {},
+    notifyOwner: async () => {},
   });
   const target = await targets.find(storage, 'hook', 'h1');
   const stop = new AbortController();

@@ -4,10 +4,11 @@ import type { Clock } from '../../../core/contract/model.ts';
 import { sent } from '../../fixtures/plugins/acme-channel.ts';
 import { accountOf } from '../../helpers/accounts.ts';
 import { temporaryDirectory } from '../../helpers/domain.ts';
+import { eventually } from '../../helpers/eventually.ts';
 import { fastClock } from '../../helpers/fast-clock.ts';
 import { connectListen } from '../../helpers/listen-client.ts';
 import { type Behaviour, startReceiver } from '../../helpers/receiver.ts';
-import { countingStt, openHouse } from '../../helpers/services.ts';
+import { countingStt, openServer } from '../../helpers/services.ts';
 
 const USERS = 20;
 /** Far more of its clock's time than a server takes to tell of a task and to stop, however busy the machine is. */
@@ -28,13 +29,8 @@ async function start(t: ExecutionContext, { behaviour, dataDir, clock }: Setting
     ...{ stt, llm: ['scribe'], delivery: { allowHosts: ['127.0.0.1'] } },
     plugins: { ...plugins, 'acme-channel': fixture('acme-channel'), scribe: fixture('scribe') },
   };
-  const house = await openHouse(t, overrides, clock ? { clock } : {});
-  return { house, receiver, owner: await accountOf(house, 'owner') };
-}
-
-/** Resolves when it holds; looked at again and again. */
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise(resolve => setTimeout(resolve, 5));
+  const server = await openServer(t, overrides, clock ? { clock } : {});
+  return { server, receiver, owner: await accountOf(server, 'owner') };
 }
 
 test.serial(
@@ -44,7 +40,7 @@ test.serial(
       notification: { prompt: 'Cheer {{user_name}} up', params: ['user_name'] },
     });
     const behaviour: Behaviour = response => void response.end(asks);
-    const { house, receiver, owner } = await start(t, { behaviour });
+    const { server, receiver, owner } = await start(t, { behaviour });
     const app = await owner.post('/v1/apps', {
       name: 'Coach',
       capabilities: ['external_integration', 'proactive_notification'],
@@ -56,13 +52,13 @@ test.serial(
     const users = await Promise.all(
       Array.from({ length: USERS }, async (_, index) => {
         const name = `user${index}`;
-        await house.app.commands['user.add']({ name });
-        const account = await accountOf(house, name);
+        await server.app.commands['user.add']({ name });
+        const account = await accountOf(server, name);
         await account.post(`/v1/apps/enable?app_id=${app.id}`);
         const address = { number: `${1000 + index}` };
         await account.post('/v1/notifications/addresses', { channel: 'acme-channel', address });
-        const { key } = await house.app.commands.key({ user: name, scopes: ['listen'] });
-        const client = await connectListen(house.url, key, { custom_stt: 'enabled', language: 'en' });
+        const { key } = await server.app.commands.key({ user: name, scopes: ['listen'] });
+        const client = await connectListen(server.url, key, { custom_stt: 'enabled', language: 'en' });
         t.teardown(() => client.socket.close());
         await client.until('service_status', ({ status }) => status === 'ready');
         return { name, account, client, number: address.number };
@@ -88,7 +84,7 @@ test.serial(
     }
     const tookMs: number[] = [];
     let seen = before;
-    await until(() => {
+    await eventually(() => {
       for (const { to } of sent.slice(seen)) tookMs.push(performance.now() - (saidAt.get(to) ?? Number.NaN));
       seen = sent.length;
       return tookMs.length >= USERS;
@@ -110,9 +106,9 @@ test.serial(
 test.serial(
   'Live sound goes to a webhook every so many seconds, and the rest when the client goes',
   async t => {
-    const { house, receiver, owner } = await start(t);
+    const { server, receiver, owner } = await start(t);
     await owner.post('/v1/users/developer/webhook/audio_bytes', { url: `${receiver.url}?mine=1,1` });
-    const client = await connectListen(house.url, house.key, { codec: 'pcm16', sample_rate: 16_000 });
+    const client = await connectListen(server.url, server.key, { codec: 'pcm16', sample_rate: 16_000 });
     await client.until('service_status', ({ status }) => status === 'ready');
     const sound = Int16Array.from({ length: 40_000 }, (_, index) => (index % 2000) - 1000);
     const bytes = Buffer.from(sound.buffer);
@@ -127,19 +123,19 @@ test.serial(
     );
     t.deepEqual(Buffer.concat(receiver.received.map(({ body }) => body)), bytes);
     for (const { path, headers } of receiver.received) {
-      t.is(path, `/hook?mine=1&sample_rate=16000&uid=${house.userId}`);
+      t.is(path, `/hook?mine=1&sample_rate=16000&uid=${server.userId}`);
       t.is(headers['content-type'], 'application/octet-stream');
     }
   },
 );
 
 test.serial('Sound that was recorded earlier goes to no webhook, and that of a moment ago does', async t => {
-  const { house, receiver, owner } = await start(t);
+  const { server, receiver, owner } = await start(t);
   await owner.post('/v1/users/developer/webhook/audio_bytes', { url: `${receiver.url},1` });
   const speak = async (agoMs: number, sample: number) => {
     const started_at = new Date(Date.now() - agoMs).toISOString();
     const query = { codec: 'pcm16', sample_rate: 16_000, started_at };
-    const client = await connectListen(house.url, house.key, query);
+    const client = await connectListen(server.url, server.key, query);
     await client.until('service_status', ({ status }) => status === 'ready');
     client.socket.send(Buffer.from(new Int16Array(16_000).fill(sample).buffer));
     client.socket.close();
@@ -166,9 +162,9 @@ test.serial('A task that is due is told of at once, and its reminder comes at it
   await owner.post('/v1/notifications/addresses', { channel: 'acme-channel', address: { number: '77' } });
   const due_at = new Date(clock.now() + DUE_MS).toISOString();
   const { id } = await owner.post('/v1/dev/user/action-items', { description: 'Call Eve', due_at });
-  await until(() => own().length >= 1);
+  await eventually(() => own().length >= 1);
   clock.hasten(20);
-  await until(() => own().length >= 2);
+  await eventually(() => own().length >= 2);
   t.deepEqual(
     own().map(({ event }) => event),
     ['action_item_update', 'action_item_reminder'],
@@ -193,15 +189,15 @@ test.serial('A reminder whose time comes while the server is away is told when i
   const dueAt = clock.now() + DUE_MS;
   const due_at = new Date(dueAt).toISOString();
   await first.owner.post('/v1/dev/user/action-items', { description: 'Call Eve', due_at });
-  await until(() => own().length >= 1);
-  await first.house.stop();
+  await eventually(() => own().length >= 1);
+  await first.server.stop();
   clock.hasten(100);
-  await until(() => clock.now() > dueAt);
+  await eventually(() => clock.now() > dueAt);
   clock.hasten(1);
   t.deepEqual(own(), ['action_item_update']);
   const second = await start(t, { dataDir, clock });
-  await until(() => own().length >= 2);
-  await second.house.stop();
+  await eventually(() => own().length >= 2);
+  await second.server.stop();
   await start(t, { dataDir, clock });
   t.deepEqual(own(), ['action_item_update', 'action_item_reminder']);
 });

@@ -29,14 +29,14 @@ async function open(t: ExecutionContext, behaviour?: Behaviour) {
   const outbound = createOutbound({ allowHosts: ['127.0.0.1'], clock });
   const answers: Answered[] = [];
   const toldOff: string[] = [];
-  const metrics = createMetrics({ now: () => 0, plugins: () => [], jobs: async () => [], spool: () => null });
+  const metrics = createMetrics({ now: () => 0, plugins: () => [], jobs: async () => [] });
   const delivery = createDelivery({
     ...rest,
     metrics,
     outbound,
     webhooks: () => webhooks,
     channel: () => t.fail() as never,
-    tellOff: async (_tx, target) => void toldOff.push(target.id),
+    notifyOwner: async (_tx, target) => void toldOff.push(target.id),
     answered: async answer => void answers.push(answer),
   });
   delivery.start();

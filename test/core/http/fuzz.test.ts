@@ -4,10 +4,10 @@ import fc from 'fast-check';
 import { pino } from 'pino';
 import { SCOPES } from '../../../core/domain/accounts/keys.ts';
 import { type Account, APP, accountOf, type Ids, idOf, isId } from '../../helpers/accounts.ts';
-import { houseOn } from '../../helpers/databases.ts';
+import { serverOn } from '../../helpers/databases.ts';
 import { type OddRequest, oddRequests } from '../../helpers/odd-requests.ts';
 import { checker, documentOf, find, type OpenApi, operationsOf, resolve } from '../../helpers/openapi.ts';
-import { countingStt, type House, openHouse } from '../../helpers/services.ts';
+import { countingStt, openServer, type TestServer } from '../../helpers/services.ts';
 import { amount } from '../../helpers/thorough.ts';
 
 const REQUESTS = { SQLite: amount(2400, 16_000), Postgres: amount(800, 4000) };
@@ -87,9 +87,9 @@ async function idsOf(document: OpenApi, account: Account): Promise<Record<string
 }
 
 /** An app of somebody else's, which `owner` can install and not delete. */
-async function installedApp(house: House, owner: Account): Promise<{ id: string; secret: string }> {
-  await house.app.commands['user.add']({ name: 'ben' });
-  const { post } = await accountOf(house, 'ben');
+async function installedApp(server: TestServer, owner: Account): Promise<{ id: string; secret: string }> {
+  await server.app.commands['user.add']({ name: 'ben' });
+  const { post } = await accountOf(server, 'ben');
   const id = String((await post('/v1/apps', { name: 'Tea', ...APP })).id);
   const { secret } = await post(`/v1/apps/${id}/keys`);
   await owner.post(`/v1/apps/enable?app_id=${id}`);
@@ -100,23 +100,23 @@ for (const [database, count] of Object.entries(REQUESTS) as [keyof typeof REQUES
   test.serial(
     `On ${database}, ${count} requests by chance are answered as the document says, and never with a failure`,
     async t => {
-      const overrides = await houseOn(t, database);
+      const overrides = await serverOn(t, database);
       if (!overrides) return;
       const failures: unknown[] = [];
       const log = pino({ level: 'error' }, { write: (line: string) => failures.push(JSON.parse(line)) });
-      const house = await openHouse(t, { ...overrides, rateLimits: { enabled: false } }, { log });
-      const document = await documentOf(house.url);
-      const owner = await accountOf(house, 'owner');
-      const { key } = await house.app.commands.key({ user: 'owner', scopes: [...SCOPES] });
+      const server = await openServer(t, { ...overrides, rateLimits: { enabled: false } }, { log });
+      const document = await documentOf(server.url);
+      const owner = await accountOf(server, 'owner');
+      const { key } = await server.app.commands.key({ user: 'owner', scopes: [...SCOPES] });
       const agent = new Agent({ keepAlive: true, maxSockets: SIDE_BY_SIDE });
       t.teardown(() => agent.destroy());
       const complaintsOf = judge(document);
       const seen = new Map<string, number>();
 
       const ids = await idsOf(document, owner);
-      const app = await installedApp(house, owner);
+      const app = await installedApp(server, owner);
       ids.app_id?.push(...Array.from({ length: COPIES }, () => app.id)); // as often as all others together
-      ids.uid = [house.userId];
+      ids.uid = [server.userId];
 
       const property = fc.asyncProperty(
         oddRequests(document, ids, ({ security }) =>
@@ -129,7 +129,7 @@ for (const [database, count] of Object.entries(REQUESTS) as [keyof typeof REQUES
                 : null,
         ),
         async asked => {
-          const answer = await send(house.url, agent, asked);
+          const answer = await send(server.url, agent, asked);
           const name = `${asked.operation} ${answer.status}`;
           seen.set(name, (seen.get(name) ?? 0) + 1);
           const complaints = complaintsOf(asked, answer);
@@ -155,8 +155,8 @@ for (const [database, count] of Object.entries(REQUESTS) as [keyof typeof REQUES
   );
 
 test('An answer that the document does not know is noticed', async t => {
-  const house = await openHouse(t, countingStt());
-  const document = await documentOf(house.url);
+  const server = await openServer(t, countingStt());
+  const document = await documentOf(server.url);
   const asked = {
     operation: 'listFolders',
     method: 'GET',
@@ -164,8 +164,8 @@ test('An answer that the document does not know is noticed', async t => {
     headers: {},
     body: null,
   };
-  const { token } = await accountOf(house, 'owner');
-  const answer = await send(house.url, new Agent(), {
+  const { token } = await accountOf(server, 'owner');
+  const answer = await send(server.url, new Agent(), {
     ...asked,
     headers: { Authorization: `Bearer ${token}` },
   });

@@ -4,7 +4,7 @@ import type { Overrides } from '../../../config/load.ts';
 import type { Clock, Scope } from '../../../core/contract/model.ts';
 import { SCOPES } from '../../../core/domain/accounts/keys.ts';
 import { type Account, APP, accountOf, type Ids, idOf, isId } from '../../helpers/accounts.ts';
-import { houseOn } from '../../helpers/databases.ts';
+import { serverOn } from '../../helpers/databases.ts';
 import {
   bodyOf,
   documentOf,
@@ -17,7 +17,7 @@ import {
   resolve,
   textOf,
 } from '../../helpers/openapi.ts';
-import { buildHouse, countingStt, type House } from '../../helpers/services.ts';
+import { buildServer, countingStt, type TestServer } from '../../helpers/services.ts';
 
 /** What no account is needed for. A route that is new here was meant to be open to all. */
 /** What may be another's: apps are there for everyone on the server. */
@@ -146,9 +146,9 @@ interface Cast {
 }
 
 /** Two accounts, and every credential that will not do. */
-async function castOf(house: House, clock: { shiftMs: number }): Promise<Cast> {
-  await house.app.commands['user.add']({ name: 'ben' });
-  const [anna, ben] = [await accountOf(house, 'owner'), await accountOf(house, 'ben')];
+async function castOf(server: TestServer, clock: { shiftMs: number }): Promise<Cast> {
+  await server.app.commands['user.add']({ name: 'ben' });
+  const [anna, ben] = [await accountOf(server, 'owner'), await accountOf(server, 'ben')];
   const made = new Map<string, Promise<string>>();
   const keyOf = ({ name, post }: Account, scopes: readonly Scope[]) => {
     const what = [name, ...scopes].join(' ');
@@ -157,14 +157,14 @@ async function castOf(house: House, clock: { shiftMs: number }): Promise<Cast> {
     return key;
   };
   const revoked = await anna.post('/v1/dev/keys', { name: 'gone', scopes: SCOPES });
-  await house.app.commands['key.revoke']({ user: 'owner', id: String(revoked.id) });
+  await server.app.commands['key.revoke']({ user: 'owner', id: String(revoked.id) });
   const rotated = await anna.post('/v1/dev/keys', { name: 'rotated', scopes: SCOPES });
   await anna.post(`/v1/dev/keys/${rotated.id}/rotate`);
   clock.shiftMs = -365 * 24 * 3600_000;
-  const { token: expired } = await house.app.commands.token({ user: 'owner' });
+  const { token: expired } = await server.app.commands.token({ user: 'owner' });
   clock.shiftMs = 0;
   const right = await keyOf(anna, SCOPES);
-  const app = await appOf(house, anna, ben);
+  const app = await appOf(server, anna, ben);
   await hooksOf(anna, ben);
   const refused = {
     'no credential': null,
@@ -184,17 +184,17 @@ async function castOf(house: House, clock: { shiftMs: number }): Promise<Cast> {
   return { anna, ben, refused, expired, keyOf, app };
 }
 
-async function appOf(house: House, anna: Account, ben: Account): Promise<Cast['app']> {
+async function appOf(server: TestServer, anna: Account, ben: Account): Promise<Cast['app']> {
   const id = String((await ben.post('/v1/apps', { name: 'Tea', ...APP })).id);
   const secretOf = async (app: unknown) => await ben.post(`/v1/apps/${app}/keys`);
   const revoked = await secretOf(id);
-  await fetch(`${house.url}/v1/apps/${id}/keys/${revoked.id}`, {
+  await fetch(`${server.url}/v1/apps/${id}/keys/${revoked.id}`, {
     method: 'DELETE',
     headers: { Authorization: `Bearer ${ben.token}` },
   });
   const other = await ben.post('/v1/apps', { name: 'Coffee', ...APP });
   for (const app of [id, other.id]) await anna.post(`/v1/apps/enable?app_id=${app}`);
-  const users = await house.app.commands['user.list']({});
+  const users = await server.app.commands['user.list']({});
   const uidOf = (name: string) => users.find(user => user.name === name)?.id ?? '';
   return {
     id,
@@ -370,22 +370,22 @@ async function open(overrides: Overrides) {
         });
       }),
   };
-  const house = await buildHouse(
+  const server = await buildServer(
     { ...countingStt(), rateLimits: { enabled: false }, ...overrides },
     { clock: shifted },
   );
-  const document = await documentOf(house.url);
-  return { house, document, cast: await castOf(house, clock), ask: asker(house.url, document) };
+  const document = await documentOf(server.url);
+  return { server, document, cast: await castOf(server, clock), ask: asker(server.url, document) };
 }
 
 for (const database of ['SQLite', 'Postgres'] as const)
   test.serial(
     `On ${database}, every operation lets in whom the document says, and to nobody shows what is another's`,
     async t => {
-      const overrides = await houseOn(t, database);
+      const overrides = await serverOn(t, database);
       if (!overrides) return;
-      const { house, document, cast, ask } = await open(overrides);
-      t.teardown(house.stop);
+      const { server, document, cast, ask } = await open(overrides);
+      t.teardown(server.stop);
       const calls = callsOf(document);
       t.deepEqual(
         operationsOf(document)
@@ -407,8 +407,8 @@ for (const database of ['SQLite', 'Postgres'] as const)
 test.serial(
   'The matrix notices a door that is open, one that is shut, and one that tells what is behind it',
   async t => {
-    const { house, document, cast, ask } = await open({});
-    t.teardown(house.stop);
+    const { server, document, cast, ask } = await open({});
+    t.teardown(server.stop);
     const calls = callsOf(document);
     const call = calls.find(({ operation }) => operation.operationId === 'getConversation') as Call;
     const annas = `Bearer ${cast.anna.token}`;

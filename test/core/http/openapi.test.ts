@@ -80,7 +80,6 @@ async function start(t: ExecutionContext) {
     now: () => performance.now(),
     plugins: () => [],
     jobs: async () => [],
-    spool: () => null,
   });
   const served = await serve({ metrics, health: async () => ({ status: 'ok', parts: [] }) });
   const guarded = await serve({

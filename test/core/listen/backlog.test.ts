@@ -4,10 +4,11 @@ import { pino } from 'pino';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
 import { createBacklog } from '../../../core/listen/backlog.ts';
 import { RETURN_MS } from '../../../core/listen/parameters.ts';
+import { eventually } from '../../helpers/eventually.ts';
 import { fastClock } from '../../helpers/fast-clock.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
 import { manualClock } from '../../helpers/manual-clock.ts';
-import { failingStt, type House, openHouse } from '../../helpers/services.ts';
+import { failingStt, openServer, type TestServer } from '../../helpers/services.ts';
 import { join as joined, silence, speech } from '../../helpers/sound.ts';
 
 const QUERY = {
@@ -27,28 +28,29 @@ interface Stored {
 }
 
 /**
- * A house whose recogniser is out of order while `begin` has been called and `end` has not, and on whose clock a busy
+ * A server whose recogniser is out of order while `begin` has been called and `end` has not, and on whose clock a busy
  * machine is no pause.
  */
-async function houseWithOutages(t: ExecutionContext, listen: Record<string, number> = {}) {
+async function serverWithOutages(t: ExecutionContext, listen: Record<string, number> = {}) {
   const { begin, end, ...stt } = await failingStt(t);
-  const house = await openHouse(t, { ...stt, listen }, { clock: fastClock(t) });
-  return { house, begin, end };
+  const server = await openServer(t, { ...stt, listen }, { clock: fastClock(t) });
+  return { server, begin, end };
 }
 
-async function say(house: House, from: number): Promise<ListenClient> {
-  const client = await connectListen(house.url, house.key, { ...QUERY, from });
+async function say(server: TestServer, from: number): Promise<ListenClient> {
+  const client = await connectListen(server.url, server.key, { ...QUERY, from });
   client.socket.send(samplesToBytes(SAID));
   await client.until('ack', ({ messages }) => messages === from + 1);
   return client;
 }
 
-async function stored(house: House, enough: (list: Stored[]) => boolean): Promise<Stored[]> {
-  for (;;) {
-    const { body } = await house.get('/v1/dev/user/conversations?include_transcript=true');
-    if (enough(body as Stored[])) return body as Stored[];
-    await new Promise(resolve => setTimeout(resolve, 100));
-  }
+async function stored(server: TestServer, enough: (list: Stored[]) => boolean): Promise<Stored[]> {
+  const path = '/v1/dev/user/conversations?include_transcript=true';
+  const { body } = await eventually(
+    () => server.get(path),
+    ({ status, body }) => status === 200 && enough(body as Stored[]),
+  );
+  return body as Stored[];
 }
 
 test('streams are worked on four at a time, none before its client had time to come back', async t => {
@@ -97,35 +99,35 @@ test('streams are worked on four at a time, none before its client had time to c
 });
 
 test('what no recogniser took is kept, and transcribed without its client once one is back', async t => {
-  const { house, begin, end } = await houseWithOutages(t);
+  const { server, begin, end } = await serverWithOutages(t);
   await begin();
-  const client = await say(house, 0);
+  const client = await say(server, 0);
   const failed = await client.until('service_status', ({ status }) => status === 'stt_failed');
   t.like(failed, { provider: 'counting', retryable: true });
   t.is((await client.closed).code, 1011);
   await end();
-  const list = await stored(house, ({ length }) => length > 0);
+  const list = await stored(server, ({ length }) => length > 0);
   t.is(list.length, 1);
   t.is(list[0]?.transcript_segments.length, 1);
 });
 
 test('text that comes after the end of its conversation is added to it, at its time', async t => {
-  const { house, begin, end } = await houseWithOutages(t, { maxUntranscribedMs: 1000 });
-  const first = await say(house, 0);
+  const { server, begin, end } = await serverWithOutages(t, { maxUntranscribedMs: 1000 });
+  const first = await say(server, 0);
   await first.until('segments');
   first.socket.close();
   await first.closed;
   await begin();
-  const second = await say(house, 1);
+  const second = await say(server, 1);
   // Each is added, and processed, right after the other.
   for (let more = 0; more < 5; more++) second.socket.send(samplesToBytes(SAID));
   await second.until('ack', ({ messages }) => messages === 7);
   t.is((await second.closed).code, 1011);
 
-  const [before] = await stored(house, ({ length }) => length > 0);
+  const [before] = await stored(server, ({ length }) => length > 0);
   t.is(before?.transcript_segments.length, 1, 'it does not wait for ever');
   await end();
-  const list = await stored(house, ([conversation]) => conversation?.transcript_segments.length === 7);
+  const list = await stored(server, ([conversation]) => conversation?.transcript_segments.length === 7);
   t.deepEqual(
     list.map(({ id }) => id),
     [before?.id],

@@ -9,10 +9,11 @@ import { createRoom } from '../../../core/listen/room.ts';
 import { createTurn } from '../../../core/listen/scheduler.ts';
 import { createTakeOver } from '../../../core/listen/take-over.ts';
 import type { AppError } from '../../../core/runtime/errors.ts';
+import { eventually } from '../../helpers/eventually.ts';
 import { connectListen, refusedListen } from '../../helpers/listen-client.ts';
 import { manualClock } from '../../helpers/manual-clock.ts';
 import { encodeFrame, OPCODE, openRaw, type RawSocket, upgradeRequest } from '../../helpers/raw-socket.ts';
-import { countingStt, type House, openHouse } from '../../helpers/services.ts';
+import { countingStt, openServer, type TestServer } from '../../helpers/services.ts';
 
 const PCM = { codec: 'pcm16', sample_rate: 16000, conversation_timeout: 600 };
 const WEB = '/v4/web/listen';
@@ -202,17 +203,17 @@ test('of many connections that follow each other on one stream, the first and th
   t.deepEqual(outcomes, [1, ...Array(1598).fill(1001), 1]);
 });
 
-const openWeb = (house: House, address: string) =>
-  openRaw(house.url, upgradeRequest('', '', { Authorization: '', 'X-Forwarded-For': address }, WEB));
+const openWeb = (instance: TestServer, address: string) =>
+  openRaw(instance.url, upgradeRequest('', '', { Authorization: '', 'X-Forwarded-For': address }, WEB));
 
 async function answered(raw: RawSocket): Promise<string> {
-  while (!raw.received().includes('\r\n\r\n')) await new Promise(resolve => setTimeout(resolve, 5));
+  await eventually(() => raw.received().includes('\r\n\r\n'));
   return raw.received().split(' ')[1] ?? '';
 }
 
 test('a client that has not signed in sends no more than a sign-in takes', async t => {
-  const house = await openHouse(t, countingStt());
-  const raw = await openWeb(house, '192.0.2.1');
+  const instance = await openServer(t, countingStt());
+  const raw = await openWeb(instance, '192.0.2.1');
   t.is(await answered(raw), '101');
   raw.socket.write(encodeFrame({ opcode: OPCODE.text, fin: false, payload: Buffer.alloc(8 * KiB) }));
   await raw.ended;
@@ -221,9 +222,9 @@ test('a client that has not signed in sends no more than a sign-in takes', async
 });
 
 test('what follows a sign-in before it is answered is kept, and read once it is', async t => {
-  const house = await openHouse(t, countingStt());
-  const { token } = await house.app.commands.token({ user: 'owner' });
-  const client = await connectListen(house.url, null, { ...PCM, stream: 'web', ack: 'enabled' }, WEB);
+  const instance = await openServer(t, countingStt());
+  const { token } = await instance.app.commands.token({ user: 'owner' });
+  const client = await connectListen(instance.url, null, { ...PCM, stream: 'web', ack: 'enabled' }, WEB);
   client.socket.send(JSON.stringify({ type: 'auth', token }));
   for (let n = 0; n < 100; n++) client.socket.send(Buffer.alloc(32_000));
   t.is((await client.until('ack', ack => ack.messages === 100)).samples, 100 * 16_000);
@@ -231,14 +232,14 @@ test('what follows a sign-in before it is answered is kept, and read once it is'
 });
 
 test('an address whose clients do not sign in is refused more of them, and keeps out nobody else', async t => {
-  const house = await openHouse(t, { ...countingStt(), listen: { maxConnections: 5 } });
-  const silent = await Promise.all(Array.from({ length: 20 }, () => openWeb(house, '192.0.2.1')));
+  const instance = await openServer(t, { ...countingStt(), listen: { maxConnections: 5 } });
+  const silent = await Promise.all(Array.from({ length: 20 }, () => openWeb(instance, '192.0.2.1')));
   t.true((await Promise.all(silent.map(answered))).every(status => status === '101'));
-  const more = await openWeb(house, '192.0.2.1');
+  const more = await openWeb(instance, '192.0.2.1');
   t.is(await answered(more), '429');
-  const other = await openWeb(house, '192.0.2.2');
+  const other = await openWeb(instance, '192.0.2.2');
   t.is(await answered(other), '101');
-  const client = await connectListen(house.url, house.key, PCM);
+  const client = await connectListen(instance.url, instance.key, PCM);
   await client.until('service_status', event => event.status === 'ready');
   client.socket.close();
   for (const { socket } of [...silent, more, other]) socket.destroy();
@@ -255,9 +256,9 @@ test('where clients of many addresses do not sign in, the oldest gives way', t =
 });
 
 test('many who name one stream at once are refused before the upgrade, and one of them is served', async t => {
-  const house = await openHouse(t, countingStt());
+  const instance = await openServer(t, countingStt());
   const attempts = await Promise.allSettled(
-    Array.from({ length: 60 }, () => connectListen(house.url, house.key, { ...PCM, stream: 'walk' })),
+    Array.from({ length: 60 }, () => connectListen(instance.url, instance.key, { ...PCM, stream: 'walk' })),
   );
   const clients = attempts.flatMap(attempt => (attempt.status === 'fulfilled' ? [attempt.value] : []));
   const outcomes = await Promise.all(
@@ -269,17 +270,16 @@ test('many who name one stream at once are refused before the upgrade, and one o
   );
   t.true(outcomes.length >= 1);
   const open = /^earshot_streams_open\{codec="pcm16"\} 1$/m;
-  while (!open.test(await (await fetch(`${house.url}/metrics`)).text()))
-    await new Promise(resolve => setTimeout(resolve, 20));
+  await eventually(async () => open.test(await (await fetch(`${instance.url}/metrics`)).text()));
   const live = clients.filter(({ socket }) => socket.readyState === socket.OPEN);
   t.is(live.length, 1);
   for (const { socket } of live) socket.close();
-  t.is((await refusedListen(house.url, 'nonsense', PCM)).status, 401);
+  t.is((await refusedListen(instance.url, 'nonsense', PCM)).status, 401);
 });
 
 test('every ping is answered', async t => {
-  const house = await openHouse(t, { ...countingStt(), listen: { heartbeatMs: 600_000 } });
-  const client = await connectListen(house.url, house.key, { ...PCM, client_device_id: 'pings' });
+  const instance = await openServer(t, { ...countingStt(), listen: { heartbeatMs: 600_000 } });
+  const client = await connectListen(instance.url, instance.key, { ...PCM, client_device_id: 'pings' });
   await client.until('service_status', event => event.status === 'ready');
   let pongs = 0;
   client.socket.on('pong', () => (pongs += 1));

@@ -5,7 +5,7 @@ import test from 'ava';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
 import { fastClock } from '../../helpers/fast-clock.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
-import { countingStt, type House, openHouse } from '../../helpers/services.ts';
+import { countingStt, openServer, type TestServer } from '../../helpers/services.ts';
 import { join as joined, silence, speech } from '../../helpers/sound.ts';
 import { judge } from '../../torture/judge.ts';
 import { emptied, TONES_CONFIG } from '../../torture/run.ts';
@@ -23,8 +23,8 @@ interface Stored {
   transcript_segments: { text: string; start: number; end: number }[];
 }
 
-const connect = (house: House, stream: string, query: Record<string, string | number> = {}) =>
-  connectListen(house.url, house.key, { ...QUERY, stream, client_device_id: stream, ...query });
+const connect = (server: TestServer, stream: string, query: Record<string, string | number> = {}) =>
+  connectListen(server.url, server.key, { ...QUERY, stream, client_device_id: stream, ...query });
 
 /** Resolves when all of it is on the disk. */
 async function send(client: ListenClient, from: number, samples: Int16Array): Promise<number> {
@@ -36,35 +36,39 @@ async function send(client: ListenClient, from: number, samples: Int16Array): Pr
 }
 
 /** All that is said by now becomes text, and what that is. */
-async function finished(house: House, client: ListenClient): Promise<Stored> {
+async function finished(server: TestServer, client: ListenClient): Promise<Stored> {
   client.socket.send(JSON.stringify({ type: 'finish_conversation' }));
   const { conversation_id: id } = await client.until('conversation_finished');
   client.socket.close();
-  return stored(house, id ?? '');
+  return stored(server, id ?? '');
 }
 
-async function stored(house: House, id: string): Promise<Stored> {
-  const { body } = await house.get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
+async function stored(server: TestServer, id: string): Promise<Stored> {
+  const { body } = await server.get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
   return body as Stored;
 }
 
 /** An utterance is being heard. */
-async function heard(house: House): Promise<void> {
+async function heard(server: TestServer): Promise<void> {
   const held = /^earshot_queue_bytes\{queue="speech"\} [1-9]/m;
-  while (!held.test(await (await fetch(`${house.url}/metrics`)).text()));
+  while (!held.test(await (await fetch(`${server.url}/metrics`)).text()));
 }
 
-/** Ends the first connection in the midst of speech; answers the house that the client comes back to. */
-type Break = (first: ListenClient, house: House, again: () => Promise<House>) => Promise<House>;
+/** Ends the first connection in the midst of speech; answers the server that the client comes back to. */
+type Break = (
+  first: ListenClient,
+  server: TestServer,
+  again: () => Promise<TestServer>,
+) => Promise<TestServer>;
 
 const BREAKS: Record<string, Break> = {
-  'is lost': async (first, house) => {
+  'is lost': async (first, server) => {
     first.socket.terminate();
-    return house;
+    return server;
   },
-  'is dead without knowing': async (_, house) => house,
-  'is sent away by a server that stops': async (first, house, again) => {
-    await house.stop();
+  'is dead without knowing': async (_, server) => server,
+  'is sent away by a server that stops': async (first, server, again) => {
+    await server.stop();
     await first.closed;
     return again();
   },
@@ -76,12 +80,12 @@ for (const [what, breakOff] of Object.entries(BREAKS)) {
     t.teardown(() => rm(dataDir, { recursive: true }));
     const clock = fastClock(t);
     clock.hasten(1 / 4); // it is waited for, however slow this machine is
-    const open = () => openHouse(t, { ...countingStt(), dataDir }, { clock });
-    const house = await open();
-    const first = await connect(house, 'broken');
+    const open = () => openServer(t, { ...countingStt(), dataDir }, { clock });
+    const server = await open();
+    const first = await connect(server, 'broken');
     const sent = await send(first, 0, SAID.subarray(0, SAMPLES_OF_HALF));
-    await heard(house);
-    const next = await breakOff(first, house, open);
+    await heard(server);
+    const next = await breakOff(first, server, open);
 
     const second = await connect(next, 'broken', { from: sent });
     await send(second, sent, SAID.subarray(SAMPLES_OF_HALF));
@@ -100,7 +104,7 @@ const CUTS_MS = [0, 20, 40, 60, 80, 100, 120, 400, 680, 700, 720, 740, 760, 780,
 
 test('speech whose client comes back too late is in two pieces, and wherever the cut is nothing of it is lost', async t => {
   const clock = fastClock(t);
-  const house = await openHouse(t, TONES_CONFIG, { clock });
+  const server = await openServer(t, TONES_CONFIG, { clock });
   clock.hasten(20);
   const talks = await Promise.all(
     CUTS_MS.map(async (cutMs, device) => {
@@ -112,7 +116,7 @@ test('speech whose client comes back too late is in two pieces, and wherever the
       }
       const cut = ((script.places[1] ?? 0) + cutMs) / MESSAGE_MS;
       const name = `cut ${cutMs} ms into it`;
-      const client = await connect(house, name);
+      const client = await connect(server, name);
       const { conversation_id: id } = await client.until('conversation_session');
       for (const bytes of messages.slice(0, cut)) client.socket.send(bytes);
       await client.until('ack', ack => ack.messages === cut);
@@ -120,13 +124,13 @@ test('speech whose client comes back too late is in two pieces, and wherever the
       return { device, id, name, rest: messages.slice(cut), cut, places: script.places };
     }),
   );
-  await emptied(join(house.dataDir, 'audio'));
+  await emptied(join(server.dataDir, 'audio'));
 
   for (const { device, id, name, rest, cut, places } of talks) {
-    const client = await connect(house, name, { from: cut });
+    const client = await connect(server, name, { from: cut });
     t.is((await client.until('conversation_session')).received, cut, 'it was waited for, and no longer');
     for (const bytes of rest) client.socket.send(bytes);
-    const conversation = await finished(house, client);
+    const conversation = await finished(server, client);
     t.is(conversation.id, id);
     const spoken = { device, source: conversation.source, places, startedAt: null };
     const { losses, doubles, debris, worstErrorMs } = judge([conversation], [spoken]);

@@ -3,14 +3,15 @@ import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { Codec } from '../../../core/audio/codecs.ts';
 import sentences from '../../fixtures/sentences.json' with { type: 'json' };
 import { type CoreProcess, coreProcess } from '../../helpers/core-process.ts';
+import { eventually } from '../../helpers/eventually.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
 import { adtsFrames, messagesOf } from '../../helpers/packets.ts';
-import { buildHouse, countingStt, failingStt, type House, openHouse } from '../../helpers/services.ts';
+import { buildServer, countingStt, failingStt, openServer, type TestServer } from '../../helpers/services.ts';
 import { join as joined, type Sound, silence, speech } from '../../helpers/sound.ts';
 import { openDatabase } from '../../helpers/sqlite.ts';
 import { wordErrorRate } from '../../helpers/word-error-rate.ts';
 
-const test = anyTest as TestFn<{ house: House }>;
+const test = anyTest as TestFn<{ server: TestServer }>;
 
 const CALL = {
   codec: 'pcm16',
@@ -69,32 +70,28 @@ const heard = (segments: { text: string }[]) =>
     .flatMap(({ text }) => [...text.matchAll(/(\d+) tenths/g)].map(([, tenths]) => Number(tenths) / 10))
     .reduce((sum, seconds) => sum + seconds, 0);
 
-async function stored(core: Pick<House, 'get'>, id: string): Promise<Stored> {
+async function stored(core: Pick<TestServer, 'get'>, id: string): Promise<Stored> {
   const { body } = await core.get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
   return body as Stored;
 }
 
 /** The sum of a metric's series. */
-async function metric(house: House, name: string): Promise<number> {
-  const text = await (await fetch(new URL('/metrics', house.url))).text();
+async function metric(server: TestServer, name: string): Promise<number> {
+  const text = await (await fetch(new URL('/metrics', server.url))).text();
   return text
     .split('\n')
     .filter(line => line.startsWith(`earshot_${name}{`) || line.startsWith(`earshot_${name} `))
     .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
 }
 
-async function until(look: () => Promise<boolean>): Promise<void> {
-  while (!(await look())) await new Promise(resolve => setTimeout(resolve, 50));
-}
-
 test.before(async t => {
-  t.context.house = await buildHouse(countingStt());
+  t.context.server = await buildServer(countingStt());
 });
-test.after.always(t => t.context.house?.stop());
+test.after.always(t => t.context.server?.stop());
 
 test.serial('two who speak at once are both understood, each as who they are, at their times', async t => {
-  const house = await openHouse(t, { stt: ['pocketsphinx'] });
-  const client = await connectListen(house.url, house.key, CALL);
+  const server = await openServer(t, { stt: ['pocketsphinx'] });
+  const client = await connectListen(server.url, server.key, CALL);
   send(
     client,
     messagesIn({
@@ -146,9 +143,9 @@ const SPOKEN: Record<Codec, { owner: Uint8Array[]; other: Uint8Array[]; seconds:
 };
 for (const [codec, { owner, other, seconds, rate = 16_000 }] of Object.entries(SPOKEN)) {
   test(`two channels of ${codec} are decoded apart`, async t => {
-    const { house } = t.context;
+    const { server } = t.context;
     const query = { ...CALL, codec, sample_rate: rate, source: 'desktop', client_device_id: codec };
-    const client = await connectListen(house.url, house.key, query);
+    const client = await connectListen(server.url, server.key, query);
     send(client, interleave(owner, other));
     say(client, { type: 'finish_conversation' });
     await client.until('memory_created');
@@ -161,49 +158,49 @@ for (const [codec, { owner, other, seconds, rate = 16_000 }] of Object.entries(S
 }
 
 test('a call is one stream with one count of messages, and a byte that names no channel is a bad frame', async t => {
-  const house = await openHouse(t, countingStt());
-  const client = await connectListen(house.url, house.key, CALL);
+  const server = await openServer(t, countingStt());
+  const client = await connectListen(server.url, server.key, CALL);
   const messages = messagesIn({ owner: SAID, other: SAID_LATER });
   messages.splice(40, 0, tagged(0, silenceBytes()), tagged(3, silenceBytes()), tagged(255, silenceBytes()));
   send(client, messages);
   say(client, { type: 'finish_conversation' });
   await client.until('conversation_finished');
-  t.is(await metric(house, 'streams_open'), 1);
-  t.is(await metric(house, 'stream_bad_frames_total'), 3);
-  t.is(await metric(house, 'stream_messages_total'), messages.length - 3);
+  t.is(await metric(server, 'streams_open'), 1);
+  t.is(await metric(server, 'stream_bad_frames_total'), 3);
+  t.is(await metric(server, 'stream_messages_total'), messages.length - 3);
   t.is(of(client.segments(), OWNER).length, 1);
   t.is(of(client.segments(), OTHER).length, 1);
   client.socket.close();
-  await until(async () => (await metric(house, 'streams_open')) === 0);
+  await eventually(async () => (await metric(server, 'streams_open')) === 0);
 });
 const silenceBytes = () => new Uint8Array(3200);
 
 test('a conversation is silent when both sides are', async t => {
-  const { house } = t.context;
+  const { server } = t.context;
   const query = { ...CALL, conversation_timeout: 10, client_device_id: 'quiet' };
-  const client = await connectListen(house.url, house.key, query);
+  const client = await connectListen(server.url, server.key, query);
   const { conversation_id: id } = await client.until('conversation_session');
   const owner = joined(speech('garden'), silence(21), speech('garden'), silence(12));
   const other = joined(silence(12), speech('budget'), silence(25));
   send(client, messagesIn({ owner, other }));
   t.is((await client.until('memory_created')).memory.id, id);
-  const { transcript_segments: segments } = await stored(house, id);
+  const { transcript_segments: segments } = await stored(server, id);
   t.is(of(segments, OWNER).length, 2);
   t.is(of(segments, OTHER).length, 1);
   client.socket.close();
 });
 
 test.serial('the end of a conversation that its client asks for is behind what both have said', async t => {
-  const house = await openHouse(t, { stt: ['pocketsphinx'] }); // which takes its time
-  const client = await connectListen(house.url, house.key, CALL);
+  const server = await openServer(t, { stt: ['pocketsphinx'] }); // which takes its time
+  const client = await connectListen(server.url, server.key, CALL);
   const { conversation_id: id } = await client.until('conversation_session');
   send(client, messagesIn({ owner: speech('garden'), other: joined(silence(4), speech('budget')) }));
   say(client, { type: 'finish_conversation' });
   send(client, messagesIn({ owner: speech('health'), other: silence(6) }));
   say(client, { type: 'finish_conversation' });
   const next = await client.until('conversation_finished', ({ conversation_id: ended }) => ended !== id);
-  const first = (await stored(house, id)).transcript_segments;
-  const second = (await stored(house, String(next.conversation_id))).transcript_segments;
+  const first = (await stored(server, id)).transcript_segments;
+  const second = (await stored(server, String(next.conversation_id))).transcript_segments;
   t.deepEqual(new Set(first.map(segment => segment.speaker_id)), new Set([0, 1]));
   t.deepEqual(new Set(second.map(segment => segment.speaker_id)), new Set([0]));
   t.true(second[0] && second[0].start < 1, `${second[0]?.start} s`);
@@ -211,9 +208,9 @@ test.serial('the end of a conversation that its client asks for is behind what b
 });
 
 test('a side that never sends holds nothing back', async t => {
-  const house = await openHouse(t, countingStt());
+  const server = await openServer(t, countingStt());
   const query = { ...CALL, stream: 'alone', ack: 'enabled' };
-  const client = await connectListen(house.url, house.key, query);
+  const client = await connectListen(server.url, server.key, query);
   const messages = interleave(messagesOf(SAID, 'pcm16'), []);
   send(client, messages);
   await client.until('ack', ack => ack.messages === messages.length);
@@ -222,22 +219,22 @@ test('a side that never sends holds nothing back', async t => {
   t.is(client.segments().length, 1);
   client.socket.close();
   await client.closed;
-  await until(async () => (await metric(house, 'streams_open')) === 0);
-  const database = openDatabase(join(house.dataDir, 'earshot.db'), { readonly: true });
+  await eventually(async () => (await metric(server, 'streams_open')) === 0);
+  const database = openDatabase(join(server.dataDir, 'earshot.db'), { readonly: true });
   const rows = database.prepare('select channel, received from streams order by channel').all();
   database.close();
   t.deepEqual(
     rows.map(({ channel, received }) => ({ channel, received })),
     [1, 2].map(channel => ({ channel, received: messages.length })),
   );
-  const again = await connectListen(house.url, house.key, query);
+  const again = await connectListen(server.url, server.key, query);
   t.is((await again.until('conversation_session')).received, messages.length);
   again.socket.close();
 });
 
 test('what a side said that sends nothing more becomes text while the other goes on', async t => {
-  const { house } = t.context;
-  const client = await connectListen(house.url, house.key, { ...CALL, client_device_id: 'stops' });
+  const { server } = t.context;
+  const client = await connectListen(server.url, server.key, { ...CALL, client_device_id: 'stops' });
   send(client, messagesIn({ owner: silence(4), other: speech('garden').subarray(0, 4 * 16_000) as Sound }));
   const goesOn = setInterval(() => client.socket.send(tagged(OWNER.tag, silenceBytes())), 100);
   await client.until('segments', ({ segments }) => of(segments, OTHER).length > 0);
@@ -247,8 +244,8 @@ test('what a side said that sends nothing more becomes text while the other goes
 });
 
 test('two channels of another source are stereo, and mixed', async t => {
-  const { house } = t.context;
-  const client = await connectListen(house.url, house.key, { ...CALL, source: 'omi' });
+  const { server } = t.context;
+  const client = await connectListen(server.url, server.key, { ...CALL, source: 'omi' });
   const stereo = Int16Array.from({ length: SAID.length * 2 }, (_, i) => SAID[i >> 1] ?? 0);
   send(client, messagesOf(stereo, 'pcm16'));
   say(client, { type: 'finish_conversation' });
@@ -275,7 +272,7 @@ const LENGTHS = [
 ];
 
 /** Every utterance of both sides, once, where it belongs. */
-function checkTalk(t: ExecutionContext<{ house: House }>, segments: Spoken[]): void {
+function checkTalk(t: ExecutionContext<{ server: TestServer }>, segments: Spoken[]): void {
   for (const { side, seconds, first } of LENGTHS) {
     const own = of(segments, side);
     t.is(own.length, UTTERANCES, `segments of channel ${side.tag}`);
@@ -287,30 +284,30 @@ function checkTalk(t: ExecutionContext<{ house: House }>, segments: Spoken[]): v
 }
 
 test('a call that was cut goes on where the server stands: nothing is lost or stored twice', async t => {
-  const { house } = t.context;
+  const { server } = t.context;
   const query = { ...CALL, stream: 'call', from: 0, ack: 'enabled', client_device_id: 'cut' };
-  const first = await connectListen(house.url, house.key, query);
+  const first = await connectListen(server.url, server.key, query);
   t.is((await first.until('conversation_session')).received, 0);
   send(first, TALK.slice(0, 397));
   await first.until('segments', () => first.segments().length >= 3);
   first.socket.terminate();
 
-  const second = await connectListen(house.url, house.key, query);
+  const second = await connectListen(server.url, server.key, query);
   t.true(((await second.until('conversation_session')).received ?? 0) > 0, 'something is held already');
   send(second, TALK);
   await second.until('ack', ({ messages }) => messages === TALK.length);
   say(second, { type: 'finish_conversation' });
   const { memory } = await second.until('memory_created');
-  checkTalk(t, (await stored(house, memory.id)).transcript_segments);
+  checkTalk(t, (await stored(server, memory.id)).transcript_segments);
   second.socket.close();
 });
 
 async function finished(core: CoreProcess): Promise<Stored[]> {
-  for (;;) {
-    const list = (await core.get('/v1/dev/user/conversations?include_transcript=true')) as Stored[];
-    if (list.length > 0) return list;
-    await new Promise(resolve => setTimeout(resolve, 100));
-  }
+  const path = '/v1/dev/user/conversations?include_transcript=true';
+  return eventually(
+    async () => (await core.get(path)) as Stored[],
+    ({ length }) => length > 0,
+  );
 }
 
 test('killed in the middle of a call, core transcribes the rest of both sides without its client', async t => {

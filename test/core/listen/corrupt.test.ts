@@ -2,12 +2,13 @@ import anyTest, { type TestFn } from 'ava';
 import { type Codec, checkFormat, createDecoder } from '../../../core/audio/codecs.ts';
 import { SAMPLE_RATE } from '../../../core/audio/pcm.ts';
 import { KEEP_ALIVE_BYTES } from '../../../core/listen/protocol.ts';
+import { eventually } from '../../helpers/eventually.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
 import { adtsFrames, messagesOf } from '../../helpers/packets.ts';
-import { buildHouse, countingStt, type House } from '../../helpers/services.ts';
+import { buildServer, countingStt, type TestServer } from '../../helpers/services.ts';
 import { random, speech } from '../../helpers/sound.ts';
 
-const test = anyTest as TestFn<{ house: House }>;
+const test = anyTest as TestFn<{ server: TestServer }>;
 
 const GAP_MS = 5000;
 const SEED = 7;
@@ -26,9 +27,9 @@ const SENT: Record<Codec, { messages: Uint8Array[]; sampleRate: number; longestM
 };
 
 test.before(async t => {
-  t.context.house = await buildHouse(countingStt());
+  t.context.server = await buildServer(countingStt());
 });
-test.after.always(t => t.context.house?.stop());
+test.after.always(t => t.context.server?.stop());
 
 const isAudio = ({ length }: Uint8Array) => length > KEEP_ALIVE_BYTES;
 
@@ -48,8 +49,8 @@ function corrupted(messages: Uint8Array[], share: number) {
   return { messages: made, count };
 }
 
-async function metric(house: House, line: string): Promise<number> {
-  const metrics = await (await fetch(`${house.url}/metrics`)).text();
+async function metric(server: TestServer, line: string): Promise<number> {
+  const metrics = await (await fetch(`${server.url}/metrics`)).text();
   return Number(
     metrics
       .split('\n')
@@ -59,11 +60,12 @@ async function metric(house: House, line: string): Promise<number> {
 }
 
 /** What is not on the disk yet when its client goes is looked at, and counted, once more. */
-const isPending = async (house: House) => (await metric(house, 'earshot_spool_bytes{state="pending"}')) > 0;
+const isPending = async (server: TestServer) =>
+  (await metric(server, 'earshot_spool_bytes{state="pending"}')) > 0;
 
-const counted = async (house: House, codec: string) => ({
-  seconds: await metric(house, `earshot_stream_audio_seconds_total{codec="${codec}"}`),
-  bad: await metric(house, `earshot_stream_bad_frames_total{codec="${codec}"}`),
+const counted = async (server: TestServer, codec: string) => ({
+  seconds: await metric(server, `earshot_stream_audio_seconds_total{codec="${codec}"}`),
+  bad: await metric(server, `earshot_stream_bad_frames_total{codec="${codec}"}`),
 });
 
 function talk(client: ListenClient, parts: Uint8Array[][]): void {
@@ -90,9 +92,9 @@ for (const [codec, { messages, sampleRate, longestMs }] of Object.entries(SENT))
   }
 
   /** The start of what was said first, and of what was said last; and what was counted. */
-  async function heard(house: House, parts: Uint8Array[][]) {
-    const before = await counted(house, codec);
-    const client = await connectListen(house.url, house.key, {
+  async function heard(server: TestServer, parts: Uint8Array[][]) {
+    const before = await counted(server, codec);
+    const client = await connectListen(server.url, server.key, {
       ...{
         codec,
         sample_rate: sampleRate,
@@ -102,9 +104,9 @@ for (const [codec, { messages, sampleRate, longestMs }] of Object.entries(SENT))
     });
     talk(client, parts);
     await client.until('conversation_finished');
-    while (await isPending(house)) await new Promise(resolve => setTimeout(resolve, 20));
+    await eventually(async () => !(await isPending(server)));
     const { readyState, OPEN } = client.socket;
-    const after = await counted(house, codec);
+    const after = await counted(server, codec);
     client.socket.close();
     const starts = client.segments().map(({ start }) => start);
     return {
@@ -117,13 +119,13 @@ for (const [codec, { messages, sampleRate, longestMs }] of Object.entries(SENT))
   }
 
   test(`a session of ${codec} outlives corrupt messages, and what comes behind them lies where it was said`, async t => {
-    const { house } = t.context;
-    const clean = await heard(house, [messages, messages, messages]);
+    const { server } = t.context;
+    const clean = await heard(server, [messages, messages, messages]);
     t.is(clean.bad, 0);
     for (const share of [0.01, 0.1, 0.5]) {
       const part = corrupted(messages, share);
       const parts = [messages, part.messages, messages];
-      const result = await heard(house, parts);
+      const result = await heard(server, parts);
       const expected = await decoded(parts);
       const what = `${share * 100} % of ${messages.length}`;
       t.true(result.isAlive, what);
@@ -137,7 +139,7 @@ for (const [codec, { messages, sampleRate, longestMs }] of Object.entries(SENT))
       t.true(Math.abs(result.first - clean.first) < 0.1, `${what}: begins at ${result.first} s`);
       t.true(Math.abs(result.last - (clean.last - lost)) < 0.1, `${what}: goes on at ${result.last} s`);
     }
-    const { bad } = await counted(house, codec);
+    const { bad } = await counted(server, codec);
     t.is(bad > 0, !codec.startsWith('pcm'), 'what can be told from audio is counted');
   });
 }

@@ -1,8 +1,9 @@
 import test from 'ava';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
 import { coreProcess } from '../../helpers/core-process.ts';
+import { eventually } from '../../helpers/eventually.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
-import { countingStt, type House, openHouse } from '../../helpers/services.ts';
+import { countingStt, openServer, type TestServer } from '../../helpers/services.ts';
 import { join as joined, silence, speech } from '../../helpers/sound.ts';
 
 const BEGAN_AT = Date.UTC(2026, 0, 2, 3, 4, 5);
@@ -29,23 +30,15 @@ interface Stored {
 
 const send = (client: ListenClient, samples: Int16Array) => client.socket.send(samplesToBytes(samples));
 
-async function list(house: House): Promise<Stored[]> {
-  const { status, body } = await house.get(LIST);
+async function list(server: TestServer): Promise<Stored[]> {
+  const { status, body } = await server.get(LIST);
   if (status !== 200) throw new Error(`${status} ${JSON.stringify(body)}`);
   return body as Stored[];
 }
 
-async function until<T>(look: () => Promise<T>, enough: (seen: T) => boolean): Promise<T> {
-  for (;;) {
-    const seen = await look();
-    if (enough(seen)) return seen;
-    await new Promise(resolve => setTimeout(resolve, 100));
-  }
-}
-
 test('a day that was recorded earlier has the conversations, and the times, that it had', async t => {
-  const house = await openHouse(t, countingStt());
-  const client = await connectListen(house.url, house.key, { ...QUERY, conversation_timeout: 120 });
+  const server = await openServer(t, countingStt());
+  const client = await connectListen(server.url, server.key, { ...QUERY, conversation_timeout: 120 });
   // Behind what was said, in seconds: silence that was recorded, then a gap where nothing was.
   const pauses = [
     [5, 0],
@@ -67,8 +60,8 @@ test('a day that was recorded earlier has the conversations, and the times, that
     if (silent + away > 120) expected.push([]);
   }
   client.socket.send(JSON.stringify({ type: 'finish_conversation' }));
-  const stored = await until(
-    () => list(house),
+  const stored = await eventually(
+    () => list(server),
     ({ length }) => length === expected.length,
   );
   const found = stored

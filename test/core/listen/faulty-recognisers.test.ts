@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { parseWav, samplesToBytes } from '../../../core/audio/pcm.ts';
 import { createLog } from '../../../core/runtime/log.ts';
+import { eventually } from '../../helpers/eventually.ts';
 import { fastClock } from '../../helpers/fast-clock.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
-import { countingStt, type House, openHouse } from '../../helpers/services.ts';
+import { countingStt, openServer, type TestServer } from '../../helpers/services.ts';
 import { atPeak, join as joined, silence, speech } from '../../helpers/sound.ts';
 
 const QUERY = { codec: 'pcm16', sample_rate: 16000, conversation_timeout: 14400 };
@@ -25,28 +26,28 @@ const VICES: Record<string, 'timeout' | 'upstream_error'> = {
 };
 
 /** Time passes 40 times as fast from now on; the good recogniser has English, the bad one every language. */
-async function openHell(t: ExecutionContext) {
+async function openFaulty(t: ExecutionContext) {
   const vices = join(tmpdir(), `earshot-vices-${randomUUID()}`);
   await writeFile(vices, '');
   t.teardown(() => rm(vices, { force: true }));
-  const use = join(import.meta.dirname, '../../fixtures/plugins/hell-stt.ts');
+  const use = join(import.meta.dirname, '../../fixtures/plugins/faulty-stt.ts');
   const { plugins } = countingStt();
   const lines: string[] = [];
   const log = createLog({ level: 'warn', format: 'json' }, { write: line => void lines.push(line) });
   const clock = fastClock(t);
-  const house = await openHouse(
+  const server = await openServer(
     t,
     {
-      stt: ['hell', 'counting'],
-      plugins: { ...plugins, hell: { use, vices } },
+      stt: ['faulty', 'counting'],
+      plugins: { ...plugins, faulty: { use, vices } },
       listen: { idleMs: 24 * 3600_000 },
     },
     { clock, log },
   );
   clock.hasten(40);
   const connect = (language: string, query: Record<string, string | number> = {}) =>
-    connectListen(house.url, house.key, { ...QUERY, client_device_id: language, language, ...query });
-  return { house, clock, lines, connect, reform: () => rm(vices) };
+    connectListen(server.url, server.key, { ...QUERY, client_device_id: language, language, ...query });
+  return { server, clock, lines, connect, reform: () => rm(vices) };
 }
 
 const say = (client: ListenClient, sound: Int16Array) => client.socket.send(samplesToBytes(sound));
@@ -55,18 +56,14 @@ interface Stored {
   transcript_segments: { text: string; start: number; end: number; stt_provider?: string }[];
 }
 
-async function stored(house: House, client: ListenClient): Promise<Stored['transcript_segments']> {
+async function stored(server: TestServer, client: ListenClient): Promise<Stored['transcript_segments']> {
   const { conversation_id: id } = await client.until('conversation_session');
-  const { body } = await house.get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
+  const { body } = await server.get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
   return (body as Stored).transcript_segments;
 }
 
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise(resolve => setTimeout(resolve, 100));
-}
-
 test('whatever a recogniser does, its client is told which outcome, nobody else notices, and nothing is lost', async t => {
-  const { house, lines, connect, reform } = await openHell(t);
+  const { server, lines, connect, reform } = await openFaulty(t);
   const neighbour = await connect('en', { stt_service: 'counting' });
   say(neighbour, joined(SAID, SAID, SAID));
 
@@ -81,12 +78,12 @@ test('whatever a recogniser does, its client is told which outcome, nobody else 
     const { code, reason } = await client.closed;
     t.deepEqual({ vice, code, reason }, { vice, code: 1011, reason: 'stt_failed' });
     const failed = client.events.find(event => 'status' in event && event.status === 'stt_failed');
-    t.like(failed, { outcome, provider: 'hell', retryable: true }, vice);
+    t.like(failed, { outcome, provider: 'faulty', retryable: true }, vice);
     t.notRegex(JSON.stringify(client.events), /vendor|sk-123/);
     t.deepEqual(client.segments(), [], vice);
-    t.deepEqual(await stored(house, client), [], vice);
+    t.deepEqual(await stored(server, client), [], vice);
   }
-  t.regex(lines.join(''), /"provider":"hell".*breaks its contract/);
+  t.regex(lines.join(''), /"provider":"faulty".*breaks its contract/);
 
   say(neighbour, SAID);
   await neighbour.until('segments', () => neighbour.segments().length === 4);
@@ -100,13 +97,13 @@ test('whatever a recogniser does, its client is told which outcome, nobody else 
     if (!held.some(kept => kept.vice === vice))
       say(await connect(`de-${vice}`, { stream: vice, from: 0 }), SAID);
   for (const { vice, client } of clients) {
-    await until(async () => (await stored(house, client)).length > 0);
-    t.is((await stored(house, client)).length, 1, vice);
+    await eventually(async () => (await stored(server, client)).length > 0);
+    t.is((await stored(server, client)).length, 1, vice);
   }
 });
 
 test('where another recogniser has the language, it goes on in the place of the bad one, and each word comes once', async t => {
-  const { house, connect } = await openHell(t);
+  const { server, connect } = await openFaulty(t);
   await Promise.all(
     [...Object.keys(VICES), 'twice'].map(async vice => {
       const client = await connect(`en-${vice}`);
@@ -114,7 +111,7 @@ test('where another recogniser has the language, it goes on in the place of the 
       await client.until('segments', () => client.segments().length === 2);
       const told = client.events.flatMap(event => (event.type === 'service_status' ? [event.status] : []));
       t.false(told.includes('stt_failed'), vice);
-      t.is((await stored(house, client)).length, 2, vice);
+      t.is((await stored(server, client)).length, 2, vice);
       t.is(client.socket.readyState, client.socket.OPEN, vice);
       if (vice !== 'twice') t.is(client.segments()[1]?.stt_provider, 'counting', vice);
       client.socket.close();
@@ -123,8 +120,8 @@ test('where another recogniser has the language, it goes on in the place of the 
   );
 });
 
-test('an utterance at which every recogniser fails is put aside as a file, and its stream goes on', async t => {
-  const { house, clock, lines, connect } = await openHell(t);
+test('an utterance at which every recogniser fails is quarantined as a file, and its stream goes on', async t => {
+  const { server, clock, lines, connect } = await openFaulty(t);
   clock.hasten(100);
   const loud = atPeak(0, speech('health'));
   const first = await connect('de-loud', { stream: 'walk' });
@@ -132,28 +129,28 @@ test('an utterance at which every recogniser fails is put aside as a file, and i
   await first.closed;
   t.is(first.segments().length, 1);
 
-  await until(async () => (await stored(house, first)).length === 2);
-  const files = await readdir(join(house.dataDir, 'untranscribed'));
+  await eventually(async () => (await stored(server, first)).length === 2);
+  const files = await readdir(join(server.dataDir, 'untranscribed'));
   const [file, ...others] = files.filter(name => name.endsWith('.wav'));
   t.deepEqual(others, []);
-  const path = join(house.dataDir, 'untranscribed', file ?? '');
+  const path = join(server.dataDir, 'untranscribed', file ?? '');
   const { sampleRate, samples } = parseWav(await readFile(path));
   t.is(sampleRate, 16_000);
   t.true(samples.length > 0.8 * loud.length && samples.includes(32_767));
   t.true(lines.join('').includes(path));
-  const metrics = await (await fetch(`${house.url}/metrics`)).text();
-  t.regex(metrics, /earshot_utterances_total\{outcome="aside"\} 1\n/);
+  const metrics = await (await fetch(`${server.url}/metrics`)).text();
+  t.regex(metrics, /earshot_utterances_total\{outcome="quarantined"\} 1\n/);
   t.regex(metrics, /earshot_utterances_total\{outcome="success"\} 2\n/);
-  const starts = (await stored(house, first)).map(({ start }) => start);
+  const starts = (await stored(server, first)).map(({ start }) => start);
   const behind = (SAID.length + loud.length + 4 * 16_000) / 16_000;
   t.true(Math.abs((starts[1] ?? 0) - (starts[0] ?? 0) - behind) < 0.1, 'what follows lies where it was said');
 });
 
 test('of what a recogniser does not get through no more is heard than it is asked for', async t => {
-  const { house, connect } = await openHell(t);
+  const { server, connect } = await openFaulty(t);
   const sound = joined(...Array.from({ length: 10 }, () => SAID));
   const heard = async () => {
-    const metrics = await (await fetch(`${house.url}/metrics`)).text();
+    const metrics = await (await fetch(`${server.url}/metrics`)).text();
     return Number(/^earshot_stream_audio_seconds_total\{codec="pcm16"\} (\S+)$/m.exec(metrics)?.[1]);
   };
   const first = await connect('de-throws', { stream: 'walk' });

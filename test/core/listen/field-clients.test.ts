@@ -3,22 +3,22 @@ import anyTest, { type TestFn } from 'ava';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
 import { keptLog } from '../../helpers/discretion.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
-import { buildHouse, countingStt, type House, openHouse } from '../../helpers/services.ts';
+import { buildServer, countingStt, openServer, type TestServer } from '../../helpers/services.ts';
 import { join as joined, silence, speech } from '../../helpers/sound.ts';
 
-const test = anyTest as TestFn<{ house: House }>;
+const test = anyTest as TestFn<{ instance: TestServer }>;
 
 const PCM = { codec: 'pcm16', sample_rate: 16000, conversation_timeout: 600 };
 const OWN_STT = { ...PCM, custom_stt: 'enabled' };
 const SAID = samplesToBytes(joined(speech('budget'), silence(2)));
 
 test.before(async t => {
-  t.context.house = await buildHouse({
+  t.context.instance = await buildServer({
     ...countingStt({ languages: ['en', 'multi'], heard: 'de-AT' }),
     sources: ['kitchen_mic'],
   });
 });
-test.after.always(t => t.context.house.stop());
+test.after.always(t => t.context.instance.stop());
 
 const say = (client: ListenClient, message: unknown) => client.socket.send(JSON.stringify(message));
 const ready = (client: ListenClient) => client.until('service_status', event => event.status === 'ready');
@@ -39,9 +39,9 @@ const TAKEN: Record<string, string>[] = [
 ];
 for (const query of TAKEN)
   test(`${JSON.stringify(query)} is taken`, async t => {
-    const { house } = t.context;
+    const { instance } = t.context;
     const [device] = Object.entries(query).flat();
-    const client = await connectListen(house.url, house.key, {
+    const client = await connectListen(instance.url, instance.key, {
       ...PCM,
       ...query,
       client_device_id: `${device}`,
@@ -58,20 +58,20 @@ const REFUSED: { query: Record<string, string>; code: number; reason: RegExp }[]
 ];
 for (const { query, code, reason } of REFUSED)
   test(`${JSON.stringify(query)} is refused with ${code}`, async t => {
-    const { house } = t.context;
-    const client = await connectListen(house.url, house.key, { ...PCM, ...query });
+    const { instance } = t.context;
+    const client = await connectListen(instance.url, instance.key, { ...PCM, ...query });
     const closed = await client.closed;
     t.is(closed.code, code);
     t.regex(closed.reason, reason);
   });
 
 test('a source that the configuration adds is kept, live and over REST; any other is unknown', async t => {
-  const { house } = t.context;
+  const { instance } = t.context;
   for (const [source, stored] of [
     ['kitchen_mic', 'kitchen_mic'],
     ['garden_mic', 'unknown'],
   ] as const) {
-    const client = await connectListen(house.url, house.key, {
+    const client = await connectListen(instance.url, instance.key, {
       ...OWN_STT,
       source,
       client_device_id: source,
@@ -82,9 +82,9 @@ test('a source that the configuration adds is kept, live and over REST; any othe
     t.is((await client.until('memory_created')).memory.source, stored);
     client.socket.close();
   }
-  const { token } = await house.app.commands.token({ user: 'owner' });
+  const { token } = await instance.app.commands.token({ user: 'owner' });
   const sent = async (source: string) => {
-    const response = await fetch(`${house.url}/v1/dev/user/conversations/from-segments`, {
+    const response = await fetch(`${instance.url}/v1/dev/user/conversations/from-segments`, {
       method: 'POST',
       headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
       body: JSON.stringify({ transcript_segments: [{ text: 'hello', start: 0, end: 1 }], source }),
@@ -95,15 +95,18 @@ test('a source that the configuration adds is kept, live and over REST; any othe
 });
 
 test('suggested segments keep their person and speaker, and need not name one', async t => {
-  const { house } = t.context;
-  const { token } = await house.app.commands.token({ user: 'owner' });
-  const made = await fetch(`${house.url}/v1/people`, {
+  const { instance } = t.context;
+  const { token } = await instance.app.commands.token({ user: 'owner' });
+  const made = await fetch(`${instance.url}/v1/people`, {
     method: 'POST',
     headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
     body: JSON.stringify({ name: 'Eve' }),
   });
   const { id: person } = (await made.json()) as { id: string };
-  const client = await connectListen(house.url, house.key, { ...OWN_STT, client_device_id: 'suggests' });
+  const client = await connectListen(instance.url, instance.key, {
+    ...OWN_STT,
+    client_device_id: 'suggests',
+  });
   await ready(client);
   suggest(
     client,
@@ -131,9 +134,12 @@ test('suggested segments keep their person and speaker, and need not name one', 
 });
 
 test('a message that cannot be served is answered with an error frame that says why, and the socket stays', async t => {
-  const { house } = t.context;
-  const client = await connectListen(house.url, house.key, { ...PCM, client_device_id: 'errors' });
-  const plain = await connectListen(house.url, house.key, { ...OWN_STT, client_device_id: 'errors-own' });
+  const { instance } = t.context;
+  const client = await connectListen(instance.url, instance.key, { ...PCM, client_device_id: 'errors' });
+  const plain = await connectListen(instance.url, instance.key, {
+    ...OWN_STT,
+    client_device_id: 'errors-own',
+  });
   await Promise.all([ready(client), ready(plain)]);
   say(client, { type: 'speaker_assigned', speaker_id: 0, person_id: 'x', person_name: 'X', segment_ids: [] });
   say(client, { type: 'image_chunk', id: 'x', index: 0, total: 1, data: '' });
@@ -160,7 +166,7 @@ test('a message that cannot be served is answered with an error frame that says 
 });
 
 test('an ack tells messages and samples of one moment, at the rate of the stream', async t => {
-  const { house } = t.context;
+  const { instance } = t.context;
   const formats = [
     { codec: 'pcm16', sample_rate: 8000, bytes: 160, samples: 80 },
     { codec: 'pcm8', sample_rate: 8000, bytes: 80, samples: 80 },
@@ -171,7 +177,7 @@ test('an ack tells messages and samples of one moment, at the rate of the stream
   for (const { codec, sample_rate, bytes, samples } of formats) {
     const name = `${codec} ${sample_rate}`;
     const query = { codec, sample_rate, ack: 'enabled', stream: name, client_device_id: name };
-    const client = await connectListen(house.url, house.key, query);
+    const client = await connectListen(instance.url, instance.key, query);
     // 0x48: an Opus packet of one frame of 20 ms
     for (let n = 0; n < 687; n++)
       client.socket.send(Buffer.alloc(bytes, codec.startsWith('opus') ? 0x48 : 0x80));
@@ -180,7 +186,7 @@ test('an ack tells messages and samples of one moment, at the rate of the stream
     for (const ack of acks) t.is(ack.samples, ack.messages * samples, `${name}: ${ack.messages} messages`);
     client.socket.close();
     await client.closed;
-    const again = await connectListen(house.url, house.key, query);
+    const again = await connectListen(instance.url, instance.key, query);
     const { received } = await again.until('conversation_session');
     t.is(received, 687);
     for (let n = 0; n < 13; n++)
@@ -191,17 +197,17 @@ test('an ack tells messages and samples of one moment, at the rate of the stream
 });
 
 test('a client that nothing else is sent gets a ping as text', async t => {
-  const house = await openHouse(t, { ...countingStt(), listen: { heartbeatMs: 50 } });
-  const client = await connectListen(house.url, house.key, PCM);
+  const instance = await openServer(t, { ...countingStt(), listen: { heartbeatMs: 50 } });
+  const client = await connectListen(instance.url, instance.key, PCM);
   t.deepEqual(await client.until('ping'), { type: 'ping' });
   client.socket.close();
 });
 
 test('two clients of one token that name no device are two devices, and one that comes back is the same', async t => {
-  const { house } = t.context;
-  const { token } = await house.app.commands.token({ user: 'owner' });
-  const first = await connectListen(house.url, token, PCM);
-  const second = await connectListen(house.url, token, PCM);
+  const { instance } = t.context;
+  const { token } = await instance.app.commands.token({ user: 'owner' });
+  const first = await connectListen(instance.url, token, PCM);
+  const second = await connectListen(instance.url, token, PCM);
   const { conversation_id: one } = await first.until('conversation_session');
   const { conversation_id: two } = await second.until('conversation_session');
   t.not(one, two);
@@ -209,20 +215,20 @@ test('two clients of one token that name no device are two devices, and one that
   await first.until('segments');
   first.socket.close();
   await first.closed;
-  const back = await connectListen(house.url, token, PCM);
+  const back = await connectListen(instance.url, token, PCM);
   t.is((await back.until('conversation_session')).conversation_id, one);
   for (const { socket } of [second, back]) socket.close();
 });
 
 test('a multi session stores the language that was heard, and tells its conversation whole', async t => {
-  const { house } = t.context;
+  const { instance } = t.context;
   const query = { ...PCM, language: 'multi', client_device_id: 'multi' };
-  const client = await connectListen(house.url, house.key, query);
+  const client = await connectListen(instance.url, instance.key, query);
   client.socket.send(SAID);
   await client.until('segments');
   say(client, { type: 'finish_conversation' });
   const { memory } = await client.until('memory_created');
-  const { body } = await house.get(`/v1/dev/user/conversations/${memory.id}?include_transcript=true`);
+  const { body } = await instance.get(`/v1/dev/user/conversations/${memory.id}?include_transcript=true`);
   t.deepEqual(memory, body);
   t.is((body as { language: string }).language, 'de-AT');
   t.is((memory.transcript_segments as unknown[]).length, client.segments().length);
@@ -230,8 +236,8 @@ test('a multi session stores the language that was heard, and tells its conversa
 });
 
 test('a recogniser that is opened again, and one that is not there, are told with every field', async t => {
-  const house = await openHouse(t, countingStt({ behaviour: 'fails-once' }));
-  const client = await connectListen(house.url, house.key, PCM);
+  const instance = await openServer(t, countingStt({ behaviour: 'fails-once' }));
+  const client = await connectListen(instance.url, instance.key, PCM);
   client.socket.send(SAID);
   await client.until('segments');
   const told = client.events.flatMap(event => (event.type === 'service_status' ? [event] : [])).slice(-2);
@@ -245,7 +251,7 @@ test('a recogniser that is opened again, and one that is not there, are told wit
   client.socket.close();
 
   const { log, lines } = keptLog();
-  const none = await openHouse(t, { stt: [] }, { log });
+  const none = await openServer(t, { stt: [] }, { log });
   const failing = await connectListen(none.url, none.key, PCM);
   const failed = await failing.until('service_status', event => event.status === 'stt_failed');
   t.is(failed.provider, null);
@@ -260,8 +266,8 @@ test('a recogniser that is opened again, and one that is not there, are told wit
 });
 
 test('a live conversation that would become too large ends, and what follows is in the next one', async t => {
-  const house = await openHouse(t, countingStt());
-  const client = await connectListen(house.url, house.key, OWN_STT);
+  const instance = await openServer(t, countingStt());
+  const client = await connectListen(instance.url, instance.key, OWN_STT);
   await ready(client);
   const MESSAGES = 9;
   const EACH = 95;

@@ -7,7 +7,7 @@ import { newId } from '../../../core/domain/ids.ts';
 import { removeFinalPass } from '../../../core/listen/final-pass.ts';
 import { coreProcess } from '../../helpers/core-process.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
-import { countingStt, failingStt, openHouse } from '../../helpers/services.ts';
+import { countingStt, failingStt, openServer } from '../../helpers/services.ts';
 import { join as joined, silence, speech } from '../../helpers/sound.ts';
 
 const PCM = { codec: 'pcm16', sample_rate: 16000, conversation_timeout: 600, client_device_id: 'pendant' };
@@ -35,8 +35,8 @@ const isFinal = ({ text }: { text: string }) => /Again/.test(text);
 
 test('live words go out at once; a second recogniser replaces them by the same segment id, and that is what is stored', async t => {
   const stt = { live: ['counting'], final: 'pocketsphinx' };
-  const house = await openHouse(t, { ...twoPasses(), stt });
-  const client = await connectListen(house.url, house.key, PCM);
+  const server = await openServer(t, { ...twoPasses(), stt });
+  const client = await connectListen(server.url, server.key, PCM);
   say(client, TALK);
   const first = await client.until('segments');
   t.regex(first.segments[0]?.text ?? '', /tenths$/);
@@ -58,13 +58,13 @@ test('live words go out at once; a second recogniser replaces them by the same s
     stored.some(({ text }) => /tenths/.test(text)),
     'the summary is made of the final text',
   );
-  t.deepEqual(await readdir(join(house.dataDir, 'final-pass')), [], 'no audio is left');
+  t.deepEqual(await readdir(join(server.dataDir, 'final-pass')), [], 'no audio is left');
   client.socket.close();
 });
 
 test('an utterance of several speakers keeps its segments, and each gets its words', async t => {
-  const house = await openHouse(t, twoPasses({}, { speakers: 2 }));
-  const client = await connectListen(house.url, house.key, PCM);
+  const server = await openServer(t, twoPasses({}, { speakers: 2 }));
+  const client = await connectListen(server.url, server.key, PCM);
   say(client, TALK);
   await client.until('segments', () => client.segments().some(isFinal));
   const speakers = client.segments().map(({ speaker_id }) => speaker_id);
@@ -73,21 +73,21 @@ test('an utterance of several speakers keeps its segments, and each gets its wor
 });
 
 test('where the second recogniser does not have the language, the live text stands, and no audio is kept', async t => {
-  const house = await openHouse(t, twoPasses({ languages: ['de'] }));
-  const client = await connectListen(house.url, house.key, PCM);
+  const server = await openServer(t, twoPasses({ languages: ['de'] }));
+  const client = await connectListen(server.url, server.key, PCM);
   say(client, TALK);
   await client.until('segments');
   finish(client);
   await client.until('memory_created');
   t.false(client.segments().some(isFinal));
-  t.deepEqual(await readdir(join(house.dataDir, 'final-pass')).catch(() => []), []);
+  t.deepEqual(await readdir(join(server.dataDir, 'final-pass')).catch(() => []), []);
   client.socket.close();
 });
 
 test('the recogniser of the second pass serves live speech where no other does, and is not asked twice', async t => {
   const plugins = { pocketsphinx: { hmm: '/nowhere' }, ...countingStt().plugins };
-  const house = await openHouse(t, { plugins, stt: { live: 'pocketsphinx', final: 'counting' } });
-  const client = await connectListen(house.url, house.key, PCM);
+  const server = await openServer(t, { plugins, stt: { live: 'pocketsphinx', final: 'counting' } });
+  const client = await connectListen(server.url, server.key, PCM);
   say(client, TALK);
   await client.until('segments');
   finish(client);

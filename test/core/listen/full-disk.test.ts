@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
+import { eventually } from '../../helpers/eventually.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
-import { countingStt, type House, openHouse } from '../../helpers/services.ts';
+import { countingStt, openServer, type TestServer } from '../../helpers/services.ts';
 import { mountSmallDisk, type SmallDisk } from '../../helpers/small-disk.ts';
 import { join as joined, silence, speech } from '../../helpers/sound.ts';
 import { openDatabase } from '../../helpers/sqlite.ts';
@@ -20,8 +21,8 @@ test.after.always(() => {
   for (const disk of [full, low]) disk?.unmount();
 });
 
-const connect = (house: House, stream: string, from = 0) =>
-  connectListen(house.url, house.key, {
+const connect = (server: TestServer, stream: string, from = 0) =>
+  connectListen(server.url, server.key, {
     ...{ codec: 'pcm16', sample_rate: 16000, conversation_timeout: 14400, ack: 'enabled' },
     ...{ client_device_id: stream, stream, from },
   });
@@ -42,8 +43,8 @@ interface Stored {
   transcript_segments: { start: number; end: number }[];
 }
 
-async function starts(house: House, id: string): Promise<number[]> {
-  const { body } = await house.get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
+async function starts(server: TestServer, id: string): Promise<number[]> {
+  const { body } = await server.get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
   return (body as Stored).transcript_segments.map(({ start }) => start);
 }
 
@@ -67,9 +68,9 @@ testOn(
   full,
   'what was acknowledged outlives a full disk, and all goes on at once when there is room again',
   async (t, disk) => {
-    const house = await openHouse(t, { ...countingStt(), dataDir: disk.dir, listen: spoolWith(MiB) });
-    const returning = await connect(house, 'returning');
-    const gone = await connect(house, 'gone');
+    const server = await openServer(t, { ...countingStt(), dataDir: disk.dir, listen: spoolWith(MiB) });
+    const returning = await connect(server, 'returning');
+    const gone = await connect(server, 'gone');
     const talking = [talk(returning, 0), talk(gone, 0)];
     const spoken = (client: ListenClient) => () => client.segments().length === 2;
     for (const client of [returning, gone]) await client.until('segments', spoken(client));
@@ -82,22 +83,22 @@ testOn(
       t.is(client.events.findLast(event => event.type === 'error')?.code, 'storage_full');
       t.true(acked(client) > 0 && acked(client) < MESSAGES);
     }
-    const late = await connect(house, 'late');
+    const late = await connect(server, 'late');
     t.is((await late.closed).code, 1013);
     t.like(late.events.at(-1), { type: 'error', code: 'storage_full' });
 
     await disk.empty();
-    const fresh = await connect(house, 'fresh');
+    const fresh = await connect(server, 'fresh');
     await talk(fresh, 0);
     await fresh.until('segments', () => fresh.segments().length === UTTERANCES);
 
-    const again = await connect(house, 'returning', acked(returning));
+    const again = await connect(server, 'returning', acked(returning));
     const { received = 0, conversation_id: id } = await again.until('conversation_session');
     t.true(received >= acked(returning), `${received} of ${acked(returning)} are there`);
     await talk(again, acked(returning));
     again.socket.send(JSON.stringify({ type: 'finish_conversation' }));
     await again.until('memory_created');
-    const found = await starts(house, id);
+    const found = await starts(server, id);
     t.is(found.length, UTTERANCES);
     for (const [i, { start }] of fresh.segments().entries())
       t.true(Math.abs((found[i] ?? 0) - start) <= 0.1, `utterance ${i} at ${found[i]} s, not ${start} s`);
@@ -107,8 +108,10 @@ testOn(
     const whole = fresh.segments().filter(({ end }) => end + 1 < heldSeconds).length;
     t.true(whole > 0);
     const { conversation_id: goneId } = await gone.until('conversation_session');
-    while ((await starts(house, goneId)).length < whole)
-      await new Promise(resolve => setTimeout(resolve, 100));
+    await eventually(
+      () => starts(server, goneId),
+      ({ length }) => length >= whole,
+    );
 
     const database = openDatabase(join(disk.dir, 'earshot.db'), { readonly: true });
     t.is(database.prepare('pragma integrity_check').get()?.integrity_check, 'ok');
@@ -120,12 +123,12 @@ testOn(
   low,
   'while the disk has little room new streams are refused and open ones end, and what was acknowledged is kept',
   async (t, disk) => {
-    const house = await openHouse(t, { ...countingStt(), dataDir: disk.dir, listen: spoolWith(6 * MiB) });
-    const running = await connect(house, 'running');
+    const server = await openServer(t, { ...countingStt(), dataDir: disk.dir, listen: spoolWith(6 * MiB) });
+    const running = await connect(server, 'running');
     const talking = talk(running, 0);
     await running.until('segments');
     await disk.fill(4 * MiB);
-    const late = await connect(house, 'late');
+    const late = await connect(server, 'late');
     t.is((await late.closed).code, 1013);
     const refusal = late.events.at(-1);
     t.like(refusal, { type: 'error', code: 'storage_full' });
@@ -136,20 +139,20 @@ testOn(
     t.is(running.events.findLast(event => event.type === 'error')?.code, 'storage_full');
     t.true(acked(running) < MESSAGES);
     await disk.empty();
-    const again = await connect(house, 'running', acked(running));
+    const again = await connect(server, 'running', acked(running));
     const { conversation_id: id } = await again.until('conversation_session');
     await talk(again, acked(running));
     again.socket.send(JSON.stringify({ type: 'finish_conversation' }));
     await again.until('memory_created');
-    t.is((await starts(house, id)).length, UTTERANCES);
-    const next = await connect(house, 'next');
+    t.is((await starts(server, id)).length, UTTERANCES);
+    const next = await connect(server, 'next');
     await next.until('service_status', event => event.status === 'ready');
   },
 );
 
 test('a new stream is refused while the disk has too little room for it, and told so', async t => {
-  const house = await openHouse(t, { ...countingStt(), listen: spoolWith(Number.MAX_SAFE_INTEGER) });
-  const client = await connect(house, 'walk');
+  const server = await openServer(t, { ...countingStt(), listen: spoolWith(Number.MAX_SAFE_INTEGER) });
+  const client = await connect(server, 'walk');
   t.is((await client.closed).code, 1013);
   const refusal = client.events.at(-1);
   t.like(refusal, { type: 'error', code: 'storage_full' });

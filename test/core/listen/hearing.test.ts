@@ -33,7 +33,7 @@ const FRESH = { through: 0, received: 0, receivedSample: 0, anchorAt: 0 };
 
 /** One channel's ears, and what they heard. */
 async function openEars(codec: Codec, stored: typeof FRESH = FRESH) {
-  const metrics = createMetrics({ now: () => 0, plugins: () => [], jobs: async () => [], spool: () => null });
+  const metrics = createMetrics({ now: () => 0, plugins: () => [], jobs: async () => [] });
   const utterances: Pending[] = [];
   const heard = new Map<number, { start: number; pcm: Int16Array }>();
   const hearing = await createHearing({

@@ -1,5 +1,6 @@
 import anyTest, { type TestFn } from 'ava';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
+import { eventually } from '../../helpers/eventually.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
 import {
   closing,
@@ -11,10 +12,10 @@ import {
   type RawSocket,
   upgradeRequest,
 } from '../../helpers/raw-socket.ts';
-import { buildHouse, countingStt, type House } from '../../helpers/services.ts';
+import { buildServer, countingStt, type TestServer } from '../../helpers/services.ts';
 import { join as joined, silence, speech } from '../../helpers/sound.ts';
 
-const test = anyTest as TestFn<{ house: House; neighbour: ListenClient; said: { times: number } }>;
+const test = anyTest as TestFn<{ server: TestServer; neighbour: ListenClient; said: { times: number } }>;
 
 const QUERY = 'codec=pcm16&sample_rate=16000&conversation_timeout=600';
 const SAID = samplesToBytes(joined(speech('budget'), silence(4)));
@@ -23,12 +24,12 @@ const WORDS = /^\d+ tenths$/;
 const KiB = 1024;
 
 test.before(async t => {
-  const house = await buildHouse({ ...countingStt(), listen: { maxConnectionsPerUser: 500 } });
-  const neighbour = await connectListen(house.url, house.key, {
+  const server = await buildServer({ ...countingStt(), listen: { maxConnectionsPerUser: 500 } });
+  const neighbour = await connectListen(server.url, server.key, {
     ...Object.fromEntries(new URLSearchParams(QUERY)),
     client_device_id: 'neighbour',
   });
-  t.context = { house, neighbour, said: { times: 0 } };
+  t.context = { server, neighbour, said: { times: 0 } };
 });
 
 /** Somebody else speaks in the middle of each attack. */
@@ -38,34 +39,30 @@ test.beforeEach(t => {
 });
 
 test.after.always('the neighbour gets every word, and nobody else is left', async t => {
-  const { house, neighbour, said } = t.context;
+  const { server, neighbour, said } = t.context;
   neighbour.socket.send(SAID);
   await neighbour.until('segments', () => neighbour.segments().length === said.times + 1);
   t.is(neighbour.socket.readyState, neighbour.socket.OPEN);
-  await until(async () => (await openStreams(house)) === 1);
+  await eventually(async () => (await openStreams(server)) === 1);
   neighbour.socket.close();
-  await house.stop();
+  await server.stop();
 });
 
-async function openStreams(house: House): Promise<number> {
-  const metrics = await (await fetch(`${house.url}/metrics`)).text();
+async function openStreams(server: TestServer): Promise<number> {
+  const metrics = await (await fetch(`${server.url}/metrics`)).text();
   return Number(/^earshot_streams_open\{codec="pcm16"\} (\d+)$/m.exec(metrics)?.[1]);
 }
 
 /** Of the conversation that it spoke in, once there is some. */
-async function storedText(house: House, raw: RawSocket): Promise<string> {
+async function storedText(server: TestServer, raw: RawSocket): Promise<string> {
   const id = /"conversation_id":"([^"]+)"/.exec(raw.received())?.[1];
   let texts: string[] = [];
-  await until(async () => {
-    const { body } = await house.get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
+  await eventually(async () => {
+    const { body } = await server.get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
     texts = (body as { transcript_segments: { text: string }[] }).transcript_segments.map(({ text }) => text);
     return texts.length > 0;
   });
   return texts.join('; ');
-}
-
-async function until(isSo: () => Promise<boolean> | boolean): Promise<void> {
-  while (!(await isSo())) await new Promise(resolve => setTimeout(resolve, 50));
 }
 
 const BAD_UTF8 = Buffer.from([0xce, 0xba, 0xed, 0xa0, 0x80]);
@@ -140,10 +137,10 @@ const ATTACKS: { title: string; frames: Frame[]; code: number }[] = [
 
 for (const { title, frames, code } of ATTACKS)
   test(`${title} closes with ${code}`, async t => {
-    const { house } = t.context;
+    const { server } = t.context;
     const raw = await openRawListen(
-      house.url,
-      house.key,
+      server.url,
+      server.key,
       `${QUERY}&client_device_id=${encodeURIComponent(title)}`,
     );
     for (const frame of frames) raw.socket.write(encodeFrame(frame));
@@ -153,26 +150,26 @@ for (const { title, frames, code } of ATTACKS)
   });
 
 test('what was said before an attack is stored', async t => {
-  const { house } = t.context;
+  const { server } = t.context;
   const query = `${QUERY}&client_device_id=attacker`;
-  const raw = await openRawListen(house.url, house.key, query);
-  await until(() => raw.received().includes('conversation_session'));
+  const raw = await openRawListen(server.url, server.key, query);
+  await eventually(() => raw.received().includes('conversation_session'));
   raw.socket.write(encodeFrame({ opcode: binary, payload: SAID }));
   raw.socket.write(encodeFrame({ opcode: 3 }));
   await raw.ended;
   raw.socket.destroy();
-  t.regex(await storedText(house, raw), WORDS);
+  t.regex(await storedText(server, raw), WORDS);
 });
 
 test('an honest client may send a message in as many pieces as it likes', async t => {
-  const { house } = t.context;
-  const raw = await openRawListen(house.url, house.key, `${QUERY}&client_device_id=pieces`);
+  const { server } = t.context;
+  const raw = await openRawListen(server.url, server.key, `${QUERY}&client_device_id=pieces`);
   for (const [at, letter] of [...'{"type":"finish_conversation"}'].entries()) {
     const payload = letter;
     raw.socket.write(encodeFrame({ opcode: at === 0 ? text : continuation, fin: letter === '}', payload }));
     raw.socket.write(encodeFrame({ opcode: ping, payload: letter }));
   }
-  await until(() => raw.received().includes('conversation_finished'));
+  await eventually(() => raw.received().includes('conversation_finished'));
   raw.socket.write(encodeFrame({ opcode: close, payload: closing(1000, 'bye') }));
   await raw.ended;
   t.is(raw.closeCode(), 1000);
@@ -180,13 +177,13 @@ test('an honest client may send a message in as many pieces as it likes', async 
 });
 
 test('a client that ends its side has its last words stored', async t => {
-  const { house } = t.context;
-  const raw = await openRawListen(house.url, house.key, `${QUERY}&client_device_id=half`);
-  await until(() => raw.received().includes('conversation_session'));
+  const { server } = t.context;
+  const raw = await openRawListen(server.url, server.key, `${QUERY}&client_device_id=half`);
+  await eventually(() => raw.received().includes('conversation_session'));
   raw.socket.write(encodeFrame({ opcode: binary, payload: SAID }));
   raw.socket.end();
   await raw.ended;
-  t.regex(await storedText(house, raw), WORDS);
+  t.regex(await storedText(server, raw), WORDS);
   raw.socket.destroy();
 });
 
@@ -202,8 +199,8 @@ const HANDSHAKES: { title: string; headers: Record<string, string>; status: numb
 
 for (const { title, headers, status } of HANDSHAKES)
   test(`a handshake with ${title} is answered with ${status}`, async t => {
-    const { house } = t.context;
-    const raw = await openRaw(house.url, upgradeRequest(house.key, QUERY, headers));
+    const { server } = t.context;
+    const raw = await openRaw(server.url, upgradeRequest(server.key, QUERY, headers));
     await raw.ended;
     const [head, body = ''] = raw.received().split('\r\n\r\n');
     t.regex(head ?? '', new RegExp(`^HTTP/1.1 ${status} `));
@@ -212,20 +209,20 @@ for (const { title, headers, status } of HANDSHAKES)
   });
 
 test.serial('a handshake that never ends is cut off', async t => {
-  const { house } = t.context;
-  const raw = await openRaw(house.url, upgradeRequest(house.key, QUERY).slice(0, -2));
+  const { server } = t.context;
+  const raw = await openRaw(server.url, upgradeRequest(server.key, QUERY).slice(0, -2));
   await raw.ended;
   t.regex(raw.received(), /^HTTP\/1.1 408 /);
   raw.socket.destroy();
 });
 
 test('a thousand connections of one byte are let in, cut off, and keep nobody out', async t => {
-  const { house } = t.context;
+  const { server } = t.context;
   const crowd: RawSocket[] = [];
   // No more at once than the system keeps for a server that is busy: the next are refused before it sees them.
   while (crowd.length < 1000)
-    crowd.push(...(await Promise.all(Array.from({ length: 250 }, () => openRaw(house.url, 'G')))));
-  const client = await connectListen(house.url, house.key, { codec: 'pcm16', client_device_id: 'late' });
+    crowd.push(...(await Promise.all(Array.from({ length: 250 }, () => openRaw(server.url, 'G')))));
+  const client = await connectListen(server.url, server.key, { codec: 'pcm16', client_device_id: 'late' });
   await client.until('service_status', event => event.status === 'ready');
   client.socket.close();
   await Promise.all(crowd.map(({ ended }) => ended));

@@ -8,8 +8,9 @@ import {
   LIFE,
 } from '../../../core/listen/lifecycle.ts';
 import { createLog } from '../../../core/runtime/log.ts';
+import { eventually } from '../../helpers/eventually.ts';
 import { connectListen } from '../../helpers/listen-client.ts';
-import { countingStt, type House, openHouse } from '../../helpers/services.ts';
+import { countingStt, openServer, type TestServer } from '../../helpers/services.ts';
 import { join as joined, silence, speech } from '../../helpers/sound.ts';
 
 /** The way into each state. */
@@ -77,15 +78,17 @@ test('the table has every state, and no more ways than these', t => {
 
 // ── what really happens ─────────────────────────────────────────────────────────────────────────────────────────
 
-async function states(house: House): Promise<Record<string, number>> {
-  const text = await (await fetch(new URL('/metrics', house.url))).text();
+async function states(server: TestServer): Promise<Record<string, number>> {
+  const text = await (await fetch(new URL('/metrics', server.url))).text();
   const found = text.matchAll(/^earshot_connections\{state="(\w+)"\} ([1-9]\d*)$/gm);
   return Object.fromEntries([...found].map(([, state, count]) => [state, Number(count)]));
 }
 
-async function until(house: House, state: string | null): Promise<void> {
-  while (Object.keys(await states(house)).join() !== (state ?? ''))
-    await new Promise(resolve => setTimeout(resolve, 20));
+async function until(server: TestServer, state: string | null): Promise<void> {
+  await eventually(
+    () => states(server),
+    now => Object.keys(now).join() === (state ?? ''),
+  );
 }
 
 const PCM = { codec: 'pcm16', sample_rate: 16000, conversation_timeout: 600 };
@@ -94,22 +97,22 @@ test('a connection goes from state to state as its client sends, and its log say
   const lines: { level: number; msg: string }[] = [];
   const write = (line: string) => void lines.push(JSON.parse(line));
   const log = createLog({ level: 'info', format: 'json' }, { write });
-  const house = await openHouse(t, countingStt(), { log });
-  const { token } = await house.app.commands.token({ user: 'owner' });
-  const client = await connectListen(house.url, null, PCM, '/v4/web/listen');
+  const server = await openServer(t, countingStt(), { log });
+  const { token } = await server.app.commands.token({ user: 'owner' });
+  const client = await connectListen(server.url, null, PCM, '/v4/web/listen');
   const say = (message: unknown) => client.socket.send(JSON.stringify(message));
-  await until(house, 'authenticating');
+  await until(server, 'authenticating');
   say({ type: 'auth', token });
-  await until(house, 'ready');
+  await until(server, 'ready');
   client.socket.send(samplesToBytes(joined(speech('budget'), silence(1))));
-  await until(house, 'streaming');
+  await until(server, 'streaming');
   await client.until('segments');
   say({ type: 'finish_conversation' });
-  await until(house, 'processing');
+  await until(server, 'processing');
   client.socket.send(samplesToBytes(silence(1)));
-  await until(house, 'streaming');
+  await until(server, 'streaming');
   client.socket.close();
-  await until(house, null);
+  await until(server, null);
   t.deepEqual(
     lines.flatMap(({ msg }) => /^connection is (\w+)$/.exec(msg)?.[1] ?? []),
     ['ready', 'streaming', 'processing', 'streaming', 'closed'],
@@ -121,12 +124,12 @@ test('a connection goes from state to state as its client sends, and its log say
 });
 
 test('who is refused, by a status or by a close, leaves nothing behind', async t => {
-  const house = await openHouse(t, countingStt());
-  const stranger = await connectListen(house.url, null, PCM, '/v4/web/listen');
-  await until(house, 'authenticating');
+  const server = await openServer(t, countingStt());
+  const stranger = await connectListen(server.url, null, PCM, '/v4/web/listen');
+  await until(server, 'authenticating');
   stranger.socket.send('{"type":"auth","token":"nonsense"}');
   t.is((await stranger.closed).code, 1008);
-  await t.throwsAsync(connectListen(house.url, 'nonsense', PCM), { message: /401/ });
-  t.is((await (await connectListen(house.url, house.key, { codec: 'mp3' })).closed).code, 1003);
-  await until(house, null);
+  await t.throwsAsync(connectListen(server.url, 'nonsense', PCM), { message: /401/ });
+  t.is((await (await connectListen(server.url, server.key, { codec: 'mp3' })).closed).code, 1003);
+  await until(server, null);
 });

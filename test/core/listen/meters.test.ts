@@ -29,7 +29,6 @@ async function openEars() {
     now: () => clock.ms,
     plugins: () => [],
     jobs: async () => [],
-    spool: () => null,
   });
   const utterances: Pending[] = [];
   let number = 0;

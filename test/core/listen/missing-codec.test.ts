@@ -1,7 +1,7 @@
 import { registerHooks } from 'node:module';
 import test from 'ava';
 import { connectListen } from '../../helpers/listen-client.ts';
-import { buildHouse } from '../../helpers/services.ts';
+import { buildServer } from '../../helpers/services.ts';
 
 /** As on a machine where the optional package was left out. */
 registerHooks({
@@ -12,17 +12,17 @@ registerHooks({
 });
 
 test('AAC without its package is refused with 1003 and the ways out, and other codecs work', async t => {
-  const house = await buildHouse({ stt: [] });
-  t.teardown(() => house.stop());
+  const server = await buildServer({ stt: [] });
+  t.teardown(() => server.stop());
   for (let attempt = 0; attempt < 2; attempt++) {
-    const client = await connectListen(house.url, house.key, { codec: 'aac', custom_stt: 'enabled' });
+    const client = await connectListen(server.url, server.key, { codec: 'aac', custom_stt: 'enabled' });
     t.deepEqual(await client.closed, {
       code: 1003,
       reason:
         'AAC cannot be decoded here: npm install @audio/decode-aac on the server, or send opus or pcm16',
     });
   }
-  const client = await connectListen(house.url, house.key, { codec: 'lc3', custom_stt: 'enabled' });
+  const client = await connectListen(server.url, server.key, { codec: 'lc3', custom_stt: 'enabled' });
   await client.until('service_status', event => event.status === 'ready');
   client.socket.close();
 });

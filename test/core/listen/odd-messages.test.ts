@@ -8,7 +8,7 @@ import { connectListen } from '../../helpers/listen-client.ts';
 import { garbageCollector, held } from '../../helpers/memory.ts'; // first: it watches what others load
 import { oddMessages } from '../../helpers/odd-messages.ts';
 import { adtsFrames, messagesOf } from '../../helpers/packets.ts';
-import { countingStt, type House, openHouse } from '../../helpers/services.ts';
+import { countingStt, openServer, type TestServer } from '../../helpers/services.ts';
 import { join as joined, silence, speech } from '../../helpers/sound.ts';
 import { amount } from '../../helpers/thorough.ts';
 
@@ -37,13 +37,13 @@ interface Odd {
   errors: { due: number; told: number };
 }
 
-async function openOdd(house: House, codec: Codec, customStt: boolean, seed: number): Promise<Odd> {
-  const url = new URL('/v4/listen', house.url.replace('http', 'ws'));
+async function openOdd(server: TestServer, codec: Codec, customStt: boolean, seed: number): Promise<Odd> {
+  const url = new URL('/v4/listen', server.url.replace('http', 'ws'));
   url.search = new URLSearchParams({
     ...{ codec, conversation_timeout: '14400', client_device_id: `${codec}-${customStt}` },
     ...(customStt ? { custom_stt: 'enabled' } : {}),
   }).toString();
-  const socket = new WebSocket(url, { headers: { Authorization: `Bearer ${house.key}` } });
+  const socket = new WebSocket(url, { headers: { Authorization: `Bearer ${server.key}` } });
   const errors = { due: 0, told: 0 };
   const ends = { due: 0, told: 0 };
   const messages = oddMessages(AUDIO[codec], seed);
@@ -87,9 +87,9 @@ async function openOdd(house: House, codec: Codec, customStt: boolean, seed: num
 const collect = garbageCollector();
 
 /** Once no work is left, and nothing more is let go. */
-async function heldAtRest(house: House): Promise<number> {
+async function heldAtRest(server: TestServer): Promise<number> {
   const isBusy = /^earshot_(jobs\{.*state="(due|running)"|spool_bytes\{state="pending").* [1-9]/m;
-  while (isBusy.test(await (await fetch(`${house.url}/metrics`)).text())) await turn();
+  while (isBusy.test(await (await fetch(`${server.url}/metrics`)).text())) await turn();
   let last = Number.POSITIVE_INFINITY;
   for (;;) {
     collect();
@@ -103,14 +103,14 @@ async function heldAtRest(house: House): Promise<number> {
 const turn = () => new Promise(resolve => setTimeout(resolve, 100));
 
 test(`${MESSAGES} messages by chance (seed ${SEED}) crash nothing, leak nothing, and disturb nobody`, async t => {
-  const house = await openHouse(t, countingStt());
-  const neighbour = await connectListen(house.url, house.key, {
+  const server = await openServer(t, countingStt());
+  const neighbour = await connectListen(server.url, server.key, {
     ...{ codec: 'pcm16', sample_rate: 16000, conversation_timeout: 14400, client_device_id: 'neighbour' },
   });
   const codecs = Object.keys(AUDIO) as Codec[];
   const clients = await Promise.all([
-    ...codecs.map((codec, at) => openOdd(house, codec, false, SEED + at)),
-    openOdd(house, 'opus', true, SEED + codecs.length),
+    ...codecs.map((codec, at) => openOdd(server, codec, false, SEED + at)),
+    openOdd(server, 'opus', true, SEED + codecs.length),
   ]);
   const memory: number[] = [];
   for (let quarter = 0; quarter < QUARTERS; quarter++) {
@@ -118,7 +118,7 @@ test(`${MESSAGES} messages by chance (seed ${SEED}) crash nothing, leak nothing,
     await Promise.all(clients.map(client => client.send(MESSAGES / QUARTERS / clients.length)));
     await neighbour.until('segments', () => neighbour.segments().length === quarter + 1);
     for (const { socket } of clients) t.is(socket.readyState, socket.OPEN, `${socket.url} (seed ${SEED})`);
-    memory.push(await heldAtRest(house));
+    memory.push(await heldAtRest(server));
   }
   t.log(`${memory.map(bytes => `${(bytes / 1e6).toFixed(1)} MB`).join(', ')} held after each quarter`);
   for (const { socket, errors } of clients) {
@@ -129,7 +129,7 @@ test(`${MESSAGES} messages by chance (seed ${SEED}) crash nothing, leak nothing,
   t.true(growth < MAX_GROWTH_BYTES, `${growth} bytes more after the last quarter (seed ${SEED})`);
   for (let offset = 0, length = 1; length > 0; offset += length) {
     const path = `/v1/dev/user/conversations?include_transcript=true&limit=25&offset=${offset}`;
-    const { status, body } = await house.get(path);
+    const { status, body } = await server.get(path);
     t.is(status, 200, `offset ${offset} (seed ${SEED})`);
     length = (body as unknown[]).length;
   }

@@ -5,16 +5,17 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
 import type { Clock } from '../../../core/contract/model.ts';
+import { eventually } from '../../helpers/eventually.ts';
 import { fastClock } from '../../helpers/fast-clock.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
-import { countingStt, type House, openHouse } from '../../helpers/services.ts';
+import { countingStt, openServer, type TestServer } from '../../helpers/services.ts';
 import { join as joined, type Sound, silence, speech } from '../../helpers/sound.ts';
 
 const PCM = { codec: 'pcm16', sample_rate: 16000, conversation_timeout: 600 };
 const SAID = joined(speech('budget'), silence(1));
 
-/** A house with a recogniser whose mood the test sets. */
-async function moodyHouse(
+/** A server with a recogniser whose mood the test sets. */
+async function moodyServer(
   t: ExecutionContext,
   { others = [] as string[], clock = null as Clock | null } = {},
 ) {
@@ -23,68 +24,64 @@ async function moodyHouse(
   t.teardown(() => rm(mood, { force: true }));
   const use = join(import.meta.dirname, '../../fixtures/plugins/moody-stt.ts');
   const plugins = { ...countingStt().plugins, moody: { use, mood } };
-  const house = await openHouse(t, { stt: ['moody', ...others], plugins }, clock ? { clock } : {});
+  const server = await openServer(t, { stt: ['moody', ...others], plugins }, clock ? { clock } : {});
   async function become(word: string) {
     await writeFile(`${mood}.next`, word);
     await rename(`${mood}.next`, mood); // never half written
   }
-  return { house, become };
+  return { server, become };
 }
 
 const send = (client: ListenClient, sound: Sound) => client.socket.send(samplesToBytes(sound));
 const say = (client: ListenClient, message: unknown) => client.socket.send(JSON.stringify(message));
 
-async function counted(house: House): Promise<Record<string, number>> {
-  const text = await (await fetch(new URL('/metrics', house.url))).text();
+async function counted(server: TestServer): Promise<Record<string, number>> {
+  const text = await (await fetch(new URL('/metrics', server.url))).text();
   const found = text.matchAll(/^earshot_utterances_total\{outcome="(\w+)"\} (\d+)$/gm);
   return Object.fromEntries([...found].map(([, outcome, count]) => [outcome, Number(count)]));
-}
-
-async function until(look: () => Promise<boolean>): Promise<void> {
-  while (!(await look())) await new Promise(resolve => setTimeout(resolve, 20));
 }
 
 const statuses = (client: ListenClient) =>
   client.events.flatMap(event => (event.type === 'service_status' ? [event.status] : []));
 
 test('text is success; speech without a word is told by nothing but a count, and is not the end', async t => {
-  const { house, become } = await moodyHouse(t);
-  const client = await connectListen(house.url, house.key, PCM);
+  const { server, become } = await moodyServer(t);
+  const client = await connectListen(server.url, server.key, PCM);
   await client.until('service_status', ({ status }) => status === 'ready');
   await become('mute');
   send(client, SAID);
   say(client, { type: 'finish_conversation' });
   t.is((await client.until('conversation_finished')).conversation_id, null);
-  t.deepEqual(await counted(house), { empty_unexpected: 1 });
+  t.deepEqual(await counted(server), { empty_unexpected: 1 });
   await become('well');
   send(client, SAID);
   await client.until('segments');
-  await until(async () => (await counted(house)).success === 1);
+  await eventually(async () => (await counted(server)).success === 1);
   t.is(statuses(client).at(-1), 'ready');
   client.socket.close();
   await client.closed;
-  t.deepEqual(await counted(house), { empty_unexpected: 1, success: 1 });
+  t.deepEqual(await counted(server), { empty_unexpected: 1, success: 1 });
 });
 
 test('audio without speech is expected silence, and audio that is none is invalid input', async t => {
-  const { house } = await moodyHouse(t);
-  const quiet = await connectListen(house.url, house.key, PCM);
+  const { server } = await moodyServer(t);
+  const quiet = await connectListen(server.url, server.key, PCM);
   send(quiet, silence(2));
   quiet.socket.close();
-  await until(async () => (await counted(house)).expected_silence === 1);
+  await eventually(async () => (await counted(server)).expected_silence === 1);
 
-  const garbage = await connectListen(house.url, house.key, { codec: 'opus_fs320' });
+  const garbage = await connectListen(server.url, server.key, { codec: 'opus_fs320' });
   for (let i = 0; i < 5; i++) garbage.socket.send(Buffer.from('ff'.repeat(40), 'hex'));
   garbage.socket.close();
-  await until(async () => (await counted(house)).invalid_input === 1);
+  await eventually(async () => (await counted(server)).invalid_input === 1);
 
-  t.is((await (await connectListen(house.url, house.key, { codec: 'mp3' })).closed).code, 1003);
-  t.deepEqual(await counted(house), { expected_silence: 1, invalid_input: 2 });
+  t.is((await (await connectListen(server.url, server.key, { codec: 'mp3' })).closed).code, 1003);
+  t.deepEqual(await counted(server), { expected_silence: 1, invalid_input: 2 });
 });
 
 test('a recogniser that is replaced by the next one is told with the name of both', async t => {
-  const { house, become } = await moodyHouse(t, { others: ['counting'] });
-  const client = await connectListen(house.url, house.key, { ...PCM, stt_service: 'moody' });
+  const { server, become } = await moodyServer(t, { others: ['counting'] });
+  const client = await connectListen(server.url, server.key, { ...PCM, stt_service: 'moody' });
   await client.until('service_status', ({ status }) => status === 'ready');
   await become('upstream_error');
   await client.until('service_status', ({ provider }) => provider === 'counting');
@@ -109,19 +106,19 @@ for (const [outcome, retryable] of [
   ['config_error', false],
 ] as const)
   test(`a recogniser that does not open is told as ${outcome}, and counted`, async t => {
-    const { house, become } = await moodyHouse(t);
+    const { server, become } = await moodyServer(t);
     await become(outcome);
-    const client = await connectListen(house.url, house.key, PCM);
+    const client = await connectListen(server.url, server.key, PCM);
     const failed = await client.until('service_status', ({ status }) => status === 'stt_failed');
     t.like(failed, { outcome, retryable, provider: 'moody' });
     t.deepEqual(await client.closed, { code: 1011, reason: 'stt_failed' });
     t.false(statuses(client).includes('ready'));
-    t.deepEqual(await counted(house), { [outcome]: 1 });
+    t.deepEqual(await counted(server), { [outcome]: 1 });
   });
 
 test('a recogniser that is lost while nobody speaks is told, and told again when it is back', async t => {
-  const { house, become } = await moodyHouse(t);
-  const client = await connectListen(house.url, house.key, PCM);
+  const { server, become } = await moodyServer(t);
+  const client = await connectListen(server.url, server.key, PCM);
   await client.until('service_status', ({ status }) => status === 'ready');
   await become('upstream_error');
   await client.until('service_status', event => event.reason === 'upstream_error');
@@ -136,8 +133,8 @@ test('a recogniser that is lost while nobody speaks is told, and told again when
 });
 
 test('where another recogniser is there, it takes the place of one that is lost while nobody speaks', async t => {
-  const { house, become } = await moodyHouse(t, { others: ['counting'] });
-  const client = await connectListen(house.url, house.key, PCM);
+  const { server, become } = await moodyServer(t, { others: ['counting'] });
+  const client = await connectListen(server.url, server.key, PCM);
   await client.until('service_status', ({ status }) => status === 'ready');
   await become('timeout');
   await client.until(
@@ -153,14 +150,14 @@ test('where another recogniser is there, it takes the place of one that is lost 
 
 test('one that is lost and does not come back ends the connection, though nobody speaks', async t => {
   const clock = fastClock(t);
-  const { house, become } = await moodyHouse(t, { clock });
+  const { server, become } = await moodyServer(t, { clock });
   const call = { ...PCM, channels: 2, source: 'phone_call' };
-  const client = await connectListen(house.url, house.key, call);
+  const client = await connectListen(server.url, server.key, call);
   await client.until('service_status', ({ status }) => status === 'ready');
   clock.hasten(20);
   await become('upstream_error');
   t.deepEqual(await client.closed, { code: 1011, reason: 'stt_failed' });
   t.like(client.events.at(-1), { status: 'stt_failed', outcome: 'upstream_error', provider: 'moody' });
   t.is(statuses(client).filter(status => status === 'stt_failed').length, 1);
-  t.deepEqual(await counted(house), { upstream_error: 1 });
+  t.deepEqual(await counted(server), { upstream_error: 1 });
 });

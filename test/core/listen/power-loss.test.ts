@@ -8,7 +8,7 @@ import { coreProcess } from '../../helpers/core-process.ts';
 import { createVolatileDisk, parseJournal, restore, type Step } from '../../helpers/disk-journal.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
 import { compilePreload, type Preload } from '../../helpers/preload.ts';
-import { countingStt, type House, openHouse } from '../../helpers/services.ts';
+import { countingStt, openServer, type TestServer } from '../../helpers/services.ts';
 import { join as joined, silence, speech } from '../../helpers/sound.ts';
 import { createDice } from '../../torture/dice.ts';
 
@@ -31,8 +31,8 @@ if (preload instanceof Error) {
   testsWith(preload);
 }
 
-const connect = (house: { url: string; key: string }, stream: string, from = 0) =>
-  connectListen(house.url, house.key, {
+const connect = (server: { url: string; key: string }, stream: string, from = 0) =>
+  connectListen(server.url, server.key, {
     ...{ codec: 'pcm16', sample_rate: 16_000, conversation_timeout: 14_400, ack: 'enabled' },
     ...{ client_device_id: stream, stream, from },
   });
@@ -94,7 +94,7 @@ async function watchServer(t: ExecutionContext, preload: Preload): Promise<Watch
 interface Moment {
   step: number;
   /** On a disk as the power loss left it. */
-  house: House;
+  server: TestServer;
   /** Messages that had been acknowledged before. */
   promisedTo(stream: string): number;
 }
@@ -114,18 +114,18 @@ async function* powerLosses(
     done = step;
     const dataDir = await temporaryDirectory(t);
     await restore(dataDir, disk.afterPowerLoss(dice));
-    const house = await openHouse(t, { ...countingStt(), dataDir });
+    const server = await openServer(t, { ...countingStt(), dataDir });
     const before = promised.filter(({ journalBytes }) => journalBytes <= (steps[step - 1]?.end ?? 0));
     const promisedTo = (stream: string) =>
       Math.max(0, ...before.filter(each => each.stream === stream).map(({ messages }) => messages));
-    yield { step, house, promisedTo };
-    await house.stop();
+    yield { step, server, promisedTo };
+    await server.stop();
   }
 }
 
 /** Its client comes back and goes on where it was told to. */
-async function comeBack(house: House, stream: string, from: number) {
-  const client = await connect(house, stream, from);
+async function comeBack(server: TestServer, stream: string, from: number) {
+  const client = await connect(server, stream, from);
   const { received = 0, conversation_id: id } = await client.until('conversation_session');
   return { client, received, id };
 }
@@ -134,23 +134,23 @@ interface Stored {
   transcript_segments: { start: number }[];
 }
 
-async function startsOf(house: House, id: string): Promise<number[]> {
-  const { body } = await house.get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
+async function startsOf(server: TestServer, id: string): Promise<number[]> {
+  const { body } = await server.get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
   return (body as Stored).transcript_segments.map(({ start }) => start);
 }
 
 function testsWith(preload: Preload): void {
   test(`after a power loss at any of ${MOMENTS} moments (seed ${SEED}) what was acknowledged is there, and becomes text once`, async t => {
     const watched = await watchServer(t, preload);
-    for await (const { step, house, promisedTo } of powerLosses(t, watched)) {
+    for await (const { step, server, promisedTo } of powerLosses(t, watched)) {
       const returns = STREAMS.map(async stream => {
         const from = promisedTo(stream);
-        const { client, received, id } = await comeBack(house, stream, from);
+        const { client, received, id } = await comeBack(server, stream, from);
         t.true(received >= from, `step ${step}, ${stream}: ${received} of ${from}`);
         await talk(client, from);
         client.socket.send(JSON.stringify({ type: 'finish_conversation' }));
         await client.until('memory_created');
-        const found = await startsOf(house, id);
+        const found = await startsOf(server, id);
         t.is(found.length, UTTERANCES, `step ${step}, ${stream}, from ${from}`);
         for (const [i, start] of watched.starts.entries())
           t.true(Math.abs((found[i] ?? 0) - start) <= 0.1, `step ${step}: ${found[i]} s, not ${start} s`);
@@ -163,9 +163,9 @@ function testsWith(preload: Preload): void {
     const watched = await watchServer(t, preload);
     const steps = watched.steps.filter(({ kind, name }) => kind !== 'sync' || !name.startsWith('audio/'));
     let missing = 0;
-    for await (const { house, promisedTo } of powerLosses(t, { ...watched, steps }))
+    for await (const { server, promisedTo } of powerLosses(t, { ...watched, steps }))
       for (const stream of STREAMS) {
-        const { client, received } = await comeBack(house, stream, promisedTo(stream));
+        const { client, received } = await comeBack(server, stream, promisedTo(stream));
         missing += Math.max(0, promisedTo(stream) - received); // what came just before may be there, though nobody was told
         client.socket.terminate();
       }

@@ -5,7 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import { parseWav } from '../../../core/audio/pcm.ts';
 import { createUtterance } from '../../../core/audio/utterance.ts';
-import { createAside } from '../../../core/listen/quarantine.ts';
+import { createQuarantine } from '../../../core/listen/quarantine.ts';
 import { manualClock } from '../../helpers/manual-clock.ts';
 
 const STREAM = '018f0000-0000-7000-8000-000000000001';
@@ -14,19 +14,19 @@ const MINUTE_MS = 60_000;
 
 /** A directory, and processes that come and go on it. */
 async function makeWorld(t: ExecutionContext) {
-  const dir = await mkdtemp(join(tmpdir(), 'aside-'));
+  const dir = await mkdtemp(join(tmpdir(), 'quarantine-'));
   t.teardown(() => rm(dir, { recursive: true }));
   const clock = manualClock();
   const utterance = createUtterance({ startSample: FROM, channel: 0 });
   utterance.append(Int16Array.from({ length: 16_000 }, (_, at) => at));
   utterance.end();
   const start = () =>
-    createAside({ dir, clock, log: pino({ level: 'silent' }), checkDisk: () => Promise.resolve() });
+    createQuarantine({ dir, clock, log: pino({ level: 'silent' }), checkDisk: () => Promise.resolve() });
   const files = async () => (await readdir(dir)).filter(name => name.endsWith('.wav'));
   return { dir, clock, utterance, start, files };
 }
 
-test('an utterance of which one process after the other dies is put aside, and does not take the next one along', async t => {
+test('an utterance of which one process after the other dies is quarantined, and does not take the next one along', async t => {
   const { dir, clock, utterance, start, files } = await makeWorld(t);
   for (let died = 0; died < 5; died++) {
     t.false(await start().again(STREAM, utterance, FROM), `after ${died} deaths`);
@@ -50,18 +50,18 @@ test('deaths within some minutes are not the fault of an utterance', async t => 
 
 test('a try that ended in good order does not count, nor does one that failed count twice', async t => {
   const { clock, utterance, start, files } = await makeWorld(t);
-  const aside = start();
+  const quarantine = start();
   for (let stopped = 0; stopped < 20; stopped++) {
-    t.false(await aside.again(STREAM, utterance, FROM));
-    await aside.spared(STREAM);
+    t.false(await quarantine.again(STREAM, utterance, FROM));
+    await quarantine.spared(STREAM);
     clock.advance(MINUTE_MS);
   }
   for (let failed = 0; failed < 4; failed++) {
-    t.false(await aside.again(STREAM, utterance, FROM));
-    t.false(await aside.failed(STREAM, utterance, FROM), `${failed} failures`);
+    t.false(await quarantine.again(STREAM, utterance, FROM));
+    t.false(await quarantine.failed(STREAM, utterance, FROM), `${failed} failures`);
   }
-  t.false(await aside.again(STREAM, utterance, FROM));
-  t.true(await aside.failed(STREAM, utterance, FROM), 'the fifth');
+  t.false(await quarantine.again(STREAM, utterance, FROM));
+  t.true(await quarantine.failed(STREAM, utterance, FROM), 'the fifth');
   t.is((await files()).length, 1);
 });
 

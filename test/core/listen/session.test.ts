@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import test from 'ava';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
+import { eventually } from '../../helpers/eventually.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
-import { countingStt, type House, openHouse } from '../../helpers/services.ts';
+import { countingStt, openServer, type TestServer } from '../../helpers/services.ts';
 import { join as joined, silence, speech } from '../../helpers/sound.ts';
 import { changeDatabase, openDatabase } from '../../helpers/sqlite.ts';
 
@@ -25,16 +26,16 @@ function stuckEars(detector: 'hangs' | 'fails-once') {
   return { stt: ['stuck-ears'], plugins: { 'stuck-ears': { use, detector } } };
 }
 
-async function texts(house: House): Promise<string[][]> {
-  const { status, body } = await house.get(LIST);
+async function texts(server: TestServer): Promise<string[][]> {
+  const { status, body } = await server.get(LIST);
   if (status !== 200) throw new Error(`${status} ${JSON.stringify(body)}`);
   const list = body as { transcript_segments: { text: string }[] }[];
   return list.map(({ transcript_segments: segments }) => segments.map(({ text }) => text)).reverse();
 }
 
 test('a detector that hangs does not hold up the end of its connection, and no vendor is quoted', async t => {
-  const house = await openHouse(t, stuckEars('hangs'));
-  const client = await connectListen(house.url, house.key, PCM);
+  const server = await openServer(t, stuckEars('hangs'));
+  const client = await connectListen(server.url, server.key, PCM);
   send(client, speech('budget'));
   const failed = await client.until('service_status', event => event.status === 'stt_failed');
   t.like(failed, { outcome: 'upstream_error', retryable: true });
@@ -43,14 +44,14 @@ test('a detector that hangs does not hold up the end of its connection, and no v
 });
 
 test('a detector that fails ends the connection, which may come again at once and loses nothing', async t => {
-  const house = await openHouse(t, stuckEars('fails-once'));
+  const server = await openServer(t, stuckEars('fails-once'));
   const query = { ...PCM, stream: 'recording', client_device_id: 'pendant' };
-  const first = await connectListen(house.url, house.key, query);
+  const first = await connectListen(server.url, server.key, query);
   send(first, speech('budget'));
   t.deepEqual(await first.closed, { code: 1013, reason: 'The detector fell over' });
   for (let held: number | undefined = 0; held !== 1; ) {
     // until it is on the disk
-    const second = await connectListen(house.url, house.key, query);
+    const second = await connectListen(server.url, server.key, query);
     held = (await second.until('conversation_session')).received;
     t.is(second.socket.readyState, second.socket.OPEN);
     second.socket.close();
@@ -59,10 +60,10 @@ test('a detector that fails ends the connection, which may come again at once an
 });
 
 test('a database that fails is not told as a failure of the recogniser', async t => {
-  const house = await openHouse(t, countingStt());
-  const client = await connectListen(house.url, house.key, PCM);
+  const server = await openServer(t, countingStt());
+  const client = await connectListen(server.url, server.key, PCM);
   await client.until('service_status', event => event.status === 'ready');
-  const database = join(house.dataDir, 'earshot.db');
+  const database = join(server.dataDir, 'earshot.db');
   await changeDatabase(database, 'alter table segments rename to lost');
   send(client, joined(speech('budget'), silence(1)));
   t.is((await client.closed).code, 1013);
@@ -72,27 +73,27 @@ test('a database that fails is not told as a failure of the recogniser', async t
 });
 
 test('times that no calendar has are refused, and the conversations can still be read', async t => {
-  const house = await openHouse(t, countingStt());
-  const client = await connectListen(house.url, house.key, { ...PCM, custom_stt: 'enabled' });
+  const server = await openServer(t, countingStt());
+  const client = await connectListen(server.url, server.key, { ...PCM, custom_stt: 'enabled' });
   suggest(client, 'beyond', 1e13, 1e13);
   t.is((await client.until('error')).code, 'invalid_message');
   suggest(client, 'within', 1, 2);
   say(client, { type: 'finish_conversation' });
   await client.until('memory_created');
-  t.deepEqual(await texts(house), [['within']]);
+  t.deepEqual(await texts(server), [['within']]);
   client.socket.close();
 });
 
 test('suggested transcripts stay on their side of the end of a conversation', async t => {
-  const house = await openHouse(t, countingStt());
-  const client = await connectListen(house.url, house.key, { ...PCM, custom_stt: 'enabled' });
+  const server = await openServer(t, countingStt());
+  const client = await connectListen(server.url, server.key, { ...PCM, custom_stt: 'enabled' });
   for (let at = 0; at < 5; at++) {
     suggest(client, `number ${at}`, at, at + 1);
     say(client, { type: 'finish_conversation' });
   }
   const created = () => client.events.filter(event => event.type === 'memory_created');
   await client.until('memory_created', () => created().length === 5);
-  t.deepEqual(await texts(house), [['number 0'], ['number 1'], ['number 2'], ['number 3'], ['number 4']]);
+  t.deepEqual(await texts(server), [['number 0'], ['number 1'], ['number 2'], ['number 3'], ['number 4']]);
   const sessions = client.events.flatMap(it =>
     it.type === 'conversation_session' ? [it.conversation_id] : [],
   );
@@ -101,18 +102,18 @@ test('suggested transcripts stay on their side of the end of a conversation', as
 });
 
 test('a browser that has not logged in yet is closed with 1012 when the server stops', async t => {
-  const house = await openHouse(t, countingStt());
-  const client = await connectListen(house.url, null, PCM, '/v4/web/listen');
-  const stopped = house.app.stop();
+  const server = await openServer(t, countingStt());
+  const client = await connectListen(server.url, null, PCM, '/v4/web/listen');
+  const stopped = server.app.stop();
   t.is((await client.closed).code, 1012);
   await stopped;
 });
 
 test('many who connect at the same moment are not more than configured', async t => {
-  const house = await openHouse(t, { ...countingStt(), listen: { maxConnectionsPerUser: 3 } });
+  const server = await openServer(t, { ...countingStt(), listen: { maxConnectionsPerUser: 3 } });
   const attempts = await Promise.allSettled(
     Array.from({ length: 12 }, (_, n) =>
-      connectListen(house.url, house.key, { ...PCM, client_device_id: n }),
+      connectListen(server.url, server.key, { ...PCM, client_device_id: n }),
     ),
   );
   const clients = attempts.flatMap(attempt => (attempt.status === 'fulfilled' ? [attempt.value] : []));
@@ -133,13 +134,13 @@ test('many who connect at the same moment are not more than configured', async t
 });
 
 test('a recording that is text already still ends its conversation when it is asked to', async t => {
-  const house = await openHouse(t, countingStt());
+  const server = await openServer(t, countingStt());
   const query = { ...PCM, stream: 'told', from: 0, client_device_id: 'told' };
-  const first = await connectListen(house.url, house.key, query);
+  const first = await connectListen(server.url, server.key, query);
   send(first, joined(speech('budget'), silence(1)));
   first.socket.close();
-  await allIsText(house, 1);
-  const second = await connectListen(house.url, house.key, query);
+  await allIsText(server, 1);
+  const second = await connectListen(server.url, server.key, query);
   const { conversation_id: id } = await second.until('conversation_session');
   say(second, { type: 'finish_conversation' });
   t.is((await second.until('conversation_finished')).conversation_id, id);
@@ -147,9 +148,9 @@ test('a recording that is text already still ends its conversation when it is as
 });
 
 /** Resolves when so many messages of the one stream are done with. */
-async function allIsText(house: House, messages: number): Promise<void> {
-  const database = openDatabase(join(house.dataDir, 'earshot.db'), { readonly: true });
+async function allIsText(server: TestServer, messages: number): Promise<void> {
+  const database = openDatabase(join(server.dataDir, 'earshot.db'), { readonly: true });
   const query = database.prepare('select received from streams');
-  while (query.get()?.received !== messages) await new Promise(resolve => setTimeout(resolve, 50));
+  await eventually(() => query.get()?.received === messages);
   database.close();
 }

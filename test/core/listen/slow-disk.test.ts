@@ -5,6 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
 import { callControl, controlPath } from '../../../core/control/control.ts';
 import { type CoreProcess, coreProcess } from '../../helpers/core-process.ts';
+import { eventually } from '../../helpers/eventually.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
 import { compilePreload, type Preload } from '../../helpers/preload.ts';
 import { countingStt } from '../../helpers/services.ts';
@@ -72,14 +73,10 @@ function makeKey({ dataDir }: CoreProcess) {
   return callControl(controlPath(dataDir), 'key', { user: 'owner', scopes: ['listen'] });
 }
 
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise(resolve => setTimeout(resolve, 20));
-}
-
 /** A second without a write: a disk that is slow in the midst of the clean-up at the start holds up every writer. */
 async function quiet(file: string): Promise<void> {
   let [written, since] = [0, performance.now()];
-  await until(async () => {
+  await eventually(async () => {
     const { mtimeMs } = await stat(file);
     if (mtimeMs !== written) [written, since] = [mtimeMs, performance.now()];
     return performance.now() - since > 1000;
@@ -98,7 +95,7 @@ function testsWith(preload: Preload): void {
     for (let sent = 0; sent < FLOOD_MESSAGES; sent++) flood.socket.send(Buffer.alloc(MESSAGE_BYTES));
     flood.socket.send(samplesToBytes(joined(...Array(3).fill(speech('budget')), silence(6))));
     flood.socket.send(JSON.stringify({ type: 'finish_conversation' }));
-    await until(async () => (await core.metric(PENDING)) > MAX_PENDING_BYTES);
+    await eventually(async () => (await core.metric(PENDING)) > MAX_PENDING_BYTES);
 
     neighbour.socket.send(SAID);
     await neighbour.until('segments');
@@ -131,7 +128,7 @@ function testsWith(preload: Preload): void {
     const made = makeKey(core).finally(() => {
       isTold = true;
     });
-    await until(async () => committed.get()?.keys === 2);
+    await eventually(async () => committed.get()?.keys === 2);
     pendant.socket.send(SAID);
     await pendant.until('ack', ({ messages }) => messages === 1);
     t.deepEqual(await core.get('/v1/dev/user/conversations'), []);

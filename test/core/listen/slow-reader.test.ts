@@ -5,8 +5,9 @@ import test, { type ExecutionContext } from 'ava';
 import { WebSocket, WebSocketServer } from 'ws';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
 import { createUnsent } from '../../../core/listen/unsent.ts';
+import { eventually } from '../../helpers/eventually.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
-import { countingStt, type House, openHouse } from '../../helpers/services.ts';
+import { countingStt, openServer, type TestServer } from '../../helpers/services.ts';
 import { join as joined, silence, speech } from '../../helpers/sound.ts';
 
 /** Who does not read does not answer a ping: it is to fall for what it leaves unread, however slow this machine is. */
@@ -20,30 +21,33 @@ const ASKED = 'this is not JSON';
 const BATCH = 5000;
 
 /** What the server holds, in bytes. */
-async function heldIn(house: House, queue: 'answers' | 'messages'): Promise<number> {
-  const metrics = await (await fetch(`${house.url}/metrics`)).text();
+async function heldIn(instance: TestServer, queue: 'answers' | 'messages'): Promise<number> {
+  const metrics = await (await fetch(`${instance.url}/metrics`)).text();
   return Number(new RegExp(`^earshot_queue_bytes\\{queue="${queue}"\\} (\\d+)$`, 'm').exec(metrics)?.[1]);
 }
 
 /** Asks and does not read, until the server wants no more of it. Answers how much was held for it, at most. */
-async function askWithoutReading(house: House, client: ListenClient): Promise<number> {
+async function askWithoutReading(instance: TestServer, client: ListenClient): Promise<number> {
   client.socket.pause();
   let most = 0;
   while (most <= MAX_UNSENT_BYTES && client.socket.readyState === client.socket.OPEN) {
-    const isAnswered = (await heldIn(house, 'messages')) === 0;
+    const isAnswered = (await heldIn(instance, 'messages')) === 0;
     for (let i = 0; isAnswered && i < BATCH; i++) client.socket.send(ASKED);
-    most = Math.max(most, await heldIn(house, 'answers'));
+    most = Math.max(most, await heldIn(instance, 'answers'));
   }
   return most;
 }
 
 test('one that reads nothing is told to go at 5 MiB, and the others get what is theirs', async t => {
-  const house = await openHouse(t, PATIENT);
-  const neighbour = await connectListen(house.url, house.key, { ...QUERY, client_device_id: 'neighbour' });
+  const instance = await openServer(t, PATIENT);
+  const neighbour = await connectListen(instance.url, instance.key, {
+    ...QUERY,
+    client_device_id: 'neighbour',
+  });
   const say = () => neighbour.socket.send(samplesToBytes(joined(speech('budget'), silence(4))));
   say();
-  const slow = await connectListen(house.url, house.key, QUERY);
-  const most = await askWithoutReading(house, slow);
+  const slow = await connectListen(instance.url, instance.key, QUERY);
+  const most = await askWithoutReading(instance, slow);
   t.true(most > MAX_UNSENT_BYTES, `only ${most} bytes waited`);
   t.true(most <= MAX_UNSENT_BYTES + 2 * ONE_ANSWER_BYTES, `${most} bytes waited`);
   say();
@@ -54,10 +58,13 @@ test('one that reads nothing is told to go at 5 MiB, and the others get what is 
 });
 
 test('one that never reads is cut off, and nothing is held for it any more', async t => {
-  const house = await openHouse(t, PATIENT);
-  const slow = await connectListen(house.url, house.key, QUERY);
-  t.true((await askWithoutReading(house, slow)) > MAX_UNSENT_BYTES);
-  while ((await heldIn(house, 'answers')) > 0) await new Promise(resolve => setTimeout(resolve, 50));
+  const instance = await openServer(t, PATIENT);
+  const slow = await connectListen(instance.url, instance.key, QUERY);
+  t.true((await askWithoutReading(instance, slow)) > MAX_UNSENT_BYTES);
+  await eventually(
+    () => heldIn(instance, 'answers'),
+    held => held === 0,
+  );
   slow.socket.resume();
   t.is((await slow.closed).code, 1006);
 });
@@ -98,7 +105,7 @@ test('one that reads gets the largest conversation that there may be, and what c
   client.resume();
   while (received.length < messages.length) await once(client, 'message');
   t.true(received.every((message, place) => message === messages[place]));
-  while (unsent.of(socket) > 0) await new Promise(resolve => setTimeout(resolve, 5));
+  await eventually(() => unsent.of(socket) === 0);
 });
 
 test('a second large message counts, and the first does not', async t => {
@@ -133,15 +140,15 @@ test('all that do not read are bounded together; one that reads a large message 
     before = allUnsent();
   const before = unsent.of(reads[0]);
   reads[1].resume();
-  while (unsent.of(reads[0]) === before) {
+  await eventually(() => {
     now += 1000;
-    await new Promise(resolve => setTimeout(resolve, 5));
-  }
+    return unsent.of(reads[0]) !== before;
+  });
   reads[1].pause();
   const missing = 40 * MiB - allUnsent();
   unsent.send(reads[0], 'x'.repeat(Math.max(0, missing) + 1));
   t.is(most[0].readyState, WebSocket.CLOSING);
   t.is(some[0].readyState, WebSocket.OPEN);
   t.is(reads[0].readyState, WebSocket.OPEN);
-  while (unsent.of(most[0]) > 0) await new Promise(resolve => setTimeout(resolve, 5));
+  await eventually(() => unsent.of(most[0]) === 0);
 });

@@ -5,10 +5,10 @@ import anyTest, { type TestFn } from 'ava';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
 import { fastClock } from '../../helpers/fast-clock.ts';
 import { connectListen, type ListenClient, refusedListen } from '../../helpers/listen-client.ts';
-import { buildHouse, countingStt, type House, openHouse } from '../../helpers/services.ts';
+import { buildServer, countingStt, openServer, type TestServer } from '../../helpers/services.ts';
 import { join as joined, silence, speech } from '../../helpers/sound.ts';
 
-const test = anyTest as TestFn<{ house: House }>;
+const test = anyTest as TestFn<{ server: TestServer }>;
 
 const PCM = { codec: 'pcm16', sample_rate: 16000, conversation_timeout: 20 };
 const CHUNK_SAMPLES = 1600;
@@ -32,19 +32,19 @@ interface Stored {
   transcript_segments: { id: string; text: string; start: number; end: number }[];
 }
 
-async function stored(house: House, id: string): Promise<Stored> {
-  const { body } = await house.get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
+async function stored(server: TestServer, id: string): Promise<Stored> {
+  const { body } = await server.get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
   return body as Stored;
 }
 
 test.before(async t => {
-  t.context.house = await buildHouse(countingStt());
+  t.context.server = await buildServer(countingStt());
 });
-test.after.always(t => t.context.house.stop());
+test.after.always(t => t.context.server.stop());
 
 test('speech becomes segments, then a finished conversation that REST gives back', async t => {
-  const { house } = t.context;
-  const client = await connectListen(house.url, house.key, PCM);
+  const { server } = t.context;
+  const client = await connectListen(server.url, server.key, PCM);
   const session = await client.until('conversation_session');
   t.is(session.status, 'in_progress');
   t.is((await client.until('service_status', event => event.status === 'ready')).provider, 'counting');
@@ -60,7 +60,7 @@ test('speech becomes segments, then a finished conversation that REST gives back
   client.socket.close();
   t.is((await client.closed).code, 1005);
 
-  const conversation = await stored(house, created.memory.id);
+  const conversation = await stored(server, created.memory.id);
   t.is(conversation.status, 'completed');
   const texts = conversation.transcript_segments.map(({ id, text }) => ({ id, text }));
   t.deepEqual(
@@ -71,8 +71,8 @@ test('speech becomes segments, then a finished conversation that REST gives back
 });
 
 test('the events of a connection come in the order of the interface', async t => {
-  const { house } = t.context;
-  const client = await connectListen(house.url, house.key, { ...PCM, client_device_id: 'order' });
+  const { server } = t.context;
+  const client = await connectListen(server.url, server.key, { ...PCM, client_device_id: 'order' });
   await client.until('service_status', event => event.status === 'ready');
   const order = client.events.map(event =>
     'status' in event ? `${event.type} ${event.status}` : event.type,
@@ -122,8 +122,8 @@ const refusals: { title: string; query: Record<string, string | number>; code: n
 ];
 for (const { title, query, code, reason } of refusals) {
   test(`${title} is refused with ${code} and the reason`, async t => {
-    const { house } = t.context;
-    const client = await connectListen(house.url, house.key, query);
+    const { server } = t.context;
+    const client = await connectListen(server.url, server.key, query);
     const closed = await client.closed;
     t.is(closed.code, code);
     t.regex(closed.reason, reason);
@@ -131,20 +131,20 @@ for (const { title, query, code, reason } of refusals) {
 }
 
 test('an upgrade without a good credential is refused before it is accepted', async t => {
-  const { house } = t.context;
-  const none = await refusedListen(house.url, null, PCM);
+  const { server } = t.context;
+  const none = await refusedListen(server.url, null, PCM);
   t.is(none.status, 401);
   t.is(none.headers['www-authenticate'], 'Bearer');
   t.regex(JSON.stringify(none.body), /detail.*Bearer/);
-  t.is((await refusedListen(house.url, 'omi_dev_00000000000000000000000000000000', PCM)).status, 401);
-  t.is((await refusedListen(house.url, 'nonsense', PCM)).status, 401);
+  t.is((await refusedListen(server.url, 'omi_dev_00000000000000000000000000000000', PCM)).status, 401);
+  t.is((await refusedListen(server.url, 'nonsense', PCM)).status, 401);
 
-  const { key } = await house.app.commands.key({ user: 'owner', scopes: ['conversations:read'] });
-  const scopeless = await refusedListen(house.url, key, PCM);
+  const { key } = await server.app.commands.key({ user: 'owner', scopes: ['conversations:read'] });
+  const scopeless = await refusedListen(server.url, key, PCM);
   t.is(scopeless.status, 403);
   t.deepEqual(scopeless.body, { detail: 'Insufficient permissions. Required scope: listen' });
 
-  const other = await refusedListen(house.url, house.key, {
+  const other = await refusedListen(server.url, server.key, {
     ...PCM,
     uid: '01890000-0000-7000-8000-000000000000',
   });
@@ -152,11 +152,11 @@ test('an upgrade without a good credential is refused before it is accepted', as
 });
 
 test('an ID token opens a connection for its own uid', async t => {
-  const { house } = t.context;
-  const { token } = await house.app.commands.token({ user: 'owner' });
-  const client = await connectListen(house.url, token, {
+  const { server } = t.context;
+  const { token } = await server.app.commands.token({ user: 'owner' });
+  const client = await connectListen(server.url, token, {
     ...PCM,
-    uid: house.userId,
+    uid: server.userId,
     client_device_id: 'token',
   });
   t.is((await client.until('service_status', event => event.status === 'ready')).provider, 'counting');
@@ -164,23 +164,23 @@ test('an ID token opens a connection for its own uid', async t => {
 });
 
 test('a browser signs in with its first message', async t => {
-  const { house } = t.context;
-  const { token } = await house.app.commands.token({ user: 'owner' });
-  const client = await connectListen(house.url, null, { ...PCM, client_device_id: 'web' }, '/v4/web/listen');
+  const { server } = t.context;
+  const { token } = await server.app.commands.token({ user: 'owner' });
+  const client = await connectListen(server.url, null, { ...PCM, client_device_id: 'web' }, '/v4/web/listen');
   say(client, { type: 'auth', token });
   t.true((await client.until('auth_response')).success);
   await client.until('service_status', event => event.status === 'ready');
   client.socket.close();
 
-  const stranger = await connectListen(house.url, null, PCM, '/v4/web/listen');
+  const stranger = await connectListen(server.url, null, PCM, '/v4/web/listen');
   say(stranger, { type: 'auth', token: 'nonsense' });
   t.false((await stranger.until('auth_response')).success);
   t.is((await stranger.closed).code, 1008);
 });
 
 test('random bytes as Opus are silence, and the session lives', async t => {
-  const { house } = t.context;
-  const client = await connectListen(house.url, house.key, {
+  const { server } = t.context;
+  const client = await connectListen(server.url, server.key, {
     codec: 'opus_fs320',
     conversation_timeout: 20,
     client_device_id: 'noise',
@@ -203,8 +203,8 @@ test('random bytes as Opus are silence, and the session lives', async t => {
 });
 
 test('text that is no message is answered with an error, and the socket stays', async t => {
-  const { house } = t.context;
-  const client = await connectListen(house.url, house.key, { ...PCM, client_device_id: 'text' });
+  const { server } = t.context;
+  const client = await connectListen(server.url, server.key, { ...PCM, client_device_id: 'text' });
   client.socket.send('this is not JSON');
   t.is((await client.until('error')).code, 'invalid_message');
   say(client, { type: 'from_the_future', value: 1 });
@@ -217,15 +217,15 @@ test('text that is no message is answered with an error, and the socket stays', 
 });
 
 test('a message over 1 MiB closes with 1009', async t => {
-  const { house } = t.context;
-  const client = await connectListen(house.url, house.key, { ...PCM, client_device_id: 'big' });
+  const { server } = t.context;
+  const client = await connectListen(server.url, server.key, { ...PCM, client_device_id: 'big' });
   client.socket.send(Buffer.alloc(MiB + 1));
   t.is((await client.closed).code, 1009);
 });
 
 test('a client may end the conversation itself, and the next one follows', async t => {
-  const { house } = t.context;
-  const client = await connectListen(house.url, house.key, {
+  const { server } = t.context;
+  const client = await connectListen(server.url, server.key, {
     ...PCM,
     conversation_timeout: 600,
     client_device_id: 'ender',
@@ -241,8 +241,8 @@ test('a client may end the conversation itself, and the next one follows', async
 });
 
 test('to be asked to end a conversation is answered once all that came before is text', async t => {
-  const house = await openHouse(t, countingStt());
-  const client = await connectListen(house.url, house.key, { ...PCM, conversation_timeout: 600 });
+  const server = await openServer(t, countingStt());
+  const client = await connectListen(server.url, server.key, { ...PCM, conversation_timeout: 600 });
   const { conversation_id: id } = await client.until('conversation_session');
   send(client, joined(speech('budget'), silence(5), speech('budget'), silence(1)));
   say(client, { type: 'finish_conversation' });
@@ -254,8 +254,8 @@ test('to be asked to end a conversation is answered once all that came before is
 });
 
 test('speech that breaks off without silence is transcribed, and its conversation ends', async t => {
-  const { house } = t.context;
-  const client = await connectListen(house.url, house.key, {
+  const { server } = t.context;
+  const client = await connectListen(server.url, server.key, {
     ...PCM,
     conversation_timeout: 4,
     client_device_id: 'broken off',
@@ -271,8 +271,8 @@ test('speech that breaks off without silence is transcribed, and its conversatio
 
 test('while audio comes, slower than life, silence is counted in its own time', async t => {
   const clock = fastClock(t); // on which a busy machine is no pause
-  const house = await openHouse(t, countingStt(), { clock });
-  const client = await connectListen(house.url, house.key, { ...PCM, conversation_timeout: 5 });
+  const server = await openServer(t, countingStt(), { clock });
+  const client = await connectListen(server.url, server.key, { ...PCM, conversation_timeout: 5 });
   const { conversation_id: id } = await client.until('conversation_session');
   clock.hasten(4);
   for (const startedAt = clock.now(); clock.now() - startedAt < 6000; ) {
@@ -287,8 +287,8 @@ test('while audio comes, slower than life, silence is counted in its own time', 
 });
 
 test('a client that says nothing of its audio is taken at the defaults of the interface', async t => {
-  const { house } = t.context;
-  const client = await connectListen(house.url, house.key, { client_device_id: 'default' });
+  const { server } = t.context;
+  const client = await connectListen(server.url, server.key, { client_device_id: 'default' });
   const samples = speech('budget').filter((_, i) => i % 2 === 0);
   client.socket.send(Uint8Array.from(samples, sample => (sample >> 8) + 128));
   say(client, { type: 'finish_conversation' });
@@ -299,8 +299,8 @@ test('a client that says nothing of its audio is taken at the defaults of the in
 });
 
 test('a gap moves the clock on without audio', async t => {
-  const { house } = t.context;
-  const client = await connectListen(house.url, house.key, {
+  const { server } = t.context;
+  const client = await connectListen(server.url, server.key, {
     ...PCM,
     conversation_timeout: 600,
     client_device_id: 'gap',
@@ -310,7 +310,7 @@ test('a gap moves the clock on without audio', async t => {
   send(client, speech('budget'));
   say(client, { type: 'finish_conversation' });
   const { memory } = await client.until('memory_created');
-  const { transcript_segments: segments } = await stored(house, memory.id);
+  const { transcript_segments: segments } = await stored(server, memory.id);
   const [first, last] = [segments.at(0), segments.at(-1)];
   const spoken = speech('budget').length / 16_000;
   const apart = (last?.start ?? 0) - (first?.start ?? 0);
@@ -319,43 +319,43 @@ test('a gap moves the clock on without audio', async t => {
 });
 
 test('a recording made earlier has its own times, and ends in its own time', async t => {
-  const { house } = t.context;
+  const { server } = t.context;
   const query = {
     ...PCM,
     conversation_timeout: 120,
     started_at: '2026-01-02T03:04:05Z',
     client_device_id: 'earlier',
   };
-  const client = await connectListen(house.url, house.key, query);
+  const client = await connectListen(server.url, server.key, query);
   send(client, speech('garden'));
   say(client, { type: 'gap', ms: 130_000 });
   send(client, silence(1));
   const { memory } = await client.until('memory_created');
-  const conversation = await stored(house, memory.id);
+  const conversation = await stored(server, memory.id);
   t.is(conversation.started_at, '2026-01-02T03:04:05Z'.replace('05Z', '05.000Z'));
   client.socket.close();
 });
 
 test('a stream that was cut goes on where the server stands, and nothing is stored twice', async t => {
-  const { house } = t.context;
+  const { server } = t.context;
   const query = { ...PCM, conversation_timeout: 600, stream: 'cut', client_device_id: 'cut', ack: 'enabled' };
   const whole = joined(speech('tomorrow'), silence(1), speech('budget'), silence(1));
   const half = Math.round(whole.length / 2 / CHUNK_SAMPLES) * CHUNK_SAMPLES;
 
-  const first = await connectListen(house.url, house.key, { ...query, from: 0 });
+  const first = await connectListen(server.url, server.key, { ...query, from: 0 });
   t.is((await first.until('conversation_session')).received, 0);
   const sent = send(first, whole.subarray(0, half));
   const { messages } = await first.until('ack');
   t.true(messages > 0 && messages <= sent);
   first.socket.terminate();
 
-  const second = await connectListen(house.url, house.key, { ...query, from: 0 });
+  const second = await connectListen(server.url, server.key, { ...query, from: 0 });
   const session = await second.until('conversation_session');
   t.true((session.received ?? 0) > 0, 'something is held already');
   send(second, whole);
   say(second, { type: 'finish_conversation' });
   const { memory } = await second.until('memory_created');
-  const { transcript_segments: segments } = await stored(house, memory.id);
+  const { transcript_segments: segments } = await stored(server, memory.id);
   const heard = segments.flatMap(({ text }) => [...text.matchAll(/(\d+) tenths/g)].map(([, n]) => Number(n)));
   const total = heard.reduce((sum, tenths) => sum + tenths, 0) / 10;
   // Each utterance has its pre-roll and its hangover; speech that was counted twice would be seconds more.
@@ -368,14 +368,14 @@ test('a stream that was cut goes on where the server stands, and nothing is stor
 });
 
 test('a recording that was heard to its end need not be sent again', async t => {
-  const { house } = t.context;
+  const { server } = t.context;
   const query = { ...PCM, conversation_timeout: 600, stream: 'whole', client_device_id: 'whole' };
   const recording = joined(silence(1), speech('budget'));
   const messages = Math.ceil(recording.length / CHUNK_SAMPLES);
   let received = 0;
   // A server that is short of time may ask for the rest again, but gets there.
   for (let connections = 0; received < messages && connections < 10; connections++) {
-    const client = await connectListen(house.url, house.key, query);
+    const client = await connectListen(server.url, server.key, query);
     received = (await client.until('conversation_session')).received ?? 0;
     send(client, recording.subarray(received * CHUNK_SAMPLES));
     client.socket.close();
@@ -385,25 +385,25 @@ test('a recording that was heard to its end need not be sent again', async t => 
 });
 
 test('a message whose number nobody can write down is refused, and hurts nobody', async t => {
-  const { house } = t.context;
+  const { server } = t.context;
   const query = { ...PCM, stream: 'far', client_device_id: 'far' };
-  const client = await connectListen(house.url, house.key, { ...query, from: 2 ** 32 });
+  const client = await connectListen(server.url, server.key, { ...query, from: 2 ** 32 });
   send(client, silence(0.1));
   const closed = await client.closed;
   t.is(closed.code, 1008);
   t.regex(closed.reason, /4294967296 messages/);
-  const last = await connectListen(house.url, house.key, { ...query, from: 2 ** 32 - 1, ack: 'enabled' });
+  const last = await connectListen(server.url, server.key, { ...query, from: 2 ** 32 - 1, ack: 'enabled' });
   send(last, silence(0.1));
   await last.until('ack', ack => ack.messages === 2 ** 32);
   last.socket.close();
 });
 
 test('the newest connection of a stream has it; the older one is told so', async t => {
-  const { house } = t.context;
+  const { server } = t.context;
   const query = { ...PCM, stream: 'twice', client_device_id: 'twice' };
-  const older = await connectListen(house.url, house.key, query);
+  const older = await connectListen(server.url, server.key, query);
   await older.until('conversation_session');
-  const newer = await connectListen(house.url, house.key, query);
+  const newer = await connectListen(server.url, server.key, query);
   await newer.until('service_status', event => event.status === 'ready');
   const closed = await older.closed;
   t.is(closed.code, 1001);
@@ -412,10 +412,10 @@ test('the newest connection of a stream has it; the older one is told so', async
 });
 
 test('a reconnect of the same device goes on in the same conversation, another device has its own', async t => {
-  const { house } = t.context;
+  const { server } = t.context;
   const query = { ...PCM, conversation_timeout: 600 };
   const idOf = async (device: string) => {
-    const client = await connectListen(house.url, house.key, { ...query, client_device_id: device });
+    const client = await connectListen(server.url, server.key, { ...query, client_device_id: device });
     const { conversation_id: id } = await client.until('conversation_session');
     client.socket.close();
     await client.closed;
@@ -427,9 +427,9 @@ test('a reconnect of the same device goes on in the same conversation, another d
 });
 
 test('transcripts of the client are stored without a recogniser', async t => {
-  const { house } = t.context;
+  const { server } = t.context;
   const query = { ...PCM, custom_stt: 'enabled', client_device_id: 'own-stt' };
-  const client = await connectListen(house.url, house.key, query);
+  const client = await connectListen(server.url, server.key, query);
   const ready = await client.until('service_status', event => event.status === 'ready');
   t.is(ready.provider, undefined);
   const segments = [{ text: 'hello there', speaker: 'SPEAKER_01', start: 1.5, end: 2.5, is_user: true }];
@@ -457,8 +457,8 @@ test('transcripts of the client are stored without a recogniser', async t => {
 });
 
 test('a wish that cannot be granted is served by the configured order, and said', async t => {
-  const { house } = t.context;
-  const client = await connectListen(house.url, house.key, {
+  const { server } = t.context;
+  const client = await connectListen(server.url, server.key, {
     ...PCM,
     stt_service: 'soniox',
     client_device_id: 'wish',
@@ -470,20 +470,20 @@ test('a wish that cannot be granted is served by the configured order, and said'
 });
 
 test('an empty conversation leaves nothing behind', async t => {
-  const { house } = t.context;
-  const client = await connectListen(house.url, house.key, { ...PCM, client_device_id: 'empty' });
+  const { server } = t.context;
+  const client = await connectListen(server.url, server.key, { ...PCM, client_device_id: 'empty' });
   const { conversation_id: id } = await client.until('conversation_session');
   send(client, silence(1));
   say(client, { type: 'finish_conversation' });
   send(client, speech('budget'));
   await client.until('conversation_session', event => event.conversation_id !== id);
-  t.is((await house.get(`/v1/dev/user/conversations/${id}`)).status, 404);
+  t.is((await server.get(`/v1/dev/user/conversations/${id}`)).status, 404);
   client.socket.close();
 });
 
 test('an engine that fails once is opened again, and the client sees both', async t => {
-  const house = await openHouse(t, countingStt({ behaviour: 'fails-once' }));
-  const client = await connectListen(house.url, house.key, PCM);
+  const server = await openServer(t, countingStt({ behaviour: 'fails-once' }));
+  const client = await connectListen(server.url, server.key, PCM);
   send(client, joined(speech('budget'), silence(1)));
   await client.until(
     'service_status',
@@ -496,18 +496,18 @@ test('an engine that fails once is opened again, and the client sees both', asyn
 });
 
 test('without any recogniser the client is told stt_failed, then closed with 1011', async t => {
-  const house = await openHouse(t, { stt: [] });
-  const client = await connectListen(house.url, house.key, PCM);
+  const server = await openServer(t, { stt: [] });
+  const client = await connectListen(server.url, server.key, PCM);
   const failed = await client.until('service_status', event => event.status === 'stt_failed');
   t.like(failed, { outcome: 'config_error', retryable: false });
   t.is((await client.closed).code, 1011);
 });
 
 test('a client that says nothing is closed with 1001; a keep-alive counts as something', async t => {
-  const house = await openHouse(t, { ...countingStt(), listen: { idleMs: 3000, heartbeatMs: 100 } });
-  const alive = await connectListen(house.url, house.key, { ...PCM, client_device_id: 'alive' });
+  const server = await openServer(t, { ...countingStt(), listen: { idleMs: 3000, heartbeatMs: 100 } });
+  const alive = await connectListen(server.url, server.key, { ...PCM, client_device_id: 'alive' });
   const keepAlive = setInterval(() => alive.socket.send(Buffer.alloc(2)), 100);
-  const silent = await connectListen(house.url, house.key, { ...PCM, client_device_id: 'silent' });
+  const silent = await connectListen(server.url, server.key, { ...PCM, client_device_id: 'silent' });
   t.is((await silent.closed).code, 1001);
   t.is(alive.socket.readyState, alive.socket.OPEN);
   clearInterval(keepAlive);
@@ -515,53 +515,53 @@ test('a client that says nothing is closed with 1001; a keep-alive counts as som
 });
 
 test('a peer that answers no ping is cut off', async t => {
-  const house = await openHouse(t, { ...countingStt(), listen: { heartbeatMs: 100 } });
-  const client = await connectListen(house.url, house.key, PCM, '/v4/listen', { autoPong: false });
+  const server = await openServer(t, { ...countingStt(), listen: { heartbeatMs: 100 } });
+  const client = await connectListen(server.url, server.key, PCM, '/v4/listen', { autoPong: false });
   t.is((await client.closed).code, 1006);
 });
 
 test('more live connections than configured are refused before the upgrade', async t => {
-  const house = await openHouse(t, { ...countingStt(), listen: { maxConnectionsPerUser: 1 } });
-  const client = await connectListen(house.url, house.key, PCM);
+  const server = await openServer(t, { ...countingStt(), listen: { maxConnectionsPerUser: 1 } });
+  const client = await connectListen(server.url, server.key, PCM);
   await client.until('conversation_session');
-  const refused = await refusedListen(house.url, house.key, PCM);
+  const refused = await refusedListen(server.url, server.key, PCM);
   t.is(refused.status, 429);
   t.regex(JSON.stringify(refused.body), /maxConnectionsPerUser/);
   client.socket.close();
 });
 
 test('who comes back is not one too many, while what an older connection heard is still being stored', async t => {
-  const house = await openHouse(t, {
+  const server = await openServer(t, {
     ...countingStt({ behaviour: 'hangs' }),
     listen: { maxConnectionsPerUser: 1 },
   });
   const open = /^earshot_streams_open\{.*\} 1$/m;
   const walk = { ...PCM, stream: 'walk', client_device_id: 'walk', ack: 'enabled' };
-  const dead = await connectListen(house.url, house.key, walk);
+  const dead = await connectListen(server.url, server.key, walk);
   await dead.until('conversation_session');
-  t.is((await refusedListen(house.url, house.key, { ...walk, stream: 'another' })).status, 429);
-  const alive = await connectListen(house.url, house.key, walk);
+  t.is((await refusedListen(server.url, server.key, { ...walk, stream: 'another' })).status, 429);
+  const alive = await connectListen(server.url, server.key, walk);
   await alive.until('conversation_session');
   t.is((await dead.closed).code, 1001);
   alive.socket.terminate();
 
-  const plain = await connectListen(house.url, house.key, { ...PCM, ack: 'enabled' });
+  const plain = await connectListen(server.url, server.key, { ...PCM, ack: 'enabled' });
   const sent = send(plain, joined(speech('budget'), silence(1)));
   await plain.until('ack', ack => ack.messages === sent);
   plain.socket.terminate();
   await plain.closed;
-  t.regex(await (await fetch(`${house.url}/metrics`)).text(), open, 'it is stuck in what it heard');
-  const back = await connectListen(house.url, house.key, PCM);
+  t.regex(await (await fetch(`${server.url}/metrics`)).text(), open, 'it is stuck in what it heard');
+  const back = await connectListen(server.url, server.key, PCM);
   await back.until('conversation_session');
-  t.is((await refusedListen(house.url, house.key, PCM)).status, 429);
+  t.is((await refusedListen(server.url, server.key, PCM)).status, 429);
   back.socket.close();
 });
 
 test('a stopping server closes with 1012 and stores what was said', async t => {
   const dataDir = await mkdtemp(join(tmpdir(), 'earshot-'));
   t.teardown(() => rm(dataDir, { recursive: true, force: true }));
-  const house = await openHouse(t, { ...countingStt(), dataDir });
-  const client = await connectListen(house.url, house.key, {
+  const server = await openServer(t, { ...countingStt(), dataDir });
+  const client = await connectListen(server.url, server.key, {
     ...PCM,
     conversation_timeout: 600,
     client_device_id: 'pendant',
@@ -570,10 +570,10 @@ test('a stopping server closes with 1012 and stores what was said', async t => {
   send(client, speech('budget'));
   client.socket.ping();
   await new Promise(resolve => client.socket.once('pong', resolve));
-  await house.app.stop();
+  await server.app.stop();
   t.is((await client.closed).code, 1012);
 
-  const again = await openHouse(t, { ...countingStt(), dataDir: house.dataDir });
+  const again = await openServer(t, { ...countingStt(), dataDir: server.dataDir });
   const resumed = await connectListen(again.url, again.key, {
     ...PCM,
     conversation_timeout: 600,

@@ -8,7 +8,7 @@ import type { Clock } from '../../../core/contract/model.ts';
 import type { WireSegment } from '../../../core/listen/protocol.ts';
 import { accountOf } from '../../helpers/accounts.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
-import { buildHouse, type House } from '../../helpers/services.ts';
+import { buildServer, type TestServer } from '../../helpers/services.ts';
 import { join as joined, silence } from '../../helpers/sound.ts';
 import { sentence, type VoiceName, voiceModelOptions } from '../../helpers/voices.ts';
 
@@ -31,23 +31,23 @@ async function open(t: ExecutionContext) {
     speakers: ['sherpa-speakers'],
     plugins: { prompt, 'sherpa-speakers': await voiceModelOptions(t) },
   };
-  let house = await buildHouse(overrides, { clock });
+  let instance = await buildServer(overrides, { clock });
   t.teardown(async () => {
-    await house.stop();
+    await instance.stop();
     await rm(dataDir, { recursive: true });
   });
   return {
-    get house() {
-      return house;
+    get instance() {
+      return instance;
     },
     async again() {
-      await house.stop();
-      house = await buildHouse(overrides, { clock });
+      await instance.stop();
+      instance = await buildServer(overrides, { clock });
     },
   };
 }
 
-const connect = ({ url, key }: House, query = {}) => connectListen(url, key, { ...AUDIO, ...query });
+const connect = ({ url, key }: TestServer, query = {}) => connectListen(url, key, { ...AUDIO, ...query });
 
 /** Says one sentence, and resolves when its text has come. */
 async function say(client: ListenClient, name: VoiceName): Promise<WireSegment> {
@@ -61,9 +61,9 @@ async function say(client: ListenClient, name: VoiceName): Promise<WireSegment> 
   return said;
 }
 
-async function transcript(house: House, client: ListenClient): Promise<WireSegment[]> {
+async function transcript(instance: TestServer, client: ListenClient): Promise<WireSegment[]> {
   const { conversation_id: id } = await client.until('conversation_session');
-  const { body } = await house.get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
+  const { body } = await instance.get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
   return (body as { transcript_segments: WireSegment[] }).transcript_segments;
 }
 
@@ -77,20 +77,20 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
 
 test('voices keep their labels through reconnects and a restart, and a name reaches what was said and what is said yet', async t => {
   const server = await open(t);
-  const first = await connect(server.house);
+  const first = await connect(server.instance);
   for (const name of ['slt-1', 'rms-1', 'slt-2'] as const) await say(first, name);
   t.deepEqual(labels(first.segments()), ['SPEAKER_00', 'SPEAKER_01', 'SPEAKER_00']);
   first.socket.close();
   await first.closed;
   await server.again();
 
-  const client = await connect(server.house);
+  const client = await connect(server.instance);
   const place = async (of: ListenClient) => (await of.until('conversation_session')).conversation_id;
   t.is(await place(client), await place(first), 'the conversation goes on');
   for (const seconds of [0.1, 25]) client.socket.send(samplesToBytes(silence(seconds))); // the first came all at once
   t.is((await say(client, 'rms-2')).speaker, 'SPEAKER_01');
   t.is((await say(client, 'awb-1')).speaker, 'SPEAKER_02');
-  const { post } = await accountOf(server.house, 'owner');
+  const { post } = await accountOf(server.instance, 'owner');
   const eve = (await post('/v1/people', { name: 'Eve' })).id as string;
   client.socket.send(assigned(0, eve, 'Eve'));
   client.socket.send(assigned(1, 'user'));
@@ -98,7 +98,7 @@ test('voices keep their labels through reconnects and a restart, and a name reac
   t.is((await say(client, 'slt-1')).speaker_name, 'Eve');
   t.is((await say(client, 'rms-1')).is_user, true);
   t.deepEqual(
-    (await transcript(server.house, client)).map(({ speaker, is_user: isUser, person_id: person }) => [
+    (await transcript(server.instance, client)).map(({ speaker, is_user: isUser, person_id: person }) => [
       speaker,
       isUser,
       person === eve,
@@ -118,7 +118,7 @@ test('voices keep their labels through reconnects and a restart, and a name reac
   client.socket.send(JSON.stringify({ type: 'finish_conversation' }));
   await client.until('conversation_finished');
   client.socket.close();
-  const next = await connect(server.house);
+  const next = await connect(server.instance);
   const byEve = await say(next, 'slt-2');
   t.like(byEve, {
     speaker: 'SPEAKER_00',
@@ -133,12 +133,12 @@ test('voices keep their labels through reconnects and a restart, and a name reac
   next.socket.close();
 
   // Who does not want the owner to be looked for is obeyed; a person who is deleted takes the voice along.
-  const { token } = await accountOf(server.house, 'owner');
+  const { token } = await accountOf(server.instance, 'owner');
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
   const ask = (method: string, path: string, body?: object) =>
-    fetch(server.house.url + path, { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) });
+    fetch(server.instance.url + path, { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) });
   t.is((await ask('DELETE', `/v1/people/${eve}`)).status, 200);
-  const last = await connect(server.house, { include_speech_profile: 'false', source: 'friend' });
+  const last = await connect(server.instance, { include_speech_profile: 'false', source: 'friend' });
   t.like(await say(last, 'slt-1'), { person_id: null, speech_profile_processed: false });
   t.like(await say(last, 'rms-1'), {
     is_user: false,
@@ -152,13 +152,13 @@ test('voices keep their labels through reconnects and a restart, and a name reac
   });
   t.like(await say(last, 'awb-1'), { speaker: 'SPEAKER_00', is_user: false });
   await ask('PATCH', '/v1/users/speech-settings', { label_voices: true });
-  const forgotten = await connect(server.house, { source: 'bee' });
+  const forgotten = await connect(server.instance, { source: 'bee' });
   t.like(await say(forgotten, 'rms-2'), { is_user: false, speech_profile_processed: false });
 });
 
 test('who says whose voice it is without such a person is told, and nothing changes', async t => {
-  const { house } = await open(t);
-  const client = await connect(house);
+  const { instance } = await open(t);
+  const client = await connect(instance);
   const said = await say(client, 'slt-1');
   const wrong: [string, RegExp][] = [
     [assigned(0, '0199d4a5-2b00-7000-8000-000000000000'), /Person not found/],
@@ -175,7 +175,7 @@ test('who says whose voice it is without such a person is told, and nothing chan
     );
   }
   t.deepEqual(
-    (await transcript(house, client)).map(({ is_user: isUser, person_id: person }) => [isUser, person]),
+    (await transcript(instance, client)).map(({ is_user: isUser, person_id: person }) => [isUser, person]),
     [[false, null]],
   );
   client.socket.send(assigned(5, 'user', 'me', [said.id])); // a segment by its id, whoever was thought to have said it

@@ -2,7 +2,7 @@ import test from 'ava';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
 import { accountOf } from '../../helpers/accounts.ts';
 import { connectListen } from '../../helpers/listen-client.ts';
-import { countingStt, openHouse } from '../../helpers/services.ts';
+import { countingStt, openServer } from '../../helpers/services.ts';
 import { join as joined, silence, speech } from '../../helpers/sound.ts';
 import { startLibreTranslate } from '../../helpers/translation-servers.ts';
 
@@ -12,13 +12,13 @@ test('what is said is told at once, then in the language that its owner reads, a
   const server = await startLibreTranslate();
   t.teardown(() => server.close());
   const { plugins, ...stt } = countingStt({ heard: 'de', languages: ['multi'] });
-  const house = await openHouse(t, {
+  const instance = await openServer(t, {
     ...stt,
     translator: ['libretranslate'],
     plugins: { ...plugins, libretranslate: { baseUrl: server.url } },
   });
-  const { token, get } = await accountOf(house, 'owner');
-  const chosen = await fetch(`${house.url}/v1/users/speech-settings`, {
+  const { token, get } = await accountOf(instance, 'owner');
+  const chosen = await fetch(`${instance.url}/v1/users/speech-settings`, {
     method: 'PATCH',
     headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
     body: JSON.stringify({ translate_to: 'en' }),
@@ -32,7 +32,7 @@ test('what is said is told at once, then in the language that its owner reads, a
     await released.promise;
     return translate(...asked);
   };
-  const client = await connectListen(house.url, house.key, AUDIO);
+  const client = await connectListen(instance.url, instance.key, AUDIO);
   client.socket.send(samplesToBytes(joined(speech('budget'), silence(1))));
   const { segments } = await client.until('segments'); // before any translation is done
   const [segment] = segments;
@@ -42,17 +42,17 @@ test('what is said is told at once, then in the language that its owner reads, a
     { id: segment?.id, translations: [{ lang: 'en', text: `(de-en) ${segment?.text}` }] },
   ] as never);
   const { conversation_id: id } = await client.until('conversation_session');
-  const { body } = await house.get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
+  const { body } = await instance.get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
   const { transcript_segments: kept } = body as { transcript_segments: { translations: unknown }[] };
   t.deepEqual(kept[0]?.translations, told.segments[0]?.translations);
   client.socket.close();
 });
 
 test('a language to read that is none is refused', async t => {
-  const house = await openHouse(t, countingStt());
-  const { token } = await accountOf(house, 'owner');
+  const instance = await openServer(t, countingStt());
+  const { token } = await accountOf(instance, 'owner');
   for (const translate_to of ['multi', 'qq', 'english', '', 7]) {
-    const { status } = await fetch(`${house.url}/v1/users/speech-settings`, {
+    const { status } = await fetch(`${instance.url}/v1/users/speech-settings`, {
       method: 'PATCH',
       headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
       body: JSON.stringify({ translate_to }),

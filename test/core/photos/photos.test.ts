@@ -7,7 +7,7 @@ import { accountOf } from '../../helpers/accounts.ts';
 import { say as answer, type ChatServer, startChatServer } from '../../helpers/chat-server.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
 import { drawn } from '../../helpers/photo.ts';
-import { countingStt, type House, openHouse } from '../../helpers/services.ts';
+import { countingStt, openServer, type TestServer } from '../../helpers/services.ts';
 import { join as joined, random, silence, speech } from '../../helpers/sound.ts';
 
 const OWN_STT = { custom_stt: 'enabled', conversation_timeout: 600 };
@@ -44,7 +44,7 @@ function sendImage(client: ListenClient, id: string, bytes: Uint8Array, size = 5
     });
 }
 
-async function filesOf({ dataDir }: House, folder: string): Promise<string[]> {
+async function filesOf({ dataDir }: TestServer, folder: string): Promise<string[]> {
   const entries = await readdir(join(dataDir, folder), { recursive: true, withFileTypes: true }).catch(
     () => [],
   );
@@ -52,8 +52,9 @@ async function filesOf({ dataDir }: House, folder: string): Promise<string[]> {
 }
 
 /** Resolves when no piece of an image is left: a connection may end a moment after its socket. */
-async function noUploads(house: House): Promise<void> {
-  while ((await filesOf(house, 'uploads')).length > 0) await new Promise(resolve => setTimeout(resolve, 20));
+async function noUploads(instance: TestServer): Promise<void> {
+  while ((await filesOf(instance, 'uploads')).length > 0)
+    await new Promise(resolve => setTimeout(resolve, 20));
 }
 
 async function seeing(t: ExecutionContext) {
@@ -61,28 +62,28 @@ async function seeing(t: ExecutionContext) {
   t.teardown(server.close);
   const model = { baseUrl: server.baseUrl, model: 'llama3.2', visionModel: 'llava' };
   const { stt, plugins } = countingStt();
-  const house = await openHouse(t, {
+  const instance = await openServer(t, {
     ...{ stt, llm: ['openai-llm'], understanding: ['plain-understanding'] },
     plugins: { ...plugins, 'openai-llm': model },
   });
-  return { house, server };
+  return { instance, server };
 }
 
 const sees = (server: ChatServer, description: string, shows_nothing = false) => {
   server.chat = (_, response) => answer(response, JSON.stringify({ description, shows_nothing }));
 };
 
-async function open(house: House, query: Record<string, string | number> = OWN_STT) {
-  const client = await connectListen(house.url, house.key, query);
+async function open(instance: TestServer, query: Record<string, string | number> = OWN_STT) {
+  const client = await connectListen(instance.url, instance.key, query);
   await client.until('service_status', ({ status }) => status === 'ready');
   return client;
 }
 
 test('a photo in pieces is kept upright without its metadata, described, found, and deleted with its files', async t => {
-  const { house, server } = await seeing(t);
+  const { instance, server } = await seeing(t);
   sees(server, SEEN);
-  const owner = await accountOf(house, 'owner');
-  const client = await open(house);
+  const owner = await accountOf(instance, 'owner');
+  const client = await open(instance);
   sendImage(client, 'first', await fromPhone());
   const { photo_id: id } = await client.until('photo_processing', ({ temp_id }) => temp_id === 'first');
   t.like(await client.until('photo_described'), { photo_id: id, description: SEEN, discarded: false });
@@ -106,7 +107,7 @@ test('a photo in pieces is kept upright without its metadata, described, found, 
   });
 
   const get = (path: string, token = owner.token) =>
-    fetch(house.url + path, { headers: { Authorization: `Bearer ${token}` } });
+    fetch(instance.url + path, { headers: { Authorization: `Bearer ${token}` } });
   const whole = await get(`/v1/photos/${id}`);
   t.is(whole.headers.get('content-type'), 'image/jpeg');
   const bytes = Buffer.from(await whole.arrayBuffer());
@@ -122,29 +123,29 @@ test('a photo in pieces is kept upright without its metadata, described, found, 
   );
   t.like(found[0], { structured: { title: SEEN } });
 
-  await house.app.commands['user.add']({ name: 'ben' });
-  const ben = await accountOf(house, 'ben');
+  await instance.app.commands['user.add']({ name: 'ben' });
+  const ben = await accountOf(instance, 'ben');
   const foreign = await get(`/v1/photos/${id}`, ben.token);
   const unknown = await get('/v1/photos/01890000-0000-7000-8000-000000000000', ben.token);
   t.deepEqual([foreign.status, await foreign.text()], [unknown.status, await unknown.text()]);
   t.is((await get(`/v1/conversations/${conversation}/photos`, ben.token)).status, 404);
 
-  t.is((await filesOf(house, 'photos')).length, 2);
-  const removed = await fetch(`${house.url}/v1/dev/user/conversations/${conversation}`, {
+  t.is((await filesOf(instance, 'photos')).length, 2);
+  const removed = await fetch(`${instance.url}/v1/dev/user/conversations/${conversation}`, {
     method: 'DELETE',
     headers: { Authorization: `Bearer ${owner.token}` },
   });
   t.is(removed.status, 200);
-  t.deepEqual(await filesOf(house, 'photos'), []);
+  t.deepEqual(await filesOf(instance, 'photos'), []);
   t.is((await get(`/v1/photos/${id}`)).status, 404);
   client.socket.close();
   await client.closed;
 });
 
 test('JPEG, PNG and WebP are photos, whatever they are called; dark, blurred and empty ones are discarded', async t => {
-  const { house, server } = await seeing(t);
+  const { instance, server } = await seeing(t);
   sees(server, '', true);
-  const client = await open(house);
+  const client = await open(instance);
   const kinds = {
     jpeg: await drawn().jpeg(90),
     png: await drawn().png(),
@@ -168,8 +169,8 @@ test('JPEG, PNG and WebP are photos, whatever they are called; dark, blurred and
 });
 
 test('what is no photo is refused in words, leaves no file, and the socket stays', async t => {
-  const house = await openHouse(t, { ...countingStt(), photos: { maxBytesPerUser: 30_000 } });
-  const client = await open(house);
+  const instance = await openServer(t, { ...countingStt(), photos: { maxBytesPerUser: 30_000 } });
+  const client = await open(instance);
   const errors = () => client.events.flatMap(event => (event.type === 'error' ? [event] : []));
   let seen = 0;
   const refused = async (id: string, code: string, message: RegExp) => {
@@ -211,19 +212,19 @@ test('what is no photo is refused in words, leaves no file, and the socket stays
   t.truthy((await client.until('error', () => errors().length > seen)).code, 'those that are open count');
   client.socket.close();
   await client.closed;
-  const next = await open(house);
-  await noUploads(house);
+  const next = await open(instance);
+  await noUploads(instance);
   sendImage(next, 'good', jpeg);
   await next.until('photo_processing', ({ temp_id }) => temp_id === 'good');
   next.socket.close();
   await next.closed;
-  await noUploads(house);
-  t.is((await filesOf(house, 'photos')).length, 2);
+  await noUploads(instance);
+  t.is((await filesOf(instance, 'photos')).length, 2);
 });
 
 test('photos come beside speech, stay over a restart, and go with their account', async t => {
-  const settings = { ...countingStt(), dataDir: join((await openHouse(t)).dataDir, 'second') };
-  const first = await openHouse(t, settings);
+  const settings = { ...countingStt(), dataDir: join((await openServer(t)).dataDir, 'second') };
+  const first = await openServer(t, settings);
   const client = await open(first, { codec: 'pcm16', sample_rate: 16_000, conversation_timeout: 600 });
   const sound = joined(speech('budget'), silence(1));
   client.socket.send(samplesToBytes(sound));
@@ -234,7 +235,7 @@ test('photos come beside speech, stay over a restart, and go with their account'
   await client.closed;
   await first.stop();
 
-  const again = await openHouse(t, settings);
+  const again = await openServer(t, settings);
   const owner = await accountOf(again, 'owner');
   const photo = await fetch(`${again.url}/v1/photos/${id}`, {
     headers: { Authorization: `Bearer ${owner.token}` },

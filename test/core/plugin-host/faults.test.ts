@@ -6,6 +6,7 @@ import { createPluginScope, inScope, scopeOf } from '../../../core/plugin-host/f
 import { AppError } from '../../../core/runtime/errors.ts';
 import { coreProcess } from '../../helpers/core-process.ts';
 import { temporaryDirectory } from '../../helpers/domain.ts';
+import { eventually } from '../../helpers/eventually.ts';
 import { manualClock } from '../../helpers/manual-clock.ts';
 import { countingStt } from '../../helpers/services.ts';
 
@@ -43,12 +44,11 @@ test('what plugins let go uncaught degrades them, and leaves them out the third 
   const { stt, plugins } = countingStt();
   const core = await coreProcess(t, { stt, plugins: { ...rude, ...plugins } });
   const told = new RegExp(`(${NAMES.join('|')}) let an error go uncaught.*?3rd time within 10 minutes`, 'g');
-  for (const out = new Set<string>(); out.size < NAMES.length; ) {
+  await eventually(async () => {
     const log = await readFile(`${core.dataDir}.log`, 'utf8');
-    for (const [, name = ''] of log.matchAll(told)) out.add(name);
     t.is(core.process().exitCode, null, log.slice(-2000));
-    await new Promise(resolve => setTimeout(resolve, 100));
-  }
+    return new Set([...log.matchAll(told)].map(([, name]) => name)).size === NAMES.length;
+  });
   for (const name of NAMES)
     t.is(await core.metric(`earshot_plugin_state{plugin="${name}",state="degraded"}`), 1, name);
   t.is(await core.metric('earshot_plugin_state{plugin="counting",state="ready"}'), 1);

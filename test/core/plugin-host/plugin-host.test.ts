@@ -32,7 +32,7 @@ const realClock: Clock = {
   sleep: (ms, signal) => sleep(ms, undefined, signal ? { signal } : {}),
 };
 
-interface House {
+interface Setup {
   dir: string;
   /** Writes a plugin's module outside of the tree; answers its path. */
   write(file: string, source: string): string;
@@ -43,7 +43,7 @@ interface House {
 }
 
 /** A directory of its own with a configuration, and hosts that are stopped when the test is over. */
-function house(t: ExecutionContext): House {
+function setUp(t: ExecutionContext): Setup {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'earshot-host-')));
   t.teardown(() => rmSync(dir, { recursive: true, force: true }));
   const lines: string[] = [];
@@ -132,7 +132,7 @@ async function until(condition: () => boolean): Promise<void> {
 // ── loading ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 test('a third party’s TypeScript is loaded by path, with its options, a private directory and durable state', async t => {
-  const { dir, host, messages, lines } = house(t);
+  const { dir, host, messages, lines } = setUp(t);
   mkdirSync(join(dir, 'mine'));
   mkdirSync(join(dir, 'data', 'plugins', 'acme-stt'), { recursive: true, mode: 0o755 });
   copyFileSync(join(FIXTURES, 'acme-stt.ts'), join(dir, 'mine', 'acme-stt.ts'));
@@ -171,7 +171,7 @@ test('a third party’s TypeScript is loaded by path, with its options, a privat
 });
 
 test('a data directory that everybody may look into becomes private; one that is open to its group stays', async t => {
-  const { dir, host } = house(t);
+  const { dir, host } = setUp(t);
   const data = join(dir, 'data');
   for (const [before, after] of [
     [0o755, 0o700],
@@ -188,7 +188,7 @@ test('a data directory that everybody may look into becomes private; one that is
 });
 
 test('a package is found from the configuration’s directory; one of TypeScript, or none, is told', async t => {
-  const { dir, host, write } = house(t);
+  const { dir, host, write } = setUp(t);
   cpSync(join(FIXTURES, 'acme-package'), join(dir, 'node_modules', '@acme', 'earshot-plugin'), {
     recursive: true,
   });
@@ -267,7 +267,7 @@ const WRONG_SHAPES: [what: string, module: string, message: RegExp][] = [
 
 for (const [index, [what, module, message]] of WRONG_SHAPES.entries()) {
   test(`a plugin with ${what} stops the start, and the message says so`, async t => {
-    const { host, write } = house(t);
+    const { host, write } = setUp(t);
     write(`bad-${index}.mjs`, module);
 
     const error = await t.throwsAsync(host(`plugins: { bad: { use: ./bad-${index}.mjs } }`).loadAll());
@@ -278,7 +278,7 @@ for (const [index, [what, module, message]] of WRONG_SHAPES.entries()) {
 }
 
 test('options that a plugin does not take are told with their place in the configuration', async t => {
-  const { dir, host, write } = house(t);
+  const { dir, host, write } = setUp(t);
   copyFileSync(join(FIXTURES, 'acme-stt.ts'), join(dir, 'acme-stt.ts'));
   write('plain.ts', source('plain', VAD));
   const yaml = 'plugins:\n  acme-stt:\n    use: ./acme-stt.ts\n    apiKey: short\n    modle: x\n';
@@ -294,7 +294,7 @@ test('options that a plugin does not take are told with their place in the confi
 });
 
 test('the configuration may name only plugins that there are, and gives no built-in name to another', async t => {
-  const { host } = house(t);
+  const { host } = setUp(t);
   const make = (yaml: string) => () => host(yaml, { builtin: { sql }, wanted: { stt: ['acme'] } });
 
   t.throws(make('plugins: { sqll: {} }'), {
@@ -317,7 +317,7 @@ test('the configuration may name only plugins that there are, and gives no built
 });
 
 test('a plugin switched off, or skipped, is not loaded; a third party’s comes before the built-in', async t => {
-  const { host, write } = house(t);
+  const { host, write } = setUp(t);
   const builtin = {
     one: pathToFileURL(write('one.ts', source('one', VAD))),
     two: pathToFileURL(write('two.ts', source('two', VAD))),
@@ -341,7 +341,7 @@ test('a plugin switched off, or skipped, is not loaded; a third party’s comes 
 // ── failures at the start ───────────────────────────────────────────────────────────────────────────────────────
 
 test('a selected plugin that throws stops the start, and everything is undone newest first', async t => {
-  const { host, write, messages } = house(t);
+  const { host, write, messages } = setUp(t);
   write(
     'bad.ts',
     source(
@@ -372,7 +372,7 @@ test('a selected plugin that throws stops the start, and everything is undone ne
 });
 
 test('a setup that hangs is aborted after its time, and what it opens later is undone at once', async t => {
-  const { host, write, messages } = house(t);
+  const { host, write, messages } = setUp(t);
   write(
     'slow.ts',
     source(
@@ -396,7 +396,7 @@ test('a setup that hangs is aborted after its time, and what it opens later is u
 });
 
 test('a module that never finishes loading stops the start', async t => {
-  const { host, write } = house(t);
+  const { host, write } = setUp(t);
   write('stuck.mjs', `await new Promise(() => {}); ${source('stuck', VAD)}`);
 
   await t.throwsAsync(
@@ -408,7 +408,7 @@ test('a module that never finishes loading stops the start', async t => {
 });
 
 test('a built-in plugin that nobody chose is degraded with its reason; chosen, it stops the start', async t => {
-  const { host, write } = house(t);
+  const { host, write } = setUp(t);
   const builtin = {
     lame: pathToFileURL(write('lame.ts', source('lame', `throw new Error('went lame');`))),
     fine: pathToFileURL(write('fine.ts', source('fine', VAD))),
@@ -430,8 +430,8 @@ test('a built-in plugin that nobody chose is degraded with its reason; chosen, i
   });
 });
 
-test('a chosen plugin that says config_error is not ready rather than broken: the house stays lit', async t => {
-  const { host, write } = house(t);
+test('a chosen plugin that says config_error is not ready rather than broken: the server runs', async t => {
+  const { host, write } = setUp(t);
   write('bare.ts', source('bare', `throw error('config_error', 'its model is not there');`));
   const plugins = host('stt: [bare]\nplugins: { bare: { use: ./bare.ts } }', { wanted: { stt: ['bare'] } });
 
@@ -442,7 +442,7 @@ test('a chosen plugin that says config_error is not ready rather than broken: th
 });
 
 test('a chosen plugin whose server is not up yet does not stop the start, and is tried again until it is', async t => {
-  const { host, write } = house(t);
+  const { host, write } = setUp(t);
   const { clock, wakeNext } = manualClock();
   const setup = `globalThis.dials = (globalThis.dials ?? 0) + 1;
     if (globalThis.dials < 3) throw error('upstream_error', 'nobody answers');
@@ -462,7 +462,7 @@ test('a chosen plugin whose server is not up yet does not stop the start, and is
 });
 
 test('several broken plugins are told at once', async t => {
-  const { host, write } = house(t);
+  const { host, write } = setUp(t);
   for (const name of ['one', 'two']) write(`${name}.ts`, source(name, `throw new Error('${name} broke');`));
 
   const error = await t.throwsAsync(
@@ -480,7 +480,7 @@ const FRAIL = `
   return { vad: { windowSize: 512, open() { fail(error('upstream_error', 'fell over')); fail(new Error('twice')); } } };`;
 
 test('a plugin that fails is undone, missing for a growing pause, and started again', async t => {
-  const { host, write, messages } = house(t);
+  const { host, write, messages } = setUp(t);
   const { clock, wakeNext, advance } = manualClock();
   write('frail.ts', source('frail', FRAIL));
   const plugins = host('plugins: { frail: { use: ./frail.ts } }', { clock });
@@ -506,7 +506,7 @@ test('a plugin that fails is undone, missing for a growing pause, and started ag
 });
 
 test('a restart that fails is tried again, never more than five minutes later, until it works', async t => {
-  const { host, write } = house(t);
+  const { host, write } = setUp(t);
   const { clock, wakeNext } = manualClock();
   const builtin = {
     shy: pathToFileURL(
@@ -528,7 +528,7 @@ test('a restart that fails is tried again, never more than five minutes later, u
 });
 
 test('a stop while a restart waits, or while a setup runs, ends both', async t => {
-  const { host, write, messages } = house(t);
+  const { host, write, messages } = setUp(t);
   const { clock } = manualClock();
   write('frail.ts', source('frail', FRAIL));
   write(
@@ -551,7 +551,7 @@ test('a stop while a restart waits, or while a setup runs, ends both', async t =
 });
 
 test('plugins stop before the storage does, and its handle outlives a restart of it', async t => {
-  const { dir, host, write, messages } = house(t);
+  const { dir, host, write, messages } = setUp(t);
   const { clock, wakeNext } = manualClock();
   write(
     'mine.ts',
@@ -599,7 +599,7 @@ test('plugins stop before the storage does, and its handle outlives a restart of
 });
 
 test('storage is loaded as storage only, and nothing else is', async t => {
-  const { host, write } = house(t);
+  const { host, write } = setUp(t);
   write('vad.ts', source('vad', VAD));
   write('mine.ts', `import sql from ${JSON.stringify(sql.href)}; export default { ...sql, name: 'mine' };`);
 
@@ -615,7 +615,7 @@ test('storage is loaded as storage only, and nothing else is', async t => {
 });
 
 test('state takes plain JSON of at most 64 KiB under short keys, and storage plugins have none', async t => {
-  const { host, write, messages } = house(t);
+  const { host, write, messages } = setUp(t);
   write(
     'diary.ts',
     source(
@@ -666,7 +666,7 @@ test('state takes plain JSON of at most 64 KiB under short keys, and storage plu
 });
 
 test('a request of a plugin ends with the plugin', async t => {
-  const { host, write, messages } = house(t);
+  const { host, write, messages } = setUp(t);
   const asked = Promise.withResolvers<void>();
   const server = createServer(() => asked.resolve()).listen(0, '127.0.0.1');
   await new Promise(resolve => server.once('listening', resolve));
@@ -692,7 +692,7 @@ test('a request of a plugin ends with the plugin', async t => {
 });
 
 test('a request of a plugin to an address of a user goes through the server, and ends with the plugin', async t => {
-  const { host, write, messages } = house(t);
+  const { host, write, messages } = setUp(t);
   const asked = Promise.withResolvers<string>();
   write(
     'caller.ts',
@@ -720,7 +720,7 @@ test('a request of a plugin to an address of a user goes through the server, and
 });
 
 test('where there is no server, no address of a user is reached', async t => {
-  const { host, write, messages } = house(t);
+  const { host, write, messages } = setUp(t);
   write(
     'caller.ts',
     source(

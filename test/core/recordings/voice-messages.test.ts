@@ -7,7 +7,7 @@ import test, { type ExecutionContext } from 'ava';
 import { encodeWav, samplesToBytes } from '../../../core/audio/pcm.ts';
 import { packetsOf } from '../../../core/cli/stream/recording.ts';
 import { accountOf } from '../../helpers/accounts.ts';
-import { countingStt, type House, openHouse } from '../../helpers/services.ts';
+import { countingStt, openServer, type TestServer } from '../../helpers/services.ts';
 import { join as joined, random, silence, speech } from '../../helpers/sound.ts';
 
 const RECORDINGS = join(import.meta.dirname, '../../fixtures/recordings');
@@ -29,7 +29,7 @@ function form(files: Record<string, Uint8Array>, fields: Record<string, string> 
 }
 
 async function send(
-  { url, key }: Pick<House, 'url' | 'key'>,
+  { url, key }: Pick<TestServer, 'url' | 'key'>,
   body: FormData | Uint8Array<ArrayBuffer> | string | null,
   { query = '', type }: { query?: string; type?: string } = {},
 ): Promise<Answer> {
@@ -47,7 +47,7 @@ async function send(
 
 const RAW = 'application/octet-stream';
 const tenths = ({ body }: Answer) => Number.parseInt(String(body.transcript), 10);
-const leftovers = ({ dataDir }: House) => readdir(join(dataDir, 'uploads'));
+const leftovers = ({ dataDir }: TestServer) => readdir(join(dataDir, 'uploads'));
 
 /** A house with a recogniser whose mood the test sets. */
 async function moodyHouse(t: ExecutionContext) {
@@ -55,20 +55,20 @@ async function moodyHouse(t: ExecutionContext) {
   await writeFile(mood, 'well');
   t.teardown(() => rm(mood, { force: true }));
   const use = join(import.meta.dirname, '../../fixtures/plugins/moody-stt.ts');
-  const house = await openHouse(t, { stt: ['moody'], plugins: { moody: { use, mood } } });
+  const server = await openServer(t, { stt: ['moody'], plugins: { moody: { use, mood } } });
   async function become(word: string) {
     await writeFile(`${mood}.next`, word);
     await rename(`${mood}.next`, mood); // never half written
   }
-  return { house, become };
+  return { server, become };
 }
 
 test('a recording is turned into text, whatever format a phone gave it', async t => {
-  const house = await openHouse(t, countingStt());
+  const server = await openServer(t, countingStt());
   for (const file of await readdir(RECORDINGS)) {
     if (file === 'umbrella-vorbis.ogg') continue;
     const answer = await send(
-      house,
+      server,
       form({ [file]: await readFile(join(RECORDINGS, file)) }, { language: 'en' }),
     );
     t.is(answer.status, 200, `${file}: ${JSON.stringify(answer.body)}`);
@@ -80,42 +80,45 @@ test('a recording is turned into text, whatever format a phone gave it', async t
     );
     t.true(tenths(answer) >= 18 && tenths(answer) <= 25, `${file}: ${transcript}, of 2.4 s`);
   }
-  t.deepEqual(await leftovers(house), []);
+  t.deepEqual(await leftovers(server), []);
 });
 
 test('WAV files, raw samples and packets of a wearable are taken as they are, several at once', async t => {
-  const house = await openHouse(t, countingStt());
+  const server = await openServer(t, countingStt());
   const wav = encodeWav(SAID);
-  const one = await send(house, form({ 'talk.wav': wav }));
+  const one = await send(server, form({ 'talk.wav': wav }));
   const length = tenths(one);
   t.true(length > 30, JSON.stringify(one.body));
 
   const endless = Buffer.from(wav);
   endless.writeUInt32LE(0, 40); // a recorder that was switched off
-  t.is(tenths(await send(house, form({ 'cut.wav': endless }))), length);
+  t.is(tenths(await send(server, form({ 'cut.wav': endless }))), length);
 
   const pcm = samplesToBytes(SAID);
-  t.is(tenths(await send(house, pcm, { type: RAW, query: 'sample_rate=16000&channels=1' })), length);
-  t.is(tenths(await send(house, form({ 'note_pcm16_16000_1.bin': pcm }))), length);
+  t.is(tenths(await send(server, pcm, { type: RAW, query: 'sample_rate=16000&channels=1' })), length);
+  t.is(tenths(await send(server, form({ 'note_pcm16_16000_1.bin': pcm }))), length);
 
   const packets = [...packetsOf({ samples: SAID, channels: 1, sampleRate: 16_000 }, 'opus_fs320')].map(
     ({ bytes }) => Buffer.concat([Buffer.from(Uint32Array.of(bytes.length).buffer), bytes]),
   );
-  const opus = await send(house, form({ 'audio_opus_16000_1_fs320_1767225600.bin': Buffer.concat(packets) }));
+  const opus = await send(
+    server,
+    form({ 'audio_opus_16000_1_fs320_1767225600.bin': Buffer.concat(packets) }),
+  );
   t.true(Math.abs(tenths(opus) - length) <= 2, JSON.stringify(opus.body));
 
-  const several = await send(house, form({ 'a.wav': wav, 'b.wav': encodeWav(silence(1)), 'c.wav': wav }));
+  const several = await send(server, form({ 'a.wav': wav, 'b.wav': encodeWav(silence(1)), 'c.wav': wav }));
   t.is(several.body.transcript, `${one.body.transcript} ${one.body.transcript}`);
 });
 
 test('silence is an answer, and every failure has its outcome, its status, and exactly five fields', async t => {
-  const { house, become } = await moodyHouse(t);
-  const quiet = await send(house, samplesToBytes(silence(2)), { type: RAW });
+  const { server, become } = await moodyHouse(t);
+  const quiet = await send(server, samplesToBytes(silence(2)), { type: RAW });
   t.is(quiet.status, 200);
   t.like(quiet.body, { outcome: 'expected_silence', transcript: '', stt_provider: 'moody' });
 
   const said = samplesToBytes(SAID);
-  t.like((await send(house, said, { type: RAW })).body, { outcome: 'success', transcript: 'words' });
+  t.like((await send(server, said, { type: RAW })).body, { outcome: 'success', transcript: 'words' });
 
   const failures = [
     ['mute', 502, 'stt_empty_unexpected', 'empty_unexpected', true],
@@ -125,7 +128,7 @@ test('silence is an answer, and every failure has its outcome, its status, and e
   ] as const;
   for (const [mood, status, error, outcome, retryable] of failures) {
     await become(mood);
-    const answer = await send(house, said, { type: RAW });
+    const answer = await send(server, said, { type: RAW });
     t.is(answer.status, status, mood);
     const { message, ...rest } = answer.body;
     t.deepEqual(rest, { error, outcome, provider: 'moody', retryable }, mood);
@@ -134,31 +137,31 @@ test('silence is an answer, and every failure has its outcome, its status, and e
 });
 
 test('what cannot be decoded, and what the route does not take, is invalid input', async t => {
-  const house = await openHouse(t, countingStt());
+  const server = await openServer(t, countingStt());
   const noise = Buffer.from(Uint8Array.from({ length: 5000 }, () => random(7)() * 255));
   const broken = Buffer.from(await readFile(join(RECORDINGS, 'umbrella.m4a'))).fill(0, 40);
   const pcm = samplesToBytes(silence(1));
   const wrong: [string, () => Promise<Answer>, RegExp][] = [
-    ['no body', () => send(house, null), /multipart\/form-data/],
-    ['an empty body', () => send(house, '', { type: RAW }), /no recording/i],
-    ['a form without files', () => send(house, form({}, { language: 'en' })), /no recording/i],
-    ['noise', () => send(house, form({ 'noise.m4a': noise })), /noise\.m4a/],
-    ['a broken file', () => send(house, form({ 'broken.m4a': broken })), /broken\.m4a/],
+    ['no body', () => send(server, null), /multipart\/form-data/],
+    ['an empty body', () => send(server, '', { type: RAW }), /no recording/i],
+    ['a form without files', () => send(server, form({}, { language: 'en' })), /no recording/i],
+    ['noise', () => send(server, form({ 'noise.m4a': noise })), /noise\.m4a/],
+    ['a broken file', () => send(server, form({ 'broken.m4a': broken })), /broken\.m4a/],
     [
       'a header alone',
-      () => send(house, form({ 'head.wav': encodeWav(silence(0)).subarray(0, 20) })),
+      () => send(server, form({ 'head.wav': encodeWav(silence(0)).subarray(0, 20) })),
       /head\.wav/,
     ],
-    ['text', () => send(house, '{}', { type: 'application/json' }), /multipart\/form-data/],
-    ['no boundary', () => send(house, 'x', { type: 'multipart/form-data' }), /boundary|form/],
+    ['text', () => send(server, '{}', { type: 'application/json' }), /multipart\/form-data/],
+    ['no boundary', () => send(server, 'x', { type: 'multipart/form-data' }), /boundary|form/],
     [
       'half a form',
-      () => send(house, '--x\r\nContent-', { type: 'multipart/form-data; boundary=x' }),
+      () => send(server, '--x\r\nContent-', { type: 'multipart/form-data; boundary=x' }),
       /form/,
     ],
-    ['a rate', () => send(house, pcm, { type: RAW, query: 'sample_rate=7999' }), /sample_rate/],
-    ['channels', () => send(house, pcm, { type: RAW, query: 'channels=3' }), /channels/],
-    ['a language', () => send(house, pcm, { type: RAW, query: 'language=qq' }), /language/],
+    ['a rate', () => send(server, pcm, { type: RAW, query: 'sample_rate=7999' }), /sample_rate/],
+    ['channels', () => send(server, pcm, { type: RAW, query: 'channels=3' }), /channels/],
+    ['a language', () => send(server, pcm, { type: RAW, query: 'language=qq' }), /language/],
   ];
   for (const [what, asked, message] of wrong) {
     const { status, body } = await asked();
@@ -171,33 +174,33 @@ test('what cannot be decoded, and what the route does not take, is invalid input
     );
     t.regex(String(body.message), message, what);
   }
-  t.deepEqual(await leftovers(house), []);
+  t.deepEqual(await leftovers(server), []);
 });
 
 test('a language that no recogniser has, and no recogniser at all, are errors of the configuration', async t => {
-  const house = await openHouse(t, countingStt());
+  const server = await openServer(t, countingStt());
   const pcm = samplesToBytes(silence(1));
-  const japanese = await send(house, pcm, { type: RAW, query: 'language=ja' });
+  const japanese = await send(server, pcm, { type: RAW, query: 'language=ja' });
   t.is(japanese.status, 503);
   t.like(japanese.body, { outcome: 'config_error', retryable: false });
-  const deaf = await openHouse(t, { stt: [] });
+  const deaf = await openServer(t, { stt: [] });
   const answer = await send(deaf, pcm, { type: RAW });
   t.is(answer.status, 503);
   t.like(answer.body, { error: 'stt_provider_configuration_error', provider: null });
 });
 
 test('a credential that will not do, and a body that is too large, are refused as everywhere', async t => {
-  const house = await openHouse(t, countingStt());
+  const server = await openServer(t, countingStt());
   const pcm = samplesToBytes(silence(1));
-  t.deepEqual(Object.keys((await send({ ...house, key: 'nobody' }, pcm, { type: RAW })).body), ['detail']);
-  const { key } = await house.app.commands.key({ user: 'owner', scopes: ['memories:read'] });
-  t.is((await send({ ...house, key }, pcm, { type: RAW })).status, 403);
+  t.deepEqual(Object.keys((await send({ ...server, key: 'nobody' }, pcm, { type: RAW })).body), ['detail']);
+  const { key } = await server.app.commands.key({ user: 'owner', scopes: ['memories:read'] });
+  t.is((await send({ ...server, key }, pcm, { type: RAW })).status, 403);
 
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number | undefined; text: string }>();
-  const asked = request(`${house.url}${ROUTE}`, {
+  const asked = request(`${server.url}${ROUTE}`, {
     method: 'POST',
     headers: {
-      Authorization: `Bearer ${house.key}`,
+      Authorization: `Bearer ${server.key}`,
       'Content-Type': RAW,
       'Content-Length': 51 * 1024 * 1024,
     },
@@ -216,7 +219,7 @@ test('a credential that will not do, and a body that is too large, are refused a
 
 test.serial('other formats are handed to ffmpeg, where that is installed', async t => {
   const dir = join(tmpdir(), `earshot-ffmpeg-${randomUUID()}`);
-  const house = await openHouse(t, countingStt());
+  const server = await openServer(t, countingStt());
   await mkdir(dir);
   const { PATH } = process.env;
   t.teardown(async () => {
@@ -225,25 +228,25 @@ test.serial('other formats are handed to ffmpeg, where that is installed', async
   });
   process.env.PATH = dir;
   const vorbis = form({ 'talk.ogg': await readFile(join(RECORDINGS, 'umbrella-vorbis.ogg')) });
-  const without = await send(house, vorbis);
+  const without = await send(server, vorbis);
   t.is(without.status, 400);
   t.regex(String(without.body.message), /vorbis.*need ffmpeg/);
   await writeFile(join(dir, 'samples'), samplesToBytes(SAID));
   await writeFile(join(dir, 'ffmpeg'), `#!/bin/sh\n/bin/cat ${dir}/samples\n`, { mode: 0o755 });
-  t.true(tenths(await send(house, vorbis)) > 30);
+  t.true(tenths(await send(server, vorbis)) > 30);
 });
 
 test('a client that goes away ends the work, and leaves no file', async t => {
-  const house = await openHouse(t, countingStt({ behaviour: 'hangs' }));
+  const server = await openServer(t, countingStt({ behaviour: 'hangs' }));
   const gone = new AbortController();
-  const asked = fetch(`${house.url}${ROUTE}`, {
+  const asked = fetch(`${server.url}${ROUTE}`, {
     method: 'POST',
-    headers: { Authorization: `Bearer ${house.key}`, 'Content-Type': RAW },
+    headers: { Authorization: `Bearer ${server.key}`, 'Content-Type': RAW },
     body: samplesToBytes(SAID),
     signal: gone.signal,
   });
   const until = async (holds: (files: string[]) => boolean) => {
-    while (!holds(await leftovers(house).catch(() => [])))
+    while (!holds(await leftovers(server).catch(() => [])))
       await new Promise(resolve => setTimeout(resolve, 20));
   };
   await until(files => files.length === 1);
@@ -254,13 +257,13 @@ test('a client that goes away ends the work, and leaves no file', async t => {
 });
 
 test('a question that was spoken is answered from what was said, frame by frame, and kept in the chat', async t => {
-  const { house, become } = await moodyHouse(t);
-  const owner = await accountOf(house, 'owner');
+  const { server, become } = await moodyHouse(t);
+  const owner = await accountOf(server, 'owner');
   await owner.post('/v1/dev/user/conversations/from-segments', {
     transcript_segments: [{ text: 'Many words were lost in the harbour.', start: 0, end: 4 }],
   });
   const send = async (body: Uint8Array<ArrayBuffer>, query = '') => {
-    const response = await fetch(`${house.url}/v2/voice-messages?${query}`, {
+    const response = await fetch(`${server.url}/v2/voice-messages?${query}`, {
       method: 'POST',
       headers: { Authorization: `Bearer ${owner.token}`, 'Content-Type': RAW },
       body,
@@ -305,5 +308,5 @@ test('a question that was spoken is answered from what was said, frame by frame,
   const refused = await send(said, 'channels=3');
   t.is(refused.status, 400);
   t.like(JSON.parse(refused.text), { error: 'stt_invalid_input', outcome: 'invalid_input' });
-  t.deepEqual(await leftovers(house), []);
+  t.deepEqual(await leftovers(server), []);
 });

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import test from 'ava';
-import { deadline, orAborted } from '../../../core/runtime/deadline.ts';
+import { deadline, orAborted, waitAtMost } from '../../../core/runtime/deadline.ts';
 import { manualClock } from '../../helpers/manual-clock.ts';
 
 const never = () => new Promise<never>(() => {});
@@ -91,4 +91,22 @@ test('a wait ends with the signal, and leaves nothing on it', async t => {
   leaving.abort(new Error('left'));
   await t.throwsAsync(waiting, { message: 'left' });
   await t.throwsAsync(orAborted(Promise.resolve(7), leaving.signal), { message: 'left' });
+});
+
+test('a wait of a limited time ends with the work, however that ends, or with its time', async t => {
+  const timers: (AbortSignal | undefined)[] = [];
+  const sleep = (_ms: number, timer?: AbortSignal) => {
+    timers.push(timer);
+    return never();
+  };
+  await waitAtMost({ clock: { sleep }, limitMs: 500 }, Promise.resolve());
+  await waitAtMost({ clock: { sleep }, limitMs: 500 }, Promise.reject(new Error('its own')));
+  t.deepEqual(
+    timers.map(timer => timer?.aborted),
+    [true, true],
+  );
+  const { clock, limit } = limited();
+  const waiting = waitAtMost(limit, never());
+  clock.advance(500);
+  await waiting;
 });

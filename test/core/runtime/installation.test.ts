@@ -8,23 +8,16 @@ import { samplesToBytes } from '../../../core/audio/pcm.ts';
 import { createLog } from '../../../core/runtime/log.ts';
 import { earshot } from '../../helpers/cli.ts';
 import { temporaryDirectory } from '../../helpers/domain.ts';
+import { eventually } from '../../helpers/eventually.ts';
 import { connectListen } from '../../helpers/listen-client.ts';
-import { buildHouse, failingStt, type House } from '../../helpers/services.ts';
+import { buildServer, failingStt, type TestServer } from '../../helpers/services.ts';
 import { join as joined, silence, speech } from '../../helpers/sound.ts';
 
 const QUERY = { codec: 'pcm16', sample_rate: 16_000, conversation_timeout: 4, ack: 'enabled' };
 
-async function until<T>(look: () => Promise<T>, enough: (seen: T) => boolean): Promise<T> {
-  for (;;) {
-    const seen = await look();
-    if (enough(seen)) return seen;
-    await new Promise(resolve => setTimeout(resolve, 50));
-  }
-}
-
 /** Speech that no recogniser takes stays in the spool. */
-async function leaveAudio(house: House) {
-  const client = await connectListen(house.url, house.key, QUERY);
+async function leaveAudio(instance: TestServer) {
+  const client = await connectListen(instance.url, instance.key, QUERY);
   client.socket.send(samplesToBytes(joined(speech('budget'), silence(2))));
   await client.until('ack', ({ messages }) => messages === 1);
   client.socket.close();
@@ -45,9 +38,9 @@ test('a data directory whose database is gone is not served with an empty one, a
   const { dataDir, database, audio } = await directory(t);
   const { begin, end, ...stt } = await failingStt(t);
   await begin();
-  const house = await buildHouse({ ...stt, dataDir });
-  await leaveAudio(house);
-  await house.stop();
+  const instance = await buildServer({ ...stt, dataDir });
+  await leaveAudio(instance);
+  await instance.stop();
   const held = await Promise.all((await namesIn(audio)).map(name => readFile(join(audio, name))));
   t.true(held.length > 0);
   await copyFile(database, `${database}.kept`);
@@ -61,7 +54,7 @@ test('a data directory whose database is gone is not served with an empty one, a
     await lose();
     const message =
       /is empty, but .*server\.json says that it has accounts.*Put back.*begin anew, move the data directory away/;
-    await t.throwsAsync(buildHouse({ ...stt, dataDir }), { code: 'config_error', message }, how);
+    await t.throwsAsync(buildServer({ ...stt, dataDir }), { code: 'config_error', message }, how);
     const { code, stderr } = await earshot(['user', 'add', 'Mallory'], { EARSHOT_DATA_DIR: dataDir });
     t.is(code, 1, how);
     t.regex(stderr, message, how);
@@ -70,7 +63,7 @@ test('a data directory whose database is gone is not served with an empty one, a
     await rm(database, { force: true });
     if (how === 'empty') await writeFile(database, '');
     await writeFile(`${database}-wal`, log);
-    await t.throwsAsync(buildHouse({ ...stt, dataDir }), {
+    await t.throwsAsync(buildServer({ ...stt, dataDir }), {
       code: 'config_error',
       message: /is missing or empty, but its write-ahead log .*-wal is there.*Put back/s,
     });
@@ -85,27 +78,27 @@ test('a data directory whose database is gone is not served with an empty one, a
   await rm(database, { force: true });
   await rm(`${database}-shm`, { force: true });
   await copyFile(`${database}.kept`, database);
-  const back = await buildHouse({ ...stt, dataDir });
-  t.is(back.userId, house.userId);
+  const back = await buildServer({ ...stt, dataDir });
+  t.is(back.userId, instance.userId);
   await back.stop();
 });
 
-test('audio of a stream that an older database does not know is set aside, told, and taken back by the newer one', async t => {
+test('audio of a stream that an older database does not know is kept, told, and taken back by the newer one', async t => {
   const { dataDir, database, audio, orphaned } = await directory(t);
   const { begin, end, ...stt } = await failingStt(t);
   await begin();
-  const first = await buildHouse({ ...stt, dataDir });
+  const first = await buildServer({ ...stt, dataDir });
   await first.stop();
   await copyFile(database, `${database}.older`);
-  const second = await buildHouse({ ...stt, dataDir });
+  const second = await buildServer({ ...stt, dataDir });
   await leaveAudio(second);
   await second.stop();
   await copyFile(database, `${database}.newer`);
   await end();
 
   await copyFile(`${database}.older`, database);
-  const older = await buildHouse({ ...stt, dataDir });
-  const [name = ''] = await until(
+  const older = await buildServer({ ...stt, dataDir });
+  const [name = ''] = await eventually(
     () => namesIn(orphaned),
     names => names.some(each => each.endsWith('.log')),
   );
@@ -113,7 +106,7 @@ test('audio of a stream that an older database does not know is set aside, told,
   const { ready } = await older.app.commands.status({});
   t.regex(
     ready.find(({ name: part }) => part === 'orphaned-audio')?.detail ?? '',
-    /1 recording .* set aside/,
+    /1 recording .* of streams that the database does not know/,
   );
   const { stdout } = await earshot(['doctor'], { EARSHOT_DATA_DIR: dataDir });
   t.regex(stdout, /orphaned audio: 1 recording/);
@@ -121,9 +114,9 @@ test('audio of a stream that an older database does not know is set aside, told,
   t.deepEqual(await namesIn(audio), []);
 
   await copyFile(`${database}.newer`, database);
-  const newer = await buildHouse({ ...stt, dataDir });
+  const newer = await buildServer({ ...stt, dataDir });
   t.deepEqual(await namesIn(orphaned), []);
-  const [conversation] = await until(
+  const [conversation] = await eventually(
     async () => {
       const { body } = await newer.get('/v1/dev/user/conversations?include_transcript=true');
       return body as { transcript_segments: { text: string }[] }[];
@@ -136,8 +129,8 @@ test('audio of a stream that an older database does not know is set aside, told,
 
 test('what a node was at when it was killed is done as soon as it starts again, and not what another node is at', async t => {
   const { dataDir } = await directory(t);
-  const house = await buildHouse({ stt: [], dataDir });
-  await house.stop();
+  const instance = await buildServer({ stt: [], dataDir });
+  await instance.stop();
   const { id } = JSON.parse(await readFile(join(dataDir, 'server.json'), 'utf8'));
   const loaded = loadConfig({ env: {}, cwd: dataDir, overrides: { dataDir } });
   const { storage, close } = await openStorage({
@@ -159,14 +152,14 @@ test('what a node was at when it was killed is done as soon as it starts again, 
   }
   await close();
 
-  const again = await buildHouse({ stt: [], dataDir });
+  const again = await buildServer({ stt: [], dataDir });
   const { storage: seen, close: closeSeen } = await openStorage({
     loaded,
     log: createLog({ level: 'silent', format: 'json' }),
   });
   t.teardown(again.stop);
   t.teardown(closeSeen);
-  const states = await until(
+  const states = await eventually(
     async () => {
       const counts = await seen.jobs.counts(Date.now());
       return counts.filter(({ kind }) => kind === 'conversation.finish').map(({ state }) => state);

@@ -2,15 +2,15 @@ import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import type { Overrides } from '../../../config/load.ts';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
 import { createMetrics } from '../../../core/runtime/metrics.ts';
 import { accountOf } from '../../helpers/accounts.ts';
+import { eventually } from '../../helpers/eventually.ts';
 import { connectListen, type ListenClient, refusedListen } from '../../helpers/listen-client.ts';
 import { openRaw } from '../../helpers/raw-socket.ts';
-import { countingStt, type House, openHouse } from '../../helpers/services.ts';
+import { countingStt, openServer, type TestServer } from '../../helpers/services.ts';
 import { join as joined, silence, speech } from '../../helpers/sound.ts';
 import { changeDatabase } from '../../helpers/sqlite.ts';
 
@@ -66,8 +66,8 @@ function addSample(current: { name: string; family: Family } | null, line: strin
 
 // ── asking for them ─────────────────────────────────────────────────────────────────────────────────────────────
 
-async function ask(house: House, headers: Record<string, string> = {}, host = '127.0.0.1') {
-  const { port } = new URL(house.url);
+async function ask(server: TestServer, headers: Record<string, string> = {}, host = '127.0.0.1') {
+  const { port } = new URL(server.url);
   const asked = request({ host, port, path: '/metrics', headers });
   asked.end();
   const [response] = await new Promise<[import('node:http').IncomingMessage]>((resolve, reject) => {
@@ -82,42 +82,38 @@ async function ask(house: House, headers: Record<string, string> = {}, host = '1
   };
 }
 
-async function families(house: House) {
-  const { status, text } = await ask(house);
+async function families(server: TestServer) {
+  const { status, text } = await ask(server);
   if (status !== 200) throw new Error(`${status} ${text}`);
   return parse(text);
 }
 
 /** The sum of all series of this name whose labels have all of these. */
-async function value(house: House, name: string, labels: Record<string, string> = {}): Promise<number> {
+async function value(server: TestServer, name: string, labels: Record<string, string> = {}): Promise<number> {
   const wanted = Object.entries(labels).map(([label, text]) => `${label}="${text}"`);
   let sum = 0;
-  for (const { samples } of (await families(house)).values()) {
+  for (const { samples } of (await families(server)).values()) {
     for (const [series, number] of samples)
       if (series.split('{', 1)[0] === name && wanted.every(part => series.includes(part))) sum += number;
   }
   return sum;
 }
 
-async function until(look: () => Promise<boolean>): Promise<void> {
-  while (!(await look())) await sleep(20);
-}
-
 async function listening(t: ExecutionContext, overrides: Overrides = {}, query = {}) {
-  const house = await openHouse(t, { ...countingStt(), ...overrides });
-  const client = await connectListen(house.url, house.key, { ...PCM, ...query });
+  const server = await openServer(t, { ...countingStt(), ...overrides });
+  const client = await connectListen(server.url, server.key, { ...PCM, ...query });
   await client.until('conversation_session');
   t.teardown(() => client.socket.terminate());
-  return { house, client };
+  return { server, client };
 }
 
 // ── what is told ────────────────────────────────────────────────────────────────────────────────────────────────
 
 test('the answer is in the text format, each metric with its help, type and unit', async t => {
-  const { house, client } = await listening(t);
+  const { server, client } = await listening(t);
   send(client, TALK);
   await client.until('segments');
-  const { headers, text } = await ask(house);
+  const { headers, text } = await ask(server);
   t.is(headers['content-type'], 'text/plain; version=0.0.4; charset=utf-8');
   const all = parse(text);
   for (const [name, { help, type, samples }] of all) {
@@ -144,17 +140,17 @@ function checkHistogram(t: ExecutionContext, name: string, samples: Map<string, 
 }
 
 test('a stream that is played moves everything that it should', async t => {
-  const { house, client } = await listening(t);
+  const { server, client } = await listening(t);
   const codec = { codec: 'pcm16' };
-  await until(async () => (await value(house, 'earshot_streams_open', codec)) === 1);
-  t.is(await value(house, 'earshot_stream_messages_total', codec), 0);
+  await eventually(async () => (await value(server, 'earshot_streams_open', codec)) === 1);
+  t.is(await value(server, 'earshot_stream_messages_total', codec), 0);
   const beforeMs = performance.now();
   for (let at = 0; at < TALK.length; at += 1600) send(client, TALK.subarray(at, at + 1600));
   await client.until('segments');
-  await until(async () => (await value(house, 'earshot_utterances_total', { outcome: 'success' })) > 0);
+  await eventually(async () => (await value(server, 'earshot_utterances_total', { outcome: 'success' })) > 0);
   const tookS = (performance.now() - beforeMs) / 1000;
 
-  const stream = (name: string) => value(house, `earshot_stream_${name}`, codec);
+  const stream = (name: string) => value(server, `earshot_stream_${name}`, codec);
   t.is(await stream('messages_total'), Math.ceil(TALK.length / 1600));
   t.is(await stream('received_bytes_total'), TALK.length * 2);
   t.true(Math.abs((await stream('audio_seconds_total')) - TALK.length / 16_000) < 0.001);
@@ -168,77 +164,81 @@ test('a stream that is played moves everything that it should', async t => {
   t.true(detector > 0 && detector <= gate && gate < tookS, `${detector} ${gate}`);
 
   const texts = client.segments().length;
-  t.is(await value(house, 'earshot_segments_sent_total'), texts);
-  t.is(await value(house, 'earshot_recogniser_seconds_count', { provider: 'counting' }), texts);
-  const latency = await value(house, 'earshot_segment_latency_seconds_sum');
-  const beyond = await value(house, 'earshot_segment_latency_beyond_hangover_seconds_sum');
+  t.is(await value(server, 'earshot_segments_sent_total'), texts);
+  t.is(await value(server, 'earshot_recogniser_seconds_count', { provider: 'counting' }), texts);
+  const latency = await value(server, 'earshot_segment_latency_seconds_sum');
+  const beyond = await value(server, 'earshot_segment_latency_beyond_hangover_seconds_sum');
   t.true(beyond > 0 && beyond <= latency && latency < tookS, `${beyond} ${latency}`);
-  t.true((await value(house, 'earshot_transaction_seconds_count', { name: 'connect' })) === 1);
+  t.true((await value(server, 'earshot_transaction_seconds_count', { name: 'connect' })) === 1);
   client.socket.close();
-  await until(async () => (await value(house, 'earshot_streams_open', codec)) === 0);
+  await eventually(async () => (await value(server, 'earshot_streams_open', codec)) === 0);
 });
 
 test('a frame that cannot be decoded is counted with its codec', async t => {
-  const { house, client } = await listening(t, {}, { codec: 'opus_fs320' });
+  const { server, client } = await listening(t, {}, { codec: 'opus_fs320' });
   client.socket.send(Buffer.from('ff'.repeat(40), 'hex'));
-  await until(
-    async () => (await value(house, 'earshot_stream_bad_frames_total', { codec: 'opus_fs320' })) === 1,
+  await eventually(
+    async () => (await value(server, 'earshot_stream_bad_frames_total', { codec: 'opus_fs320' })) === 1,
   );
-  t.is(await value(house, 'earshot_streams_open', { codec: 'opus_fs320' }), 1);
+  t.is(await value(server, 'earshot_streams_open', { codec: 'opus_fs320' }), 1);
 });
 
 test('what waits for a recogniser, in memory and on disk, is told in bytes', async t => {
   const waiting = { ...countingStt({ behaviour: 'hangs' }), listen: { maxQueuedBytes: 64 * 1024 } };
-  const { house, client } = await listening(t, waiting);
-  const queue = (name: string) => value(house, 'earshot_queue_bytes', { queue: name });
+  const { server, client } = await listening(t, waiting);
+  const queue = (name: string) => value(server, 'earshot_queue_bytes', { queue: name });
   for (let i = 0; i < 5; i++) send(client, TALK);
-  const onDisk = () => value(house, 'earshot_spool_bytes', { state: 'disk' });
-  await until(async () => (await queue('speech')) > 64 * 1024 && (await onDisk()) > 4 * TALK.byteLength);
-  t.true((await value(house, 'earshot_spool_sync_seconds_count')) > 0);
+  const onDisk = () => value(server, 'earshot_spool_bytes', { state: 'disk' });
+  await eventually(async () => (await queue('speech')) > 64 * 1024 && (await onDisk()) > 4 * TALK.byteLength);
+  t.true((await value(server, 'earshot_spool_sync_seconds_count')) > 0);
 });
 
 test('a recogniser that is lost in an utterance is counted, and its text comes none the less', async t => {
-  const { house, client } = await listening(t, countingStt({ behaviour: 'fails-once' }));
+  const { server, client } = await listening(t, countingStt({ behaviour: 'fails-once' }));
   send(client, TALK);
   await client.until('segments');
-  t.is(await value(house, 'earshot_recogniser_losses_total'), 1);
+  t.is(await value(server, 'earshot_recogniser_losses_total'), 1);
 });
 
 test('jobs are told by kind and state, and their runs by outcome', async t => {
-  const { house, client } = await listening(t);
-  const { post } = await accountOf(house, 'owner');
-  const change = (sql: string) => changeDatabase(join(house.dataDir, 'earshot.db'), sql);
+  const { server, client } = await listening(t);
+  const { post } = await accountOf(server, 'owner');
+  const change = (sql: string) => changeDatabase(join(server.dataDir, 'earshot.db'), sql);
   /** The runner sees what was changed behind its back once a job of its own is due. */
   const wakeJobs = () => post('/v1/dev/user/memories', { content: 'Likes tea' });
   send(client, TALK);
   await client.until('segments');
   const kind = 'conversation.finish';
-  t.is(await value(house, 'earshot_jobs', { kind, state: 'waiting' }), 1);
+  t.is(await value(server, 'earshot_jobs', { kind, state: 'waiting' }), 1);
 
   client.socket.close();
   await client.closed;
-  await until(async () => (await value(house, 'earshot_streams_open')) === 0);
+  await eventually(async () => (await value(server, 'earshot_streams_open')) === 0);
   await change('alter table segments rename to lost');
   await change('update conversations set last_activity_at = 0; update jobs set run_at = 0, due_at = 0');
   await wakeJobs();
-  await until(async () => (await value(house, 'earshot_job_runs_total', { kind, outcome: 'failed' })) === 1);
-  t.is(await value(house, 'earshot_jobs', { kind, state: 'failed' }), 1);
-  t.is(await value(house, 'earshot_job_seconds_count', { kind }), 1);
+  await eventually(
+    async () => (await value(server, 'earshot_job_runs_total', { kind, outcome: 'failed' })) === 1,
+  );
+  t.is(await value(server, 'earshot_jobs', { kind, state: 'failed' }), 1);
+  t.is(await value(server, 'earshot_job_seconds_count', { kind }), 1);
 
   await change('alter table lost rename to segments');
   await change('update jobs set attempts = 99, run_at = 0, due_at = 0 where error is not null');
   await wakeJobs();
-  await until(async () => (await value(house, 'earshot_job_runs_total', { kind, outcome: 'dead' })) === 1);
-  t.is(await value(house, 'earshot_jobs', { kind, state: 'dead' }), 1);
+  await eventually(
+    async () => (await value(server, 'earshot_job_runs_total', { kind, outcome: 'dead' })) === 1,
+  );
+  t.is(await value(server, 'earshot_jobs', { kind, state: 'dead' }), 1);
 });
 
 test('requests are told by the pattern of their route, and unknown paths are one', async t => {
-  const house = await openHouse(t, countingStt());
-  await house.get('/v1/dev/user/conversations/0199c0de-0000-7000-8000-000000000000');
-  await house.get('/secret-path');
-  await house.get('/another-path');
+  const server = await openServer(t, countingStt());
+  await server.get('/v1/dev/user/conversations/0199c0de-0000-7000-8000-000000000000');
+  await server.get('/secret-path');
+  await server.get('/another-path');
   const counted = (labels: Record<string, string>) =>
-    value(house, 'earshot_http_request_seconds_count', labels);
+    value(server, 'earshot_http_request_seconds_count', labels);
   t.is(
     await counted({ method: 'GET', route: '/v1/dev/user/conversations/:conversation_id', status: '404' }),
     1,
@@ -248,17 +248,17 @@ test('requests are told by the pattern of their route, and unknown paths are one
 });
 
 test('an upgrade that is refused is told as a request, and too many wrong credentials in them as well', async t => {
-  const house = await openHouse(t, { ...countingStt(), rateLimits: { failed: 2 } });
-  const { key } = await house.app.commands.key({ user: 'owner', scopes: ['memories:read'] });
-  t.is((await refusedListen(house.url, key)).status, 403);
-  for (const status of [401, 401, 429]) t.is((await refusedListen(house.url, 'nonsense')).status, status);
-  t.is((await refusedListen(house.url, house.key, {}, '/v4/secret-path')).status, 404);
+  const server = await openServer(t, { ...countingStt(), rateLimits: { failed: 2 } });
+  const { key } = await server.app.commands.key({ user: 'owner', scopes: ['memories:read'] });
+  t.is((await refusedListen(server.url, key)).status, 403);
+  for (const status of [401, 401, 429]) t.is((await refusedListen(server.url, 'nonsense')).status, status);
+  t.is((await refusedListen(server.url, server.key, {}, '/v4/secret-path')).status, 404);
   const handshake = 'GET /v4/listen HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
-  const odd = await openRaw(house.url, handshake);
+  const odd = await openRaw(server.url, handshake);
   await odd.ended;
   t.regex(odd.received(), /^HTTP\/1\.1 400 /);
   const counted = (route: string, status: string) =>
-    value(house, 'earshot_http_request_seconds_count', { method: 'GET', route, status });
+    value(server, 'earshot_http_request_seconds_count', { method: 'GET', route, status });
   t.is(await counted('/v4/listen', '400'), 1);
   t.is(await counted('/v4/listen', '401'), 2);
   t.is(await counted('/v4/listen', '403'), 1);
@@ -267,9 +267,9 @@ test('an upgrade that is refused is told as a request, and too many wrong creden
 });
 
 test('the state of every plugin is told', async t => {
-  const house = await openHouse(t, { ...countingStt(), stt: ['counting', 'openai'] });
+  const server = await openServer(t, { ...countingStt(), stt: ['counting', 'openai'] });
   const state = (plugin: string, name: string) =>
-    value(house, 'earshot_plugin_state', { plugin, state: name });
+    value(server, 'earshot_plugin_state', { plugin, state: name });
   t.is(await state('counting', 'ready'), 1);
   t.is(await state('counting', 'degraded'), 0);
   t.is((await state('openai', 'degraded')) + (await state('openai', 'ready')), 1);
@@ -280,7 +280,6 @@ test('a database that is away hides nothing but the jobs', async t => {
     now: () => 0,
     plugins: () => [{ name: 'acme', state: 'ready' }],
     jobs: () => Promise.reject(new Error('away')),
-    spool: () => null,
   });
   const all = parse(await metrics.text());
   t.is(all.get('earshot_jobs')?.samples.size, 0);
@@ -288,7 +287,7 @@ test('a database that is away hides nothing but the jobs', async t => {
 });
 
 test('no label tells who, what, where or which', async t => {
-  const { house, client } = await listening(
+  const { server, client } = await listening(
     t,
     {},
     { stream: 'a-private-stream', client_device_id: 'a-private-device', stt_service: 'a-private-wish' },
@@ -296,19 +295,19 @@ test('no label tells who, what, where or which', async t => {
   send(client, TALK);
   await client.until('segments');
   const { conversation_id: conversation } = await client.until('conversation_session');
-  const { text } = await ask(house);
+  const { text } = await ask(server);
   const words = client.segments().flatMap(segment => [segment.text, segment.id]);
   t.true(words.length > 0);
-  for (const secret of [house.userId, house.key, conversation, 'owner', 'private', ...words])
+  for (const secret of [server.userId, server.key, conversation, 'owner', 'private', ...words])
     t.false(text.includes(secret), secret);
 });
 
 // ── who may ask ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 test('without a token only this machine is answered, without a proxy, by its own name', async t => {
-  const house = await openHouse(t, { ...countingStt(), host: '0.0.0.0' });
-  t.is((await ask(house)).status, 200);
-  t.is((await ask(house, { host: 'localhost:8420' })).status, 200);
+  const server = await openServer(t, { ...countingStt(), host: '0.0.0.0' });
+  t.is((await ask(server)).status, 200);
+  t.is((await ask(server, { host: 'localhost:8420' })).status, 200);
   const others: Record<string, string>[] = [
     { 'X-Forwarded-For': '127.0.0.1' },
     { Forwarded: 'for=127.0.0.1' },
@@ -316,7 +315,7 @@ test('without a token only this machine is answered, without a proxy, by its own
     { Host: 'rebound.example' },
   ];
   for (const headers of others) {
-    const { status, text } = await ask(house, headers);
+    const { status, text } = await ask(server, headers);
     t.is(status, 403, JSON.stringify(headers));
     t.regex(JSON.parse(text).detail, /metrics\.token/);
   }
@@ -324,13 +323,13 @@ test('without a token only this machine is answered, without a proxy, by its own
     .flat()
     .find(it => it?.family === 'IPv4' && !it.internal);
   if (!outside) return t.log('no address but loopback: not tried from another one');
-  t.is((await ask(house, { host: 'localhost' }, outside.address)).status, 403);
+  t.is((await ask(server, { host: 'localhost' }, outside.address)).status, 403);
 });
 
 test('with a token only who sends it is answered, from wherever', async t => {
-  const house = await openHouse(t, { ...countingStt(), metrics: { token: TOKEN } });
-  for (const authorization of [undefined, TOKEN, 'Bearer ', `Bearer ${TOKEN}x`, `Bearer ${house.key}`]) {
-    const { status, headers, text } = await ask(house, authorization ? { authorization } : {});
+  const server = await openServer(t, { ...countingStt(), metrics: { token: TOKEN } });
+  for (const authorization of [undefined, TOKEN, 'Bearer ', `Bearer ${TOKEN}x`, `Bearer ${server.key}`]) {
+    const { status, headers, text } = await ask(server, authorization ? { authorization } : {});
     t.is(status, 401, authorization);
     t.is(headers['www-authenticate'], 'Bearer');
     t.false(text.includes(TOKEN));
@@ -340,7 +339,7 @@ test('with a token only who sends it is answered, from wherever', async t => {
     'X-Forwarded-For': '203.0.113.9',
     host: 'earshot.example',
   };
-  t.is((await ask(house, forwarded)).status, 200);
+  t.is((await ask(server, forwarded)).status, 200);
 });
 
 // ── the manual ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -349,9 +348,9 @@ test('every metric that the manual names exists', async t => {
   const manual = await readFile(join(import.meta.dirname, '../../../docs/metrics.md'), 'utf8');
   const named = [...manual.matchAll(/`((?:earshot|process|nodejs)_\w+)/g)].map(([, name = '']) => name);
   t.true(named.length >= 15, `${named.length} names`);
-  const { house, client } = await listening(t);
+  const { server, client } = await listening(t);
   send(client, TALK);
   await client.until('segments');
-  const all = await families(house);
+  const all = await families(server);
   for (const name of named) t.true(all.has(name), name);
 });

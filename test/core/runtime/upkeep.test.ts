@@ -6,7 +6,7 @@ import test from 'ava';
 import { pino } from 'pino';
 import { startUpkeep } from '../../../core/runtime/upkeep.ts';
 import { manualClock } from '../../helpers/manual-clock.ts';
-import { buildHouse, countingStt } from '../../helpers/services.ts';
+import { buildServer, countingStt } from '../../helpers/services.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -57,7 +57,7 @@ test('A restart forgets neither how much a key has asked, nor when', async t => 
     now: () => now,
     sleep: (ms: number, signal?: AbortSignal) => sleep(ms, undefined, { signal }),
   };
-  const start = () => buildHouse({ ...countingStt(), dataDir, rateLimits: { read: 2 } }, { clock });
+  const start = () => buildServer({ ...countingStt(), dataDir, rateLimits: { read: 2 } }, { clock });
   const first = await start();
   t.teardown(() => first.stop());
   const { key } = await first.app.commands.key({ user: 'owner', scopes: ['goals:read'], name: 'reader' });

@@ -13,7 +13,7 @@ import { temporaryDirectory } from '../../helpers/domain.ts';
 import { connectListen } from '../../helpers/listen-client.ts';
 import { manualClock } from '../../helpers/manual-clock.ts';
 import { type OidcProvider, oidcProvider, signingKey } from '../../helpers/oidc-provider.ts';
-import { openHouse } from '../../helpers/services.ts';
+import { openServer } from '../../helpers/services.ts';
 
 const COOL_DOWN_MS = 30_000;
 
@@ -24,7 +24,7 @@ async function start(
 ) {
   const oidc = provider ?? (await oidcProvider(t));
   const clock = manualClock(Date.now());
-  const house = await openHouse(
+  const instance = await openServer(
     t,
     {
       stt: [],
@@ -36,12 +36,12 @@ async function start(
   );
   const use = async (token: string) => {
     const headers = { Authorization: `Bearer ${token}` };
-    const response = await fetch(`${house.url}/v1/dev/user/conversations`, { headers });
+    const response = await fetch(`${instance.url}/v1/dev/user/conversations`, { headers });
     const body = (await response.json()) as { detail?: string };
     return { status: response.status, detail: body.detail ?? '' };
   };
-  const names = async () => (await house.app.commands['user.list']({})).map(({ name }) => name).sort();
-  return { ...house, oidc, clock, use, names };
+  const names = async () => (await instance.app.commands['user.list']({})).map(({ name }) => name).sort();
+  return { ...instance, oidc, clock, use, names };
 }
 
 /** A token as the provider makes them, but for these changes. */

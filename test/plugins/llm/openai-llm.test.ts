@@ -17,13 +17,13 @@ const VENDOR = 'the words of the vendor';
 const Fruit = z.object({ name: z.string(), weight: z.number().max(10) });
 const APPLE = { name: 'apple', weight: 1 };
 
-interface House {
+interface Setup {
   server: chat.ChatServer;
   llm: LanguageModel;
   vision: VisionModel | undefined;
 }
 
-async function open(t: ExecutionContext, options: Record<string, unknown> = {}): Promise<House> {
+async function open(t: ExecutionContext, options: Record<string, unknown> = {}): Promise<Setup> {
   const server = await chat.startChatServer();
   t.teardown(() => server.close());
   return { server, ...(await setUp(t, { baseUrl: server.baseUrl, ...options })) };
@@ -82,13 +82,13 @@ for (const check of visionChecks) {
 }
 
 test('openai-llm sends model, key, roles, schema and bounds, and pictures as data', async t => {
-  const house = await open(t, { apiKey: KEY, model: 'mistral', visionModel: 'llava' });
-  house.server.chat = (_, response) => chat.say(response, JSON.stringify(APPLE));
-  t.deepEqual(await house.llm.object(Fruit, prompt({ maxTokens: 77 })), APPLE);
+  const setup = await open(t, { apiKey: KEY, model: 'mistral', visionModel: 'llava' });
+  setup.server.chat = (_, response) => chat.say(response, JSON.stringify(APPLE));
+  t.deepEqual(await setup.llm.object(Fruit, prompt({ maxTokens: 77 })), APPLE);
   const bytes = new Uint8Array([1, 2, 3]);
-  await house.vision?.object(Fruit, { ...prompt(), images: [{ bytes, type: 'image/jpeg' }] });
+  await setup.vision?.object(Fruit, { ...prompt(), images: [{ bytes, type: 'image/jpeg' }] });
 
-  const [plain, seeing] = house.server.asked;
+  const [plain, seeing] = setup.server.asked;
   t.is(plain?.model, 'mistral');
   t.is(plain?.max_tokens, 77);
   t.deepEqual(
@@ -102,7 +102,7 @@ test('openai-llm sends model, key, roles, schema and bounds, and pictures as dat
   t.is(seeing?.model, 'llava');
   const content = seeing?.messages[1]?.content;
   t.is(Array.isArray(content) ? content[1]?.image_url?.url : '', 'data:image/jpeg;base64,AQID');
-  t.true(house.server.requests.every(({ authorization }) => authorization === `Bearer ${KEY}`));
+  t.true(setup.server.requests.every(({ authorization }) => authorization === `Bearer ${KEY}`));
 });
 
 const RIGHT = JSON.stringify(APPLE);

@@ -8,7 +8,7 @@ import { contextOf } from '../stt/context.ts';
 /** What servers may be asked: this machine, as if its operator had allowed it. */
 const ALLOWED = ['127.0.0.1', 'localhost'];
 
-interface House {
+interface Setup {
   clock?: Clock;
   state?: PluginState;
   allowHosts?: readonly string[];
@@ -20,7 +20,7 @@ export async function startChannel<Options>(
   t: ExecutionContext,
   plugin: Plugin<Options>,
   options: unknown = {},
-  { clock, state = memoryState(), allowHosts = ALLOWED, outbound: given }: House = {},
+  { clock, state = memoryState(), allowHosts = ALLOWED, outbound: given }: Setup = {},
 ) {
   const { context, failed, logged, stop } = contextOf(clock);
   const stopper = new AbortController();

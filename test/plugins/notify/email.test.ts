@@ -12,7 +12,7 @@ setDefaultCACertificates([...getCACertificates('default'), CERTIFICATE]);
 const FROM = 'earshot@example.com';
 const TO = { email: 'ada@example.org' };
 
-async function house(
+async function setUp(
   t: ExecutionContext,
   options: Record<string, unknown> = {},
   server: Parameters<typeof startMailServer>[0] = {},
@@ -25,14 +25,14 @@ async function house(
 
 for (const check of channelChecks) {
   test(`email ${check.title}, at a real SMTP server`, async t => {
-    const { channel, mail } = await house(t);
+    const { channel, mail } = await setUp(t);
     const arrived = async () => mail.arrived.map(each => `${each.mail.subject}\n${each.mail.text}`);
     await t.notThrowsAsync(check.run({ channel, address: TO, arrived }));
   });
 }
 
 test('a mail says who sent it and why, how to end it, and that no person wrote it', async t => {
-  const { mail, send } = await house(t);
+  const { mail, send } = await setUp(t);
   await send(TO, { urgency: 'high' });
   const [arrived] = mail.arrived;
   t.is(arrived?.from, FROM);
@@ -54,7 +54,7 @@ test('a mail says who sent it and why, how to end it, and that no person wrote i
 });
 
 test('nothing in a notification becomes a header, a recipient, an attachment, or the end of the mail', async t => {
-  const { mail, send } = await house(t);
+  const { mail, send } = await setUp(t);
   await send(TO, {
     title: 'Hi\r\nBcc: eve@example.com\r\nContent-Type: text/html\r\n\r\n<b>x</b>',
     text: 'one\r\n.\r\nQUIT\r\nMAIL FROM:<eve@example.com>\r\n--x\r\nContent-Disposition: attachment',
@@ -71,7 +71,7 @@ test('nothing in a notification becomes a header, a recipient, an attachment, or
 });
 
 test('addresses that are more than one address are refused', async t => {
-  const { channel, mail, send } = await house(t);
+  const { channel, mail, send } = await setUp(t);
   t.truthy(channel);
   for (const wrong of [
     'a@example.org, b@example.org',
@@ -86,7 +86,7 @@ test('addresses that are more than one address are refused', async t => {
 for (const encryption of ['starttls', 'tls'] as const) {
   test(`mail goes out by ${encryption}, with an account`, async t => {
     const account = { encryption, username: 'user', password: 'password' };
-    const { mail, send } = await house(t, account, { secure: encryption === 'tls', authOptional: false });
+    const { mail, send } = await setUp(t, account, { secure: encryption === 'tls', authOptional: false });
     await send(TO);
     t.true(mail.arrived[0]?.isSecure);
   });
@@ -94,11 +94,11 @@ for (const encryption of ['starttls', 'tls'] as const) {
 
 test('a server without encryption, or with a certificate of another, gets no account', async t => {
   const account = { encryption: 'starttls', username: 'user', password: 'password' };
-  await t.throwsAsync(house(t, account, { hideSTARTTLS: true, disabledCommands: ['STARTTLS'] }), {
+  await t.throwsAsync(setUp(t, account, { hideSTARTTLS: true, disabledCommands: ['STARTTLS'] }), {
     code: 'config_error',
     message: /encryption/,
   });
-  await t.throwsAsync(house(t, { ...account, host: '127.0.0.1' }), {
+  await t.throwsAsync(setUp(t, { ...account, host: '127.0.0.1' }), {
     code: 'config_error',
     message: /certificate/,
   });
@@ -106,7 +106,7 @@ test('a server without encryption, or with a certificate of another, gets no acc
 
 test('a wrong password stops the channel with the name of the option', async t => {
   const account = { encryption: 'tls', username: 'user', password: 'wrong-password' };
-  const thrown = await t.throwsAsync(house(t, account, { secure: true }), {
+  const thrown = await t.throwsAsync(setUp(t, account, { secure: true }), {
     code: 'config_error',
     message: /plugins\.email\.password/,
   });
@@ -127,7 +127,7 @@ const REFUSALS: [step: 'recipient' | 'data', code: number, words: string, means:
 ];
 
 test('each refusal of the server means what it means, and its words stay its own', async t => {
-  const { mail, send } = await house(t);
+  const { mail, send } = await setUp(t);
   for (const [step, code, words, means] of REFUSALS) {
     mail.refuse(step, code, words);
     const thrown = await t.throwsAsync(send(TO), { code: means }, `${code} ${words}`);
@@ -143,7 +143,7 @@ test('a server that is not up is told of as such at the start', async t => {
   await once(free, 'listening');
   const { port } = free.address() as AddressInfo;
   free.close();
-  await t.throwsAsync(house(t, { port }), { code: 'upstream_error', message: /plugins\.email\.host/ });
+  await t.throwsAsync(setUp(t, { port }), { code: 'upstream_error', message: /plugins\.email\.host/ });
 });
 
 test('a mail is broken off where nobody waits for it any more', async t => {
@@ -151,7 +151,7 @@ test('a mail is broken off where nobody waits for it any more', async t => {
   const reason = new Error('nobody wants it any more');
   const closed = Promise.withResolvers<void>();
   let sending = '';
-  const { mail, send } = await house(
+  const { mail, send } = await setUp(
     t,
     {},
     {

@@ -17,7 +17,7 @@ import { MESSAGE, never, startChannel } from './context.ts';
 
 const TOKEN = 'tk_AgQdq7mVBoFD37zQVN29RhuMzNIz2';
 
-interface House {
+interface Setup {
   channel: NotificationChannel;
   server: NotifyServer;
   address: Record<string, unknown>;
@@ -25,7 +25,7 @@ interface House {
 }
 
 /** Each channel with a server of its kind. */
-const HOUSES: Record<string, (t: ExecutionContext) => Promise<House>> = {
+const SETUPS: Record<string, (t: ExecutionContext) => Promise<Setup>> = {
   async ntfy(t) {
     const server = await startNtfyServer('kitchen', TOKEN);
     return {
@@ -64,24 +64,24 @@ async function open(t: ExecutionContext, plugin: Parameters<typeof startChannel<
   return { channel, send };
 }
 
-async function house(t: ExecutionContext, name: string): Promise<House> {
-  const built = await HOUSES[name]?.(t);
+async function setUp(t: ExecutionContext, name: string): Promise<Setup> {
+  const built = await SETUPS[name]?.(t);
   if (built === undefined) throw new Error(`no ${name}`);
   t.teardown(() => built.server.close());
   return built;
 }
 
-for (const name of Object.keys(HOUSES)) {
+for (const name of Object.keys(SETUPS)) {
   for (const check of channelChecks) {
     test(`${name} ${check.title}, at a server that speaks its protocol`, async t => {
-      const { channel, address, server } = await house(t, name);
+      const { channel, address, server } = await setUp(t, name);
       await t.notThrowsAsync(check.run({ channel, address, arrived: async () => [...server.words] }));
     });
   }
 }
 
 test('ntfy is told by JSON: topic, priority, an action that ends it, and the id that it goes by', async t => {
-  const { server, address, send } = await house(t, 'ntfy');
+  const { server, address, send } = await setUp(t, 'ntfy');
   await send(address, { urgency: 'high' });
   const [asked] = server.asked;
   t.deepEqual(asked?.body, {
@@ -100,7 +100,7 @@ test('ntfy is told by JSON: topic, priority, an action that ends it, and the id 
 });
 
 test('a long text is cut between characters, and who sent it stays', async t => {
-  const { server, address, send } = await house(t, 'ntfy');
+  const { server, address, send } = await setUp(t, 'ntfy');
   await send(address, { text: '🚀'.repeat(4000) });
   const message = String(server.asked[0]?.body.message);
   t.true(Buffer.byteLength(message) <= 4096);
@@ -109,7 +109,7 @@ test('a long text is cut between characters, and who sent it stays', async t => 
 });
 
 test('a title is one line of at most 200 characters, and control characters are nowhere', async t => {
-  const { server, address, send } = await house(t, 'gotify');
+  const { server, address, send } = await setUp(t, 'gotify');
   await send(address, {
     title: 'Tea\r\nX-Evil: 1\u0007\u2028now',
     text: 'one\r\ntwo\u0000\u001b[31m\tthree',
@@ -123,7 +123,7 @@ test('a title is one line of at most 200 characters, and control characters are 
 });
 
 test('Gotify gets its token in a header, never in the address, and shows plain text', async t => {
-  const { server, address, send } = await house(t, 'gotify');
+  const { server, address, send } = await setUp(t, 'gotify');
   await send(address, { urgency: 'low', text: '**bold** <b>x</b>' });
   const [asked] = server.asked;
   t.is(asked?.path, '/message');
@@ -137,7 +137,7 @@ test('Gotify gets its token in a header, never in the address, and shows plain t
 });
 
 test('Apprise gets plain text with a tag; a key that it does not know is no success', async t => {
-  const { server, address, send } = await house(t, 'apprise');
+  const { server, address, send } = await setUp(t, 'apprise');
   await send(address, { urgency: 'high', muteUrl: null });
   t.deepEqual(server.asked[0]?.body, {
     title: 'Call the dentist',
@@ -151,7 +151,7 @@ test('Apprise gets plain text with a tag; a key that it does not know is no succ
 });
 
 test('what Apprise brought to some services is not sent to all of them again', async t => {
-  const { server, address, send } = await house(t, 'apprise');
+  const { server, address, send } = await setUp(t, 'apprise');
   server.next = response => {
     const details = [
       ['INFO', '', 'Sent Gotify notification.'],
@@ -163,7 +163,7 @@ test('what Apprise brought to some services is not sent to all of them again', a
 });
 
 test('the webhook gets all of a notification as JSON, its id as a header, the query kept', async t => {
-  const { server, address, send } = await house(t, 'webhook');
+  const { server, address, send } = await setUp(t, 'webhook');
   await send(address);
   const [asked] = server.asked;
   const { at, muteUrl, ...same } = MESSAGE;
@@ -192,9 +192,9 @@ const FAILURES: [status: number, code: string, headers?: Record<string, string>,
   [507, 'upstream_error'],
 ];
 
-for (const name of Object.keys(HOUSES)) {
+for (const name of Object.keys(SETUPS)) {
   test(`${name} says of each refusal what it means, and nothing of what the server says`, async t => {
-    const { server, address, send } = await house(t, name);
+    const { server, address, send } = await setUp(t, name);
     for (const [status, code, headers = {}, retryAfter] of FAILURES) {
       server.next = response => response.writeHead(status, headers).end(`no "${MESSAGE.title}" here`);
       const thrown = await t.throwsAsync(send(address), { code });
@@ -210,7 +210,7 @@ for (const name of Object.keys(HOUSES)) {
   });
 
   test(`${name} rejects with the reason when it is aborted while the server thinks`, async t => {
-    const { server, address, send } = await house(t, name);
+    const { server, address, send } = await setUp(t, name);
     const leaving = new AbortController();
     const reason = new Error('nobody wants it any more');
     server.next = () => leaving.abort(reason);
@@ -218,7 +218,7 @@ for (const name of Object.keys(HOUSES)) {
   });
 
   test(`${name} goes to no host of this network that its operator does not allow`, async t => {
-    const { server, address } = await house(t, name);
+    const { server, address } = await setUp(t, name);
     const plugins = { ntfy, gotify, apprise, webhook };
     const { send } = await startChannel(t, plugins[name as keyof typeof plugins], {}, { allowHosts: [] });
     await t.throwsAsync(send(address), { code: 'forbidden', message: /delivery\.allowHosts/ });
@@ -243,13 +243,13 @@ test('addresses that could carry more than an address are refused', async t => {
     ['webhook', { url: 'https://example.com/', token: 'ü' }],
   ];
   for (const [name, address] of wrong) {
-    const { send } = await house(t, name);
+    const { send } = await setUp(t, name);
     await t.throwsAsync(send(address), { name: 'ZodError' }, JSON.stringify([name, address]));
   }
 });
 
 test('ntfy goes to ntfy.sh where no server is given, and below a path where one is', async t => {
-  const { channel, server, address, send } = await house(t, 'ntfy');
+  const { channel, server, address, send } = await setUp(t, 'ntfy');
   const { z } = await import('zod');
   t.is(channel.address(z).parse({ topic: 'a' }).server, 'https://ntfy.sh');
   await t.throwsAsync(send({ ...address, server: `${server.url}/below/it/` }), { code: 'forbidden' });

@@ -16,7 +16,7 @@ const BROKERS: [name: string, url: string | undefined][] = [
 ];
 
 /** Its topics are its own: another run may use the same broker. */
-async function house(
+async function setUp(
   t: ExecutionContext,
   { url, ...options }: { url?: string; discoveryPrefix?: string } = {},
 ) {
@@ -56,14 +56,14 @@ async function house(
 for (const [name, url] of BROKERS) {
   for (const check of channelChecks) {
     test(`mqtt ${check.title}, at a real broker (${name})`, async t => {
-      const { channel, events } = await house(t, { discoveryPrefix: '', ...(url ? { url } : {}) });
+      const { channel, events } = await setUp(t, { discoveryPrefix: '', ...(url ? { url } : {}) });
       const arrived = async () => (await events()).map(({ payload }) => Object.values(payload).join('\n'));
       await t.notThrowsAsync(check.run({ channel, address: { topic: 'ada/phone' }, arrived }));
     });
   }
 
   test(`Home Assistant is told of a topic once, in time for its first notification (${name})`, async t => {
-    const { broker, clock, send, events, discoveries, listener, prefix, discoveryPrefix } = await house(
+    const { broker, clock, send, events, discoveries, listener, prefix, discoveryPrefix } = await setUp(
       t,
       url ? { url } : {},
     );
@@ -98,7 +98,7 @@ for (const [name, url] of BROKERS) {
 }
 
 test('a notification is one event with all of its fields', async t => {
-  const { send, events, prefix } = await house(t, { discoveryPrefix: '' });
+  const { send, events, prefix } = await setUp(t, { discoveryPrefix: '' });
   await send({ topic: 'ada' });
   const { at, muteUrl, ...same } = MESSAGE;
   t.deepEqual(await events(), [
@@ -116,7 +116,7 @@ test('a notification is one event with all of its fields', async t => {
 });
 
 test('topics of two users are two entities, however alike', async t => {
-  const { clock, send, discoveries } = await house(t);
+  const { clock, send, discoveries } = await setUp(t);
   for (const topic of ['a/b', 'a_b', 'a']) {
     const sent = send({ topic });
     await clock.asleep(1000);
@@ -127,7 +127,7 @@ test('topics of two users are two entities, however alike', async t => {
 });
 
 test('a topic that leads out of its place is refused', async t => {
-  const { send } = await house(t);
+  const { send } = await setUp(t);
   for (const topic of ['', '#', '+', 'a/#', '/a', 'a/', 'a//b', '../a', '$SYS', 'a b', 'a\u0000', 'a\n'])
     await t.throwsAsync(send({ topic }), { name: 'ZodError' }, topic);
 });
@@ -167,7 +167,7 @@ test('a broker that goes away is the end of this life of the plugin, and of what
 });
 
 test('its own stop is no death', async t => {
-  const { broker, failed, stop } = await house(t);
+  const { broker, failed, stop } = await setUp(t);
   t.truthy(broker);
   await stop();
   t.is(await Promise.race([failed, Promise.resolve('nothing')]), 'nothing');

@@ -4,7 +4,7 @@ import webPush from '../../../plugins/notify/web-push/index.ts';
 import { startPushService } from '../../helpers/push-service.ts';
 import { MESSAGE, memoryState, startChannel } from './context.ts';
 
-async function house(t: ExecutionContext, options: Record<string, unknown> = {}) {
+async function setUp(t: ExecutionContext, options: Record<string, unknown> = {}) {
   const service = await startPushService();
   t.teardown(() => service.close());
   const started = await startChannel(t, webPush, options);
@@ -15,14 +15,14 @@ async function house(t: ExecutionContext, options: Record<string, unknown> = {})
 
 for (const check of channelChecks) {
   test(`web-push ${check.title}, to a browser's keys over a real socket`, async t => {
-    const { channel, address, service } = await house(t);
+    const { channel, address, service } = await setUp(t);
     const arrived = async () => service.pushed.map(({ payload }) => Object.values(payload).join('\n'));
     await t.notThrowsAsync(check.run({ channel, address, arrived }));
   });
 }
 
 test('what was encrypted is decrypted by the RFCs alone, and holds all of the notification', async t => {
-  const { service, address, send } = await house(t);
+  const { service, address, send } = await setUp(t);
   await send(address, { urgency: 'high' });
   const [pushed] = service.pushed;
   const { at, muteUrl, ...same } = MESSAGE;
@@ -39,7 +39,7 @@ test('what was encrypted is decrypted by the RFCs alone, and holds all of the no
 });
 
 test('the VAPID token is for this push service, and says how to reach the operator', async t => {
-  const { service, address, send } = await house(t, { contact: 'https://earshot.example' });
+  const { service, address, send } = await setUp(t, { contact: 'https://earshot.example' });
   await send(address);
   t.is(service.pushed[0]?.claims.aud, service.url);
   t.is(service.pushed[0]?.claims.sub, 'https://earshot.example');
@@ -48,7 +48,7 @@ test('the VAPID token is for this push service, and says how to reach the operat
 });
 
 test('the longest text is shortened to what push services take, and large data is left out', async t => {
-  const { service, address, send } = await house(t);
+  const { service, address, send } = await setUp(t);
   for (const character of ['🚀', 'a', '"', '\u0001']) {
     await send(address, { text: character.repeat(4000), data: { ids: Array(200).fill(MESSAGE.id) } });
     const pushed = service.pushed.at(-1);
@@ -66,7 +66,7 @@ test('the keys are made once: nodes that start together, and later ones, have th
   const keys = [...nodes, later].map(({ channel }) => channel.publicInfo?.().applicationServerKey);
   t.is(new Set(keys).size, 1);
   t.regex(keys[0] ?? '', /^B[\w-]{86}$/);
-  const { applicationServerKey } = await house(t);
+  const { applicationServerKey } = await setUp(t);
   t.not(applicationServerKey, keys[0]);
 });
 
@@ -90,7 +90,7 @@ const ANSWERS: [status: number, code: string, retryAfter?: string][] = [
 ];
 
 test('each answer of a push service means what it means', async t => {
-  const { service, address, send } = await house(t);
+  const { service, address, send } = await setUp(t);
   for (const [status, code, retryAfter] of ANSWERS) {
     service.state.next = response =>
       response.writeHead(status, retryAfter === undefined ? {} : { 'retry-after': retryAfter }).end();
@@ -101,7 +101,7 @@ test('each answer of a push service means what it means', async t => {
 });
 
 test('subscriptions that are none are refused, those with keys off the curve when they are used', async t => {
-  const { address, send } = await house(t);
+  const { address, send } = await setUp(t);
   for (const wrong of [
     { ...address, endpoint: 'javascript:alert(1)' },
     { ...address, keys: { ...address.keys, auth: 'short' } },
@@ -114,7 +114,7 @@ test('subscriptions that are none are refused, those with keys off the curve whe
 });
 
 test('it goes to no host of this network that its operator does not allow', async t => {
-  const { service, address } = await house(t);
+  const { service, address } = await setUp(t);
   const { send } = await startChannel(t, webPush, {}, { allowHosts: [] });
   await t.throwsAsync(send(address), { code: 'forbidden', message: /delivery\.allowHosts/ });
   t.is(service.pushed.length, 0);

@@ -15,9 +15,9 @@ import {
   PHONE,
   signIn,
 } from '../../helpers/browser.ts';
-import { furnishHome } from '../../helpers/home.ts';
+import { fillHome } from '../../helpers/home.ts';
 import { connectListen } from '../../helpers/listen-client.ts';
-import { buildHouse, countingStt, type House } from '../../helpers/services.ts';
+import { buildServer, countingStt, type TestServer } from '../../helpers/services.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const RECORDING = join(ROOT, 'bridge/simulator/recording.wav');
@@ -30,7 +30,7 @@ const ROUTES_MS = 30_000;
 
 const testInBrowser = findChromium() === null ? test.skip : test.serial;
 let browser: Browser;
-let house: House;
+let server: TestServer;
 
 test('there is a Chromium, or this is not CI and the tests in a browser are skipped', t => {
   if (findChromium() === null) t.log(`SKIPPED: all tests in a browser. ${HOW}`);
@@ -40,11 +40,11 @@ test('there is a Chromium, or this is not CI and the tests in a browser are skip
 if (findChromium() !== null) {
   test.before(async () => {
     buildDashboard(ROOT, { say() {} });
-    [browser, house] = await Promise.all([launch(), buildHouse(countingStt())]);
+    [browser, server] = await Promise.all([launch(), buildServer(countingStt())]);
   });
   test.after.always(async () => {
     await browser?.close();
-    await house?.stop();
+    await server?.stop();
   });
 }
 
@@ -70,14 +70,14 @@ async function settled(page: Page): Promise<void> {
 
 testInBrowser('the link of a first start leads to a password, and from there to live words', async t => {
   const { page, finish } = await open(t, PHONE);
-  await page.goto((await house.app.welcomeUrl()) ?? '');
+  await page.goto((await server.app.welcomeUrl()) ?? '');
   await page.getByLabel('Password').fill(PASSWORD);
   t.deepEqual(await inaccessible(page), []);
   await page.getByRole('button', { name: 'Begin' }).click();
   await page.getByText('No wearable is connected').waitFor();
   t.is(new URL(page.url()).pathname, '/');
 
-  const device = await connectListen(house.url, house.key, {
+  const device = await connectListen(server.url, server.key, {
     codec: 'pcm16',
     sample_rate: 16_000,
     source: 'omi',
@@ -100,13 +100,13 @@ testInBrowser('the link of a first start leads to a password, and from there to 
 });
 
 testInBrowser('every page is shown on a phone and a desk, without an error and for everyone', async t => {
-  await house.app.commands['user.password']({ user: 'owner', password: PASSWORD });
-  await furnishHome(house);
+  await server.app.commands['user.password']({ user: 'owner', password: PASSWORD });
+  await fillHome(server);
   for (const viewport of [PHONE, DESK]) {
     const { page, finish, complaints } = await open(t, viewport);
-    await signIn(page, house);
+    await signIn(page, server);
     for (const path of PATHS) {
-      await page.goto(house.url + path);
+      await page.goto(server.url + path);
       await settled(page);
       t.deepEqual(await inaccessible(page), [], path);
       const isWider = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
@@ -122,7 +122,7 @@ testInBrowser('every page is shown on a phone and a desk, without an error and f
 
 testInBrowser('conversations are found, corrected, named and deleted with time to take it back', async t => {
   const { page, finish } = await open(t, DESK);
-  await signIn(page, house, '/conversations');
+  await signIn(page, server, '/conversations');
   await page.getByLabel('Search conversations').fill('plumber');
   await page
     .locator('a.row', { hasText: /plumber/i })
@@ -165,8 +165,8 @@ testInBrowser('conversations are found, corrected, named and deleted with time t
 
 testInBrowser('tasks and memories are added, and appear when a program adds them', async t => {
   const { page, finish } = await open(t, PHONE);
-  const { post } = await accountOf(house, 'owner');
-  await signIn(page, house, '/tasks');
+  const { post } = await accountOf(server, 'owner');
+  await signIn(page, server, '/tasks');
   await page.getByLabel('What is to be done?').fill('Water the ferns');
   await page.getByRole('button', { name: 'Add', exact: true }).click();
   await page.locator('.task', { hasText: 'Water the ferns' }).waitFor();
@@ -174,7 +174,7 @@ testInBrowser('tasks and memories are added, and appear when a program adds them
   await page.locator('.task', { hasText: 'By a program' }).waitFor();
   await page.getByLabel('Mark as done: Water the ferns').check();
   await page.locator('.task', { hasText: 'Water the ferns' }).waitFor({ state: 'detached' });
-  await page.goto(`${house.url}/memories`);
+  await page.goto(`${server.url}/memories`);
   await post('/v1/dev/user/memories', { content: 'Keeps ferns', category: 'hobbies' });
   await page.locator('.row', { hasText: 'Keeps ferns' }).waitFor();
   await finish();
@@ -182,7 +182,7 @@ testInBrowser('tasks and memories are added, and appear when a program adds them
 
 testInBrowser('questions are answered in a chat that stays, with sources that open the moment', async t => {
   const { page, finish } = await open(t, PHONE);
-  await signIn(page, house, '/ask');
+  await signIn(page, setup, '/ask');
   const ask = async (question: string) => {
     await page.getByLabel('Question').fill(question);
     await page.getByRole('button', { name: 'Ask', exact: true }).click();
@@ -199,7 +199,7 @@ testInBrowser('questions are answered in a chat that stays, with sources that op
   await moment.locator('a').click();
   await page.locator('.segment[aria-current]', { hasText: said }).waitFor();
   t.deepEqual(await inaccessible(page), []);
-  await page.goto(`${house.url}/ask`);
+  await page.goto(`${setup.url}/ask`);
   await page.locator('.asked').waitFor();
   await page.getByRole('button', { name: 'New chat' }).click();
   await ask('Who plays the xylophone?');
@@ -215,7 +215,7 @@ testInBrowser('questions are answered in a chat that stays, with sources that op
 
 testInBrowser('markup that anyone wrote is shown as text', async t => {
   const { page, finish } = await open(t, DESK);
-  const { post } = await accountOf(house, 'owner');
+  const { post } = await accountOf(server, 'owner');
   const segments = [{ text: MARKUP, start: 0, end: 2, speaker: 'SPEAKER_01' }];
   const { id } = await post('/v1/dev/user/conversations/from-segments', { transcript_segments: segments });
   await post('/v1/people', { name: MARKUP });
@@ -223,15 +223,15 @@ testInBrowser('markup that anyone wrote is shown as text', async t => {
   await post('/v1/dev/user/action-items', { description: MARKUP });
   await post('/v1/dev/keys', { name: MARKUP.slice(0, 60) });
   await post('/v1/folders', { name: MARKUP.slice(0, 60) });
-  const { token } = await accountOf(house, 'owner');
-  await fetch(`${house.url}/v1/dev/user/conversations/${id}`, {
+  const { token } = await accountOf(server, 'owner');
+  await fetch(`${server.url}/v1/dev/user/conversations/${id}`, {
     method: 'PATCH',
     headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
     body: JSON.stringify({ title: MARKUP }),
   });
-  await signIn(page, house);
+  await signIn(page, server);
   for (const path of [`/conversations/${id}`, '/conversations', '/memories', '/tasks', '/connections']) {
-    await page.goto(house.url + path);
+    await page.goto(server.url + path);
     await settled(page);
     await page.locator('#main :not(option)', { hasText: '<img src=x' }).first().waitFor();
     t.is(await page.locator('#main img').count(), 0, path);
@@ -242,7 +242,7 @@ testInBrowser('markup that anyone wrote is shown as text', async t => {
 
 testInBrowser('a server that is gone is told of, and the page comes back with it', async t => {
   const { page } = await open(t, PHONE);
-  await signIn(page, house);
+  await signIn(page, server);
   await page.getByRole('link', { name: 'Now' }).waitFor();
   await page.context().setOffline(true);
   await page.getByRole('link', { name: 'Tasks' }).click();
@@ -256,7 +256,7 @@ testInBrowser('a server that is gone is told of, and the page comes back with it
 
 testInBrowser('the page speaks German where the device does', async t => {
   const { page, complaints } = await openPage(browser, PHONE, { locale: 'de-DE' });
-  await page.goto(house.url);
+  await page.goto(server.url);
   await page.getByRole('button', { name: 'Anmelden' }).waitFor();
   t.is(await page.getAttribute('html', 'lang'), 'de');
   t.deepEqual(complaints, []);

@@ -61,11 +61,11 @@ for (const responseFormat of ['auto', 'json']) {
 }
 
 test('openai sends the utterance as a WAV file with model, language, prompt and key', async t => {
-  const house = await open(t, { apiKey: KEY, model: 'base', prompt: 'Earshot' });
-  await transcribe(house, 'pt-BR');
-  await transcribe(house, 'multi');
+  const setup = await open(t, { apiKey: KEY, model: 'base', prompt: 'Earshot' });
+  await transcribe(setup, 'pt-BR');
+  await transcribe(setup, 'multi');
 
-  const [spoken, unknown] = house.server.asked;
+  const [spoken, unknown] = setup.server.asked;
   t.deepEqual(spoken?.fields, {
     model: 'base',
     response_format: 'verbose_json',
@@ -76,7 +76,7 @@ test('openai sends the utterance as a WAV file with model, language, prompt and 
   t.is(spoken?.fileName, 'utterance.wav');
   t.deepEqual(spoken?.pcm, Buffer.from(samples.buffer));
   t.false(Object.hasOwn(unknown?.fields ?? {}, 'language'), 'the server finds the language out');
-  const { requests } = house.server;
+  const { requests } = setup.server;
   t.deepEqual(
     requests.map(({ path }) => path),
     ['/v1/models', '/v1/audio/transcriptions', '/v1/models', '/v1/audio/transcriptions'],
@@ -85,21 +85,21 @@ test('openai sends the utterance as a WAV file with model, language, prompt and 
 });
 
 test('openai gives the vocabulary behind its own prompt, as far as Whisper reads one', async t => {
-  const house = await open(t, { prompt: 'A call' });
-  const session = await house.provider.open({
+  const setup = await open(t, { prompt: 'A call' });
+  const session = await setup.provider.open({
     language: 'en',
     vocabulary: ['Anna', 'Okonkwo'],
     signal: never,
   });
   for await (const _ of session.transcribe(utteranceOf(samples, FROM), never));
-  t.is(house.server.asked.at(-1)?.fields.prompt, 'A call, Anna, Okonkwo.');
+  t.is(setup.server.asked.at(-1)?.fields.prompt, 'A call, Anna, Okonkwo.');
   t.is(promptOf([]), '');
   t.is(promptOf(Array.from({ length: 500 }, () => 'abcdefgh')).length, 599, 'whole words alone');
 });
 
 test('openai makes a piece of each segment, in order and inside the utterance', async t => {
-  const house = await open(t);
-  house.server.transcribe = (_, response) =>
+  const setup = await open(t);
+  setup.server.transcribe = (_, response) =>
     reply(response, 200, {
       text: 'one two three four',
       language: 'en',
@@ -113,7 +113,7 @@ test('openai makes a piece of each segment, in order and inside the utterance', 
       ],
     });
   const piece = { final: true, language: 'en' };
-  t.deepEqual(await transcribe(house), [
+  t.deepEqual(await transcribe(setup), [
     { ...piece, text: 'one', startSample: FROM, endSample: FROM + 8000 },
     { ...piece, text: 'two', startSample: FROM + 8000, endSample: FROM + 16_000 },
     { ...piece, text: 'three four', startSample: FROM + 19_200, endSample: FROM + samples.length },
@@ -121,7 +121,7 @@ test('openai makes a piece of each segment, in order and inside the utterance', 
 });
 
 test('openai makes one piece of it all where there are no times, or times without sense', async t => {
-  const house = await open(t);
+  const setup = await open(t);
   const whole = { final: true, startSample: FROM, endSample: FROM + samples.length };
   const answers = [
     { text: ' good morning ' },
@@ -136,34 +136,34 @@ test('openai makes one piece of it all where there are no times, or times withou
     },
   ];
   for (const answer of answers) {
-    house.server.transcribe = (_, response) => reply(response, 200, answer);
-    t.deepEqual(await transcribe(house), [{ ...whole, text: 'good morning' }]);
+    setup.server.transcribe = (_, response) => reply(response, 200, answer);
+    t.deepEqual(await transcribe(setup), [{ ...whole, text: 'good morning' }]);
   }
 });
 
 test('openai has nothing to say when the server heard nothing, and sends nothing too short to be a word', async t => {
-  const house = await open(t);
+  const setup = await open(t);
   for (const text of ['', ' \n', '[BLANK_AUDIO]']) {
-    house.server.transcribe = (_, response) => reply(response, 200, { text, segments: [] });
-    t.deepEqual(await transcribe(house), []);
+    setup.server.transcribe = (_, response) => reply(response, 200, { text, segments: [] });
+    t.deepEqual(await transcribe(setup), []);
   }
-  t.is(house.server.asked.length, 3);
-  t.deepEqual(await transcribe(house, 'en', samples.subarray(0, 1599)), []);
-  t.is(house.server.asked.length, 3);
+  t.is(setup.server.asked.length, 3);
+  t.deepEqual(await transcribe(setup, 'en', samples.subarray(0, 1599)), []);
+  t.is(setup.server.asked.length, 3);
 });
 
 test('openai asks a model that cannot tell times for the text alone, and learns that once', async t => {
-  const house = await open(t);
-  house.server.transcribe = (asked, response) => {
+  const setup = await open(t);
+  setup.server.transcribe = (asked, response) => {
     if (asked.fields.response_format === 'json') recognise(asked, response);
     else reply(response, 400, { error: { message: 'the words of the vendor' } });
   };
-  const [first] = await transcribe(house);
-  const [second] = await transcribe(house);
+  const [first] = await transcribe(setup);
+  const [second] = await transcribe(setup);
   t.is(first?.text, 'good morning');
   t.deepEqual(second, first);
   t.deepEqual(
-    house.server.asked.map(({ fields }) => fields.response_format),
+    setup.server.asked.map(({ fields }) => fields.response_format),
     ['verbose_json', 'json', 'json'],
   );
 });
@@ -261,15 +261,15 @@ function refusal(status: number, headers: Record<string, string> = {}): OpenAiSe
 
 for (const [what, { answer, code, retryAfter }] of Object.entries(FAILURES)) {
   test(`openai answers ${code} to ${what}, and works again afterwards`, async t => {
-    const house = await open(t, { apiKey: KEY });
-    house.server.transcribe = answer;
-    const asking = code === 'timeout' ? await hasty(t, house) : house;
+    const setup = await open(t, { apiKey: KEY });
+    setup.server.transcribe = answer;
+    const asking = code === 'timeout' ? await hasty(t, setup) : setup;
     const error = await failure(t, transcribe(asking));
     t.is(error.code, code);
     t.is(error.retryAfter, retryAfter);
     t.false(String(error.cause).includes('good morning'), 'what was said is in no log');
-    house.server.transcribe = recognise;
-    t.is((await transcribe(house)).map(({ text }) => text).join(' '), 'good morning');
+    setup.server.transcribe = recognise;
+    t.is((await transcribe(setup)).map(({ text }) => text).join(' '), 'good morning');
   });
 }
 

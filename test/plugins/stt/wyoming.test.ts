@@ -23,10 +23,10 @@ async function open(t: ExecutionContext, options: Record<string, unknown> = {}, 
   return { server, running, provider: running.stt };
 }
 
-type House = Awaited<ReturnType<typeof open>>;
+type Setup = Awaited<ReturnType<typeof open>>;
 
 /** One that does not wait for long, on the same server; it is set up while that still answers. */
-async function hasty(t: ExecutionContext, { server }: Pick<House, 'server'>) {
+async function hasty(t: ExecutionContext, { server }: Pick<Setup, 'server'>) {
   const answers = server.intercept;
   server.intercept = () => false;
   const running = await run(wyoming, { port: server.port, timeoutMs: 1000 });
@@ -35,7 +35,7 @@ async function hasty(t: ExecutionContext, { server }: Pick<House, 'server'>) {
   return { server, running, provider: running.stt };
 }
 
-async function transcribe({ provider }: Pick<House, 'provider'>, language = 'en', utterance?: Utterance) {
+async function transcribe({ provider }: Pick<Setup, 'provider'>, language = 'en', utterance?: Utterance) {
   const session = await provider.open({ language, signal: never });
   const pieces = [];
   for await (const piece of session.transcribe(utterance ?? utteranceOf(samples, FROM), never))
@@ -58,14 +58,14 @@ for (const check of sttChecks) {
 }
 
 test('wyoming asks on a connection of its own for each utterance, as the protocol wants it', async t => {
-  const house = await open(t, { model: 'tiny' });
-  t.deepEqual(await transcribe(house, 'pt-BR'), [
+  const setup = await open(t, { model: 'tiny' });
+  t.deepEqual(await transcribe(setup, 'pt-BR'), [
     { text: 'good morning', startSample: FROM, endSample: FROM + samples.length, final: true },
   ]);
-  await transcribe(house, 'multi');
+  await transcribe(setup, 'multi');
 
   const format = { rate: 16000, width: 2, channels: 1 };
-  const asking = house.server.callers.filter(({ pcm }) => pcm.length > 0);
+  const asking = setup.server.callers.filter(({ pcm }) => pcm.length > 0);
   t.deepEqual(
     asking.map(({ events }) => events),
     [{ name: 'tiny', language: 'pt' }, { name: 'tiny' }].map(data => [
@@ -108,9 +108,9 @@ test('wyoming has the languages and the model that the server tells', async t =>
 });
 
 test('wyoming reads an answer that comes byte by byte, with data in the header, a payload and other events before it', async t => {
-  const house = await open(t);
+  const setup = await open(t);
   const header = (more: object) => Buffer.from(`${JSON.stringify(more)}\n`);
-  house.server.intercept = ({ type }, { socket }) => {
+  setup.server.intercept = ({ type }, { socket }) => {
     if (type !== 'audio-stop') return false;
     const bytes = Buffer.concat([
       wyomingEvent('transcript-start'),
@@ -123,7 +123,7 @@ test('wyoming reads an answer that comes byte by byte, with data in the header, 
     return true;
   };
   t.deepEqual(
-    (await transcribe(house)).map(({ text }) => text),
+    (await transcribe(setup)).map(({ text }) => text),
     ['guten Mörgen'],
   );
 });
@@ -204,37 +204,37 @@ const FAILURES: Record<string, { write: Buffer | string | null; code: ErrorCode 
 
 for (const [what, { write, code }] of Object.entries(FAILURES)) {
   test(`wyoming answers ${code} to ${what}, and works again afterwards`, async t => {
-    const house = await open(t);
-    house.server.intercept = ({ type }, { socket }) => {
+    const setup = await open(t);
+    setup.server.intercept = ({ type }, { socket }) => {
       if (type !== 'audio-stop') return false;
       if (write === null) socket.destroy();
       else socket.write(write);
       return true;
     };
-    const asking = code === 'timeout' ? await hasty(t, house) : house;
+    const asking = code === 'timeout' ? await hasty(t, setup) : setup;
     t.is((await failure(t, transcribe(asking))).code, code);
-    for (const { socket, closed } of house.server.callers) if (!socket.closed) await closed;
-    house.server.intercept = () => false;
-    t.is((await transcribe(house))[0]?.text, 'good morning');
+    for (const { socket, closed } of setup.server.callers) if (!socket.closed) await closed;
+    setup.server.intercept = () => false;
+    t.is((await transcribe(setup))[0]?.text, 'good morning');
   });
 }
 
 test('wyoming takes no answer for speech that it has not sent yet', async t => {
-  const house = await open(t);
-  house.server.intercept = ({ type }, { socket }) => {
+  const setup = await open(t);
+  setup.server.intercept = ({ type }, { socket }) => {
     if (type === 'audio-chunk') socket.write(wyomingEvent('transcript', { text: 'good' }));
     return type === 'audio-chunk';
   };
   const growing = growingUtterance(0);
   growing.push(samples);
-  const error = await failure(t, transcribe(house, 'en', growing.utterance));
+  const error = await failure(t, transcribe(setup, 'en', growing.utterance));
   t.is(error.code, 'upstream_error');
   t.regex(error.message, /answered before the speech had ended/);
 });
 
 test('wyoming holds back speech that the server does not take, and does not wait for it for ever', async t => {
-  const house = await hasty(t, await open(t));
-  house.server.intercept = ({ type }, { socket }) => {
+  const setup = await hasty(t, await open(t));
+  setup.server.intercept = ({ type }, { socket }) => {
     if (type === 'audio-start') socket.pause();
     return false;
   };
@@ -244,7 +244,7 @@ test('wyoming holds back speech that the server does not take, and does not wait
     for (; seconds < most; seconds++) yield new Int16Array(16_000 * 8);
   }
   const endless = { ...utteranceOf(samples, 0), pcm };
-  const error = await failure(t, transcribe(house, 'en', endless));
+  const error = await failure(t, transcribe(setup, 'en', endless));
   t.is(error.code, 'timeout');
   t.regex(error.message, /took no more audio within 1000 ms/);
   t.true(seconds < most, 'not all of it lies in memory');

@@ -10,7 +10,7 @@ import type {
   NotificationSettings,
 } from '../../../../core/contract/model.ts';
 
-/** Rows of what leaves the house, for the checks. */
+/** Rows of outgoing messages, for the checks. */
 const NOON = Date.UTC(2026, 10, 2, 12);
 
 export function app(id: string, userId: string, changes: Partial<App> = {}): App {

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 
-/** All that leaves the house: apps and webhooks, what is delivered to them, and what users are told. */
+/** Everything that leaves the server: apps and webhooks, deliveries to them, and notifications. */
 export async function up(db: Knex): Promise<void> {
   await apps(db);
   await hooks(db);

@@ -4,14 +4,14 @@ import { existsSync, globSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { samplesToBytes } from '../../../../core/audio/pcm.ts';
 import { APP, accountOf } from '../../../helpers/accounts.ts';
 import { MAIN, plainEnvironment } from '../../../helpers/cli.ts';
 import { temporaryDirectory } from '../../../helpers/domain.ts';
+import { eventually } from '../../../helpers/eventually.ts';
 import { connectListen } from '../../../helpers/listen-client.ts';
-import { buildHouse, countingStt, openHouse } from '../../../helpers/services.ts';
+import { buildServer, countingStt, openServer } from '../../../helpers/services.ts';
 import { speech } from '../../../helpers/sound.ts';
 import { openDatabase } from '../../../helpers/sqlite.ts';
 
@@ -31,7 +31,7 @@ async function piped(input: string, ...args: string[]) {
 }
 
 async function start(t: ExecutionContext) {
-  const { url, dataDir } = await openHouse(t, countingStt());
+  const { url, dataDir } = await openServer(t, countingStt());
   const signIn = async (password: string) => {
     const response = await fetch(`${url}/v1/auth/token`, {
       method: 'POST',
@@ -240,7 +240,7 @@ async function holding(dir: string, text: string): Promise<string[]> {
 
 test.serial('A removed account leaves nothing behind, while the server runs and without it', async t => {
   const dataDir = await temporaryDirectory(t);
-  const house = await buildHouse({ ...countingStt(), dataDir });
+  const server = await buildServer({ ...countingStt(), dataDir });
   const run = async (...args: string[]) => {
     const { code, stdout, stderr } = await piped('', '--data-dir', dataDir, ...args);
     t.is(code, 0, stderr);
@@ -249,13 +249,13 @@ test.serial('A removed account leaves nothing behind, while the server runs and 
   const ids: string[] = [];
   for (const name of ['ada', 'ben']) {
     ids.push(JSON.parse(await run('user', 'add', name, '--json')).id);
-    const { post } = await accountOf(house, name);
+    const { post } = await accountOf(server, name);
     for (let memory = 0; memory < 3; memory += 1)
       await post('/v1/dev/user/memories', { content: `${name} likes elderflower ${memory}` });
     await post('/v1/apps', { name: `App of ${name}`, ...APP });
     await piped('correct horse battery', '--data-dir', dataDir, 'user', 'password', name);
     const key = JSON.parse(await run('key', name, '--scopes', 'listen', '--json')).key;
-    const client = await connectListen(house.url, key, { ...PCM, client_device_id: name });
+    const client = await connectListen(server.url, key, { ...PCM, client_device_id: name });
     await client.until('service_status', ({ status }) => status === 'ready');
     client.socket.send(samplesToBytes(speech('budget')));
     client.socket.close();
@@ -263,13 +263,13 @@ test.serial('A removed account leaves nothing behind, while the server runs and 
   const [ada = '', ben = ''] = ids;
   const unsure = await piped('', '--data-dir', dataDir, 'user', 'remove', 'ada');
   t.regex(unsure.stderr, /^error: this deletes all .* of ada for good; say so with --yes\n$/);
-  await untilEmbedded(house.url);
+  await untilEmbedded(server.url);
 
   t.regex(await run('user', 'remove', 'ada', '--yes'), /^Removed ada and everything that it owned\./);
-  await house.stop();
+  await server.stop();
   t.deepEqual([vectorsOf(dataDir, ada), vectorsOf(dataDir, ben)], [0, 3]);
   t.regex(await run('user', 'remove', 'ben', '--yes'), /^Removed ben/);
-  const after = await buildHouse({ stt: [], dataDir }); // what could not go without a server goes at its start
+  const after = await buildServer({ stt: [], dataDir }); // what could not go without a server goes at its start
   await untilEmbedded(after.url);
   await after.stop();
   t.is(vectorsOf(dataDir, ben), 0);
@@ -314,7 +314,7 @@ function vectorsOf(dataDir: string, userId: string): number {
 /** Vectors are made behind the changes. */
 async function untilEmbedded(url: string): Promise<void> {
   const waits = /earshot_jobs\{kind="embed",state="(waiting|due|running|failed)"\} [1-9]/;
-  while (waits.test(await (await fetch(`${url}/metrics`)).text())) await sleep(20);
+  await eventually(async () => !waits.test(await (await fetch(`${url}/metrics`)).text()));
 }
 
 test.serial(

@@ -4,11 +4,11 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { encodeWav, parseWav } from '../../../../core/audio/pcm.ts';
 import { earshot, startEarshot } from '../../../helpers/cli.ts';
+import { eventually } from '../../../helpers/eventually.ts';
 
 const FIXTURE = join(import.meta.dirname, '../../../fixtures/tomorrow.wav');
 
@@ -125,7 +125,7 @@ async function childrenOf(pid: number): Promise<number[]> {
 }
 
 async function gone(pid: number): Promise<void> {
-  while (isAlive(pid)) await sleep(50);
+  await eventually(() => !isAlive(pid));
 }
 
 function isAlive(pid: number): boolean {

@@ -5,7 +5,7 @@ import { bridgeCheck } from '../../../../core/cli/doctor/bridge.ts';
 import { temporaryDirectory } from '../../../helpers/domain.ts';
 import { look, patientOf } from '../../../helpers/patient.ts';
 import { startPlainProxy } from '../../../helpers/plain-proxy.ts';
-import { openHouse } from '../../../helpers/services.ts';
+import { openServer } from '../../../helpers/services.ts';
 
 const DAY_MS = 24 * 3600 * 1000;
 
@@ -28,9 +28,9 @@ test('where no bridge has run there is nothing to look at', async t => {
 });
 
 test('core answers, and knows the key, though it may only listen', async t => {
-  const house = await openHouse(t);
-  const { key } = await house.app.commands.key({ user: 'owner', scopes: ['listen'] });
-  const server = await house.app.commands.status({});
+  const instance = await openServer(t);
+  const { key } = await instance.app.commands.key({ user: 'owner', scopes: ['listen'] });
+  const server = await instance.app.commands.status({});
   const found = await look(
     t,
     bridgeCheck,
@@ -41,7 +41,7 @@ test('core answers, and knows the key, though it may only listen', async t => {
 });
 
 test('a key that core does not know is bad, wherever it comes from', async t => {
-  const { url } = await openHouse(t);
+  const { url } = await openServer(t);
   const core = url.replace('http', 'ws');
   const dataDir = await bridgeDirectory(t, 'omi_dev_00000000000000000000000000000000');
   const file = join(dataDir, 'bridge/key');
@@ -94,8 +94,8 @@ test('sound that has waited for a day, or fills half of the spool, is doubtful',
 });
 
 test('a proxy in front of core that lets no WebSocket through is bad, with what nginx needs', async t => {
-  const house = await openHouse(t);
-  const proxy = await startPlainProxy(t, house.url);
+  const instance = await openServer(t);
+  const proxy = await startPlainProxy(t, instance.url);
   const core = proxy.replace('http', 'ws');
   const { core: found } = await look(t, bridgeCheck, await patientOf(t, { bridge: { core } }));
   t.is(found?.level, 'bad');

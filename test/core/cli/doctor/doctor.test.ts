@@ -6,7 +6,7 @@ import { type Finding, findingsOf } from '../../../../core/cli/doctor/finding.ts
 import { render, summary } from '../../../../core/cli/doctor/report.ts';
 import { earshot } from '../../../helpers/cli.ts';
 import { temporaryDirectory } from '../../../helpers/domain.ts';
-import { countingStt, openHouse } from '../../../helpers/services.ts';
+import { countingStt, openServer } from '../../../helpers/services.ts';
 
 const { good, note, doubt, bad } = findingsOf('Ground');
 const FINDINGS = [
@@ -54,9 +54,9 @@ interface Answer {
 }
 
 test('beside a running server it asks that, and all that is wrong has a cure', async t => {
-  const house = await openHouse(t, { stt: ['pocketsphinx'] });
+  const server = await openServer(t, { stt: ['pocketsphinx'] });
   const { code, stdout, stderr } = await earshot(['doctor', '--json'], {
-    EARSHOT_DATA_DIR: house.dataDir,
+    EARSHOT_DATA_DIR: server.dataDir,
     EARSHOT_STT: 'pocketsphinx',
   });
   t.is(code, 0, stdout + stderr);
@@ -85,7 +85,7 @@ test('beside a running server it asks that, and all that is wrong has a cure', a
   );
   for (const { what, level, cure } of findings)
     t.is(cure !== null, level === 'bad' || level === 'doubt', what);
-  t.is((await house.get('/v1/dev/user/conversations')).status, 200);
+  t.is((await server.get('/v1/dev/user/conversations')).status, 200);
 });
 
 test('in a pipe there is neither colour nor wrapping; what is bad is the exit status', async t => {

@@ -4,7 +4,7 @@ import test, { type ExecutionContext } from 'ava';
 import { portCheck } from '../../../../core/cli/doctor/port.ts';
 import { look, patientOf } from '../../../helpers/patient.ts';
 import { startPlainProxy } from '../../../helpers/plain-proxy.ts';
-import { buildHouse, openHouse } from '../../../helpers/services.ts';
+import { buildServer, openServer } from '../../../helpers/services.ts';
 
 async function listener(t: ExecutionContext): Promise<number> {
   const server = createServer(socket => socket.destroy()).listen(0, '127.0.0.1');
@@ -40,8 +40,8 @@ test('what cannot be looked into has no name', async t => {
 });
 
 test('another Earshot on the port is known as one', async t => {
-  const house = await openHouse(t);
-  const port = Number(new URL(house.url).port);
+  const instance = await openServer(t);
+  const port = Number(new URL(instance.url).port);
   const found = await look(t, portCheck, await patientOf(t, { port }));
   t.is(found.port?.detail, `${port} is taken by another Earshot, on another data directory`);
 });
@@ -52,11 +52,11 @@ test('an address of another machine is bad', async t => {
 });
 
 test('the server that runs is asked how it is', async t => {
-  const house = await buildHouse();
-  const server = await house.app.commands.status({});
+  const instance = await buildServer();
+  const server = await instance.app.commands.status({});
   const well = await look(t, portCheck, await patientOf(t, {}, { server }));
   t.is(well.server?.level, 'good');
-  await house.stop();
+  await instance.stop();
   const gone = await look(t, portCheck, await patientOf(t, {}, { server }));
   t.is(gone.server?.level, 'bad');
   const silent = await patientOf(t, {}, { server: { problem: 'the running server did not answer in time' } });
@@ -67,20 +67,23 @@ test('the server that runs is asked how it is', async t => {
 });
 
 test('a server without a recogniser works, and the part that does not is named', async t => {
-  const house = await openHouse(t, { stt: ['pocketsphinx'], plugins: { pocketsphinx: { hmm: '/nowhere' } } });
-  const server = await house.app.commands.status({});
+  const instance = await openServer(t, {
+    stt: ['pocketsphinx'],
+    plugins: { pocketsphinx: { hmm: '/nowhere' } },
+  });
+  const server = await instance.app.commands.status({});
   const found = await look(t, portCheck, await patientOf(t, {}, { server }));
   t.is(found.server?.level, 'good');
   t.regex(found.server?.detail ?? '', /, without speech recognition \(see below\)$/);
 });
 
 test('the public address is tried as well: WebSockets have to come through', async t => {
-  const house = await openHouse(t);
-  const server = await house.app.commands.status({});
+  const instance = await openServer(t);
+  const server = await instance.app.commands.status({});
   const judge = async (publicUrl: string) =>
     (await look(t, portCheck, await patientOf(t, { publicUrl }, { server })))['public address'];
-  t.like(await judge(house.url), { level: 'good' });
-  const behind = await judge(await startPlainProxy(t, house.url));
+  t.like(await judge(instance.url), { level: 'good' });
+  const behind = await judge(await startPlainProxy(t, instance.url));
   t.is(behind?.level, 'bad');
   t.regex(behind?.detail ?? '', /headers Upgrade and Connection/);
   t.is((await judge('http://127.0.0.1:1'))?.level, 'doubt');

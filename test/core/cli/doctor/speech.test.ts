@@ -4,7 +4,7 @@ import test from 'ava';
 import { detectionCheck, judgeTrial, recognitionCheck } from '../../../../core/cli/doctor/speech.ts';
 import { temporaryDirectory } from '../../../helpers/domain.ts';
 import { look, patientOf } from '../../../helpers/patient.ts';
-import { countingStt, openHouse } from '../../../helpers/services.ts';
+import { countingStt, openServer } from '../../../helpers/services.ts';
 import { writeToneModel } from '../../../plugins/stt/tone-model.ts';
 
 test('a recogniser is opened, and tried with a recording', async t => {
@@ -49,8 +49,11 @@ test('one that hears something else is doubtful, and so is one that the running 
   t.is(found.counting?.level, 'doubt');
   t.regex(found.counting?.detail ?? '', /^0 of 9 words right, .*; it heard: 27 tenths$/);
 
-  const house = await openHouse(t, { stt: ['pocketsphinx'], plugins: { pocketsphinx: { hmm: '/nowhere' } } });
-  const server = await house.app.commands.status({});
+  const instance = await openServer(t, {
+    stt: ['pocketsphinx'],
+    plugins: { pocketsphinx: { hmm: '/nowhere' } },
+  });
+  const server = await instance.app.commands.status({});
   const beside = await look(t, recognitionCheck, await patientOf(t, { stt: ['pocketsphinx'] }, { server }));
   t.like(beside.pocketsphinx, { level: 'doubt', detail: 'in the running server: /nowhere is missing' });
 });

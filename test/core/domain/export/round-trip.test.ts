@@ -13,7 +13,7 @@ import { earshot } from '../../../helpers/cli.ts';
 import { openDatabases } from '../../../helpers/databases.ts';
 import { completedConversation, openDomain, temporaryDirectory } from '../../../helpers/domain.ts';
 import { openRest } from '../../../helpers/rest.ts';
-import { openHouse } from '../../../helpers/services.ts';
+import { openServer } from '../../../helpers/services.ts';
 
 const DATABASES = await openDatabases(test);
 type Open = (typeof DATABASES)[number]['open'];
@@ -276,13 +276,13 @@ test('The interface hands the archive over, and deletes the account that asks, b
 });
 
 test('The command line exports and imports, with the running server and without', async t => {
-  const house = await openHouse(t, { stt: [] });
+  const server = await openServer(t, { stt: [] });
   const directory = await temporaryDirectory(t);
   const file = join(directory, 'owner.zip');
-  const at = ['--data-dir', house.dataDir];
-  await house.app.commands['user.add']({ name: 'eve' });
-  const { token } = await house.app.commands.token({ user: 'owner' });
-  await fetch(`${house.url}/v1/dev/user/memories`, {
+  const at = ['--data-dir', server.dataDir];
+  await server.app.commands['user.add']({ name: 'eve' });
+  const { token } = await server.app.commands.token({ user: 'owner' });
+  await fetch(`${server.url}/v1/dev/user/memories`, {
     method: 'POST',
     headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
     body: JSON.stringify({ content: 'Likes tea' }),
@@ -293,7 +293,7 @@ test('The command line exports and imports, with the running server and without'
   t.regex((await earshot([...at, 'export', 'nobody'], {})).stderr, /nobody/);
   const tried = await earshot([...at, 'import', file, '--user', 'eve', '--dry-run'], {});
   t.regex(tried.stdout, /1 +memories\n.*Nothing was changed/s, tried.stderr);
-  await house.app.stop();
+  await server.app.stop();
   const taken = await earshot([...at, 'import', file, '--user', 'eve'], {});
   t.regex(taken.stdout, /The account eve has it all now/, taken.stderr);
   t.regex((await earshot([...at, 'import', file, '--user', 'eve'], {})).stderr, /not empty/);

@@ -22,7 +22,7 @@ function noEmbedder(): Embedder {
   throw new AppError('unavailable', 'No plugin gives embedder now');
 }
 
-function house({
+function setUp({
   models = [],
   embedder = wordEmbedder,
 }: {
@@ -47,14 +47,14 @@ async function model(t: ExecutionContext) {
 }
 
 test('memories that nobody labelled before are told apart in 8 of 10 cases, without a language model', async t => {
-  const { categorise } = house({});
+  const { categorise } = setUp({});
   t.true((await rightCategories(categorise, 'test')) >= 0.8);
 });
 
 test('a language model decides where there is one, and is given the memory as data', async t => {
   const { server, llm } = await model(t);
   server.chat = (_, response) => say(response, '{"category":"interesting"}');
-  const { categorise, logged } = house({ models: [llm], embedder: noEmbedder });
+  const { categorise, logged } = setUp({ models: [llm], embedder: noEmbedder });
   t.is(await categorise(JOB), 'interesting');
   const [asked] = server.asked;
   t.is(asked?.messages[1]?.content, JOB);
@@ -64,7 +64,7 @@ test('a language model decides where there is one, and is given the memory as da
 
 test('likeness decides where the language model fails, or makes up a category', async t => {
   const { server, llm } = await model(t);
-  const { categorise, logged } = house({ models: [llm] });
+  const { categorise, logged } = setUp({ models: [llm] });
   server.chat = (_, response) => refuse(response, 500, {});
   t.is(await categorise(ADVENTURE), 'interesting');
   t.is(await categorise(JOB), 'system');
@@ -78,7 +78,7 @@ test('likeness decides where the language model takes longer than 5 seconds, whe
   const { server, llm } = await model(t);
   const stubborn: LanguageModel = { ...llm, object: () => new Promise(() => undefined) };
   for (const slow of [llm, stubborn]) {
-    const { categorise, clock } = house({ models: [slow] });
+    const { categorise, clock } = setUp({ models: [slow] });
     const arrived = Promise.withResolvers<void>();
     server.chat = () => arrived.resolve();
     const deciding = categorise(ADVENTURE);
@@ -90,14 +90,14 @@ test('likeness decides where the language model takes longer than 5 seconds, whe
 });
 
 test('a memory is for assistants where nothing can decide, or it says nothing', async t => {
-  t.is(await house({ embedder: noEmbedder }).categorise(ADVENTURE), 'system');
-  t.is(await house({}).categorise('Привет'), 'system');
+  t.is(await setUp({ embedder: noEmbedder }).categorise(ADVENTURE), 'system');
+  t.is(await setUp({}).categorise('Привет'), 'system');
   const failing: Embedder = {
     ...wordEmbedder(),
     embed: () => Promise.reject(new AppError('upstream_error', 'away')),
   };
-  t.is(await house({ embedder: () => failing }).categorise(ADVENTURE), 'system');
-  t.is(await house({}).categorise(ADVENTURE, AbortSignal.abort()), 'system');
+  t.is(await setUp({ embedder: () => failing }).categorise(ADVENTURE), 'system');
+  t.is(await setUp({}).categorise(ADVENTURE, AbortSignal.abort()), 'system');
 });
 
 test('likenesses are made anew for another embedder, and once for each', async t => {
@@ -110,7 +110,7 @@ test('likenesses are made anew for another embedder, and once for each', async t
     return counted;
   });
   let current = 0;
-  const { categorise } = house({ embedder: () => embedders[current] ?? noEmbedder() });
+  const { categorise } = setUp({ embedder: () => embedders[current] ?? noEmbedder() });
   for (current of [0, 0, 1]) t.is(await categorise(ADVENTURE), 'interesting');
   const [first, second] = embedders;
   t.is(first?.asked, (second?.asked ?? 0) + 1);

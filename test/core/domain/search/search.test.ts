@@ -11,7 +11,7 @@ const DRAFT: Omit<MemoryDraft, 'content'> = { category: 'other', visibility: 'pr
 const MINUTE_MS = 60_000;
 const IDLE_MS = 3_600_000;
 
-type House = Awaited<ReturnType<typeof start>>;
+type Setup = Awaited<ReturnType<typeof start>>;
 
 /** A domain with the real embedder of words and a real index, and one user. */
 async function start(t: ExecutionContext, open?: Parameters<typeof openDomain>[1]) {
@@ -69,11 +69,11 @@ async function start(t: ExecutionContext, open?: Parameters<typeof openDomain>[1
 const FACTS = ['Drinks green tea every morning', 'Plays the violin in an orchestra', 'His dog is called Rex'];
 
 for (const { name, open } of await openDatabases(test)) {
-  const on = (title: string, run: (t: ExecutionContext, house: House) => Promise<void>) =>
+  const on = (title: string, run: (t: ExecutionContext, setup: Setup) => Promise<void>) =>
     test(`${name}: ${title}`, async t => run(t, await start(t, open)));
 
-  on('what means the same is found without a word in common, and names by their words', async (t, house) => {
-    const { tell, work, find } = house;
+  on('what means the same is found without a word in common, and names by their words', async (t, setup) => {
+    const { tell, work, find } = setup;
     await tell(...FACTS);
     t.is(await work(), 1);
     t.is((await find('a hot beverage at breakfast'))[0], FACTS[0]);
@@ -87,8 +87,8 @@ for (const { name, open } of await openDatabases(test)) {
     );
   });
 
-  on('scores are from 0 to 1, descending; the first by words and by meaning has 1', async (t, house) => {
-    const { tell, work, search, user } = house;
+  on('scores are from 0 to 1, descending; the first by words and by meaning has 1', async (t, setup) => {
+    const { tell, work, search, user } = setup;
     await tell(...FACTS, 'Likes black tea');
     await work();
     const hits = await search.search(user.id, 'green tea', 10);
@@ -103,21 +103,21 @@ for (const { name, open } of await openDatabases(test)) {
     t.true(relevances.every(relevance => relevance > 0 && relevance <= 1));
   });
 
-  on('nobody finds what another user’s memories say', async (t, house) => {
-    const { tell, work, users, search } = house;
+  on('nobody finds what another user’s memories say', async (t, setup) => {
+    const { tell, work, users, search } = setup;
     await tell(...FACTS);
     await work();
     const ben = await users.add('ben');
     t.deepEqual(await search.search(ben.id, 'green tea', 10), []);
   });
 
-  on('a memory that was changed, deleted or locked is never found as it was', async (t, house) => {
-    const { tell, work, find, memories, user, indexed } = house;
+  on('a memory that was changed, deleted or locked is never found as it was', async (t, setup) => {
+    const { tell, work, find, memories, user, indexed } = setup;
     const [tea = '', violin = '', dog = ''] = await tell(...FACTS);
     await work();
     await memories.edit(user.id, tea, { content: 'Collects stamps from Peru' });
     await memories.remove(user.id, violin);
-    await house.storage.memories.update(user.id, dog, { locked: true });
+    await setup.storage.memories.update(user.id, dog, { locked: true });
     t.deepEqual(
       (await indexed('green tea')).toSorted(),
       [tea, violin, dog].toSorted(),
@@ -135,8 +135,8 @@ for (const { name, open } of await openDatabases(test)) {
 
   on(
     'while the index is away words alone are found, which is logged once; then all changes are made up',
-    async (t, house) => {
-      const { tell, work, find, vectors, use, memories, user, storage, logged, indexed } = house;
+    async (t, setup) => {
+      const { tell, work, find, vectors, use, memories, user, storage, logged, indexed } = setup;
       const [tea = '', violin = ''] = await tell(...FACTS);
       await work();
       await vectors.stop();
@@ -156,7 +156,7 @@ for (const { name, open } of await openDatabases(test)) {
         (await find('green tea')).every(content => !FACTS.slice(0, 2).includes(content)),
         'not even now',
       );
-      house.clock.advance(MINUTE_MS * 2);
+      setup.clock.advance(MINUTE_MS * 2);
       await work();
       t.deepEqual(await storage.embeddings.changes(user.id, 10), []);
       t.is((await find('yacht on the ocean'))[0], 'Sails a small boat');
@@ -166,8 +166,8 @@ for (const { name, open } of await openDatabases(test)) {
     },
   );
 
-  on('the job is tried again, with growing waits, until the index is back', async (t, house) => {
-    const { tell, storage, clock, log, embedding, vectors, use, find } = house;
+  on('the job is tried again, with growing waits, until the index is back', async (t, setup) => {
+    const { tell, storage, clock, log, embedding, vectors, use, find } = setup;
     await vectors.stop();
     await tell(...FACTS);
     const jobs = createJobs({ storage, clock, log, random: () => 0.5, pollMs: IDLE_MS });
@@ -188,8 +188,8 @@ for (const { name, open } of await openDatabases(test)) {
 
   on(
     'another embedder: all is embedded anew, page by page, and the old space is dropped in the end',
-    async (t, house) => {
-      const { tell, work, check, find, embedder, use, spaces, storage, user, indexed, state } = house;
+    async (t, setup) => {
+      const { tell, work, check, find, embedder, use, spaces, storage, user, indexed, state } = setup;
       for (let n = 0; n < 20; n += 1)
         await tell(...Array.from({ length: 30 }, (_, at) => `He has visited the city number ${n * 30 + at}`));
       const [last] = await tell(...FACTS);
@@ -209,10 +209,10 @@ for (const { name, open } of await openDatabases(test)) {
       };
       use({ embedder: { ...next, embed: (...given) => embed(...given).finally(() => stopping.abort()) } });
       await check();
-      const [job] = await storage.jobs.claim([EMBED_JOB], house.clock.now(), 1, 1);
+      const [job] = await storage.jobs.claim([EMBED_JOB], setup.clock.now(), 1, 1);
       if (!job) return t.fail('there is a job for it');
-      await t.throwsAsync(async () => house.embedding.embed(job, stopping.signal));
-      await storage.jobs.retryAt(job, house.clock.now(), null);
+      await t.throwsAsync(async () => setup.embedding.embed(job, stopping.signal));
+      await storage.jobs.retryAt(job, setup.clock.now(), null);
       const all = await storage.memories.page(user.id, null, 1000);
       t.is(await state(), all[255]?.id, 'the first page is done');
 
@@ -228,8 +228,8 @@ for (const { name, open } of await openDatabases(test)) {
     },
   );
 
-  on('an index that was lost is filled again by itself', async (t, house) => {
-    const { tell, work, check, find, use, indexed } = house;
+  on('an index that was lost is filled again by itself', async (t, setup) => {
+    const { tell, work, check, find, use, indexed } = setup;
     const ids = await tell(...FACTS);
     await work();
     use({ index: (await openVectors(t)).index });
@@ -238,13 +238,13 @@ for (const { name, open } of await openDatabases(test)) {
     t.is(await work(), 1);
     t.deepEqual((await indexed('tea')).toSorted(), ids.toSorted());
     t.is((await find('a hot beverage at breakfast'))[0], FACTS[0]);
-    house.clock.advance(5 * MINUTE_MS);
+    setup.clock.advance(5 * MINUTE_MS);
     await work(EMBED_CHECK_JOB);
     t.is(await work(), 0, 'and then there is nothing to do');
   });
 
-  on('an index that was lost and filled anew by a change has all of it again', async (t, house) => {
-    const { tell, work, use, indexed } = house;
+  on('an index that was lost and filled anew by a change has all of it again', async (t, setup) => {
+    const { tell, work, use, indexed } = setup;
     const ids = await tell(...FACTS);
     await work();
     use({ index: (await openVectors(t)).index });
@@ -253,8 +253,8 @@ for (const { name, open } of await openDatabases(test)) {
     t.deepEqual((await indexed('tea')).toSorted(), ids.toSorted());
   });
 
-  on('text that says nothing to the embedder has no vector, and its old one goes', async (t, house) => {
-    const { tell, work, find, memories, user, indexed } = house;
+  on('text that says nothing to the embedder has no vector, and its old one goes', async (t, setup) => {
+    const { tell, work, find, memories, user, indexed } = setup;
     const [id = ''] = await tell('Drinks green tea');
     await work();
     t.deepEqual(await indexed('tea'), [id]);
@@ -264,8 +264,8 @@ for (const { name, open } of await openDatabases(test)) {
     t.deepEqual(await find('???'), []);
   });
 
-  on('what changes while it is embedded is embedded once more', async (t, house) => {
-    const { tell, work, embedder, use, memories, user, storage, find } = house;
+  on('what changes while it is embedded is embedded once more', async (t, setup) => {
+    const { tell, work, embedder, use, memories, user, storage, find } = setup;
     const [id = ''] = await tell('Drinks green tea');
     let edited = false;
     use({

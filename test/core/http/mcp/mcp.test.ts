@@ -9,7 +9,7 @@ import type { Scope } from '../../../../core/contract/model.ts';
 import { completedConversation } from '../../../helpers/domain.ts';
 import { oidcProvider } from '../../../helpers/oidc-provider.ts';
 import { openRest } from '../../../helpers/rest.ts';
-import { openHouse } from '../../../helpers/services.ts';
+import { openServer } from '../../../helpers/services.ts';
 
 const READ: Scope[] = ['conversations:read', 'memories:read', 'action_items:read'];
 const READ_TOOLS = [
@@ -245,8 +245,8 @@ test('Pages of foreign origins, foreign names for this server, and requests out 
 });
 
 test('Tools are counted like the requests that they stand for', async t => {
-  const house = await openHouse(t, { stt: [], rateLimits: { search: 3 } });
-  const { call } = await connectV2(t, `${house.url}/mcp`, house.key);
+  const server = await openServer(t, { stt: [], rateLimits: { search: 3 } });
+  const { call } = await connectV2(t, `${server.url}/mcp`, server.key);
   const answers: Given[] = [];
   for (let number = 0; number < 5; number += 1)
     answers.push(await call('search_conversations', { query: 'tea' }));
@@ -260,22 +260,22 @@ test('A hosted client is told where to get a token, and its access token does wh
   const publicUrl = 'https://earshot.example.org';
   const resource = `${publicUrl}/mcp`;
   const oidc = await oidcProvider(t);
-  const house = await openHouse(t, {
+  const server = await openServer(t, {
     stt: [],
     publicUrl,
     identity: ['local', 'oidc'],
     plugins: { oidc: { issuer: oidc.issuer, audience: ['earshot'], allow: ['anyone'] } },
   });
-  const stranger = await fetch(`${house.url}/mcp`, { method: 'POST' });
+  const stranger = await fetch(`${server.url}/mcp`, { method: 'POST' });
   t.is(stranger.status, 401);
   const [, address = ''] =
     /resource_metadata="(.*)"/.exec(stranger.headers.get('WWW-Authenticate') ?? '') ?? [];
   t.is(new URL(address).origin, publicUrl);
-  const metadata = (await (await fetch(new URL(new URL(address).pathname, house.url))).json()) as Given;
+  const metadata = (await (await fetch(new URL(new URL(address).pathname, server.url))).json()) as Given;
   t.is(metadata.resource, resource);
   t.deepEqual(metadata.authorization_servers, [oidc.issuer]);
 
-  const connect = async (token: string) => connectV2(t, `${house.url}/mcp`, token);
+  const connect = async (token: string) => connectV2(t, `${server.url}/mcp`, token);
   const reading = await connect(await oidc.accessToken('anna', resource, 'conversations:read'));
   t.deepEqual(await reading.names(), ['get_conversation', 'list_conversations', 'search_conversations']);
   t.deepEqual((await reading.call('list_conversations', {})).items, []);
@@ -283,7 +283,7 @@ test('A hosted client is told where to get a token, and its access token does wh
 
   const status = async (token: string, path: string, method = 'POST') => {
     const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
-    return (await fetch(house.url + path, { method, headers, ...(method === 'POST' ? { body: '{}' } : {}) }))
+    return (await fetch(server.url + path, { method, headers, ...(method === 'POST' ? { body: '{}' } : {}) }))
       .status;
   };
   t.is(
@@ -302,12 +302,12 @@ test('Without a provider and an address of its own the server says what access t
 });
 
 test('A program that starts its tools itself talks to the running server by earshot mcp', async t => {
-  const house = await openHouse(t, { stt: [] });
+  const server = await openServer(t, { stt: [] });
   const client = new Client(INFO);
   const main = join(import.meta.dirname, '../../../../core/cli/main.mjs');
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [main, '--data-dir', house.dataDir, 'mcp', '--write'],
+    args: [main, '--data-dir', server.dataDir, 'mcp', '--write'],
     stderr: 'inherit',
   });
   await client.connect(transport);

@@ -4,7 +4,7 @@ import ICAL from 'ical.js';
 import { earshot } from '../../../helpers/cli.ts';
 import { completedConversation } from '../../../helpers/domain.ts';
 import { openRest } from '../../../helpers/rest.ts';
-import { openHouse } from '../../../helpers/services.ts';
+import { openServer } from '../../../helpers/services.ts';
 
 type Rest = Awaited<ReturnType<typeof openRest>>;
 
@@ -207,7 +207,7 @@ test('A calendar has at most 2,000 events and 1,000 open tasks, and is written a
 });
 
 test('earshot calendar makes and ends the link of an account', async t => {
-  const { url, dataDir } = await openHouse(t, { stt: [] });
+  const { url, dataDir } = await openServer(t, { stt: [] });
   const run = (...args: string[]) => earshot(['calendar', ...args], { EARSHOT_DATA_DIR: dataDir });
   const { stdout } = await run('link', 'owner', '--json');
   const { path, url: whole } = JSON.parse(stdout);

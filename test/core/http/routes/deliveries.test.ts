@@ -320,7 +320,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
 /** From now on jobs are done; resolves when an attempt has been written down. */
 async function deliver(t: ExecutionContext, rest: Rest): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const metrics = createMetrics({ now: () => 0, plugins: () => [], jobs: async () => [], spool: () => null });
+  const metrics = createMetrics({ now: () => 0, plugins: () => [], jobs: async () => [] });
   const outbound = createOutbound({ allowHosts: ['127.0.0.1'], clock: rest.clock });
   const delivery = createDelivery({
     ...rest,
@@ -328,7 +328,7 @@ async function deliver(t: ExecutionContext, rest: Rest): Promise<void> {
     outbound,
     webhooks: () => [],
     channel: () => t.fail() as never,
-    tellOff: async () => {},
+    notifyOwner: async () => {},
     answered: async () => {},
   });
   delivery.start();

@@ -383,7 +383,7 @@ test('A long text is divided at its sentences into segments, in its order', asyn
   run();
   const sentences = Array.from(
     { length: 2000 },
-    (_, at) => `Sentence ${at} is about the garden, the house and me.`,
+    (_, at) => `Sentence ${at} is about the garden, the setup and me.`,
   );
   const text = sentences.join(' ').slice(0, 99_000);
   const { id } = (await send('POST', CREATE, { text })).body;

@@ -4,7 +4,7 @@ import acme from '../../../fixtures/plugins/acme-channel.ts';
 import { accountOf } from '../../../helpers/accounts.ts';
 import type { Json } from '../../../helpers/openapi.ts';
 import { openRest } from '../../../helpers/rest.ts';
-import { openHouse } from '../../../helpers/services.ts';
+import { openServer } from '../../../helpers/services.ts';
 
 async function start(t: ExecutionContext) {
   const rest = await openRest(t);
@@ -133,11 +133,11 @@ const TAKERS: [path: string, bodyWith: (url: string) => object, loc: string][] =
 ];
 
 test('Where nothing may be sent to is refused when it is set, with the way out', async t => {
-  const house = await openHouse(t, { stt: [], delivery: { allowHosts: ['nas.local'] } });
-  const { token } = await accountOf(house, 'owner');
+  const instance = await openServer(t, { stt: [], delivery: { allowHosts: ['nas.local'] } });
+  const { token } = await accountOf(instance, 'owner');
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
   const send = async (method: string, path: string, body: object) => {
-    const response = await fetch(house.url + path, { method, headers, body: JSON.stringify(body) });
+    const response = await fetch(instance.url + path, { method, headers, body: JSON.stringify(body) });
     return { status: response.status, json: (await response.json()) as Json };
   };
   for (const [path, bodyWith, loc] of TAKERS) {

@@ -4,12 +4,13 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as turn } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import type { Clock } from '../../../../core/contract/model.ts';
 import type { Utterance } from '../../../../core/contract/plugin.ts';
 import { type EngineSettings, startEngine } from '../../../../plugins/kit/engine/host.ts';
 import { growingUtterance, utteranceOf } from '../../../../plugins/kit/suites/stt.ts';
+import { eventually } from '../../../helpers/eventually.ts';
 import { manualClock } from '../../../helpers/manual-clock.ts';
 import { contextOf, pidOf } from '../../stt/context.ts';
 import { sounds, writeToneModel } from '../../stt/tone-model.ts';
@@ -134,7 +135,7 @@ test('the process ends when the one that started it is killed', async t => {
   t.true(pid > 0, String(line));
   parent.kill('SIGKILL');
   // Nobody tells us of a grandchild's end.
-  while (isRunning(pid)) await sleep(10);
+  await eventually(() => !isRunning(pid));
   t.false(isRunning(pid));
 });
 
