@@ -475,7 +475,7 @@ function notificationSettings({ notifications, publicUrl }: Config) {
   };
 }
 
-/** What plugins provide at this moment: to be asked at each use, as a plugin may have been started again. */
+/** Returns access to what plugins provide, asked at each use: a plugin may have been started again. */
 function pluginsOf(host: PluginHost, config: Config) {
   return {
     identities: createIdentities(() => {
@@ -516,7 +516,7 @@ function finalRecogniser(host: PluginHost, config: Config) {
   return final === null ? null : () => recognisers(host, [final])[0] ?? null;
 }
 
-/** Those of the configuration, in its order; without a model to ask, those that need one are left out. */
+/** Lists the configured plugins in their order, without those that need a model while there is none. */
 function understandings(host: PluginHost, { understanding, llm }: Config) {
   const working = new Map(host.list('understanding', understanding).map(({ name, value }) => [name, value]));
   return understanding

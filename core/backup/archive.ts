@@ -22,7 +22,7 @@ const MAX_MANIFEST_BYTES = 64 * 1024 * 1024;
 
 export const Manifest = z.object({
   format: z.literal(1),
-  /** Of the Earshot that made it. */
+  /** Version of the Earshot that made it. */
   version: z.string(),
   createdAt: z.iso.datetime(),
   /** Rows of the database by table. */

@@ -11,7 +11,7 @@ import { type Backup, type BackupRequest, createBackup } from './create.ts';
 import { type Keep, listBackups, superfluous } from './names.ts';
 import { unpack } from './restore.ts';
 
-/** What is remembered of them, in `state.json` beside the backups. Instants are epoch ms. */
+/** State of the backups, in `state.json` beside them. Instants are epoch ms. */
 const State = z.object({
   /** When this server was first seen without a backup: a new one is not backed up at once. */
   since: z.number().nullable().default(null),

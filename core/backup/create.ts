@@ -28,7 +28,7 @@ export interface Backup {
   createdAt: number;
   encrypted: boolean;
   files: number;
-  /** Of the database. */
+  /** Rows in the database. */
   rows: number;
   /** Databases of plugins that nobody else may read; those of Earshot's own are indexes, and made anew. */
   leftOut: string[];

@@ -50,7 +50,7 @@ function timeOf(name: string): number | null {
   return Number.isNaN(time) ? null : time;
 }
 
-/** Those that need not stay, of backups newest first. The newest always stays. */
+/** Returns the backups that need not stay, of a list with the newest first. The newest always stays. */
 export function superfluous<T extends { createdAt: number }>(newestFirst: readonly T[], keep: Keep): T[] {
   const kept = new Set<T>(newestFirst.slice(0, 1));
   const spans: [number, (at: number) => string | number][] = [

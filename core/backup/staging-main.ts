@@ -125,7 +125,7 @@ async function isSqlite(file: string): Promise<boolean> {
   }
 }
 
-/** Of a plugin, which may write to it meanwhile. False: the plugin lets no other process read it. */
+/** Copies the database of a plugin, which may write to it meanwhile. False: the plugin lets no other process read it. */
 function copyDatabase(file: string, copy: string): boolean {
   const database = new DatabaseSync(file, { readOnly: true, timeout: BUSY_MS });
   try {
@@ -144,7 +144,7 @@ async function stageConfiguration(file: string, copy: string): Promise<Staged> {
   return { path: `configuration/${basename(file)}`, from: copy, bytes: (await stat(copy)).size };
 }
 
-/** What is copied, and the archive, lie beside each other for a while. */
+/** Checks for room: the copies and the archive lie beside each other for a while. */
 async function refuseWithoutRoom(to: string, bytes: number): Promise<void> {
   const free = await freeBytes(to);
   const needed = 2 * bytes + SPARE_BYTES;

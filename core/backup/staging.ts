@@ -7,7 +7,7 @@ import type { Source } from './archive.ts';
 
 const ENTRY = fileURLToPath(new URL(`./staging-main${extname(import.meta.filename)}`, import.meta.url));
 
-/** What is to be copied: a data directory without its database. */
+/** Plan of a copy: a data directory without its database. */
 export interface StagingRequest {
   dataDir: string;
   configFile: string | null;

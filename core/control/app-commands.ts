@@ -1,4 +1,4 @@
-/** What the command line does with apps: part of the table in `commands.ts`. */
+/** Commands for apps: part of the table in `commands.ts`. */
 import { z } from 'zod';
 import type { App, AppKey } from '../contract/model.ts';
 import type { Users } from '../domain/accounts/users.ts';

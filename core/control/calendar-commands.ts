@@ -1,4 +1,4 @@
-/** What the command line does with calendars: part of the table in `commands.ts`. */
+/** Commands for calendars: part of the table in `commands.ts`. */
 import { z } from 'zod';
 import type { Users } from '../domain/accounts/users.ts';
 import type { CalendarLinks } from '../domain/calendar/calendar-links.ts';

@@ -1,4 +1,4 @@
-/** What the command line has done, by the running server or in its own process: names, shapes, and the doing. */
+/** Commands that the command line runs, in the server or in its own process: names, shapes and functions. */
 import { z } from 'zod';
 import type { Backups } from '../backup/backups.ts';
 import type { ApiKey, Lockable, Role } from '../contract/model.ts';
@@ -17,7 +17,7 @@ import { type VocabularyServices, vocabularyCommands, vocabularyShapes } from '.
 
 /** Tells of one part whether it works, and if not, which command makes it work. */
 const Readiness = z.object({
-  /** What it is for, for people: `speech recognition`. */
+  /** Its purpose, for people: `speech recognition`. */
   part: z.string(),
   /** Which one: `pocketsphinx`. */
   name: z.string(),
@@ -42,7 +42,7 @@ const Status = z.object({
 });
 export type Status = z.infer<typeof Status>;
 
-/** What the part is called whose lack means that nothing is transcribed. */
+/** Name of the part without which nothing is transcribed. */
 export const RECOGNITION = 'speech recognition';
 
 export const LOCKABLE = ['memory', 'conversation', 'action-item'] as const satisfies readonly Lockable[];
@@ -60,7 +60,7 @@ const names = z.array(z.string());
 const SignedOut = z.object({
   name: z.string(),
   ended: z.object({ connections: Devices, keys: names, devices: names }),
-  /** What still speaks for the account, or reaches its owner. */
+  /** Credentials of the account, and addresses that reach its owner. */
   left: z.object({ keys: names, devices: names, addresses: names, apps: names, hooks: names }),
 });
 
@@ -142,7 +142,7 @@ const shapes = {
       z.object({
         channel: z.string(),
         title: z.string(),
-        /** What an address of it is, as a JSON schema. */
+        /** JSON schema of its addresses. */
         address: z.looseObject({}),
       }),
     ),

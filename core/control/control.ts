@@ -22,7 +22,7 @@ export async function isServed(path: string): Promise<boolean> {
 }
 
 interface Limits {
-  /** Of one request. */
+  /** Bytes of one request. */
   maxLineBytes?: number;
   /** From connecting to the last answer. */
   timeLimitMs?: number;

@@ -1,4 +1,4 @@
-/** What the command line does with webhooks: part of the table in `commands.ts`. */
+/** Commands for webhooks: part of the table in `commands.ts`. */
 import { z } from 'zod';
 import type { App, Hook } from '../contract/model.ts';
 import type { Users } from '../domain/accounts/users.ts';
@@ -32,7 +32,7 @@ const Shown = z.object({
 });
 
 const Tested = z.object({
-  /** Of the HTTP answer; null: there was none. */
+  /** HTTP status of the answer; null: there was none. */
   status: z.number().nullable(),
   /** Null: it was taken. */
   error: z.string().nullable(),

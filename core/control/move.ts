@@ -30,7 +30,7 @@ interface Options {
   source: Storage;
   target: Storage;
   onProgress?(progress: MoveProgress): void;
-  /** What belongs to the move beside the rows. Runs when all of them are right; when it throws, none is kept. */
+  /** Completes the move beside the rows. Runs when all of them are right; when it throws, none is kept. */
   finish?(): Promise<void>;
 }
 

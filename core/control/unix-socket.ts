@@ -6,7 +6,7 @@ import { dirname, relative } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
 import { AppError } from '../runtime/errors.ts';
 
-/** What a socket address holds on every system that we know (104 with its end on macOS, 108 on Linux). */
+/** Bytes that a socket address holds on every known system (104 with its end on macOS, 108 on Linux). */
 const MAX_ADDRESS_BYTES = 103;
 
 /**

@@ -1,4 +1,4 @@
-/** What the command line does with vocabularies: part of the table in `commands.ts`. */
+/** Commands for vocabularies: part of the table in `commands.ts`. */
 import { z } from 'zod';
 import type { Users } from '../domain/accounts/users.ts';
 import type { Vocabularies } from '../domain/accounts/vocabulary.ts';

@@ -19,7 +19,7 @@ const Diagnoses = z.array(
 );
 
 /**
- * What a plugin tells of itself; null when it tells nothing.
+ * Asks a plugin for its diagnosis; null when it has none.
  * @throws {AppError} `internal` when its answer makes no sense
  */
 export async function diagnose(

@@ -146,7 +146,7 @@ function isOurs(file: string): boolean {
   return OURS.some(folder => file.startsWith(folder));
 }
 
-/** Of its stack, the innermost first, without those of Node itself. */
+/** Returns the files of its stack, the innermost first, without those of Node itself. */
 function filesOf(thrown: unknown, isWanted = (_line: string) => true): string[] {
   const stack = thrown instanceof Error && typeof thrown.stack === 'string' ? thrown.stack : '';
   const lines = stack

@@ -11,7 +11,7 @@ export interface PluginKeeper {
   start(): Promise<void>;
   /** After a failed `start`: goes on trying, where that can help. */
   persist(): void;
-  /** What it can do at this moment; null while it does not run. */
+  /** Capabilities at this moment; null while it does not run. */
   capabilities(): Capabilities | null;
   state(): KeptState;
   /** Undoes it and tries no more. Never rejects. */
@@ -38,7 +38,7 @@ export function createPluginKeeper(options: {
   const { signal } = stopper;
   let life: PluginLife | null = null;
   let kept: KeptState = { state: 'off', error: null };
-  /** What is under way, so that `stop` can wait for it. */
+  /** The work under way, so that `stop` can wait for it. */
   let work: Promise<unknown> = Promise.resolve();
 
   async function run(): Promise<void> {

@@ -19,7 +19,7 @@ export interface LifeLimits {
   undoMs: number;
 }
 
-/** What a run adds to the things that stay the same for a plugin. */
+/** Parts of a plugin's context that each run has of its own. */
 export type LastingContext = Omit<
   PluginContext<unknown>,
   'signal' | 'fetch' | 'fetchUser' | 'onStop' | 'error' | 'fail'
@@ -101,7 +101,7 @@ export const UNDO_FAILED = 'plugin could not undo all that it did';
 
 type Undo = () => void | Promise<void>;
 
-/** What is pushed is undone newest first; what is pushed after that, by a setup that came too late, at once. */
+/** Runs the pushed handlers newest first; one that is pushed later, by a setup that came too late, at once. */
 function createUndoStack(log: Log, undoMs: number, scope: PluginScope) {
   const stack: Undo[] = [];
   let unwinding = false;

@@ -35,7 +35,7 @@ export interface PluginHost {
    */
   loadAll(options?: { skip?: readonly string[] }): Promise<void>;
   /**
-   * What works at this moment: those of `names`, in that order; without names every one, third parties' first. Ask
+   * Lists what works at this moment: those of `names`, in that order; without names every one, third parties' first. Ask
    * at each use and keep nothing: a plugin that was started again answers anew.
    */
   list<C extends Capability>(capability: C, names?: readonly string[]): Loaded<C>[];

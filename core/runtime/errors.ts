@@ -1,4 +1,4 @@
-/** What a code means at every edge: HTTP status, whether its message may be shown, whether trying again can help. */
+/** Meaning of each code at every edge: HTTP status, whether its message may be shown, whether trying again can help. */
 interface ErrorKind {
   status: number;
   /** May the message be shown to the caller? Internal failures are logged only. */
@@ -53,7 +53,7 @@ export class AppError extends Error {
   /** Seconds to wait before another try, where the failing side said so. */
   readonly retryAfter: number | undefined;
   readonly issues: Issue[] | undefined;
-  /** What programs are answered instead of the message alone. */
+  /** Answer for programs, instead of the message alone. */
   readonly detail: Readonly<Record<string, unknown>> | undefined;
 
   constructor(

@@ -21,7 +21,7 @@ export interface Events {
   device: [{ userId: string; device: string | null; source: string; isConnected: boolean }];
   /** Other hooks than before are told what happens to this user; null: to anyone. */
   'hooks.changed': [{ userId: string | null }];
-  /** Of this user, an API key as it was is refused from now on; null: all ID tokens of before are; `all`: both. */
+  /** An API key of this user is refused from now on; null: all earlier ID tokens are; `all`: both. */
   'credential.revoked': [{ userId: string; keyId: string | null | 'all'; onEnd?: OnEnd | undefined }];
 }
 

@@ -1,6 +1,6 @@
 import { open, statfs } from 'node:fs/promises';
 
-/** What was made, renamed or removed in a directory is so after a power loss as well. */
+/** Makes sure that changes to a directory's entries survive a power loss. */
 export async function syncDirectory(directory: string): Promise<void> {
   const handle = await open(directory, 'r');
   await handle.sync().finally(() => handle.close());

@@ -1,5 +1,5 @@
 /**
- * What a data directory says of itself in `server.json`: which node it belongs to, and whether the database that goes
+ * Record of a data directory in its `server.json`: which node it belongs to, and whether the database that goes
  * with it has accounts. A database without any is then not a new one, but the wrong one.
  */
 import { randomUUID } from 'node:crypto';
@@ -11,7 +11,7 @@ import { AppError } from './errors.ts';
 
 const FILE = 'server.json';
 const Installation = z.object({
-  /** Of the node that serves it: jobs are leased in its name. */
+  /** Id of the node that serves it: jobs are leased in its name. */
   id: z.uuid(),
   /** The directory's inode: a copy of the directory is another node. */
   inode: z.string(),

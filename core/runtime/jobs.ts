@@ -7,7 +7,7 @@ import type { JobMetrics } from './metrics.ts';
 import { MAX_ATTEMPTS, retryDelayMs } from './retry.ts';
 
 /**
- * What became of a run: nothing more to do, run again at an instant (which is no failure), or results to store: they
+ * Result of a run: nothing more to do, run again at an instant (which is no failure), or results to store: they
  * are committed in one transaction with the end of the job, so both are true or neither.
  */
 type JobResult = void | { again: number } | { commit: (tx: Stores) => Promise<void> };
@@ -38,11 +38,11 @@ interface JobLimits {
   leaseMs: number;
   /** Jobs that run at the same time. */
   maxRunning: number;
-  /** Of one user at the same time: whoever has many, or a slow language model, leaves the others room. */
+  /** Jobs of one user at the same time: one with many, or with a slow language model, leaves the others room. */
   maxOfUser: number;
   /** Longest sleep: jobs that another process enqueued are seen after this at the latest. */
   pollMs: number;
-  /** What `stop` grants to running jobs. */
+  /** Time that `stop` grants to running jobs. */
   stopMs: number;
 }
 

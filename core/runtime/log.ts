@@ -6,7 +6,7 @@ import { withoutEscapedControls } from './terminal.ts';
 
 export type Log = Logger;
 
-/** What may never be printed, wherever it stands in a logged object. */
+/** Keys that are never printed, wherever they stand in a logged object. */
 const REDACT = redactionOf([
   ...['key', 'token', 'secret', 'password', 'apiKey'],
   ...['authorization', 'Authorization', 'cookie', 'Cookie'],

@@ -5,7 +5,7 @@ import type { Outcome } from './errors.ts';
 import { droppedLogLines } from './log-output.ts';
 
 /**
- * What the streams of one codec have come to since the start: plain numbers, read when someone asks. Adding to them is
+ * Sums of the streams of one codec since the start: plain numbers, read when someone asks. Adding to them is
  * all that a message costs.
  */
 export interface StreamCounts {
@@ -81,7 +81,7 @@ export interface Metrics extends ListenMetrics, SpoolMetrics, JobMetrics, HttpMe
 
 interface Sources {
   now: Stopwatch['now'];
-  /** What is counted elsewhere is asked for with each answer. */
+  /** Counts of others are asked for with each answer. */
   plugins(): { name: string; state: string }[];
   jobs(): Promise<JobCount[]>;
 }
@@ -232,7 +232,7 @@ function createMakers(registry: Registry) {
       new Counter({ name: `earshot_${name}`, help, labelNames, registers }),
     histogram: <L extends string>(name: string, help: string, buckets: number[], labelNames: L[] = []) =>
       new Histogram({ name: `earshot_${name}_seconds`, help, labelNames, buckets, registers }),
-    /** What is summed up elsewhere: told anew with each answer. */
+    /** Creates a counter of sums kept elsewhere, which are asked for with each answer. */
     total: <L extends string>(name: string, help: string, labelNames: L[], ask: (tell: Tell<L>) => void) =>
       new Counter({
         name: `earshot_${name}_total`,

@@ -2,5 +2,5 @@ import { createRequire } from 'node:module';
 
 const manifest: { version: string } = createRequire(import.meta.url)('../../package.json');
 
-/** Of this Earshot. */
+/** Version of this Earshot. */
 export const version = manifest.version;

@@ -116,7 +116,7 @@ export function refusal(
   return error('upstream_error', `${nameOf(server)} ${what} (${status})`, details);
 }
 
-/** What no other try can mend, and where to mend it. */
+/** Failures that no other attempt mends, and where to mend them. */
 function slipOf(server: Server, status: number): string | null {
   const url = optionOf(server, 'url');
   if (status >= 300 && status < 400) return `sends us elsewhere; put the address that it leads to in ${url}`;

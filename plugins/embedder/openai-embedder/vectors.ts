@@ -1,8 +1,8 @@
-/** What an embeddings endpoint answered, as vectors. Pure. */
+/** Reads the answer of an embeddings endpoint as vectors. Pure. */
 import { createHash } from 'node:crypto';
 import { isRecord } from '../../kit/kit.ts';
 
-/** Of length 1, in the order of the texts; null when it is not what the endpoint answers with to so many texts. */
+/** Returns vectors of length 1, in the order of the texts; null for an answer that does not fit so many texts. */
 export function readVectors(body: unknown, count: number): Float32Array[] | null {
   if (!isRecord(body) || !Array.isArray(body.data) || body.data.length !== count) return null;
   const vectors = new Map<unknown, Float32Array>();

@@ -10,7 +10,7 @@ import { addScaled, DIMENSIONS, lengthOf, writeTable } from './table.ts';
 
 /** The commonest; a further 50,000 find nothing more. */
 const WORDS = 100_000;
-/** What `wordsOf` in meaning.ts makes of a text. */
+/** A word as `wordsOf` in meaning.ts returns it. */
 const WORD = /^(?=.*[a-z])[a-z0-9]+(-[a-z0-9]+)*$/;
 /** Share of a word of this rank in a text, after Zipf: about 0.1 divided by its rank. */
 const shareOf = (rank: number) => 0.1 / (rank + 2.7);

@@ -5,7 +5,7 @@ import { meaningOf, wordsOf } from './meaning.ts';
 import { DIMENSIONS, readTable, type WordTable } from './table.ts';
 
 const TABLE = new URL('english.bin', import.meta.url);
-/** Of a text; what follows is not read. */
+/** Characters that are read of a text. */
 const MAX_CHARACTERS = 4000;
 /** So many words take about a millisecond (5 to 7 µs each); then sockets have their turn. */
 const WORDS_AT_ONCE = 200;

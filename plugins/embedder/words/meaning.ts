@@ -1,4 +1,4 @@
-/** What a text means, as the mean of what its words mean. Pure. */
+/** Computes the meaning of a text as the mean of its words' vectors. Pure. */
 import { addScaled, DIMENSIONS, lengthOf, type WordTable } from './table.ts';
 
 /** A word that the table does not have stands for itself: a name, a number, a slip of the pen. */

@@ -4,7 +4,7 @@ import type { PluginContext, VectorSpace } from '../../../core/contract/plugin.t
 import type { Server } from './server.ts';
 
 export interface Collection extends VectorSpace {
-  /** What Qdrant calls it. */
+  /** Its name in Qdrant. */
   collection_name: string;
   /** Made with the collection, and kept in its metadata: one that is made anew has another. */
   id: string;
@@ -15,7 +15,7 @@ export interface Collections {
   find(name: string): Promise<Collection | null>;
   /** As it is there, made where it is missing. */
   open(space: VectorSpace): Promise<Collection>;
-  /** What is known of it is not so any more. */
+  /** Forgets what is known of it. */
   forget(name: string): void;
   list(): Promise<Collection[]>;
   drop(name: string): Promise<void>;
@@ -58,7 +58,7 @@ export function openCollections(
     return found;
   }
 
-  /** Of two that make it at once, one does. */
+  /** Creates it; where two do so at once, one of them succeeds. */
   async function make({ name, dimensions }: VectorSpace): Promise<Collection> {
     const wanted = {
       collection_name: prefix + name,

@@ -1,4 +1,4 @@
-/** What Qdrant calls points: items, as they are put, searched and removed. Pure. */
+/** Requests about points, as Qdrant calls items: put, search, remove. Pure. */
 import { createHash } from 'node:crypto';
 import type { Schemas } from '@qdrant/js-client-rest';
 import type { VectorItem, VectorSpace } from '../../../core/contract/plugin.ts';

@@ -27,7 +27,7 @@ export interface Server {
   version(): Promise<string>;
 }
 
-/** What is wrong, for the log. */
+/** Describes the failure for the log. */
 const MAX_REASON = 500;
 
 /** Rejects with `config_error` where the client is not installed. */
@@ -84,7 +84,7 @@ async function openClient({ url, apiKey }: ServerSettings, error: Context['error
   });
 }
 
-/** What the client throws for an answer other than success; it does not export the class. */
+/** Error that the client throws for an answer other than success; it does not export the class. */
 interface Refusal extends Error {
   status: number;
   data: unknown;

@@ -112,7 +112,7 @@ export async function startThread(
     }
   }
 
-  /** Who searches waits; who writes has time. */
+  /** Sends the next question. A search comes before writes: somebody waits for it. */
   function next(): void {
     if (current !== null || waiting.length === 0 || ended !== null) return;
     const first = Math.max(
