@@ -2,24 +2,22 @@ import type {
   Clock,
   Conversation,
   ConversationStatus,
-  Folder,
-  Photo,
   Segment,
   Stream,
   StreamProgress,
   Structured,
-  User,
 } from '../../contract/model.ts';
-import type { ConversationFilter, Storage, Stores, TranscriptSize } from '../../contract/plugin.ts';
+import type { Storage, Stores, TranscriptSize } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
 import type { EventBus } from '../../runtime/events.ts';
-import { createPace } from '../../runtime/pace.ts';
 import { lookAtDayIn, tellOfConversationIn } from '../apps/deliveries.ts';
 import { isId } from '../ids.ts';
 import { MULTI } from '../languages.ts';
 import { type HeardMemory, storeHeardMemoriesIn } from '../memories/heard-memories.ts';
 import { index, indexTitle } from '../search/passages.ts';
 import { settledIn, storeHeardIn } from '../tasks/heard-tasks.ts';
+import { createConversationReader } from './conversation-reader.ts';
+import { createConversationSearch } from './conversation-search.ts';
 import { createGrowth, exceedsSize, type Growth, MAX_SIZE, sizeOf, sumOf } from './conversation-size.ts';
 import { correctIn, mergeIn, reprocessNowIn, type SegmentCorrection, splitIn } from './corrections.ts';
 import { type ConversationEdit, editIn, removeIn } from './edits.ts';
@@ -70,27 +68,6 @@ export interface Connected {
   streams: [Stream, ...Stream[]];
 }
 
-/** What lists show. */
-const SHOWN = {
-  statuses: ['completed'],
-  discarded: false,
-  locked: false,
-} satisfies Partial<ConversationFilter>;
-const SEGMENTS_AT_ONCE = 200;
-/** Two that were merged may have more than one alone. */
-const ALL_PHOTOS = 100_000;
-/** That a search looks at. */
-const MAX_PASSAGES = 1000;
-
-/** Inclusive bounds of when they were made. */
-type Span = Pick<ConversationFilter, 'createdFrom' | 'createdTo'>;
-
-export interface Found {
-  conversation: Conversation;
-  /** A few sentences of it. */
-  passage: string;
-}
-
 type Result =
   | { status: 'completed'; structured: Structured }
   | { status: 'completed'; discarded: true }
@@ -115,6 +92,7 @@ export function createConversations({
   removePhotoFiles?: (userId: string, ids: readonly string[]) => Promise<void>;
 }) {
   const growth = createGrowth();
+  const reader = createConversationReader({ storage });
 
   /**
    * The open conversation of this source and device, its language and timeout brought up to date, else a new one. One
@@ -338,7 +316,7 @@ export function createConversations({
     try {
       const made = await storage.transaction('import conversation', tx => importIn(tx, id, request, now));
       if (made) announce({ event: 'conversation.processing', userId, conversationId: id });
-      const isWaited = patienceMs > 0 && (await get(userId, id))?.status === 'processing';
+      const isWaited = patienceMs > 0 && (await reader.get(userId, id))?.status === 'processing';
       if (isWaited) await end.wait(patienceMs);
     } finally {
       end.close();
@@ -438,121 +416,9 @@ export function createConversations({
     return found;
   }
 
-  /** The user's conversation of this id, whatever its status; null also for what is no id, or someone else's. */
-  async function get(userId: string, id: string): Promise<Conversation | null> {
-    return isId(id) ? storage.conversations.get(userId, id) : null;
-  }
-
-  /** Newest first. */
-  async function list(userId: string, filter: ConversationFilter): Promise<Conversation[]> {
-    if (filter.folderId !== undefined && !isId(filter.folderId)) return [];
-    return storage.conversations.list(userId, filter);
-  }
-
-  /**
-   * Conversations with words of the text, in title, overview or transcript, best first, each with the passage that fits
-   * best. It looks at the best 1000 passages.
-   */
-  async function search(
-    userId: string,
-    text: string,
-    { limit, offset }: { limit: number; offset: number },
-  ): Promise<Found[]> {
-    const best = await bestPassages(userId, text);
-    const ids = [...best.keys()].slice(offset, offset + limit);
-    const shown = await shownOf(userId, ids);
-    return ids.flatMap(id => foundIn(shown, id, best.get(id)));
-  }
-
-  /** Without a text to search for: all of them, the newest first. */
-  async function newest(userId: string, page: { limit: number; offset: number }): Promise<Found[]> {
-    const found = await storage.conversations.list(userId, { ...SHOWN, ...page });
-    return found.map(conversation => ({ conversation, passage: '' }));
-  }
-
-  /** The same of those that were made in a span of time, maybe with discarded ones; and how many there are in all. */
-  async function searchWithin(
-    userId: string,
-    text: string,
-    {
-      limit,
-      offset,
-      withDiscarded,
-      ...span
-    }: Span & { withDiscarded: boolean; limit: number; offset: number },
-  ): Promise<{ total: number; found: Found[] }> {
-    const best = await bestPassages(userId, text, withDiscarded);
-    const shown = await shownOf(userId, [...best.keys()], span, withDiscarded);
-    const ids = [...best.keys()].filter(id => shown.has(id));
-    const found = ids.slice(offset, offset + limit).flatMap(id => foundIn(shown, id, best.get(id)));
-    return { total: ids.length, found };
-  }
-
-  /** By conversation, the best first. */
-  async function bestPassages(userId: string, text: string, discarded = false): Promise<Map<string, string>> {
-    const all = await storage.passages.match(userId, text, MAX_PASSAGES, { discarded });
-    const best = new Map<string, string>();
-    for (const passage of all)
-      if (!best.has(passage.conversationId)) best.set(passage.conversationId, passage.text);
-    return best;
-  }
-
-  /** Passages with words of the text, best first, maybe several of one conversation. At most 1000. */
-  async function passages(userId: string, text: string, limit: number): Promise<Found[]> {
-    const found = await storage.passages.match(userId, text, limit);
-    const shown = await shownOf(userId, [...new Set(found.map(passage => passage.conversationId))]);
-    return found.flatMap(passage => foundIn(shown, passage.conversationId, passage.text));
-  }
-
-  async function shownOf(
-    userId: string,
-    ids: string[],
-    span: Span = {},
-    withDiscarded = false,
-  ): Promise<Map<string, Conversation>> {
-    if (ids.length === 0) return new Map();
-    const { discarded, ...shown } = SHOWN;
-    const filter = { ...shown, ...(withDiscarded ? {} : { discarded }), ...span };
-    const rows = await storage.conversations.list(userId, { ...filter, ids, limit: ids.length, offset: 0 });
-    return new Map(rows.map(conversation => [conversation.id, conversation]));
-  }
-
-  /** What to call the speaker of a segment: the owner, a known person, else a number. */
-  async function speakerNames(owner: User): Promise<(segment: Segment) => string> {
-    const people = new Map((await storage.people.list(owner.id)).map(person => [person.id, person.name]));
-    return segment =>
-      (segment.isUser ? owner.name : people.get(segment.personId ?? '')) ?? `Speaker ${segment.speakerId}`;
-  }
-
-  /** In their order, with the number of conversations in each, discarded ones left out. Makes none. */
-  async function folders(userId: string): Promise<{ folders: Folder[]; counts: Map<string, number> }> {
-    const [folders, counts] = await Promise.all([
-      storage.folders.list(userId),
-      storage.folders.counts(userId),
-    ]);
-    return { folders, counts };
-  }
-
-  /** The names of the user's folders, by id. */
-  async function folderNames(userId: string): Promise<Map<string, string>> {
-    return new Map((await storage.folders.list(userId)).map(folder => [folder.id, folder.name]));
-  }
-
-  /** By start, read as they are asked for. */
-  async function* transcript(userId: string, id: string, most: number): AsyncGenerator<Segment> {
-    const pace = createPace();
-    let after: Segment | null = null;
-    for (let left = most; left > 0; await pace()) {
-      const limit = Math.min(left, SEGMENTS_AT_ONCE);
-      const segments: Segment[] = await storage.segments.page(userId, id, after, limit);
-      yield* segments;
-      if (segments.length < limit) return;
-      after = segments.at(-1) ?? null;
-      left -= limit;
-    }
-  }
-
   return {
+    ...reader,
+    ...createConversationSearch({ storage }),
     /** Where conversations can come from. */
     sources: new Set([...SOURCES, ...sources]) as ReadonlySet<string>,
     open,
@@ -581,43 +447,18 @@ export function createConversations({
     merge,
     split,
     reprocess,
-    folders,
-    folderNames,
     /** Moves a stream on through silence. Resolves to whether it had not come further already. */
     advance: (userId: string, streamId: string, progress: StreamProgress): Promise<boolean> =>
       storage.streams.advance(userId, streamId, progress),
     /** Says when sample 0 of a stream was recorded (epoch ms). */
     anchor: (userId: string, streamId: string, at: number): Promise<void> =>
       storage.streams.update(userId, streamId, { anchorAt: at }),
-    get,
     /** The conversation of a segment; null: it is unknown. */
     placeOf: async (userId: string, segmentId: string): Promise<string | null> =>
       isId(segmentId) ? ((await storage.segments.get(userId, segmentId))?.conversationId ?? null) : null,
     /** The row of a stream. */
     stream: (userId: string, id: string): Promise<Stream | null> => storage.streams.get(userId, id),
-    list,
-    transcript,
-    search,
-    newest,
-    searchWithin,
-    passages,
-    /** Of several conversations, those of each by start. */
-    async segments(userId: string, conversationIds: string[]): Promise<Segment[]> {
-      const all: Segment[] = [];
-      for (const id of conversationIds)
-        for await (const segment of transcript(userId, id, Number.POSITIVE_INFINITY)) all.push(segment);
-      return all;
-    },
-    speakerNames,
-    /** Of one conversation, in the order in which they were taken. */
-    photos: (userId: string, id: string): Promise<Photo[]> => storage.photos.list(userId, id, ALL_PHOTOS),
   };
-}
-
-/** None where it has just gone. */
-function foundIn(shown: Map<string, Conversation>, id: string, passage = ''): Found[] {
-  const conversation = shown.get(id);
-  return conversation ? [{ conversation, passage }] : [];
 }
 
 const NOTHING = { segments: [], size: null };

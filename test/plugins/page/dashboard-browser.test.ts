@@ -182,7 +182,7 @@ testInBrowser('tasks and memories are added, and appear when a program adds them
 
 testInBrowser('questions are answered in a chat that stays, with sources that open the moment', async t => {
   const { page, finish } = await open(t, PHONE);
-  await signIn(page, setup, '/ask');
+  await signIn(page, server, '/ask');
   const ask = async (question: string) => {
     await page.getByLabel('Question').fill(question);
     await page.getByRole('button', { name: 'Ask', exact: true }).click();
@@ -199,7 +199,7 @@ testInBrowser('questions are answered in a chat that stays, with sources that op
   await moment.locator('a').click();
   await page.locator('.segment[aria-current]', { hasText: said }).waitFor();
   t.deepEqual(await inaccessible(page), []);
-  await page.goto(`${setup.url}/ask`);
+  await page.goto(`${server.url}/ask`);
   await page.locator('.asked').waitFor();
   await page.getByRole('button', { name: 'New chat' }).click();
   await ask('Who plays the xylophone?');

@@ -1,0 +1,73 @@
+import type { Conversation, Folder, Photo, Segment, User } from '../../contract/model.ts';
+import type { ConversationFilter, Storage } from '../../contract/plugin.ts';
+import { createPace } from '../../runtime/pace.ts';
+import { isId } from '../ids.ts';
+
+/** Segments that are read at once. */
+const SEGMENTS_AT_ONCE = 200;
+/** Two that were merged may have more than one alone. */
+const ALL_PHOTOS = 100_000;
+
+/** Reads conversations, their transcripts, and the names in them. */
+export function createConversationReader({ storage }: { storage: Storage }) {
+  /** The user's conversation of this id, whatever its status; null also for what is no id, or someone else's. */
+  async function get(userId: string, id: string): Promise<Conversation | null> {
+    return isId(id) ? storage.conversations.get(userId, id) : null;
+  }
+
+  /** Newest first. */
+  async function list(userId: string, filter: ConversationFilter): Promise<Conversation[]> {
+    if (filter.folderId !== undefined && !isId(filter.folderId)) return [];
+    return storage.conversations.list(userId, filter);
+  }
+
+  /** Resolves to a function that names the speaker of a segment: the owner, a known person, else a number. */
+  async function speakerNames(owner: User): Promise<(segment: Segment) => string> {
+    const people = new Map((await storage.people.list(owner.id)).map(person => [person.id, person.name]));
+    return segment =>
+      (segment.isUser ? owner.name : people.get(segment.personId ?? '')) ?? `Speaker ${segment.speakerId}`;
+  }
+
+  /** In their order, with the number of conversations in each, discarded ones left out. Makes none. */
+  async function folders(userId: string): Promise<{ folders: Folder[]; counts: Map<string, number> }> {
+    const [folders, counts] = await Promise.all([
+      storage.folders.list(userId),
+      storage.folders.counts(userId),
+    ]);
+    return { folders, counts };
+  }
+
+  /** The names of the user's folders, by id. */
+  async function folderNames(userId: string): Promise<Map<string, string>> {
+    return new Map((await storage.folders.list(userId)).map(folder => [folder.id, folder.name]));
+  }
+
+  /** Segments by start, read as they are asked for. */
+  async function* transcript(userId: string, id: string, most: number): AsyncGenerator<Segment> {
+    const pace = createPace();
+    let after: Segment | null = null;
+    for (let left = most; left > 0; await pace()) {
+      const limit = Math.min(left, SEGMENTS_AT_ONCE);
+      const segments: Segment[] = await storage.segments.page(userId, id, after, limit);
+      yield* segments;
+      if (segments.length < limit) return;
+      after = segments.at(-1) ?? null;
+      left -= limit;
+    }
+  }
+
+  /** Segments of several conversations, those of each by start. */
+  async function segments(userId: string, conversationIds: string[]): Promise<Segment[]> {
+    const all: Segment[] = [];
+    for (const id of conversationIds)
+      for await (const segment of transcript(userId, id, Number.POSITIVE_INFINITY)) all.push(segment);
+    return all;
+  }
+
+  /** Photos of one conversation, in the order in which they were taken. */
+  function photos(userId: string, id: string): Promise<Photo[]> {
+    return storage.photos.list(userId, id, ALL_PHOTOS);
+  }
+
+  return { get, list, transcript, segments, photos, speakerNames, folders, folderNames };
+}
