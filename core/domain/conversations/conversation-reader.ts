@@ -5,8 +5,8 @@ import { isId } from '../ids.ts';
 
 /** Segments that are read at once. */
 const SEGMENTS_AT_ONCE = 200;
-/** Two that were merged may have more than one alone. */
-const ALL_PHOTOS = 100_000;
+/** Photos of a conversation at most; two that were merged may have more than one alone. */
+export const ALL_PHOTOS = 100_000;
 
 /** Reads conversations, their transcripts, and the names in them. */
 export function createConversationReader({ storage }: { storage: Storage }) {

@@ -16,7 +16,7 @@ import { MULTI } from '../languages.ts';
 import { type HeardMemory, storeHeardMemoriesIn } from '../memories/heard-memories.ts';
 import { index, indexTitle } from '../search/passages.ts';
 import { settledIn, storeHeardIn } from '../tasks/heard-tasks.ts';
-import { createConversationReader } from './conversation-reader.ts';
+import { ALL_PHOTOS, createConversationReader } from './conversation-reader.ts';
 import { createConversationSearch } from './conversation-search.ts';
 import { createGrowth, exceedsSize, type Growth, MAX_SIZE, sizeOf, sumOf } from './conversation-size.ts';
 import { correctIn, mergeIn, reprocessNowIn, type SegmentCorrection, splitIn } from './corrections.ts';
