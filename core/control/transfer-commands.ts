@@ -1,4 +1,4 @@
-/** What the command line does with exports and imports of accounts: part of the table in `commands.ts`. */
+/** Commands for exports and imports of accounts: part of the table in `commands.ts`. */
 import { createWriteStream } from 'node:fs';
 import { access, link, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
@@ -17,7 +17,7 @@ export const transferShapes = {
   'transfer.export': { args: z.object({ user, file }), result: z.object({}) },
   /** Begins to take such a file into an account that is empty. */
   'transfer.import': { args: z.object({ user, file, dryRun: z.boolean() }), result: z.object({}) },
-  /** Of the last one. `done`: bytes of an export, rows of an import. `rows`, by table: once an import has ended. */
+  /** Progress of the last one. `done`: bytes of an export, rows of an import. `rows`, by table: once an import has ended. */
   'transfer.progress': {
     args: z.object({}),
     result: z.object({
