@@ -8,8 +8,6 @@ export type PhotoSize = 'whole' | 'small';
 const ENDINGS: Readonly<Record<PhotoSize, string>> = { whole: '.jpg', small: '.small.jpg' };
 const ID = /^([0-9a-f-]{36})\.(?:small\.)?jpg$/;
 
-export type PhotoFiles = ReturnType<typeof createPhotoFiles>;
-
 /** The files of photos, beside the database: a folder for each account. */
 export function createPhotoFiles(dir: string) {
   const pathOf = (userId: string, id: string, size: PhotoSize) => join(dir, userId, `${id}${ENDINGS[size]}`);

@@ -32,8 +32,6 @@ const LIMIT_MS = 30_000;
 /** The process ends when nobody sends a picture for so long. */
 const IDLE_MS = 60_000;
 
-export type Pictures = ReturnType<typeof createPictures>;
-
 /** Reads pictures in a process of its own, one after the other. */
 export function createPictures({ clock }: { clock: Pick<Clock, 'sleep'> }) {
   let child: ChildProcess | null = null;
