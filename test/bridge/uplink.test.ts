@@ -422,9 +422,9 @@ test('a key that no header can hold is told, and does not end the bridge', async
 test('core may live below a path', async t => {
   const { spool, server, start } = await setUp(t);
   fill(spool.begin(INFO), 5);
-  start({}, fixedKey('k'), async () => `${server.url}/setup/`);
+  start({}, fixedKey('k'), async () => `${server.url}/home/`);
   await server.until(() => server.connections.length === 1);
-  t.is(server.connections[0]?.path, '/house/v4/listen');
+  t.is(server.connections[0]?.path, '/home/v4/listen');
 });
 
 test('a busy core is tried again when it said', async t => {
