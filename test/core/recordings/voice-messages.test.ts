@@ -49,8 +49,8 @@ const RAW = 'application/octet-stream';
 const tenths = ({ body }: Answer) => Number.parseInt(String(body.transcript), 10);
 const leftovers = ({ dataDir }: TestServer) => readdir(join(dataDir, 'uploads'));
 
-/** A house with a recogniser whose mood the test sets. */
-async function moodyHouse(t: ExecutionContext) {
+/** A server with a recogniser whose behaviour the test sets. */
+async function moodyServer(t: ExecutionContext) {
   const mood = join(tmpdir(), `earshot-mood-${randomUUID()}`);
   await writeFile(mood, 'well');
   t.teardown(() => rm(mood, { force: true }));
@@ -112,7 +112,7 @@ test('WAV files, raw samples and packets of a wearable are taken as they are, se
 });
 
 test('silence is an answer, and every failure has its outcome, its status, and exactly five fields', async t => {
-  const { server, become } = await moodyHouse(t);
+  const { server, become } = await moodyServer(t);
   const quiet = await send(server, samplesToBytes(silence(2)), { type: RAW });
   t.is(quiet.status, 200);
   t.like(quiet.body, { outcome: 'expected_silence', transcript: '', stt_provider: 'moody' });
@@ -257,7 +257,7 @@ test('a client that goes away ends the work, and leaves no file', async t => {
 });
 
 test('a question that was spoken is answered from what was said, frame by frame, and kept in the chat', async t => {
-  const { server, become } = await moodyHouse(t);
+  const { server, become } = await moodyServer(t);
   const owner = await accountOf(server, 'owner');
   await owner.post('/v1/dev/user/conversations/from-segments', {
     transcript_segments: [{ text: 'Many words were lost in the harbour.', start: 0, end: 4 }],
