@@ -2,8 +2,9 @@ import { environment } from './load.ts';
 
 /** The commands that a message may name. */
 export const COMMAND_NAMES = [
-  ...['app', 'backup', 'bridge', 'demo', 'doctor', 'hook', 'key', 'models', 'move', 'notify', 'plugin'],
-  ...['restore', 'serve', 'setup', 'status', 'stream', 'system', 'token', 'user'],
+  ...['app', 'backup', 'bridge', 'calendar', 'demo', 'device', 'doctor', 'export', 'hook', 'import', 'key'],
+  ...['mcp', 'models', 'move', 'notify', 'plugin', 'restore', 'serve', 'setup', 'status', 'stream', 'system'],
+  ...['token', 'user', 'vocabulary'],
 ];
 
 const COMMAND = /(?<![\w./@-])earshot (?=([a-z]+)\b)/g;
