@@ -3,7 +3,7 @@ import type { ChatSession } from '../../contract/model.ts';
 import type { Chat, ShownMessage } from '../../domain/ask/chat.ts';
 import { mapped } from '../../domain/pages.ts';
 import { answerStream, type Frames } from '../answer-stream.ts';
-import { optional, text } from '../fields.ts';
+import { MAX_CODE_CHARS, optional, text } from '../fields.ts';
 import { integer, word } from '../query.ts';
 import { type Route, route } from '../route.ts';
 import { MAX_QUESTION_CHARS, SourceJson, sourceJson, timeZone } from './ask.ts';
@@ -62,9 +62,10 @@ const SessionJson = z
 const Send = z
   .object({
     text: text({ max: MAX_QUESTION_CHARS }),
-    file_ids: optional(z.array(z.string()).max(0, { message: 'Files are not taken here' }), []).describe(
-      'Always empty: files are not taken here',
-    ),
+    file_ids: optional(
+      z.array(z.string().max(MAX_CODE_CHARS)).max(0, { message: 'Files are not taken here' }),
+      [],
+    ).describe('Always empty: files are not taken here'),
     time_zone: optional(timeZone, null).describe(
       'In which it is asked, for words such as yesterday; left out: that of your notifications',
     ),
