@@ -31,7 +31,14 @@ async function engine(t: ExecutionContext, settings: Partial<EngineSettings> = {
     {
       name: 'tones',
       entry: new URL('../../../../plugins/kit/sherpa/sherpa-main.ts', import.meta.url),
-      options: { kind: 'zipformer2-ctc', files, numThreads: 1 },
+      options: {
+        kind: 'zipformer2-ctc',
+        files,
+        numThreads: 1,
+        hotwords: false,
+        punctuation: null,
+        language: 'en',
+      },
       loadMs: 60_000,
       silentMs: 20_000,
       remedy: 'try again',
