@@ -20,7 +20,7 @@ import { openSpool, type Spool } from '../../bridge/spool.ts';
 process.setMaxListeners(100); // every library instance listens for the end of the process
 const clock = createClock(Date.now);
 /** What drivers sleep, and how long a silence of a device may last, without the waiting. */
-const hasty = { now: Date.now, sleep: (ms: number, signal?: AbortSignal) => clock.sleep(ms / 5, signal) };
+const hasty = { now: Date.now, sleep: (ms: number, signal?: AbortSignal) => clock.sleep(ms / 20, signal) };
 const samples = await readWav(new URL('../fixtures/tomorrow.wav', import.meta.url).pathname);
 const sound = createFrames(samples, 21);
 const FRAMES = Array.from({ length: 1500 }, (_, index) => sound.at(index % sound.length));
