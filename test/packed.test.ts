@@ -115,7 +115,7 @@ testInstalled('its demo plays the whole way', async t => {
   t.is(event, 'conversation');
   t.is(conversation.status, 'completed');
   const text = conversation.transcript_segments.map((segment: { text: string }) => segment.text).join(' ');
-  t.regex(text, /good morning.*doctor tomorrow.*bread and milk/i);
+  t.regex(text, /Good morning.*doctor tomorrow.*bread and milk/);
 });
 
 testInstalled('its server serves, keeps its data where it was started, and ends in order', async t => {

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { asCalled } from '../../config/called-as.ts';
 import { environment, type LoadedConfig, loadConfig } from '../../config/load.ts';
-import type { Args, CommandName, Result } from '../control/commands.ts';
+import type { Args, CommandName, Commands, Result } from '../control/commands.ts';
 import { callControl, controlPath } from '../control/control.ts';
 import { forTerminal, onOneLine } from '../runtime/terminal.ts';
 import { findData, SERVICE_DIRECTORY } from './data-directory.ts';
@@ -40,18 +40,24 @@ export async function perform<C extends CommandName>(
   return onOneLine(answer === 'absent' ? await performHere(loaded, command, args) : answer);
 }
 
-async function performHere<C extends CommandName>(
+const performHere = <C extends CommandName>(
   loaded: LoadedConfig,
   command: C,
   args: Args<C>,
-): Promise<Result<C>> {
+): Promise<Result<C>> => withCommands(loaded, commands => commands[command](args));
+
+/** Does work with the commands, here on the data, while no server runs. */
+export async function withCommands<T>(
+  loaded: LoadedConfig,
+  work: (commands: Commands) => Promise<T>,
+): Promise<T> {
   const [{ createApp }, { createLog }] = await Promise.all([
     import('../app.ts'),
     import('../runtime/log.ts'),
   ]); // much to load
   const app = await createApp({ loaded, log: createLog({ level: 'silent', format: 'json' }) });
   try {
-    return await app.commands[command](args);
+    return await work(app.commands);
   } finally {
     await app.stop();
   }

@@ -6,7 +6,7 @@ import type { Args, CommandName, Result } from '../control/commands.ts';
 import { callControl, controlPath } from '../control/control.ts';
 import { AppError } from '../runtime/errors.ts';
 import { onOneLine } from '../runtime/terminal.ts';
-import { print, settingsOf } from './in-process.ts';
+import { print, settingsOf, withCommands } from './in-process.ts';
 import { table } from './table.ts';
 
 interface Output {
@@ -87,28 +87,15 @@ async function transfer<C extends 'transfer.export' | 'transfer.import'>(
   const control = controlPath(loaded.config.dataDir);
   const begun = await callControl(control, command, args);
   if (begun === 'absent')
-    return inProcess(loaded, async call => {
-      await call(command, args);
-      return ended(call, onProgress);
+    return withCommands(loaded, async commands => {
+      await commands[command](args as never); // which are this command's own
+      return ended((name, given) => commands[name](given), onProgress);
     });
   return ended(async (name, given) => {
     const answer = await callControl(control, name, given);
     if (answer === 'absent') throw new AppError('unavailable', 'The server ended before it was done');
     return answer;
   }, onProgress);
-}
-
-async function inProcess<T>(loaded: LoadedConfig, work: (call: Call) => Promise<T>): Promise<T> {
-  const [{ createApp }, { createLog }] = await Promise.all([
-    import('../app.ts'),
-    import('../runtime/log.ts'),
-  ]); // much to load
-  const app = await createApp({ loaded, log: createLog({ level: 'silent', format: 'json' }) });
-  try {
-    return await work((command, args) => app.commands[command](args));
-  } finally {
-    await app.stop();
-  }
 }
 
 async function ended(call: Call, onProgress: (done: number) => void): Promise<Result<'transfer.progress'>> {

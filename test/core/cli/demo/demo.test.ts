@@ -46,7 +46,7 @@ test('demo --exit --json tells every event, ends with the whole conversation, an
   t.is(conversation.status, 'completed');
   t.not(conversation.structured.title, '');
   const text = conversation.transcript_segments.map((segment: { text: string }) => segment.text).join(' ');
-  t.regex(text, /good morning.*doctor tomorrow.*bread and milk/i);
+  t.regex(text, /Good morning.*doctor tomorrow.*bread and milk/);
   t.deepEqual(await readdir(temp), []);
 });
 
