@@ -8,16 +8,21 @@ import { forTerminal, onOneLine } from '../runtime/terminal.ts';
 import { findData, SERVICE_DIRECTORY } from './data-directory.ts';
 
 /**
- * The configuration as `--config` and `--data-dir` have it, and with the data directory that there is.
- * @throws `ConfigError`; `not_found` where there is no data, unless `orHere`: then it is the folder's own
+ * Loads the configuration by `--config` and `--data-dir`, and finds the data directory.
+ * @param options.orHere without data anywhere, the folder's own data directory counts
+ * @param options.showsDirectory the command itself prints the data directory
+ * @throws `ConfigError`; `not_found` where there is no data, unless `orHere`
  */
-export async function settingsOf(command: Command, { orHere = false } = {}): Promise<LoadedConfig> {
+export async function settingsOf(
+  command: Command,
+  { orHere = false, showsDirectory = false } = {},
+): Promise<LoadedConfig> {
   const { config, dataDir } = command.optsWithGlobals<{ config?: string; dataDir?: string }>();
   const load = (cwd?: string) =>
     loadConfig({ env: environment, file: config, cwd, overrides: { dataDir: dataDir && resolve(dataDir) } });
   const { EARSHOT_TEST_SERVICE_DIRECTORY: service = SERVICE_DIRECTORY } = environment;
   const { loaded, told } = await findData(load, { service, orHere });
-  if (told !== null) process.stderr.write(`${told}\n`);
+  if (told !== null && !showsDirectory) process.stderr.write(`${told}\n`);
   return loaded;
 }
 

@@ -36,6 +36,7 @@ export function addPluginCheck(program: Command): void {
       const findings = await check(path, options);
       const failed = findings.filter(({ verdict }) => verdict === 'failed').length;
       if (options.json) process.stdout.write(`${JSON.stringify({ ok: failed === 0, findings })}\n`);
+      if (failed === 0 && !options.json) process.stdout.write(`${path}: ${summary(findings)}\n`);
       if (failed === 0) return;
       throw new AppError('invalid_input', `${path}: ${failed} of ${findings.length} checks failed`);
     });
@@ -58,6 +59,12 @@ async function check(path: string, { options, address, language, speech, text, l
       onFinding: finding => json || process.stdout.write(`${forTerminal(render(finding))}\n`),
     },
   );
+}
+
+function summary(findings: readonly Finding[]): string {
+  const doubtful = findings.filter(({ verdict }) => verdict === 'warning').length;
+  const passed = `${findings.length - doubtful} checks passed`;
+  return doubtful === 0 ? passed : `${passed}, ${doubtful} with a warning (!)`;
 }
 
 const SIGNS: Record<Verdict, string> = { ok: '✓', warning: '!', failed: '✗' };

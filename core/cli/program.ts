@@ -52,6 +52,7 @@ export function createProgram(): Command {
     .option('--config <file>', 'configuration file (default: earshot.yaml, where there is one)')
     .option('--data-dir <dir>', 'where the database, keys and models live')
     .configureOutput({
+      writeOut: text => process.stdout.write(asCalled(text)),
       outputError: text => complain(text.replace(/^error: /, '')),
       writeErr() {}, // would be the whole help, where a command is missing
     })

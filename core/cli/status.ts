@@ -10,7 +10,7 @@ export function addStatus(program: Command): void {
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot status')
     .action(async ({ json }: { json?: boolean }, command: Command) => {
-      const status = await perform(await settingsOf(command), 'status', {});
+      const status = await perform(await settingsOf(command, { showsDirectory: true }), 'status', {});
       print(json, status, renderStatus(status).trimEnd());
     });
 }

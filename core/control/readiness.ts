@@ -21,7 +21,7 @@ const PARTS = [
     without: 'nothing is transcribed; name recognisers in the configuration (stt)',
   },
   { key: 'identity', part: 'signing in', without: 'nobody can sign in' },
-  { key: 'llm', part: 'language model', without: 'plain rules decide' },
+  { key: 'llm', part: 'language model', without: 'none; plain rules make titles, tasks and memories' },
   { key: 'understanding', part: 'understanding', without: 'conversations stay without title and overview' },
   { key: 'speakers', part: 'speakers', without: 'voices are not told apart' },
   { key: 'translator', part: 'translation', without: 'nothing is translated' },

@@ -63,7 +63,7 @@ test('a server without a language model says what decides instead', async t => {
   t.like(await languageModel(instance), {
     name: 'none',
     ok: false,
-    detail: 'plain rules decide',
+    detail: 'none; plain rules make titles, tasks and memories',
   });
   const { ready } = await instance.app.commands.status({});
   t.deepEqual(
@@ -89,7 +89,7 @@ test('health: ok with what is configured, degraded without a recogniser; a part 
   const plugins = { ...countingStt().plugins, pocketsphinx: { hmm: '/nowhere' } };
   const spare = renderStatus(await (await openServer(t, { ...either, plugins })).app.commands.status({}));
   t.regex(spare, /^· speech recognition: pocketsphinx: /m);
-  t.regex(spare, /^· language model: plain rules decide$/m);
+  t.regex(spare, /^· language model: none; plain rules make titles, tasks and memories$/m);
   t.notRegex(spare, /✗/);
 });
 

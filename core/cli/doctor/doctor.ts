@@ -32,7 +32,7 @@ async function placeOf(
   command: Command,
 ): Promise<{ file?: string | undefined; dataDir?: string | undefined }> {
   try {
-    const { file, config } = await settingsOf(command, { orHere: true });
+    const { file, config } = await settingsOf(command, { orHere: true, showsDirectory: true });
     return { file: file ?? undefined, dataDir: config.dataDir };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
+import { dirname, relative } from 'node:path';
 
 export interface KnownFile {
   name: string;
@@ -45,4 +46,15 @@ export async function problemOf(
   for await (const chunk of createReadStream(path)) hash.update(chunk);
   const digest = hash.digest('hex');
   return digest === sha256 ? null : `has the SHA-256 ${digest} instead of ${sha256}`;
+}
+
+/** Names a file in a message: below the data directory of the plugins by its short path, elsewhere by the whole one. */
+export function shownPath(path: string, dataDir: string): string {
+  const below = relative(dirname(dataDir), path);
+  return below.startsWith('..') || below.startsWith('/') ? path : below;
+}
+
+/** @param directory where the files have to be, unless it is the default directory */
+export function fetchRemedy(name: string, directory?: string): string {
+  return `fetch the model with: earshot models pull ${name}${directory === undefined ? '' : ` --into ${directory}`}`;
 }

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { z } from 'zod';
 import type { PluginContext } from '../../../core/contract/plugin.ts';
-import { type KnownFile, problemOf } from '../engine/model-file.ts';
+import { type KnownFile, problemOf, shownPath } from '../engine/model-file.ts';
 import {
   kindOf,
   MODEL_FILES,
@@ -70,7 +70,7 @@ export async function checkModel(
   known: KnownModel,
   directory: string,
   remedy: string,
-  error: PluginContext<never>['error'],
+  { dataDir, error }: Pick<PluginContext<never>, 'dataDir' | 'error'>,
 ): Promise<SherpaModel> {
   const files: Paths = {};
   for (const role of kindOf(known.kind).files) {
@@ -78,7 +78,7 @@ export async function checkModel(
     if (file === undefined) throw refuse(`a ${known.kind} model needs a file "${role}"`);
     const path = join(directory, file.name);
     const problem = await problemOf(path, file);
-    if (problem !== null) throw refuse(`${path} ${problem}`);
+    if (problem !== null) throw refuse(`${shownPath(path, dataDir)} ${problem}`);
     files[role] = path;
   }
   return { kind: known.kind, files };

@@ -2,7 +2,7 @@
 import { basename, extname, join } from 'node:path';
 import type { Plugin, PluginContext } from '../../../core/contract/plugin.ts';
 import { startEngine } from '../engine/host.ts';
-import { problemOf, readCatalogue } from '../engine/model-file.ts';
+import { fetchRemedy, problemOf, readCatalogue } from '../engine/model-file.ts';
 import {
   checkModel,
   type KnownModel,
@@ -66,7 +66,7 @@ export function sherpaPlugin({ name, title }: { name: string; title: string }): 
     async setup(context) {
       const { options } = context;
       const { name: model, known, directory, remedy } = await choose(name, context);
-      const found = await checkModel(known, directory, remedy, context.error);
+      const found = await checkModel(known, directory, remedy, context);
       const punctuation = await punctuationFor(known, context.dataDir);
       const engine = startEngine(
         {
@@ -119,6 +119,5 @@ async function choose(
     throw error('config_error', `${plugin}: there is no model ${name}; known are ${names}`);
   }
   const into = directory ?? join(dataDir, '..', OWNER, name);
-  const remedy = `fetch the model with: earshot models pull ${name} --into ${into}`;
-  return { name, known, directory: into, remedy };
+  return { name, known, directory: into, remedy: fetchRemedy(name, directory) };
 }

@@ -3,7 +3,13 @@ import { availableParallelism } from 'node:os';
 import { basename, extname, join } from 'node:path';
 import { toJSONSchema, type z } from 'zod';
 import type { LanguageModel, Plugin, PluginContext, Prompt } from '../../../core/contract/plugin.ts';
-import { type KnownFile, problemOf, readCatalogue } from '../../kit/engine/model-file.ts';
+import {
+  fetchRemedy,
+  type KnownFile,
+  problemOf,
+  readCatalogue,
+  shownPath,
+} from '../../kit/engine/model-file.ts';
 import { createEngine, type Engine } from './engine.ts';
 import { formOf } from './grammar.ts';
 
@@ -83,7 +89,8 @@ export default {
     const { name, path, known, remedy } = await choose(context);
     const problem = await problemOf(path, known?.size === undefined ? {} : { size: known.size }); // its checksum was looked at when it came
     const refusal = problem ?? ((await isGguf(path)) ? null : 'is no model in the GGUF format');
-    if (refusal !== null) throw error('config_error', `llama: ${path} ${refusal}; ${remedy}`);
+    if (refusal !== null)
+      throw error('config_error', `llama: ${shownPath(path, context.dataDir)} ${refusal}; ${remedy}`);
     const engine = createEngine(
       {
         entry: new URL(`./llama-main${extname(import.meta.filename)}`, import.meta.url),
@@ -140,9 +147,7 @@ async function choose({ dataDir, error, options: { model } }: Context): Promise<
       `llama: there is no model ${name}; known are ${names}, or the path of a file`,
     );
   }
-  const into = join(dataDir, name);
-  const remedy = `fetch the model with: earshot models pull ${name} --into ${into}`;
-  return { name, path: join(into, known.name), known, remedy };
+  return { name, path: join(dataDir, name, known.name), known, remedy: fetchRemedy(name) };
 }
 
 function languageModel(model: string, engine: Engine, error: Context['error']): LanguageModel {

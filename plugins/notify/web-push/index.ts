@@ -60,22 +60,26 @@ export default {
             .url({ protocol: /^https?$/ })
             .max(2000)
             .meta({ secret: true })
-            .describe("Of the browser's PushSubscription"),
+            .describe("The endpoint of the browser's PushSubscription"),
           keys: zod
             .object({
               p256dh: zod
                 .string()
                 .regex(/^[\w-]{87}=?$/, 'must be 65 bytes as base64url')
-                .describe('Its public key'),
+                .describe('The public key of the browser'),
               auth: zod
                 .string()
                 .regex(/^[\w-]{22}(==)?$/, 'must be 16 bytes as base64url')
                 .meta({ secret: true })
-                .describe('Its secret'),
+                .describe('The authentication secret'),
             })
             .meta({ secret: true })
-            .describe('Of the same PushSubscription'),
-          expirationTime: zod.number().nullable().optional().describe('Likewise; not kept'),
+            .describe('The keys of the same PushSubscription: p256dh and auth'),
+          expirationTime: zod
+            .number()
+            .nullable()
+            .optional()
+            .describe('Accepted, because the PushSubscription has it, and not stored'),
         }),
       publicInfo: () => ({ applicationServerKey: publicKey }),
       async send(address, message, signal) {

@@ -1,7 +1,13 @@
 import { basename, extname, join } from 'node:path';
 import type { Plugin, PluginContext } from '../../../core/contract/plugin.ts';
 import { startEngine } from '../../kit/engine/host.ts';
-import { type KnownFile, problemOf, readCatalogue } from '../../kit/engine/model-file.ts';
+import {
+  fetchRemedy,
+  type KnownFile,
+  problemOf,
+  readCatalogue,
+  shownPath,
+} from '../../kit/engine/model-file.ts';
 
 interface Options {
   model?: string | undefined;
@@ -64,7 +70,7 @@ export default {
     const { error, options } = context;
     const { path, known, sha256, remedy, sameVoice, namedVoice } = await choose(context);
     const refuse = (what: string, cause?: unknown) =>
-      error('config_error', `${PLUGIN}: ${path} ${what}; ${remedy}`, { cause });
+      error('config_error', `${PLUGIN}: ${shownPath(path, context.dataDir)} ${what}; ${remedy}`, { cause });
     const problem = await problemOf(path, known);
     if (problem !== null) throw refuse(problem);
     const engine = startEngine(
@@ -130,7 +136,7 @@ async function choose({ dataDir, error, options }: PluginContext<Options>): Prom
     path: join(into, known.name),
     known,
     sha256: known.sha256 ?? '',
-    remedy: `fetch the model with: earshot models pull ${name} --into ${into}`,
+    remedy: fetchRemedy(name),
     sameVoice: model.sameVoice,
     namedVoice: model.namedVoice,
   };

@@ -2,7 +2,13 @@ import { createRequire } from 'node:module';
 import { basename, extname, join } from 'node:path';
 import type { Plugin, PluginContext } from '../../../core/contract/plugin.ts';
 import { startEngine } from '../../kit/engine/host.ts';
-import { type KnownFile, problemOf, readCatalogue } from '../../kit/engine/model-file.ts';
+import {
+  fetchRemedy,
+  type KnownFile,
+  problemOf,
+  readCatalogue,
+  shownPath,
+} from '../../kit/engine/model-file.ts';
 import { languagesOf } from './whisper-model.ts';
 
 interface Options {
@@ -48,7 +54,7 @@ export default {
     checkPackage(error);
     const { name, path, known, remedy } = await choose(context);
     const refuse = (what: string, cause?: unknown) =>
-      error('config_error', `whisper: ${path} ${what}; ${remedy}`, { cause });
+      error('config_error', `whisper: ${shownPath(path, context.dataDir)} ${what}; ${remedy}`, { cause });
     const problem = await problemOf(path, known ?? {});
     if (problem !== null) throw refuse(problem);
     const languages = await languagesOf(path);
@@ -98,7 +104,5 @@ async function choose({ dataDir, error, options: { model } }: Context): Promise<
       `whisper: there is no model ${name}; known are ${names}, or the path of a file`,
     );
   }
-  const into = join(dataDir, name);
-  const remedy = `fetch the model with: earshot models pull ${name} --into ${into}`;
-  return { name, path: join(into, known.name), known, remedy };
+  return { name, path: join(dataDir, name, known.name), known, remedy: fetchRemedy(name) };
 }

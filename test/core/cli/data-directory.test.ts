@@ -101,9 +101,9 @@ test('A server that runs is found before data that nobody serves', async t => {
   const { folder, service, earshot } = await places(t);
   await prepareData(service);
   const { url } = await openServer(t, { stt: [], dataDir: join(folder, 'data') });
-  const { stdout, stderr } = await earshot(['status', '--json']);
+  const { stdout } = await earshot(['status', '--json']);
   t.is(JSON.parse(stdout).url, url);
-  t.regex(stderr, /\(this folder's\)/);
+  t.regex((await earshot(['user', 'list'])).stderr, /\(this folder's\)/);
 });
 
 test("What belongs to the service's account is told with the account to be", async t => {

@@ -46,8 +46,8 @@ test.serial('every command explains itself, with an example', async t => {
   for (const [index, { code, stdout, stderr }] of helps.entries()) {
     t.is(code, 0);
     t.is(stderr, '');
-    t.regex(stdout, new RegExp(`^Usage: earshot ${commands[index]}`));
-    t.regex(stdout, new RegExp(`\\nExample: earshot ${commands[index]}`));
+    t.regex(stdout, new RegExp(`^Usage: npx earshot ${commands[index]}`));
+    t.regex(stdout, new RegExp(`\\nExample: npx earshot ${commands[index]}`));
   }
 });
 

@@ -166,7 +166,7 @@ test.serial('What cannot work is said with the way out', async t => {
   const { message: unknown } = await refused({ model: 'gpt-9' });
   t.regex(unknown, /^llama: there is no model gpt-9; known are qwen2\.5-0\.5b-instruct, /);
   const { message: missing } = await refused({});
-  t.regex(missing, /is missing; fetch the model with: earshot models pull qwen2\.5-1\.5b-instruct --into /);
+  t.regex(missing, /is missing; fetch the model with: earshot models pull qwen2\.5-1\.5b-instruct$/);
   const broken = join(directory, 'broken.gguf');
   await writeFile(broken, 'GGUF and nothing else');
   const { code, message: foreign } = await refused({ model: broken });

@@ -102,7 +102,7 @@ test('sherpa-onnx refuses a file that is not the one it should be', async t => {
   bytes[1000] = (bytes[1000] ?? 0) ^ 1;
   await writeFile(path, bytes);
   const error = await t.throwsAsync(run(sherpaOnnx, { directory, own }), { code: 'config_error' });
-  t.true(error?.message.includes(`${path} has the SHA-256`));
+  t.true(error?.message.includes('tones.onnx has the SHA-256'));
   t.true(error?.message.includes(String(own.sha256.model)));
 });
 

@@ -70,7 +70,7 @@ test('whisper refuses a model that is missing, and says how to get it', async t 
   await t.throwsAsync(run(whisper), {
     code: 'config_error',
     message:
-      /whisper-base\/ggml-base-q8_0\.bin is missing; .*earshot models pull whisper-base --into \/.*\/whisper-base$/,
+      /^whisper: [\w-]+\/whisper-base\/ggml-base-q8_0\.bin is missing; .*earshot models pull whisper-base$/,
   });
   await t.throwsAsync(run(whisper, { model: './none.bin' }), {
     code: 'config_error',

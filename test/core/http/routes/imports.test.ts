@@ -215,11 +215,11 @@ test('Every instant that is taken comes back as one, also of what begins last an
     t.deepEqual(await issues('POST', PATH, body), { 'body.started_at': 'value_error' });
 });
 
-test('500 segments, and 200 characters beyond the first plane, are not too many', async t => {
+test('500 segments of 3,000 characters, and 200 characters beyond the first plane, are not too many', async t => {
   const { run, send } = await openRest(t);
   run();
   const transcript_segments = Array.from({ length: 500 }, (_, at) => ({
-    ...segment,
+    text: `Part ${at}: `.padEnd(3000, 'we planned the garden, '),
     start: at,
     end: at + 1,
   }));
