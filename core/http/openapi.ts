@@ -68,6 +68,11 @@ const Reason = z.looseObject({
   message: z.string(),
 });
 const Forbidden = z.object({ detail: z.union([z.string(), Reason]) }).meta({ id: 'Forbidden' });
+const Changed = Reason.extend({
+  current: z.looseObject({}).describe('The values that it has'),
+  yours: z.looseObject({}).describe('The values that were to be written'),
+});
+const Conflict = z.object({ detail: z.union([z.string(), Changed]) }).meta({ id: 'Conflict' });
 const RETRY_AFTER = z.int().describe('Seconds');
 /** On every answer of an operation that is limited. */
 const RATE_HEADERS = {
@@ -93,6 +98,7 @@ const FAILURES = {
   conflict: failure(
     'Conflict',
     'Not in the state that it is in, not so many, or it has just changed: try again',
+    { schema: Conflict },
   ),
   too_large: failure('TooLarge', 'The body has more than 1 MiB'),
   unsupported_media: failure('UnsupportedMedia', 'The body is not declared as JSON'),

@@ -8,6 +8,7 @@ import { moveSourcesIn } from '../memories/heard-memories.ts';
 import { takeBackHeardIn } from '../tasks/heard-tasks.ts';
 import { exceedsSize, MAX_SIZE } from './conversation-size.ts';
 import { writable } from './edits.ts';
+import { checkExpected } from './expected.ts';
 import { enqueueFinish, NO_STRUCTURE, reopenIn, reprocessIn } from './lifecycle.ts';
 
 /** From the last correction of a transcript until it is processed again: people correct several lines in a row. */
@@ -20,6 +21,8 @@ export interface SegmentCorrection {
   text?: string;
   /** `user`: the owner; null: nobody that is known. */
   personId?: string | null;
+  /** What it was made from. */
+  expected?: { text?: string; person_id?: string | null };
 }
 
 interface Named {
@@ -28,17 +31,22 @@ interface Named {
   id: string;
 }
 
-/** Changes one segment. A conversation that is over is processed once more, soon. `not_found`, `locked`. */
+/** Changes one segment. A conversation that is over is processed once more, soon. `not_found`, `locked`, `conflict`. */
 export async function correctIn(
   tx: Stores,
   { userId, id }: Named,
   segmentId: string,
-  { text, personId }: SegmentCorrection,
+  { text, personId, expected }: SegmentCorrection,
   now: number,
 ): Promise<Segment> {
   const conversation = await writable(tx, userId, id);
   const before = isId(segmentId) ? await tx.segments.get(userId, segmentId) : null;
   if (before?.conversationId !== id) throw noSegment();
+  const current = { text: before.text, person_id: before.isUser ? OWNER : before.personId };
+  checkExpected(current, expected, {
+    ...(text === undefined ? {} : { text }),
+    ...(personId === undefined ? {} : { person_id: personId }),
+  });
   const said = personId === undefined ? {} : await saidBy(tx, userId, personId);
   const other = text === undefined || text === before.text ? {} : { text, translations: null };
   const after = { ...before, ...said, ...other };

@@ -6,6 +6,7 @@ import { AppError } from '../../runtime/errors.ts';
 import { isId } from '../ids.ts';
 import { moveSourcesIn } from '../memories/heard-memories.ts';
 import { indexTitle } from '../search/passages.ts';
+import { checkExpected } from './expected.ts';
 import { folderIn } from './folders.ts';
 
 export interface ConversationEdit {
@@ -14,16 +15,19 @@ export interface ConversationEdit {
   starred?: boolean;
   /** Null: in no folder. */
   folderId?: string | null;
+  /** What it was made from. */
+  expected?: { title?: string };
 }
 
-/** The conversation as it is afterwards. `not_found` where it, or its folder, is not there; `locked`. */
+/** The conversation as it is afterwards. `not_found` where it, or its folder, is not there; `locked`, `conflict`. */
 export async function editIn(
   tx: Stores,
   userId: string,
   id: string,
-  { title, ...flags }: ConversationEdit,
+  { title, expected, ...flags }: ConversationEdit,
 ): Promise<Conversation> {
   const found = await writable(tx, userId, id);
+  checkExpected({ title: found.structured.title }, expected, title === undefined ? {} : { title });
   if (flags.folderId != null) await folderIn(tx, userId, flags.folderId);
   const patch =
     title === undefined ? flags : { ...flags, structured: { ...found.structured, title, titled: true } };

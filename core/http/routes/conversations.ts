@@ -55,6 +55,10 @@ const EditBody = someOf({
   discarded: z.boolean().exactOptional(),
   starred: z.boolean().exactOptional(),
   folder_id: text().nullable().exactOptional(),
+  expected: z
+    .object({ title: text({ max: MAX_TITLE_CHARS, mayBeEmpty: true }).exactOptional() })
+    .exactOptional()
+    .describe('The title that you saw: a 409 with both versions where it is another one by now'),
 }).meta({ id: 'ConversationEdit', override: { examples: [EDIT_EXAMPLE] } });
 
 /** Reading, changing and deleting conversations. */

@@ -16,6 +16,13 @@ const SegmentEdit = someOf({
     .nullable()
     .exactOptional()
     .describe(`Who said it: the id of a person, \`${OWNER}\` for the owner, null for nobody that is known`),
+  expected: z
+    .object({
+      text: text({ max: MAX_SEGMENT_CHARS, mayBeEmpty: true }).exactOptional(),
+      person_id: text().nullable().exactOptional(),
+    })
+    .exactOptional()
+    .describe('The values that you saw: a 409 with both versions where they are others by now'),
 }).meta({ id: 'SegmentEdit', override: { examples: [{ person_id: OWNER }] } });
 
 const Merge = z
@@ -43,7 +50,7 @@ export function correctionRoutes(conversations: Conversations): Route[] {
       id: 'correctSegment',
       path: `${ONE}/segments/{segment_id}`,
       summary: 'Correct what was said, or who said it; another text is summarised again',
-      errors: ['not_found', 'locked'],
+      errors: ['not_found', 'conflict', 'locked'],
       params: z.object({ conversation_id: z.string(), segment_id: z.string() }),
       body: SegmentEdit,
       async handle({ principal: { user }, params, body: { person_id: personId, ...body } }) {

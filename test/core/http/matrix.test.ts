@@ -44,6 +44,8 @@ const OPEN = [
   'getPublicKeys',
   'renewSession',
 ];
+/** A field whose values are compared with what the caller may read, and looked up nowhere. */
+const COMPARED = 'expected';
 /** Where a request names something by its id. */
 interface Place {
   in: 'path' | 'query' | 'body';
@@ -60,9 +62,11 @@ function placesOf(document: OpenApi, operation: Operation): Place[] {
     const { properties = {}, items, anyOf = [] } = resolve(document, schema) as Record<string, object>;
     return [
       ...Object.entries(properties).flatMap(([name, inner]) =>
-        isId(name)
-          ? [{ in: 'body' as const, name, way: [...way, name] }]
-          : inBody(inner as Json, [...way, name]),
+        name === COMPARED
+          ? []
+          : isId(name)
+            ? [{ in: 'body' as const, name, way: [...way, name] }]
+            : inBody(inner as Json, [...way, name]),
       ),
       ...(items ? inBody(items as Json, [...way, 0]) : []),
       ...(anyOf as Json[]).flatMap(inner => inBody(inner, way)),

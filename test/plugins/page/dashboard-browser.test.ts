@@ -163,6 +163,57 @@ testInBrowser('conversations are found, corrected, named and deleted with time t
   await finish();
 });
 
+testInBrowser(
+  'of two browsers and a program that change the same words, nobody loses in silence',
+  async t => {
+    const { post, get, token } = await accountOf(server, 'owner');
+    const segments = [{ text: 'We meet at the lake', start: 0, end: 2, speaker: 'SPEAKER_01' }];
+    const { id } = await post('/v1/dev/user/conversations/from-segments', { transcript_segments: segments });
+    const browsers = await Promise.all([open(t, DESK), open(t, PHONE)]);
+    for (const { page, complaints } of browsers) {
+      page.on('response', response => {
+        if (response.status() === 409) complaints.length = 0; // the console notes each refusal
+      });
+      await signIn(page, server, `/conversations/${id}`);
+      await page.getByRole('button', { name: /^Edit text/ }).click();
+    }
+    const [first, second] = browsers.map(({ page }) => page) as [Page, Page];
+    await first.locator('dialog textarea').fill('We eat at the lake');
+    await first.getByRole('button', { name: 'Save' }).click();
+    await second.locator('.segment p', { hasText: 'We eat at the lake' }).waitFor();
+    await second.locator('dialog textarea').fill('We meet at the gate');
+    await second.getByRole('button', { name: 'Save' }).click();
+    await second.locator('dialog .theirs', { hasText: 'We eat at the lake' }).waitFor();
+    t.is(await second.locator('dialog textarea').inputValue(), 'We meet at the gate');
+    t.deepEqual(await inaccessible(second), []);
+    await second.getByRole('button', { name: 'Save my version' }).click();
+    await first.locator('.segment p', { hasText: 'We meet at the gate' }).waitFor();
+
+    const stored = await get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
+    const [segment] = stored.transcript_segments as { id: string }[];
+    const path = `/v1/conversations/${id}/segments/${segment?.id}`;
+    const correct = (body: object) =>
+      fetch(server.url + path, {
+        method: 'PATCH',
+        headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    const answer = await correct({ text: 'By a program', expected: { text: 'We eat at the lake' } });
+    t.is(answer.status, 409);
+    const { detail } = (await answer.json()) as { detail: { current: object } };
+    t.deepEqual(detail.current, { text: 'We meet at the gate' });
+
+    await first.getByRole('button', { name: 'Speaker 1' }).click();
+    t.is((await correct({ person_id: 'user' })).status, 200);
+    await first.getByLabel('Somebody new').fill('Nora');
+    await first.locator('dialog').getByRole('button', { name: 'Add' }).click();
+    await first.locator('dialog .theirs', { hasText: 'Me' }).waitFor();
+    await first.getByRole('button', { name: 'Keep it as it is now' }).click();
+    t.is(await first.getByRole('button', { name: 'Nora' }).count(), 0);
+    for (const { page } of browsers) await page.context().close();
+  },
+);
+
 testInBrowser('tasks and memories are added, and appear when a program adds them', async t => {
   const { page, finish } = await open(t, PHONE);
   const { post } = await accountOf(server, 'owner');

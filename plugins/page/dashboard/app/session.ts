@@ -17,9 +17,12 @@ export interface Session {
 export class ApiError extends Error {
   /** 0: the server was not reached. */
   readonly status: number;
-  constructor(status: number, message: string) {
+  /** The values that are there instead, where somebody else has changed them meanwhile. */
+  readonly current: Readonly<Record<string, unknown>> | undefined;
+  constructor(status: number, message: string, current?: Readonly<Record<string, unknown>>) {
     super(message);
     this.status = status;
+    this.current = current;
   }
 }
 
@@ -72,7 +75,7 @@ export async function request(
 /** The same, as JSON. @throws {ApiError} with the server's own words */
 export async function api<T>(method: string, path: string, body?: unknown, init?: RequestInit): Promise<T> {
   const answer = await request(method, path, body, init);
-  if (!answer.ok) throw new ApiError(answer.status, await reasonOf(answer));
+  if (!answer.ok) throw await refusalOf(answer);
   return answer.status === 204 ? (undefined as T) : answer.json();
 }
 
@@ -94,9 +97,12 @@ async function send(method: string, path: string, body?: unknown, init: RequestI
   }
 }
 
-async function reasonOf(answer: Response): Promise<string> {
-  const { detail } = (await answer.json().catch(() => ({}))) as { detail?: unknown };
-  if (typeof detail === 'string') return detail;
-  if (Array.isArray(detail)) return detail.map(({ msg }: { msg: string }) => msg).join('; ');
-  return `${answer.status} ${answer.statusText}`;
+type Detail = string | { msg: string }[] | { message?: string; current?: Record<string, unknown> };
+
+async function refusalOf(answer: Response): Promise<ApiError> {
+  const { status, statusText } = answer;
+  const { detail = {} } = (await answer.json().catch(() => ({}))) as { detail?: Detail };
+  if (typeof detail === 'string') return new ApiError(status, detail);
+  if (Array.isArray(detail)) return new ApiError(status, detail.map(({ msg }) => msg).join('; '));
+  return new ApiError(status, detail.message ?? `${status} ${statusText}`, detail.current);
 }

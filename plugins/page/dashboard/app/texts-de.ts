@@ -95,7 +95,10 @@ export const de: Texts = {
   everywhere: name => `Alles, was ${name} in diesem Gespräch sagt`,
   conversationDeleted: 'Gespräch gelöscht',
   deleteConversation: 'Gespräch löschen',
-  changedElsewhere: 'Es wurde inzwischen anderswo geändert: So ist es jetzt.',
+  changedElsewhere: 'Es wurde inzwischen anderswo geändert. So ist es jetzt:',
+  yourVersion: 'Deine Fassung',
+  keepTheirs: 'So lassen, wie es jetzt ist',
+  keepMine: 'Meine Fassung speichern',
 
   addTask: 'Was ist zu tun?',
   due: 'Fällig',

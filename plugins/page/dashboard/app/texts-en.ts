@@ -94,7 +94,10 @@ export const en = {
   everywhere: (name: string) => `Everything that ${name} says in this conversation`,
   conversationDeleted: 'Conversation deleted',
   deleteConversation: 'Delete conversation',
-  changedElsewhere: 'It was changed elsewhere meanwhile: this is how it is now.',
+  changedElsewhere: 'It was changed elsewhere meanwhile. This is how it is now:',
+  yourVersion: 'Your version',
+  keepTheirs: 'Keep it as it is now',
+  keepMine: 'Save my version',
 
   addTask: 'What is to be done?',
   due: 'Due',

@@ -55,6 +55,26 @@ for (const { name, open } of await openDatabases(test)) {
   const on = (title: string, run: (t: ExecutionContext, rest: Rest) => Promise<void>) =>
     test.serial(`${name}: ${title}`, async t => run(t, await start(t, open)));
 
+  on('of two corrections made from the same text the second is told of the first', async (t, rest) => {
+    const { good, get, send, said, user } = rest;
+    const { id, segments } = await completedConversation(rest, user.id, ['the cat ate the budget']);
+    const path = `${PATH}/${id}/segments/${segments[0]?.id}`;
+    const expected = { text: 'the cat ate the budget', person_id: null };
+    const answers = await Promise.all(
+      ['They cut the budget', 'The cart ate the budget'].map(text => send('PATCH', path, { text, expected })),
+    );
+    t.deepEqual(answers.map(({ status }) => status).sort(), [200, 409]);
+    const [[kept]] = said(await get(id)) as [[string]];
+    const refused = answers.find(({ status }) => status === 409)?.body.detail;
+    t.like(refused, { code: 'changed', current: { text: kept, person_id: null } });
+    t.not(refused.yours.text, kept);
+    await good('PATCH', path, { person_id: 'user', expected: { person_id: null } });
+    t.like(await send('PATCH', path, { text: 'x', expected: { person_id: null } }), {
+      status: 409,
+      body: { detail: { current: { person_id: 'user' } } },
+    });
+  });
+
   on('another text is stored and summarised again; a title of the owner’s stays', async (t, rest) => {
     const { good, get, process, user, told, clock } = rest;
     const plain = await completedConversation(rest, user.id, ['the cat ate the budget'], {

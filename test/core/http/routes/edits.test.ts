@@ -95,6 +95,21 @@ test('A locked conversation is not changed and not deleted', async t => {
   t.is((await storage.conversations.get(user.id, id))?.structured.title, 'Before');
 });
 
+test('A title that somebody else has changed meanwhile is not overwritten, and both versions are told', async t => {
+  const { send, path } = await start(t);
+  t.is((await send('PATCH', path, { title: 'Theirs', expected: { title: 'Before' } })).status, 200);
+  const mine = { title: 'Mine', starred: true, expected: { title: 'Before' } };
+  t.like(await send('PATCH', path, mine), {
+    status: 409,
+    body: { detail: { code: 'changed', current: { title: 'Theirs' }, yours: { title: 'Mine' } } },
+  });
+  t.like((await send('GET', path)).body, { starred: false, structured: { title: 'Theirs' } });
+  const again = { ...mine, title: 'Theirs' };
+  t.is((await send('PATCH', path, again)).status, 200, 'the same change again is none');
+  t.is((await send('PATCH', path, { ...mine, expected: { title: 'Theirs' } })).status, 200);
+  t.like((await send('GET', path)).body, { starred: true, structured: { title: 'Mine' } });
+});
+
 test('Writing needs the scope to write', async t => {
   const { send, path, keys, user } = await start(t);
   const reader = await keys.create(user.id, { name: 'r', scopes: ['conversations:read'] });

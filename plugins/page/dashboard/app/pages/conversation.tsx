@@ -13,6 +13,7 @@ import {
   VirtualList,
 } from '../components.tsx';
 import type { Conversation as Found, Person, Segment, Task } from '../data.ts';
+import { Conflict, currentOf, TextDialog } from '../editing.tsx';
 import { download, FORMATS, type Format } from '../export.ts';
 import { dateTime, minutes, position } from '../format.ts';
 import { api } from '../session.ts';
@@ -137,7 +138,10 @@ function Whole({ found, set, reload }: Shown) {
           value={structured.title}
           max={500}
           onClose={() => setEditing(false)}
-          onSave={title => change({ title })}
+          onSave={async (title, seen) => {
+            const edited = await api<Found>('PATCH', path, { title, expected: { title: seen } });
+            set({ ...edited, transcript_segments: found.transcript_segments ?? [] });
+          }}
         />
       )}
     </Page>
@@ -259,8 +263,9 @@ function Transcript({ found, reload }: Pick<Shown, 'found' | 'reload'>) {
           value={editing.text}
           max={20_000}
           onClose={() => setEditing(null)}
-          onSave={async text => {
-            await api('PATCH', pathOf(editing), { text }).then(() => say(t.value.saved), sayError);
+          onSave={async (text, seen) => {
+            await api('PATCH', pathOf(editing), { text, expected: { text: seen } });
+            say(t.value.saved);
             reload();
           }}
         />
@@ -269,22 +274,29 @@ function Transcript({ found, reload }: Pick<Shown, 'found' | 'reload'>) {
         <SpeakerDialog
           segment={naming}
           onClose={() => setNaming(null)}
-          onChoose={async (personId, isEverywhere) => {
+          onChoose={async (personId, { isEverywhere, isForced }) => {
             const same = ({ speaker, is_user, person_id }: Segment) =>
               speaker === naming.speaker && is_user === naming.is_user && person_id === naming.person_id;
             const all = isEverywhere ? segments.filter(same) : [naming];
+            const expected = { person_id: naming.is_user ? 'user' : naming.person_id };
+            const body = { person_id: personId, ...(isForced ? {} : { expected }) };
             try {
-              for (const segment of all) await api('PATCH', pathOf(segment), { person_id: personId });
+              for (const segment of all) await api('PATCH', pathOf(segment), body);
               say(t.value.saved);
-            } catch (error) {
-              sayError(error);
+            } finally {
+              reload();
             }
-            reload();
           }}
         />
       )}
     </>
   );
+}
+
+interface Choice {
+  /** `user`: the owner; null: nobody that is known. */
+  personId: string | null;
+  name: string;
 }
 
 function SpeakerDialog({
@@ -294,15 +306,36 @@ function SpeakerDialog({
 }: {
   segment: Segment;
   onClose: () => void;
-  onChoose: (personId: string | null, isEverywhere: boolean) => Promise<void>;
+  onChoose: (personId: string | null, how: { isEverywhere: boolean; isForced: boolean }) => Promise<void>;
 }) {
   const people = useLoaded('people', () => api<Person[]>('GET', '/v1/people'));
   const [isEverywhere, setEverywhere] = useState(true);
   const [name, setName] = useState('');
-  const choose = (personId: string | null) => {
-    onClose();
-    void onChoose(personId, isEverywhere);
-  };
+  const [refused, setRefused] = useState<{ mine: Choice; theirs: string } | null>(null);
+  const nameOf = (id: unknown) =>
+    id === 'user' ? t.value.me : (people.value?.find(person => person.id === id)?.name ?? t.value.nobody);
+
+  async function choose(choice: Choice, isForced = false) {
+    try {
+      await onChoose(choice.personId, { isEverywhere, isForced });
+      onClose();
+    } catch (error) {
+      const current = currentOf(error);
+      if (current) setRefused({ mine: choice, theirs: nameOf(current.person_id) });
+      else sayError(error);
+    }
+  }
+  if (refused)
+    return (
+      <Dialog title={t.value.whoSpeaks} onClose={onClose}>
+        <Conflict
+          theirs={refused.theirs}
+          mine={refused.mine.name}
+          onTheirs={onClose}
+          onMine={() => choose(refused.mine, true)}
+        />
+      </Dialog>
+    );
   return (
     <Dialog title={t.value.whoSpeaks} onClose={onClose}>
       <label class="check">
@@ -314,15 +347,19 @@ function SpeakerDialog({
         {t.value.everywhere(segment.speaker_name)}
       </label>
       <div class="choices">
-        <button type="button" onClick={() => choose('user')}>
+        <button type="button" onClick={() => choose({ personId: 'user', name: t.value.me })}>
           {t.value.me}
         </button>
         {people.value?.map(person => (
-          <button key={person.id} type="button" onClick={() => choose(person.id)}>
+          <button
+            key={person.id}
+            type="button"
+            onClick={() => choose({ personId: person.id, name: person.name })}
+          >
             {person.name}
           </button>
         ))}
-        <button type="button" class="quiet" onClick={() => choose(null)}>
+        <button type="button" class="quiet" onClick={() => choose({ personId: null, name: t.value.nobody })}>
           {t.value.nobody}
         </button>
       </div>
@@ -330,7 +367,10 @@ function SpeakerDialog({
         class="inline"
         onSubmit={async event => {
           event.preventDefault();
-          await api<Person>('POST', '/v1/people', { name }).then(person => choose(person.id), sayError);
+          await api<Person>('POST', '/v1/people', { name }).then(
+            ({ id }) => choose({ personId: id, name }),
+            sayError,
+          );
         }}
       >
         <input
@@ -342,54 +382,6 @@ function SpeakerDialog({
           onInput={event => setName(event.currentTarget.value)}
         />
         <button type="submit">{t.value.add}</button>
-      </form>
-    </Dialog>
-  );
-}
-
-export function TextDialog({
-  title,
-  label,
-  value,
-  max,
-  onClose,
-  onSave,
-}: {
-  title: string;
-  label: string;
-  value: string;
-  max: number;
-  onClose: () => void;
-  onSave: (text: string) => Promise<void>;
-}) {
-  const [text, setText] = useState(value);
-  return (
-    <Dialog title={title} onClose={onClose}>
-      <form
-        onSubmit={async event => {
-          event.preventDefault();
-          onClose();
-          await onSave(text.trim());
-        }}
-      >
-        <label>
-          {label}
-          <textarea
-            rows={4}
-            maxLength={max}
-            required
-            value={text}
-            onInput={event => setText(event.currentTarget.value)}
-          />
-        </label>
-        <div class="buttons">
-          <button type="button" class="quiet" onClick={onClose}>
-            {t.value.cancel}
-          </button>
-          <button type="submit" class="primary">
-            {t.value.save}
-          </button>
-        </div>
       </form>
     </Dialog>
   );

@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import { Empty, Icon, later, Page, Show, sayError, useLoaded } from '../components.tsx';
 import type { Memory } from '../data.ts';
+import { TextDialog } from '../editing.tsx';
 import { shortDate } from '../format.ts';
 import { api } from '../session.ts';
 import { t } from '../texts.ts';
-import { TextDialog } from './conversation.tsx';
 
 const PATH = '/v1/dev/user/memories';
 const MOST = 200;
@@ -124,7 +124,7 @@ function MemoryRow({ memory, reload }: { memory: Shown; reload: () => void }) {
           max={500}
           onClose={() => setEditing(false)}
           onSave={async content => {
-            await api('PATCH', path, { content }).catch(sayError);
+            await api('PATCH', path, { content });
             reload();
           }}
         />
