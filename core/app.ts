@@ -239,7 +239,8 @@ function handleJobs({
 const DAY_MS = 24 * 3_600_000;
 
 function keepUp(services: Services, rateLimits: RateLimits | undefined) {
-  const { config, clock, logOf, storage, keys, deliveries, notifications, photos, backups } = services;
+  const { config, clock, logOf, storage, keys, deliveries, devices, notifications, photos, backups } =
+    services;
   const daysAgo = (days: number) => clock.now() - days * DAY_MS;
   return startUpkeep({
     clock,
@@ -248,6 +249,7 @@ function keepUp(services: Services, rateLimits: RateLimits | undefined) {
       keys: keys.flush,
       rateLimits: async () => rateLimits?.flush(),
       deliveries: () => deliveries.prune(daysAgo(config.delivery.logDays)),
+      devices: devices.sweep,
     },
     eachNight: {
       notifications: () => notifications.prune(daysAgo(config.notifications.keepDays)),

@@ -34,6 +34,7 @@ import { createCalendarLinks } from './domain/calendar/calendar-links.ts';
 import { createConversations } from './domain/conversations/conversations.ts';
 import { createFolders } from './domain/conversations/folders.ts';
 import { createSummaryTemplates } from './domain/conversations/summary-templates.ts';
+import { createDevices } from './domain/devices/devices.ts';
 import { createAccountExport } from './domain/export/export.ts';
 import { createAccountImport } from './domain/export/import.ts';
 import { createMemories } from './domain/memories/memories.ts';
@@ -176,6 +177,7 @@ function createDomain(foundation: Foundation) {
     outlets,
   });
   const daySummaries = createDaySummaries({ storage });
+  const devices = createDevices({ storage, clock, events, notifications });
 
   const photoFiles = createPhotoFiles(join(config.dataDir, 'photos'));
   const pictures = createPictures({ clock });
@@ -268,6 +270,7 @@ function createDomain(foundation: Foundation) {
     notifications,
     channelAddresses,
     daySummaries,
+    devices,
     pictures,
     conversations,
     photos,

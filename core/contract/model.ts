@@ -593,6 +593,61 @@ export interface Installation {
   installedAt: number;
 }
 
+/** A wearable that a bridge carries. */
+export interface Device {
+  userId: string;
+  /** As `client_device_id` names it, and conversations by `deviceId`. */
+  id: string;
+  /** That its owner gave it; null: none. */
+  name: string | null;
+  advertisedName: string;
+  source: string;
+  /** Of the bridge; empty: it did not say. */
+  driver: string;
+  model: string | null;
+  firmware: string | null;
+  state: DeviceState;
+  /** Why it is in this state, where that needs a word. */
+  reason: string | null;
+  codec: string | null;
+  /** Percent. */
+  battery: number | null;
+  /** It was told, and the battery has not been charged since. */
+  lowBattery: boolean;
+  /** dBm. */
+  rssi: number | null;
+  storageFreeBytes: number | null;
+  /** Frames since its bridge started: that came, and that are known to be missing. */
+  frames: number;
+  lost: number;
+  /** What of its driver rests on inference, in words. */
+  notes: string[];
+  bridgeId: string;
+  bridgeName: string;
+  bridgeVersion: string | null;
+  /** Null: it is not connected. */
+  connectedAt: number | null;
+  /** When it was last known to be connected. */
+  lastSeenAt: number;
+  /** When its bridge last told of it. */
+  reportedAt: number;
+  /** The latest press of its button that was told; null: none. */
+  buttonAt: number | null;
+  createdAt: number;
+}
+
+/** `quiet`: connected, and it sends nothing. `muted`: its microphone is switched off. */
+export type DeviceState = 'streaming' | 'quiet' | 'muted' | 'disconnected';
+
+export type DeviceButton = 'single' | 'double' | 'triple' | 'long' | 'press' | 'release';
+
+/** `changed`: any of what is shown, the signal and counts aside. `removed`: its owner forgot it. */
+export interface DeviceHappening {
+  kind: 'connected' | 'disconnected' | 'battery_low' | 'button' | 'changed' | 'removed';
+  at: number;
+  button: DeviceButton | null;
+}
+
 /** Where a webhook goes: a user's own, or one of an app's for each type that it is triggered on. */
 export interface Hook {
   id: string;

@@ -5,7 +5,7 @@
 import type { z } from 'zod';
 import type { AppError, ErrorCode } from '../runtime/errors.ts';
 import type { Log } from '../runtime/log.ts';
-import type { ActionItem, Clock, Conversation, Segment } from './model.ts';
+import type { ActionItem, Clock, Conversation, DeviceHappening, Segment } from './model.ts';
 import type { Storage } from './storage.ts';
 
 export type * from './storage.ts';
@@ -632,6 +632,14 @@ export type WebhookEvent =
       conversations: readonly Conversation[];
       actionItems: readonly ActionItem[];
       /** All of that. */
+      wire: Readonly<Record<string, unknown>>;
+    }
+  | {
+      trigger: 'device';
+      userId: string;
+      deviceId: string;
+      kind: DeviceHappening['kind'];
+      /** What happened, and the wearable. */
       wire: Readonly<Record<string, unknown>>;
     };
 

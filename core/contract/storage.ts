@@ -12,6 +12,7 @@ import type {
   ConversationStatus,
   Delivery,
   DeliveryAttempt,
+  Device,
   Embedding,
   Folder,
   ForgottenMemory,
@@ -144,6 +145,7 @@ export interface Stores {
   goals: GoalStore;
   summaries: SummaryStore;
   calendarLinks: CalendarLinkStore;
+  devices: DeviceStore;
   speech: SpeechStore;
   voices: VoiceStore;
   passages: PassageStore;
@@ -561,6 +563,18 @@ export interface CalendarLinkStore {
   byHash(hash: string): Promise<{ link: CalendarLink; user: User } | null>;
   /** Resolves to whether there was one. */
   remove(userId: string): Promise<boolean>;
+}
+
+export interface DeviceStore {
+  /** Inserts, or takes the place of the one of this id. */
+  put(device: Device): Promise<void>;
+  get(userId: string, id: string): Promise<Device | null>;
+  /** Oldest first, ties by id. */
+  list(userId: string): Promise<Device[]>;
+  /** Of all users, at most `limit`: connected, as far as is known, and not told of since `before`. */
+  silent(before: number, limit: number): Promise<Device[]>;
+  /** Resolves to whether there was one. */
+  remove(userId: string, id: string): Promise<boolean>;
 }
 
 /** The texts of conversations, in pieces of a few sentences, found by their words. */

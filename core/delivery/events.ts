@@ -12,11 +12,20 @@ import type { Log } from '../runtime/log.ts';
 /** The kinds of webhooks that work now. */
 export type WebhookTypes = () => readonly WebhookType[];
 
-const Payload = z.object({
-  trigger: z.literal('conversation'),
-  userId: z.string(),
-  conversationId: z.string(),
-});
+const Payload = z.discriminatedUnion('trigger', [
+  z.object({ trigger: z.literal('conversation'), userId: z.string(), conversationId: z.string() }),
+  z.object({
+    trigger: z.literal('device'),
+    userId: z.string(),
+    happenings: z.array(
+      z.object({
+        deviceId: z.string(),
+        kind: z.enum(['connected', 'disconnected', 'battery_low', 'button', 'changed', 'removed']),
+        wire: z.record(z.string(), z.unknown()),
+      }),
+    ),
+  }),
+]);
 
 export type FanOut = ReturnType<typeof createFanOut>;
 
@@ -36,14 +45,18 @@ export function createFanOut({
 }) {
   const { presentOne } = createPresenter(conversations);
 
-  /** Null: it is gone, or not to be told of any more. */
-  async function eventOf({ userId, conversationId }: z.output<typeof Payload>): Promise<WebhookEvent | null> {
+  /** In their order; none: it is gone, or not to be told of any more. */
+  async function eventsOf(cause: z.output<typeof Payload>): Promise<WebhookEvent[]> {
+    const { userId } = cause;
     const user = await storage.users.get(userId);
-    const conversation = await conversations.get(userId, conversationId);
-    if (!user || !conversation || conversation.discarded || conversation.locked) return null;
+    if (!user) return [];
+    if (cause.trigger === 'device')
+      return cause.happenings.map(each => ({ trigger: 'device', userId, ...each }));
+    const conversation = await conversations.get(userId, cause.conversationId);
+    if (!conversation || conversation.discarded || conversation.locked) return [];
     if (conversation.status === 'processing') throw new AppError('unavailable', 'It is processed once more');
     const wire = await presentOne(user, conversation, true);
-    return { trigger: 'conversation', userId, conversation, wire };
+    return [{ trigger: 'conversation', userId, conversation, wire }];
   }
 
   /** Renders what is to be sent; it is stored, and sent, by what this resolves to: a step of a transaction. */
@@ -60,8 +73,13 @@ export function createFanOut({
   return {
     /** Of `FAN_OUT_JOB`. */
     handle: (async ({ payload }) => {
-      const event = await eventOf(Payload.parse(payload));
-      if (event) return { commit: await deliveriesOf(event) };
+      const steps: ((tx: Stores) => Promise<void>)[] = [];
+      for (const event of await eventsOf(Payload.parse(payload))) steps.push(await deliveriesOf(event));
+      return {
+        async commit(tx) {
+          for (const step of steps) await step(tx);
+        },
+      };
     }) satisfies JobHandler,
     deliveriesOf,
   };
@@ -131,6 +149,8 @@ function subjectOf(event: WebhookEvent): string {
       return event.conversationId;
     case 'day':
       return event.day;
+    case 'device':
+      return event.deviceId;
     case 'audio':
       return '';
   }

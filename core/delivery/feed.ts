@@ -3,6 +3,7 @@ import type { Clock, Segment, User } from '../contract/model.ts';
 import { type Principal, requireScope } from '../domain/accounts/credentials.ts';
 import { segmentJson } from '../domain/conversations/conversation-json.ts';
 import type { Conversations } from '../domain/conversations/conversations.ts';
+import { happeningJson } from '../domain/devices/device-json.ts';
 import { AppError } from '../runtime/errors.ts';
 import type { EventBus, Events } from '../runtime/events.ts';
 import type { Log } from '../runtime/log.ts';
@@ -21,7 +22,7 @@ const MAX_OPEN = 20;
 /** What happened, as it is sent. `scope`: that a key needs to be told of it. */
 export interface FeedEvent {
   id: string;
-  event: 'ready' | 'segments' | 'conversation' | 'memory' | 'action_item' | 'device';
+  event: 'ready' | 'segments' | 'conversation' | 'memory' | 'action_item' | 'device' | 'device_event';
   /** JSON. */
   data: string;
 }
@@ -31,6 +32,7 @@ const SCOPES = {
   segments: 'conversations:read',
   conversation: 'conversations:read',
   device: 'conversations:read',
+  device_event: 'conversations:read',
   memory: 'memories:read',
   action_item: 'action_items:read',
 } as const;
@@ -104,6 +106,9 @@ export function createFeed({
     tell(userId, kind, () => ({ [`${kind}_id`]: id, change })),
   );
   events.on('device', onDevice);
+  events.on('device.happened', ({ userId, device, happening }) =>
+    tell(userId, 'device_event', () => ({ device_id: device.id, ...happeningJson(device, happening) })),
+  );
   events.on('credential.revoked', ({ userId, keyId }) => {
     for (const { principal, end } of channels.get(userId)?.subscribers ?? [])
       if (keyId === 'all' || (principal.keyId ?? null) === keyId) end();

@@ -1,6 +1,7 @@
-import type { Conversation, Hook, Segment } from '../contract/model.ts';
+import type { Conversation, Device, Hook, Segment } from '../contract/model.ts';
 import type { WebhookEvent } from '../contract/plugin.ts';
 import { conversationJson, segmentJson } from '../domain/conversations/conversation-json.ts';
+import { happeningJson } from '../domain/devices/device-json.ts';
 import { newId } from '../domain/ids.ts';
 import { dayEvent } from './day-event.ts';
 
@@ -38,6 +39,11 @@ export function sampleEvent(
         ...{ day: new Date(now).toISOString().slice(0, 10), timeZone: 'UTC', summary: TEXT, now },
         ...{ conversations: [conversation], shown: [conversationJson(conversation, null)], actionItems: [] },
       });
+    case 'device': {
+      const device = deviceOf(userId, now);
+      const wire = happeningJson(device, { kind: 'connected', at: now, button: null });
+      return { trigger, userId, deviceId: device.id, kind: 'connected', wire };
+    }
   }
 }
 
@@ -51,6 +57,16 @@ function conversationOf(userId: string, now: number): Conversation {
     },
     ...{ language: 'en', source: 'test', deviceId: null, folderId: null, geolocation: null },
     ...{ discarded: false, starred: false, locked: false },
+  };
+}
+
+function deviceOf(userId: string, now: number): Device {
+  return {
+    ...{ userId, id: 'test', name: null, advertisedName: TITLE, source: 'test', driver: '', notes: [] },
+    ...{ model: null, firmware: null, state: 'streaming', reason: null, codec: 'opus', rssi: -60 },
+    ...{ battery: 80, lowBattery: false, storageFreeBytes: null, frames: 0, lost: 0, buttonAt: null },
+    ...{ bridgeId: 'test', bridgeName: SPEAKER, bridgeVersion: null },
+    ...{ connectedAt: now, lastSeenAt: now, reportedAt: now, createdAt: now },
   };
 }
 

@@ -25,6 +25,7 @@ import type { CalendarLinks } from '../domain/calendar/calendar-links.ts';
 import type { Conversations } from '../domain/conversations/conversations.ts';
 import type { Folders } from '../domain/conversations/folders.ts';
 import type { SummaryTemplates } from '../domain/conversations/summary-templates.ts';
+import type { Devices } from '../domain/devices/devices.ts';
 import type { AccountExport } from '../domain/export/export.ts';
 import type { Memories } from '../domain/memories/memories.ts';
 import type { ChannelAddresses } from '../domain/notifications/channel-addresses.ts';
@@ -81,6 +82,7 @@ import { conversationRoutes } from './routes/conversations.ts';
 import { correctionRoutes } from './routes/corrections.ts';
 import { dailySummaryRoutes } from './routes/daily-summaries.ts';
 import { deliveryRoutes } from './routes/deliveries.ts';
+import { deviceRoutes } from './routes/devices.ts';
 import { docsFile, docsRoute } from './routes/docs.ts';
 import { eventRoutes } from './routes/events.ts';
 import { folderRoutes } from './routes/folders.ts';
@@ -149,6 +151,7 @@ interface ServerOptions {
   summaryTemplates: SummaryTemplates;
   calendarLinks: CalendarLinks;
   calendarFeed: CalendarFeed;
+  devices: Devices;
   people: People;
   vocabularies: Vocabularies;
   speechSettings: SpeechChoices;
@@ -198,6 +201,7 @@ export function routesOf(
     ...folderRoutes(conversations, options.folders),
     ...summaryRoutes(conversations, options.summaryTemplates),
     ...calendarRoutes(options.calendarLinks),
+    ...deviceRoutes(options.devices),
     ...correctionRoutes(conversations),
     ...peopleRoutes(options.people),
     ...vocabularyRoutes(options.vocabularies),

@@ -150,6 +150,7 @@ const STORES = {
   goals: ['insert', 'get', 'list', 'update', 'remove', 'record', 'progress', 'forgetProgress'],
   summaries: ['insert', 'get', 'list', 'update', 'remove', 'settings', 'putSettings'],
   calendarLinks: ['put', 'get', 'byHash', 'remove'],
+  devices: ['put', 'get', 'list', 'silent', 'remove'],
   speech: ['settings', 'putSettings'],
   voices: ['list', 'put', 'forgetPerson', 'samples', 'putSample', 'removeSample', 'forget'],
   passages: ['put', 'match'],

@@ -1,5 +1,12 @@
 import { EventEmitter } from 'node:events';
-import type { Conversation, Photo, Segment, Translation } from '../contract/model.ts';
+import type {
+  Conversation,
+  Device,
+  DeviceHappening,
+  Photo,
+  Segment,
+  Translation,
+} from '../contract/model.ts';
 
 /** Events inside the server, emitted after the transaction that made them true has committed. */
 export interface Events {
@@ -19,6 +26,8 @@ export interface Events {
   changed: [{ userId: string; kind: 'conversation' | 'memory' | 'action_item'; id: string; change: Change }];
   /** A device of a user connected to speak, or is gone. `device` is what its client calls itself. */
   device: [{ userId: string; device: string | null; source: string; isConnected: boolean }];
+  /** A bridge told of a wearable of a user, or the user changed it; `device` is as it is now, or was. */
+  'device.happened': [{ userId: string; device: Device; happening: DeviceHappening }];
   /** Other hooks than before are told what happens to this user; null: to anyone. */
   'hooks.changed': [{ userId: string | null }];
   /** An API key of this user is refused from now on; null: all earlier ID tokens are; `all`: both. */

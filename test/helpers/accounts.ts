@@ -12,6 +12,7 @@ export interface Account {
   /** An ID token. */
   token: string;
   /** Throws unless it was done. */
+  send(method: string, path: string, body?: unknown): Promise<Json>;
   post(path: string, body?: unknown): Promise<Json>;
   get(path: string): Promise<Json & Json[]>;
 }
@@ -31,7 +32,14 @@ export async function accountOf({ app, url }: TestServer, name: string): Promise
     if (response.status !== 200) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
     return answer;
   };
-  return { name, url, token, post: (path, body) => send('POST', path, body), get: path => send('GET', path) };
+  return {
+    name,
+    url,
+    token,
+    send,
+    post: (path, body) => send('POST', path, body),
+    get: path => send('GET', path),
+  };
 }
 
 const TALK = [
@@ -87,10 +95,19 @@ const OWNED: Record<string, (account: Account, ids: Ids) => Promise<unknown>> = 
       await setTimeout(20); // it is told of after it was made
     }
   },
+  device_id: async ({ send }) => {
+    const id = `omi_${randomUUID().slice(0, 12)}`;
+    await send('PUT', `/v1/bridges/${id}`, {
+      name: 'Kitchen',
+      devices: [{ id, name: 'Omi', state: 'quiet' }],
+    });
+    return id;
+  },
   with: (account, ids) => idOf('conversation_id', account, ids),
 };
 /** Ids that clients make up, or that are somebody else's: nothing here is found by them. */
 const FOREIGN_WORDS = new Set([
+  'bridge_id',
   ...['client_device_id', 'client_session_id', 'client_conversation_id', 'session_id', 'client_id'],
   ...['google_place_id', 'speaker_id'],
 ]);

@@ -33,6 +33,7 @@ import { createCalendarLinks } from '../../core/domain/calendar/calendar-links.t
 import { createConversations } from '../../core/domain/conversations/conversations.ts';
 import { createFolders } from '../../core/domain/conversations/folders.ts';
 import { createSummaryTemplates } from '../../core/domain/conversations/summary-templates.ts';
+import { createDevices } from '../../core/domain/devices/devices.ts';
 import { createAccountExport } from '../../core/domain/export/export.ts';
 import { createAccountImport } from '../../core/domain/export/import.ts';
 import { createMemories } from '../../core/domain/memories/memories.ts';
@@ -63,6 +64,7 @@ import { createPasswords } from '../../plugins/identity/local/passwords.ts';
 import audioBytes from '../../plugins/webhook/audio-bytes/index.ts';
 import conversationCreated from '../../plugins/webhook/conversation-created/index.ts';
 import daySummary from '../../plugins/webhook/day-summary/index.ts';
+import deviceEvent from '../../plugins/webhook/device-event/index.ts';
 import transcriptProcessed from '../../plugins/webhook/transcript-processed/index.ts';
 import { indiscretions } from './discretion.ts';
 import { manualClock } from './manual-clock.ts';
@@ -166,6 +168,7 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     search,
     remember: createRemember({ compareMemories }),
     daySummaries: createDaySummaries({ storage }),
+    devices: createDevices({ storage, clock, events, notifications }),
     ask,
     chat: createChat({ storage, ask, sources, notifications, clock }),
     notifications,
@@ -198,7 +201,7 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
   };
 }
 
-const HOOK_TYPES = [transcriptProcessed, audioBytes, conversationCreated, daySummary].map(
+const HOOK_TYPES = [transcriptProcessed, audioBytes, conversationCreated, daySummary, deviceEvent].map(
   plugin => plugin.setup().webhook,
 );
 
@@ -324,6 +327,7 @@ function recorded(events: EventBus): Told {
     'conversation.dropped': [],
     changed: [],
     device: [],
+    'device.happened': [],
     'hooks.changed': [],
     'credential.revoked': [],
   };
@@ -334,6 +338,7 @@ function recorded(events: EventBus): Told {
   events.on('conversation.dropped', event => told['conversation.dropped'].push(event));
   events.on('changed', event => told.changed.push(event));
   events.on('device', event => told.device.push(event));
+  events.on('device.happened', event => told['device.happened'].push(event));
   events.on('hooks.changed', event => told['hooks.changed'].push(event));
   events.on('credential.revoked', event => told['credential.revoked'].push(event));
   return told;

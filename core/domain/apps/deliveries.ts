@@ -1,6 +1,13 @@
 /** Everything that leaves the server: how it is caused, and the log of its outcomes. */
 
-import type { Clock, Conversation, Delivery, DeliveryAttempt, LoggedDelivery } from '../../contract/model.ts';
+import type {
+  Clock,
+  Conversation,
+  Delivery,
+  DeliveryAttempt,
+  DeviceHappening,
+  LoggedDelivery,
+} from '../../contract/model.ts';
 import type { DeliveryFilter, Storage, Stores } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
 import { isId, newId } from '../ids.ts';
@@ -13,7 +20,16 @@ export const DELIVER_JOB = 'deliver';
 /** Sums up what a user's day had, once it is time; its key is the user. */
 export const DAY_JOB = 'day_summary';
 
-export type Cause = { trigger: 'conversation'; userId: string; conversationId: string };
+export type Cause =
+  | { trigger: 'conversation'; userId: string; conversationId: string }
+  | { trigger: 'device'; userId: string; happenings: ToldHappening[] };
+
+/** What happened to a wearable; `wire` as webhooks send it. */
+export interface ToldHappening {
+  deviceId: string;
+  kind: DeviceHappening['kind'];
+  wire: Record<string, unknown>;
+}
 
 const PRUNED_AT_ONCE = 500;
 
@@ -26,6 +42,18 @@ export async function tellOfConversationIn(
   if (!(await tx.claims.take(userId, `told ${id}`, now))) return;
   const payload = { trigger: 'conversation', userId, conversationId: id } satisfies Cause;
   await tx.jobs.enqueue({ kind: FAN_OUT_JOB, key: `conversation ${id}`, runAt: now, payload });
+}
+
+/** In this order. Each tells of its wearable as it was then. */
+export async function tellOfDevicesIn(
+  tx: Stores,
+  userId: string,
+  happenings: ToldHappening[],
+  now: number,
+): Promise<void> {
+  if (happenings.length === 0) return;
+  const payload = { trigger: 'device', userId, happenings } satisfies Cause;
+  await tx.jobs.enqueue({ kind: FAN_OUT_JOB, key: `device ${newId(now)}`, runAt: now, payload });
 }
 
 /** There may be something to sum up, or at another time than before: the job looks, and waits for the right time. */

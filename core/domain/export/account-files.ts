@@ -19,6 +19,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   delivery_attempts: 'tell what this server sent',
   rate_limits: 'are of this server alone',
   claims: 'tell which requests this server has seen',
+  devices: 'are reported anew by their bridges',
   streams: 'tell which audio this server has received',
   embeddings: 'are computed anew',
   memory_changes: 'are computed anew',

@@ -65,6 +65,7 @@ const WORDS: Readonly<Record<string, string>> = {
   hook_off: 'webhooks that are switched off',
   hook_message: 'what your own webhooks say',
   day_summary: 'what a day brought',
+  device_battery_low: 'wearables that need charging',
 };
 
 export type Notifications = ReturnType<typeof createNotifications>;

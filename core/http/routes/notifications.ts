@@ -23,7 +23,7 @@ const NotificationJson = z
     event: z
       .string()
       .describe(
-        'What led to it: action_item_update, action_item_delete, action_item_reminder, app_message, proactive, hook_message, hook_off, day_summary',
+        'What led to it: action_item_update, action_item_delete, action_item_reminder, app_message, proactive, hook_message, hook_off, day_summary, device_battery_low',
       ),
     rule: z.string().describe('For people: why it was sent'),
     title: z.string(),

@@ -5,6 +5,7 @@ import { appChecks } from './storage/apps.ts';
 import { calendarChecks } from './storage/calendar.ts';
 import { chatChecks } from './storage/chat.ts';
 import { deliveryChecks } from './storage/deliveries.ts';
+import { deviceChecks } from './storage/devices.ts';
 import { folderChecks } from './storage/folders.ts';
 import { goalChecks } from './storage/goals.ts';
 import { jobChecks } from './storage/jobs.ts';
@@ -44,6 +45,7 @@ export const storageChecks: readonly StorageCheck[] = [
   ...goalChecks,
   ...summaryChecks,
   ...calendarChecks,
+  ...deviceChecks,
   ...photoChecks,
   ...speechChecks,
   ...passageChecks,

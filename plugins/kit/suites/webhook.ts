@@ -175,6 +175,15 @@ function eventOf(trigger: WebhookEvent['trigger'], name: string, text = `What ${
       ...{ trigger: 'day', userId: OWNER, day: '2026-11-02', timeZone: 'Europe/Berlin', summary: text },
       ...{ conversations, actionItems, wire: { day: '2026-11-02', summary: text, conversations: [wire] } },
     },
+    device: {
+      ...{ trigger: 'device', userId: OWNER, deviceId: name, kind: 'connected' },
+      wire: {
+        event: 'connected',
+        at: new Date(AT).toISOString(),
+        button: null,
+        device: { id: name, name: text },
+      },
+    },
   };
   return events[trigger];
 }
@@ -208,6 +217,7 @@ function littleOf(trigger: WebhookEvent['trigger']): WebhookEvent[] {
       ...{ ...about, trigger: 'day', day: '2026-11-02', timeZone: 'UTC', summary: '' },
       ...{ conversations: [], actionItems: [] },
     },
+    { ...about, trigger: 'device', deviceId: '', kind: 'changed' },
   ];
   return events.filter(event => event.trigger === trigger);
 }

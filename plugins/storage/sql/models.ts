@@ -11,6 +11,7 @@ import type {
   Conversation,
   Delivery,
   DeliveryAttempt,
+  Device,
   Embedding,
   Folder,
   ForgottenMemory,
@@ -282,6 +283,13 @@ export const CalendarLinks = table<CalendarLink>({
   name: 'calendar_links',
   id: ['user_id'],
   read: ['userId', 'hash', 'hint', 'createdAt'],
+});
+
+export const Devices = table<Device>({
+  name: 'devices',
+  id: ['user_id', 'id'],
+  json: ['notes'],
+  booleans: ['lowBattery'],
 });
 
 export const ChatSessions = table<ChatSession>({ name: 'chat_sessions', id: ['user_id', 'id'] });

@@ -9,6 +9,7 @@ import { chatStore } from './chat.ts';
 import { claimStore } from './claims.ts';
 import { conversationStore, segmentStore } from './conversations.ts';
 import { deliveryStore } from './deliveries.ts';
+import { deviceStore } from './devices.ts';
 import type { Dialect } from './dialect.ts';
 import { embeddingStore } from './embeddings.ts';
 import { folderStore } from './folders.ts';
@@ -60,6 +61,7 @@ export async function createStorage(
     goals: goalStore(access),
     summaries: summaryStore(access),
     calendarLinks: calendarLinkStore(access),
+    devices: deviceStore(access),
     speech: speechStore(access),
     voices: voiceStore(access),
     passages: passageStore(access),

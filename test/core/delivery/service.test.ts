@@ -11,12 +11,13 @@ import { createMetrics } from '../../../core/runtime/metrics.ts';
 import { app, hook, installation } from '../../../plugins/kit/suites/storage/outbound-rows.ts';
 import audioBytes from '../../../plugins/webhook/audio-bytes/index.ts';
 import conversationCreated from '../../../plugins/webhook/conversation-created/index.ts';
+import deviceEvent from '../../../plugins/webhook/device-event/index.ts';
 import transcriptProcessed from '../../../plugins/webhook/transcript-processed/index.ts';
 import { completedConversation } from '../../helpers/domain.ts';
 import { type Behaviour, behaviours, startReceiver, status } from '../../helpers/receiver.ts';
 import { openRest } from '../../helpers/rest.ts';
 
-const webhooks = [audioBytes, conversationCreated, transcriptProcessed].map(plugin => {
+const webhooks = [audioBytes, conversationCreated, deviceEvent, transcriptProcessed].map(plugin => {
   const { webhook }: Capabilities = plugin.setup();
   return webhook as WebhookType; // all of them have one
 });
@@ -165,6 +166,40 @@ test('what was discarded is told to nobody, and what another user said not to th
   await receiver.arrived(1);
   t.is(receiver.received[0]?.path, `/hook?uid=${user.id}`);
   t.deepEqual(await storage.deliveries.list(ben.id, { limit: 9 }), []);
+});
+
+test('what happens to a wearable is told in the order in which it happened', async t => {
+  const { hooked, devices, user, receiver } = await open(t);
+  const target = await hooked('device_event');
+  const omi = {
+    ...{ id: 'omi_1', name: 'Omi', source: 'omi', driver: 'omi', model: null, firmware: null, reason: null },
+    ...{ codec: 'opus', battery: 80, rssi: -60, storageFreeBytes: null, frames: 0, lost: 0, notes: [] },
+  };
+  const bridge = { id: 'kitchen', name: 'Kitchen', version: null };
+  const report = (state: 'streaming' | 'disconnected', battery: number, buttons: 'single'[] = []) =>
+    devices.report(user.id, {
+      bridge,
+      devices: [{ ...omi, state, battery }],
+      buttons: buttons.map(button => ({ id: 'omi_1', button, at: 1_000_000_000_000 })),
+    });
+  await report('streaming', 80, ['single']);
+  await receiver.arrived(2);
+  await report('streaming', 79);
+  await report('disconnected', 12);
+  await receiver.arrived(4);
+  const bodies = receiver.received.map(({ body }) => JSON.parse(String(body)));
+  t.deepEqual(
+    bodies.map(({ event, button, device }) => [event, button, device.state]),
+    [
+      ['connected', null, 'streaming'],
+      ['button', 'single', 'streaming'],
+      ['disconnected', null, 'disconnected'],
+      ['battery_low', null, 'disconnected'],
+    ],
+  );
+  t.is(bodies[1].at, '2001-09-09T01:46:40.000Z');
+  t.is(receiver.received[0]?.path, `/hook?uid=${user.id}`);
+  t.is(target.type, 'device_event');
 });
 
 test('segments are told in their order, each with its id, and every try is in the log', async t => {

@@ -152,6 +152,11 @@ async function start(t: ExecutionContext) {
     const whole = await rest.storage.deliveries.get(rest.user.id, sent?.id ?? '');
     return new URL(JSON.parse(whole?.body ?? '').muteUrl).searchParams.toString();
   };
+  const device = async () => {
+    const body = { name: 'Kitchen', devices: [{ id: 'omi', name: 'Omi', state: 'quiet' }] };
+    await rest.send('PUT', '/v1/bridges/kitchen', body);
+    return 'omi';
+  };
   const person = async () => (await rest.people.create(rest.user.id, 'Eve')).id;
   const ongoing = async () => {
     const request = { source: 'omi', deviceId: UNKNOWN, language: 'en', timeoutMs: 120_000 };
@@ -367,6 +372,21 @@ async function start(t: ExecutionContext) {
     getSummarySettings: [{ status: 200 }],
     getSpeechSettings: [{ status: 200 }],
     updateSpeechSettings: [{ status: 200 }, { status: 422, body: { translate_to: 'klingonish' } }],
+    listDevices: [{ status: 200 }],
+    getDevice: [
+      { status: 200, path: await device() },
+      { status: 404, path: UNKNOWN },
+    ],
+    updateDevice: [
+      { status: 200, path: await device() },
+      { status: 404, path: UNKNOWN },
+      { status: 422, path: UNKNOWN, body: {} },
+    ],
+    deleteDevice: [
+      { status: 200, path: await device() },
+      { status: 404, path: UNKNOWN },
+    ],
+    reportDevices: [{ status: 200 }, { status: 422, body: { name: 'x', devices: 1 } }],
     getCalendarLink: [{ status: 200 }],
     renewCalendarLink: [{ status: 200 }],
     deleteCalendarLink: [{ status: 204 }, { status: 404 }],
@@ -821,6 +841,7 @@ test('Every operation answers as the OpenAPI document says, with success and wit
     summaryTemplates: breaking(rest.summaryTemplates),
     speechSettings: breaking(rest.speechSettings),
     calendarLinks: breaking(rest.calendarLinks),
+    devices: breaking(rest.devices),
     people: breaking(rest.people),
     vocabularies: breaking(rest.vocabularies),
     ask: breaking(rest.ask),

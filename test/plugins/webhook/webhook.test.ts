@@ -6,11 +6,20 @@ import { webhookChecks } from '../../../plugins/kit/suites/webhook.ts';
 import audioBytes from '../../../plugins/webhook/audio-bytes/index.ts';
 import conversationCreated from '../../../plugins/webhook/conversation-created/index.ts';
 import daySummary from '../../../plugins/webhook/day-summary/index.ts';
+import deviceEvent from '../../../plugins/webhook/device-event/index.ts';
 import homeAssistant from '../../../plugins/webhook/home-assistant/index.ts';
 import slack from '../../../plugins/webhook/slack/index.ts';
 import transcriptProcessed from '../../../plugins/webhook/transcript-processed/index.ts';
 
-const PLUGINS = [transcriptProcessed, audioBytes, conversationCreated, daySummary, homeAssistant, slack];
+const PLUGINS = [
+  transcriptProcessed,
+  audioBytes,
+  conversationCreated,
+  daySummary,
+  deviceEvent,
+  homeAssistant,
+  slack,
+];
 
 for (const plugin of PLUGINS) {
   for (const check of webhookChecks) {
@@ -29,6 +38,7 @@ test('each goes by the name, and the aliases, that clients in the field know', t
       ['audio_bytes', 'audio'],
       ['memory_created', 'memory_creation', 'conversation'],
       ['day_summary', 'day'],
+      ['device_event', 'device'],
       ['home_assistant', 'conversation'],
       ['slack', 'conversation'],
     ],

@@ -117,6 +117,27 @@ test('a client is told how things stand, and then what is said and what changes'
   t.is(stream.told[1]?.data.conversation_id, id);
 });
 
+test('a client is told what happens to the wearables of its user', async t => {
+  const rest = await openRest(t);
+  const stream = await listen(t, rest);
+  await stream.count(1);
+  const omi = { id: 'omi_1', name: 'Omi', source: 'omi', state: 'streaming', battery: 80 };
+  const report = (devices: object[]) => rest.send('PUT', '/v1/bridges/b', { name: 'Kitchen', devices });
+  await report([omi]);
+  await report([{ ...omi, battery: 79 }]);
+  await rest.send('DELETE', '/v1/devices/omi_1');
+  await stream.count(4);
+  t.deepEqual(
+    stream.told.slice(1).map(({ event, data }) => [event, data.device_id, data.event]),
+    [
+      ['device_event', 'omi_1', 'connected'],
+      ['device_event', 'omi_1', 'changed'],
+      ['device_event', 'omi_1', 'removed'],
+    ],
+  );
+  t.like(stream.told[2]?.data.device, { name: 'Omi', battery: 79, bridge: { name: 'Kitchen' } });
+});
+
 test('a client that was cut off is told what it missed, and nothing twice', async t => {
   const rest = await openRest(t);
   const { id } = await open(rest);

@@ -47,6 +47,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
         memory_creation: true,
         audio_bytes: false,
         day_summary: false,
+        device_event: false,
       });
       for (const type of ['radio', 'memory%20created', '__proto__'])
         for (const [method, path] of [
