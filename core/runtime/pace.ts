@@ -5,8 +5,8 @@ const STRETCH_MS = 5;
 
 let last: Promise<unknown> = Promise.resolve();
 
-/** One of all that is long goes on in each round of the event loop: many of them hold it no longer than one. */
-function othersTurn(): Promise<unknown> {
+/** Resolves for one caller in each round of the event loop: many long pieces of work hold it no longer than one. */
+export function othersTurn(): Promise<unknown> {
   last = last.then(() => nextRound());
   return last;
 }

@@ -61,13 +61,8 @@ export const HTTP_ATTACKS: Attack[] = [
       });
     },
     async honest({ url }, count) {
-      const request = `GET /.well-known/jwks.json HTTP/1.1\r\nHost: localhost\r\n\r\n`;
-      await hold(url, 100, count, async socket => {
-        while (!socket.destroyed) {
-          socket.write(request);
-          await sleep(500);
-        }
-      });
+      const request = `GET /.well-known/jwks.json HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`;
+      await hold(url, 1000, count, socket => void socket.write(request));
     },
   },
   {

@@ -17,8 +17,8 @@ const EMPTY = encodeFrame({ opcode: OPCODE.binary });
 const EMPTIES = Buffer.concat(Array(10_000).fill(EMPTY));
 const EMPTIES_EVERY_MS = (1000 * EMPTIES.length) / 2_600_000;
 
-/** Sound in one second, so that it comes 100 times as fast as it is spoken. */
-const FLOOD_SECONDS = 100;
+/** Times as fast as it is spoken. */
+const FLOOD_SPEED = 100;
 const FLOODS_A_SECOND = 50;
 
 export const LISTEN_ATTACKS: Attack[] = [
@@ -32,13 +32,13 @@ export const LISTEN_ATTACKS: Attack[] = [
     name: 'empty-frames',
     title: 'ten connections with 2.6 MB/s of empty frames each',
     attack: (target, count) => hold(target, 10, count, LISTEN, deviceOf, repeat(EMPTIES, EMPTIES_EVERY_MS)),
-    honest: (target, count) => hold(target, 10, count, LISTEN, deviceOf, speak),
+    honest: (target, count) => hold(target, 10, count, LISTEN, deviceOf, catchUp(FLOOD_SPEED)),
   },
   {
     name: 'fragments',
     title: 'ten connections with as many pings and empty fragments as they can send',
     attack: (target, count) => hold(target, 10, count, LISTEN, deviceOf, repeat(fragments(), 20)),
-    honest: (target, count) => hold(target, 10, count, LISTEN, deviceOf, speak),
+    honest: (target, count) => hold(target, 10, count, LISTEN, deviceOf, catchUp(FLOOD_SPEED)),
   },
   {
     name: 'unfinished',
@@ -74,29 +74,21 @@ export const LISTEN_ATTACKS: Attack[] = [
           100,
         )(socket);
       }),
-    honest: (target, count) => hold(target, 50, count, LISTEN, deviceOf, speak),
+    honest: (target, count) => hold(target, 50, count, LISTEN, deviceOf, catchUp(3)),
   },
   {
     name: 'disk',
     title:
       'ten connections whose sound comes 100 times as fast as it is spoken, until the disk space of their account is full',
     config: { listen: { spool: { maxBytesPerUser: 64 * MiB } } },
-    attack: (target, count) =>
-      hold(
-        target,
-        10,
-        count,
-        LISTEN,
-        deviceOf,
-        repeat(noise(FLOOD_SECONDS / FLOODS_A_SECOND), 1000 / FLOODS_A_SECOND),
-      ),
-    honest: (target, count) => hold(target, 10, count, LISTEN, deviceOf, speak),
+    attack: (target, count) => hold(target, 10, count, LISTEN, deviceOf, catchUp(FLOOD_SPEED)),
+    honest: (target, count) => hold(target, 10, count, LISTEN, deviceOf, catchUp(FLOOD_SPEED)),
   },
   {
     name: 'commands',
     title: 'ten connections with as many JSON messages of each kind as they can send',
     attack: (target, count) => hold(target, 10, count, LISTEN, customStt, repeat(commands(), 50)),
-    honest: (target, count) => hold(target, 10, count, LISTEN, deviceOf, speak),
+    honest: (target, count) => hold(target, 10, count, LISTEN, deviceOf, catchUp(FLOOD_SPEED)),
   },
 ];
 
@@ -105,10 +97,15 @@ const customStt = (at: number) => `${deviceOf(at)}&custom_stt=enabled`;
 const silent = () => {};
 const speak = (socket: Socket) => repeat(AUDIO, AUDIO_EVERY_MS)(socket);
 
-/** Frames of 100 ms. */
+/** Sends what was recorded while there was no connection: as many bytes as the attack sends, in the way of an honest client. */
+function catchUp(speed: number) {
+  return repeat(noise(speed / FLOODS_A_SECOND), 1000 / FLOODS_A_SECOND);
+}
+
+/** Frames of 100 ms, or of one shorter piece. */
 function noise(seconds: number): Buffer {
   const samples = samplesToBytes(atRms(-30, pinkNoise(seconds)));
-  const frameBytes = 2 * (SAMPLE_RATE / 10);
+  const frameBytes = Math.min(samples.length, 2 * (SAMPLE_RATE / 10));
   const frames = Array.from({ length: samples.length / frameBytes }, (_, at) =>
     encodeFrame({
       opcode: OPCODE.binary,
@@ -157,8 +154,11 @@ function repeat(bytes: Buffer, everyMs: number) {
 
 function drained(socket: Socket): Promise<void> {
   return new Promise(resolve => {
-    socket.once('drain', resolve);
-    socket.once('close', () => resolve());
+    const done = () => {
+      socket.off('drain', done).off('close', done);
+      resolve();
+    };
+    socket.once('drain', done).once('close', done);
   });
 }
 

@@ -1,9 +1,11 @@
 /** What one client may take before others would notice. */
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { WebSocket, WebSocketServer } from 'ws';
 import { Deque } from '../../../core/listen/deque.ts';
+import { chargeFrames } from '../../../core/listen/frames.ts';
 import { createBucket, createPace, createValve } from '../../../core/listen/pace.ts';
 import { createRoom } from '../../../core/listen/room.ts';
 import { createTurn } from '../../../core/listen/scheduler.ts';
@@ -68,8 +70,8 @@ test('a bucket that is in debt is paid back by time, and by no more than ten sec
   t.is(bucket.spend(50), 0);
 });
 
-/** Both ends of a connection. */
-async function pair(t: ExecutionContext): Promise<[server: WebSocket, client: WebSocket]> {
+/** Both ends of a connection, and the socket below the server's. */
+async function pair(t: ExecutionContext): Promise<[server: WebSocket, client: WebSocket, wire: Socket]> {
   const http = createServer().listen(0, '127.0.0.1');
   await new Promise(resolve => http.once('listening', resolve));
   const server = new WebSocketServer({ server: http });
@@ -79,11 +81,11 @@ async function pair(t: ExecutionContext): Promise<[server: WebSocket, client: We
     http.closeAllConnections();
     http.close();
   });
-  const [socket] = await Promise.all([
-    new Promise<WebSocket>(resolve => server.once('connection', resolve)),
-    new Promise(resolve => client.once('open', resolve)),
+  const [[socket, request]] = await Promise.all([
+    once(server, 'connection') as Promise<[WebSocket, IncomingMessage]>,
+    once(client, 'open'),
   ]);
-  return [socket, client];
+  return [socket, client, request.socket];
 }
 
 test('a connection beyond its rate, or that of its account, is not read until it has paid', async t => {
@@ -112,6 +114,22 @@ test('a connection beyond its rate, or that of its account, is not read until it
   await again;
   t.false(socket.isPaused);
   pace.end();
+});
+
+test('a few large messages cost a connection as much as many small ones', async t => {
+  const [socket, client, wire] = await pair(t);
+  let tokens = 0;
+  chargeFrames(socket, wire, {
+    spend(more) {
+      tokens += more;
+      return undefined;
+    },
+  });
+  const message = Buffer.alloc(512 * KiB);
+  const received = once(socket, 'message');
+  client.send(message);
+  await received;
+  t.true(tokens >= 1024, `${tokens} tokens for ${message.length} bytes`);
 });
 
 test('connections of one stream are few, whatever it is told, and those of an account are twice its limit at most', t => {
