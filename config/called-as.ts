@@ -4,7 +4,7 @@ import { environment } from './load.ts';
 export const COMMAND_NAMES = [
   ...['app', 'backup', 'bridge', 'calendar', 'demo', 'device', 'doctor', 'export', 'hook', 'import', 'key'],
   ...['mcp', 'models', 'move', 'notify', 'plugin', 'restore', 'serve', 'setup', 'status', 'stream', 'system'],
-  ...['token', 'user', 'vocabulary'],
+  ...['token', 'user', 'vocabulary', 'voice'],
 ];
 
 const COMMAND = /(?<![\w./@-])earshot (?=([a-z]+)\b)/g;

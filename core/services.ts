@@ -48,6 +48,7 @@ import { createEmbedding } from './domain/search/embedding.ts';
 import { createSearch } from './domain/search/search.ts';
 import { createSpeechSettings } from './domain/speech/speech-settings.ts';
 import { createTranslations } from './domain/speech/translations.ts';
+import { createVoiceSamples } from './domain/speech/voice-samples.ts';
 import { createVoices } from './domain/speech/voices.ts';
 import { createActionItems } from './domain/tasks/action-items.ts';
 import { createDueNotices } from './domain/tasks/due-notices.ts';
@@ -73,6 +74,7 @@ import { createRemember } from './pipeline/remember.ts';
 import { createReprocess } from './pipeline/reprocess.ts';
 import { createUnderstand } from './pipeline/understanding.ts';
 import type { PluginHost } from './plugin-host/plugin-host.ts';
+import { createSpeechProfiles } from './recordings/speech-profile.ts';
 import { createVoiceMessages } from './recordings/voice-messages.ts';
 import { createEvents } from './runtime/events.ts';
 import { createJobs } from './runtime/jobs.ts';
@@ -214,6 +216,14 @@ function createDomain(foundation: Foundation) {
     clock,
     log: logOf('voices'),
   });
+  const voiceSamples = createVoiceSamples({ storage, speakers: plugins.speakers, clock });
+  const speechProfiles = createSpeechProfiles({
+    voiceSamples,
+    speechSettings,
+    speakers: plugins.speakers,
+    vad: plugins.vad,
+    clock,
+  });
   const folders = createFolders({ storage, clock });
   const summaryTemplates = createSummaryTemplates({ storage, clock });
   const actionItems = createActionItems({ storage, clock, events });
@@ -277,6 +287,8 @@ function createDomain(foundation: Foundation) {
     speechSettings,
     translations,
     voices,
+    voiceSamples,
+    speechProfiles,
     folders,
     summaryTemplates,
     actionItems,

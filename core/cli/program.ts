@@ -24,6 +24,7 @@ import { addStream } from './stream/stream.ts';
 import { addSystem } from './system.ts';
 import { addTransfer } from './transfer.ts';
 import { addVocabularyCommands } from './vocabulary.ts';
+import { addVoiceCommands } from './voice.ts';
 
 const EXIT = { done: 0, failure: 1, usage: 2 };
 
@@ -69,6 +70,7 @@ export function createProgram(): Command {
   addNotify(program);
   addHookCommands(program);
   addVocabularyCommands(program);
+  addVoiceCommands(program);
   addAppCommands(program);
   addCalendarCommands(program);
   addStatus(program);

@@ -14,6 +14,7 @@ import { type CalendarServices, calendarCommands, calendarShapes } from './calen
 import { type HookServices, hookCommands, hookShapes } from './hook-commands.ts';
 import { type TransferServices, transferCommands, transferShapes } from './transfer-commands.ts';
 import { type VocabularyServices, vocabularyCommands, vocabularyShapes } from './vocabulary-commands.ts';
+import { type VoiceServices, voiceCommands, voiceShapes } from './voice-commands.ts';
 
 /** Tells of one part whether it works, and if not, which command makes it work. */
 const Readiness = z.object({
@@ -181,6 +182,7 @@ const shapes = {
   },
   ...hookShapes,
   ...vocabularyShapes,
+  ...voiceShapes,
   ...appShapes,
   ...calendarShapes,
   ...transferShapes,
@@ -217,7 +219,13 @@ export const COMMANDS: { [C in CommandName]: { args: z.ZodType<Args<C>>; result:
 export type Commands = { [C in CommandName]: (args: Args<C>) => Promise<Result<C>> };
 
 /** The services that the commands use. */
-interface Services extends AppServices, CalendarServices, HookServices, TransferServices, VocabularyServices {
+interface Services
+  extends AppServices,
+    CalendarServices,
+    HookServices,
+    TransferServices,
+    VocabularyServices,
+    VoiceServices {
   apps: AppServices['apps'] & HookServices['apps'];
   hooks: AppServices['hooks'] & HookServices['hooks'];
   users: Pick<
@@ -241,6 +249,7 @@ export function createCommands(services: Services): Commands {
     ...channelCommands(services),
     ...hookCommands(services),
     ...vocabularyCommands(services),
+    ...voiceCommands(services),
     ...appCommands(services),
     ...calendarCommands(services),
     ...transferCommands(services),

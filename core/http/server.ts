@@ -34,10 +34,12 @@ import type { Notifications } from '../domain/notifications/notifications.ts';
 import type { Photos } from '../domain/photos/photos.ts';
 import type { Search } from '../domain/search/search.ts';
 import type { SpeechChoices } from '../domain/speech/speech-settings.ts';
+import type { VoiceSamples } from '../domain/speech/voice-samples.ts';
 import type { ActionItems } from '../domain/tasks/action-items.ts';
 import type { Goals } from '../domain/tasks/goals.ts';
 import { MAX_MESSAGE_BYTES, PROXY_SETTINGS, UPGRADE_REQUIRED } from '../listen/protocol.ts';
 import type { Listen } from '../listen/socket.ts';
+import type { SpeechProfiles } from '../recordings/speech-profile.ts';
 import type { VoiceMessages } from '../recordings/voice-messages.ts';
 import { AppError, toAppError } from '../runtime/errors.ts';
 import type { Log } from '../runtime/log.ts';
@@ -103,6 +105,7 @@ import { ownAccountRoutes } from './routes/own-account.ts';
 import { peopleRoutes } from './routes/people.ts';
 import { photoRoutes } from './routes/photos.ts';
 import { speechRoutes } from './routes/speech.ts';
+import { speechProfileRoutes } from './routes/speech-profile.ts';
 import { summaryRoutes } from './routes/summaries.ts';
 import { vocabularyRoutes } from './routes/vocabulary.ts';
 import { voiceMessageRoutes } from './routes/voice-messages.ts';
@@ -155,6 +158,8 @@ interface ServerOptions {
   people: People;
   vocabularies: Vocabularies;
   speechSettings: SpeechChoices;
+  speechProfiles: SpeechProfiles;
+  voiceSamples: VoiceSamples;
   ask: Ask;
   chat: Chat;
   daySummaries: DaySummaries;
@@ -206,6 +211,7 @@ export function routesOf(
     ...peopleRoutes(options.people),
     ...vocabularyRoutes(options.vocabularies),
     ...speechRoutes(options.speechSettings),
+    ...speechProfileRoutes(options.speechProfiles, options.voiceSamples),
     ...askRoutes(options.ask),
     ...messageRoutes(options.chat),
     ...dailySummaryRoutes(options.daySummaries),

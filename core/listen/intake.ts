@@ -137,7 +137,7 @@ export function createIntake(options: IntakeOptions): Intake {
     await thread.assign(message).catch(error => {
       if (!(error instanceof AppError && ['not_found', 'locked', 'conflict'].includes(error.code)))
         throw error;
-      refuse('invalid_message', error.message);
+      refuse('invalid_message', `${message.type}: ${error.message}`);
     });
   }
 

@@ -1,9 +1,11 @@
 /** Accounts of a running server, and what they own: all of it made through the interface itself. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
+import { samplesToBytes } from '../../core/audio/pcm.ts';
 import type { Json } from './openapi.ts';
 import { takePhoto } from './photo.ts';
 import type { TestServer } from './services.ts';
+import { profileRecording } from './voices.ts';
 
 export interface Account {
   name: string;
@@ -57,6 +59,17 @@ export const APP = {
   proactive_notification: { scopes: ['user_name', 'user_facts'] },
 };
 
+/** Answers the id of its one sample. Needs a speaker model. */
+async function recordVoice({ url, token }: Account): Promise<unknown> {
+  const response = await fetch(`${url}/v1/users/speech-profile`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/octet-stream' },
+    body: samplesToBytes(profileRecording('slt')),
+  });
+  const { samples } = (await response.json()) as { samples?: { id: string }[] };
+  return samples?.[0]?.id;
+}
+
 /** What an id is called → how an account gets a thing of its own that has one. */
 const OWNED: Record<string, (account: Account, ids: Ids) => Promise<unknown>> = {
   conversation_id: async ({ post }) =>
@@ -76,6 +89,7 @@ const OWNED: Record<string, (account: Account, ids: Ids) => Promise<unknown>> = 
     return (found.transcript_segments as Json[]).at(-1)?.id;
   },
   chat_session_id: async ({ post }) => (await post('/v2/chat-sessions')).id,
+  sample_id: recordVoice,
   photo_id: ({ url, token }) => takePhoto(url, token),
   app_id: async ({ post }) => (await post('/v1/apps', { name: 'Tea', ...APP })).id,
   app_key_id: async ({ post }, { app_id: id }) => (await post(`/v1/apps/${id}/keys`)).id,

@@ -49,6 +49,7 @@ import { createPhotos } from '../../core/domain/photos/photos.ts';
 import { createEmbedding } from '../../core/domain/search/embedding.ts';
 import { createSearch } from '../../core/domain/search/search.ts';
 import { createSpeechSettings } from '../../core/domain/speech/speech-settings.ts';
+import { createVoiceSamples } from '../../core/domain/speech/voice-samples.ts';
 import { createActionItems } from '../../core/domain/tasks/action-items.ts';
 import { createGoals } from '../../core/domain/tasks/goals.ts';
 import { createUploads } from '../../core/http/uploads.ts';
@@ -56,6 +57,7 @@ import { createPhotoFiles } from '../../core/photos/photo-files.ts';
 import { createPictures } from '../../core/photos/pictures.ts';
 import { createRemember } from '../../core/pipeline/remember.ts';
 import { createPluginState } from '../../core/plugin-host/state.ts';
+import { createSpeechProfiles } from '../../core/recordings/speech-profile.ts';
 import { createVoiceMessages } from '../../core/recordings/voice-messages.ts';
 import { AppError } from '../../core/runtime/errors.ts';
 import { createEvents, type EventBus, type Events } from '../../core/runtime/events.ts';
@@ -146,6 +148,9 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     installed: apps.installed,
     forgetFiles: async () => {},
   });
+  const speechSettings = createSpeechSettings({ storage });
+  const voiceless = { speakers: () => null, vad: noSpeech.vad };
+  const voiceSamples = createVoiceSamples({ storage, ...voiceless, clock });
   return {
     accounts,
     clock,
@@ -188,7 +193,9 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     remains: async () => [],
     people,
     vocabularies,
-    speechSettings: createSpeechSettings({ storage }),
+    speechSettings,
+    voiceSamples,
+    speechProfiles: createSpeechProfiles({ voiceSamples, speechSettings, ...voiceless, clock }),
     deliveries: createDeliveries({ storage, clock }),
     photos,
     voiceMessages: createVoiceMessages({ ...noSpeech, clock, log }),

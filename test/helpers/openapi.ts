@@ -1,6 +1,8 @@
 /** The OpenAPI document of a running server, as tests read it. */
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { samplesToBytes } from '../../core/audio/pcm.ts';
+import { profileRecording } from './voices.ts';
 
 export type Json = Record<string, unknown>;
 
@@ -67,10 +69,12 @@ export function bodyOf(document: OpenApi, operation: Operation): Json | undefine
   return schema && resolve(document, schema);
 }
 
-/** A file that an operation takes as its body: half a second of silence. Undefined: it takes none. */
-export function fileOf({ requestBody }: Operation): Blob | undefined {
+/** A file that an operation takes as its body: half a second of silence, or a voice where it wants one. Undefined: it takes none. */
+export function fileOf({ requestBody, operationId }: Operation): Blob | undefined {
   const type = 'application/octet-stream';
-  return requestBody?.content[type] && new Blob([new Uint8Array(16_000)], { type });
+  if (!requestBody?.content[type]) return undefined;
+  const isVoice = operationId === 'recordSpeechProfile';
+  return new Blob([isVoice ? samplesToBytes(profileRecording('slt')) : new Uint8Array(16_000)], { type });
 }
 
 export function exampleOf(document: OpenApi, operation: Operation): unknown {

@@ -1,8 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
+import type { Clock } from '../../core/contract/model.ts';
 import { writeVoiceModel } from '../plugins/speakers/voice-model.ts';
 import { temporaryDirectory } from './domain.ts';
+import { join as joined, silence } from './sound.ts';
+
+/** Waits for a speaker model as long as a busy machine needs: 400 ms is its limit. */
+export const patient: Clock = {
+  now: () => Date.now(),
+  sleep: (ms, signal) => sleep(ms === 400 ? 600_000 : ms, undefined, signal ? { signal } : {}),
+};
 
 export const VOICES = ['slt-1', 'slt-2', 'rms-1', 'rms-2', 'awb-1', 'awb-2', 'annie-1'] as const;
 export type VoiceName = (typeof VOICES)[number];
@@ -21,4 +30,11 @@ export async function voiceModelOptions(t: Pick<ExecutionContext, 'teardown'>) {
   const file = join(await temporaryDirectory(t), 'voices.onnx');
   const { sha256 } = await writeVoiceModel(file);
   return { file, sha256, ...LIKENESSES };
+}
+
+/** Twelve seconds of one voice, as somebody records it for a speech profile. */
+export function profileRecording(voice: 'slt' | 'rms'): Int16Array<ArrayBuffer> {
+  const pause = silence(0.6);
+  const parts = [sentence(`${voice}-1`), pause, sentence(`${voice}-2`), pause];
+  return joined(pause, ...parts, ...parts);
 }

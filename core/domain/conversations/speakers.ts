@@ -1,6 +1,6 @@
 /** Whose voices they are: each step inside a transaction of its caller. */
 
-import type { Segment, Voice } from '../../contract/model.ts';
+import type { Segment, Voice, VoiceSample } from '../../contract/model.ts';
 import type { Stores } from '../../contract/plugin.ts';
 import { isId, newId } from '../ids.ts';
 import type { Match } from '../speech/voices.ts';
@@ -94,7 +94,9 @@ async function learnIn(tx: Stores, voice: Voice, isSomeone: boolean, now: number
     if (sample.conversationId === conversationId && sample.speakerId === speakerId)
       await tx.voices.removeSample(userId, sample.id);
   if (!isSomeone || !vector || space === null || seconds < SAMPLE_SECONDS) return;
-  const own = all.filter(({ personId, ...sample }) => personId === voice.personId && sample.space === space);
+  const own = all.filter(
+    sample => sample.personId === voice.personId && sample.space === space && isLearnt(sample),
+  );
   for (const { id } of own.slice(0, Math.max(0, own.length + 1 - MAX_SAMPLES)))
     await tx.voices.removeSample(userId, id);
   const { personId } = voice;
@@ -109,6 +111,11 @@ async function learnIn(tx: Stores, voice: Voice, isSomeone: boolean, now: number
     ...place,
     createdAt: now,
   });
+}
+
+/** Not recorded by the owner, which makes no room for anything. */
+function isLearnt({ conversationId }: VoiceSample): boolean {
+  return conversationId !== null;
 }
 
 /** What this voice has said: as it is from now on, where that is something else. */

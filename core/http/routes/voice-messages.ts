@@ -2,30 +2,24 @@ import { z } from 'zod';
 import { requireScope } from '../../domain/accounts/credentials.ts';
 import type { Chat, ShownMessage } from '../../domain/ask/chat.ts';
 import { newId } from '../../domain/ids.ts';
-import type { AudioFile } from '../../recordings/decode.ts';
 import type { VoiceMessages } from '../../recordings/voice-messages.ts';
 import { type AppError, ERRORS, outcomeOf } from '../../runtime/errors.ts';
 import { answerStream, type Frames } from '../answer-stream.ts';
 import type { Failure } from '../failure.ts';
 import { MAX_CODE_CHARS } from '../fields.ts';
-import { choice, integerWithin, word } from '../query.ts';
+import { word } from '../query.ts';
 import { type FailureForm, type Route, route } from '../route.ts';
-import type { Upload } from '../uploads.ts';
 import { MAX_QUESTION_CHARS } from './ask.ts';
+import { FILES, filesOf, RawAudio } from './audio-files.ts';
 import { FRAMES } from './messages.ts';
 
 const MiB = 1024 * 1024;
 /** `files` of a form, or the body itself. */
-const UPLOAD = { field: 'files', maxBytes: 50 * MiB };
+const UPLOAD = { field: FILES, maxBytes: 50 * MiB };
 
-const Query = z.object({
+const Query = RawAudio.extend({
   language: word().describe(
     'Of the speaker: a code such as en, or multi; left out: whatever is spoken, where that can be told',
-  ),
-  sample_rate: integerWithin({ from: 8000, to: 48_000, absent: 16_000 }).describe('Of raw PCM16, in Hz'),
-  channels: integerWithin({ from: 1, to: 2, absent: 1 }).describe('Of raw PCM16'),
-  codec: choice(['pcm16', 'pcm8', 'opus']).describe(
-    'Of a body without a header; opus: packets, each behind its length in four bytes, the lowest first. Left out: pcm16',
   ),
 });
 
@@ -192,11 +186,4 @@ function questionJson(text: string) {
 
 function base64(json: object): string {
   return Buffer.from(JSON.stringify(json)).toString('base64');
-}
-
-/** A body without a header gets a name that tells what it is. */
-function filesOf({ files, isRaw }: Upload, query: z.output<typeof Query>): AudioFile[] {
-  if (!isRaw) return files;
-  const { codec = 'pcm16', sample_rate, channels } = query;
-  return files.map(({ path }) => ({ path, name: `body_${codec}_${sample_rate}_${channels}.raw` }));
 }

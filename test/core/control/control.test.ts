@@ -55,6 +55,7 @@ function commandsOver(names: string[]): Commands {
     },
     accounts: { signOut: unused, lost: unused, disable: unused, remove: unused },
     vocabularies: { words: unused, put: unused, add: unused, remove: unused, expected: unused },
+    speechProfiles: { get: unused, record: unused, remove: unused },
     locks: { set: async () => 'ada' },
     accountExport: {
       archive() {

@@ -18,6 +18,7 @@ import {
   textOf,
 } from '../../helpers/openapi.ts';
 import { buildServer, countingStt, type TestServer } from '../../helpers/services.ts';
+import { voiceModelOptions } from '../../helpers/voices.ts';
 
 /** What no account is needed for. A route that is new here was meant to be open to all. */
 /** What may be another's: apps are there for everyone on the server. */
@@ -388,7 +389,12 @@ for (const database of ['SQLite', 'Postgres'] as const)
     async t => {
       const overrides = await serverOn(t, database);
       if (!overrides) return;
-      const { server, document, cast, ask } = await open(overrides);
+      const voices = { 'sherpa-speakers': await voiceModelOptions(t) };
+      const { server, document, cast, ask } = await open({
+        ...overrides,
+        speakers: ['sherpa-speakers'],
+        plugins: { ...overrides.plugins, ...voices },
+      });
       t.teardown(server.stop);
       const calls = callsOf(document);
       t.deepEqual(

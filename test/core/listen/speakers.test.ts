@@ -1,25 +1,17 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
-import type { Clock } from '../../../core/contract/model.ts';
 import type { WireSegment } from '../../../core/listen/protocol.ts';
 import { accountOf } from '../../helpers/accounts.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
 import { buildServer, type TestServer } from '../../helpers/services.ts';
 import { join as joined, silence } from '../../helpers/sound.ts';
-import { sentence, type VoiceName, voiceModelOptions } from '../../helpers/voices.ts';
+import { patient, sentence, type VoiceName, voiceModelOptions } from '../../helpers/voices.ts';
 
 const DEVICE = { client_device_id: 'pendant_1', conversation_timeout: 600 };
 const AUDIO = { codec: 'pcm16', sample_rate: 16000, language: 'en', ...DEVICE };
-
-/** Waits for a speaker model as long as a busy machine needs: 400 ms is its limit. */
-const clock: Clock = {
-  now: () => Date.now(),
-  sleep: (ms, signal) => sleep(ms === 400 ? 600_000 : ms, undefined, signal ? { signal } : {}),
-};
 
 /** A server whose recogniser does not tell voices apart, with sherpa's extractor; `again` starts it anew on its data. */
 async function open(t: ExecutionContext) {
@@ -31,7 +23,7 @@ async function open(t: ExecutionContext) {
     speakers: ['sherpa-speakers'],
     plugins: { prompt, 'sherpa-speakers': await voiceModelOptions(t) },
   };
-  let instance = await buildServer(overrides, { clock });
+  let instance = await buildServer(overrides, { clock: patient });
   t.teardown(async () => {
     await instance.stop();
     await rm(dataDir, { recursive: true });
@@ -42,7 +34,7 @@ async function open(t: ExecutionContext) {
     },
     async again() {
       await instance.stop();
-      instance = await buildServer(overrides, { clock });
+      instance = await buildServer(overrides, { clock: patient });
     },
   };
 }

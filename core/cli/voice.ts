@@ -1,0 +1,70 @@
+import { access, constants } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { callControl, controlPath } from '../control/control.ts';
+import { AppError } from '../runtime/errors.ts';
+import { onOneLine } from '../runtime/terminal.ts';
+import { perform, print, settingsOf } from './in-process.ts';
+import { table } from './table.ts';
+
+interface Output {
+  json?: boolean;
+}
+
+/** `voice`: the voice of an account's owner, by which `is_user` is told. */
+export function addVoiceCommands(program: Command): void {
+  const voice = program
+    .command('voice')
+    .description('the voice of an account’s owner: recorded once, it is known in what is said')
+    .addHelpText('after', '\nExample: earshot voice record ada me.wav');
+  voice
+    .command('show <user>')
+    .description('show what is known of the voice')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot voice show ada')
+    .action(async (user: string, { json }: Output, command: Command) => {
+      const answer = await perform(await settingsOf(command), 'voice.show', { user });
+      const rows = answer.samples.map(({ id, seconds, isRecorded, isUsable }) => [
+        ...[id, `${seconds.toFixed(1)} s`, isRecorded ? 'recorded' : 'from a conversation'],
+        isUsable ? 'yes' : 'no',
+      ]);
+      const none = `The voice of ${user} is not known: earshot voice record ${user} <file>`;
+      print(json, answer, rows.length === 0 ? none : table(['sample', 'speech', 'from', 'usable'], rows));
+    });
+  voice
+    .command('record <user> <files...>')
+    .description(
+      'take recordings of the voice: 8 s or more of speech of that person alone, in any audio format',
+    )
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot voice record ada me.wav')
+    .action(async (user: string, files: string[], { json }: Output, command: Command) => {
+      const paths = files.map(file => resolve(file));
+      for (const path of paths) await requireReadable(path);
+      const { config } = await settingsOf(command);
+      const answer = await callControl(controlPath(config.dataDir), 'voice.record', { user, files: paths });
+      if (answer === 'absent')
+        throw new AppError('unavailable', 'No server runs, and it is needed for this: earshot serve');
+      const seconds = answer.seconds.toFixed(1);
+      print(json, answer, onOneLine(`The voice of ${user} is known now, from ${seconds} s of speech.`));
+    });
+  voice
+    .command('remove <user>')
+    .description('forget the voice, also as it was heard in conversations')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', '\nExample: earshot voice remove ada')
+    .action(async (user: string, { json }: Output, command: Command) => {
+      const answer = await perform(await settingsOf(command), 'voice.remove', { user });
+      print(
+        json,
+        answer,
+        answer.removed ? `The voice of ${user} is forgotten.` : `The voice of ${user} was not known.`,
+      );
+    });
+}
+
+async function requireReadable(path: string): Promise<void> {
+  await access(path, constants.R_OK).catch(cause => {
+    throw new AppError('not_found', `${path} cannot be read`, { cause });
+  });
+}

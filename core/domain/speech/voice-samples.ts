@@ -1,0 +1,87 @@
+import type { VoiceSample } from '../../contract/model.ts';
+import type { SpeakerModel, Storage, Stores } from '../../contract/plugin.ts';
+import { AppError } from '../../runtime/errors.ts';
+import { OWNER } from '../conversations/corrections.ts';
+import { isId, newId } from '../ids.ts';
+import type { HeardVoice } from './voice-clusters.ts';
+
+/** How somebody sounds, as their owner may see it: the vector stays here. */
+export interface ShownSample extends Pick<VoiceSample, 'id' | 'seconds' | 'conversationId' | 'createdAt'> {
+  /** The model that works now has made it: voices of two models are never compared. */
+  isUsable: boolean;
+}
+
+/** What is known of the owner's voice. */
+export interface SpeechProfile {
+  /** One that the model that works now can compare with. */
+  hasProfile: boolean;
+  /** Of speech that it rests on. */
+  seconds: number;
+  samples: ShownSample[];
+}
+
+export type VoiceSamples = ReturnType<typeof createVoiceSamples>;
+
+/** Samples of the voices of people, and of the owner: seen, recorded, and deleted. */
+export function createVoiceSamples({
+  storage,
+  speakers,
+  clock,
+}: {
+  storage: Storage;
+  /** Null: none works now. */
+  speakers(): SpeakerModel | null;
+  clock: { now(): number };
+}) {
+  /** Of a person, or of the owner, oldest first. `not_found`. */
+  async function list(userId: string, personId: string): Promise<ShownSample[]> {
+    const space = speakers()?.id;
+    const samples = await samplesIn(storage, userId, personId);
+    return samples.map(({ id, seconds, conversationId, createdAt, ...sample }) => ({
+      ...{ id, seconds, conversationId, createdAt },
+      isUsable: sample.space === space,
+    }));
+  }
+
+  /** `not_found`. */
+  async function remove(userId: string, id: string): Promise<void> {
+    if (!isId(id) || !(await storage.voices.removeSample(userId, id)))
+      throw new AppError('not_found', 'Voice sample not found');
+  }
+
+  /** Keeps what the owner recorded, instead of what was recorded before; what was learnt in conversations stays. */
+  async function putRecorded(userId: string, space: string, heard: HeardVoice): Promise<void> {
+    const sample = {
+      ...{ id: newId(clock.now()), userId, personId: null, space, ...heard },
+      ...{ conversationId: null, speakerId: null, createdAt: clock.now() },
+    };
+    await storage.transaction('put speech profile', async tx => {
+      for (const { id, conversationId } of await samplesIn(tx, userId, OWNER))
+        if (conversationId === null) await tx.voices.removeSample(userId, id);
+      await tx.voices.putSample(sample);
+    });
+  }
+
+  /** Forgets how the owner sounds. Resolves to whether anything was known. */
+  async function forgetOwner(userId: string): Promise<boolean> {
+    return storage.transaction('delete speech profile', async tx => {
+      const samples = await samplesIn(tx, userId, OWNER);
+      for (const { id } of samples) await tx.voices.removeSample(userId, id);
+      return samples.length > 0;
+    });
+  }
+
+  return { list, remove, putRecorded, forgetOwner };
+}
+
+/** `not_found` where there is no such person. */
+async function samplesIn(
+  { voices, people }: Pick<Stores, 'voices' | 'people'>,
+  userId: string,
+  personId: string,
+): Promise<VoiceSample[]> {
+  if (personId !== OWNER && !(isId(personId) && (await people.get(userId, personId))))
+    throw new AppError('not_found', 'Person not found');
+  const of = personId === OWNER ? null : personId;
+  return (await voices.samples(userId)).filter(sample => sample.personId === of);
+}

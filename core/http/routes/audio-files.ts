@@ -1,0 +1,24 @@
+/** Audio files in requests: part of the routes that take them. */
+import { z } from 'zod';
+import type { AudioFile } from '../../recordings/decode.ts';
+import { choice, integerWithin } from '../query.ts';
+import type { Upload } from '../uploads.ts';
+
+/** What a body without a header holds. */
+export const RawAudio = z.object({
+  sample_rate: integerWithin({ from: 8000, to: 48_000, absent: 16_000 }).describe('Of raw PCM16, in Hz'),
+  channels: integerWithin({ from: 1, to: 2, absent: 1 }).describe('Of raw PCM16'),
+  codec: choice(['pcm16', 'pcm8', 'opus']).describe(
+    'Of a body without a header; opus: packets, each behind its length in four bytes, the lowest first. Left out: pcm16',
+  ),
+});
+
+/** The field of a form that holds the files. */
+export const FILES = 'files';
+
+/** A body without a header gets a name that tells what it is. */
+export function filesOf({ files, isRaw }: Upload, query: z.output<typeof RawAudio>): AudioFile[] {
+  if (!isRaw) return files;
+  const { codec = 'pcm16', sample_rate, channels } = query;
+  return files.map(({ path }) => ({ path, name: `body_${codec}_${sample_rate}_${channels}.raw` }));
+}
