@@ -39,8 +39,10 @@ function calledAs() {
   const isOnPath = (process.env.PATH ?? '').split(delimiter).includes(dirname(script));
   const isByNpm = process.env.npm_command !== undefined; // which extends the path
   if (basename(script) === 'earshot' && isOnPath && !isByNpm) return 'earshot';
-  const folder = installationOf(script);
-  if (folder !== null && `${process.cwd()}${sep}`.startsWith(folder + sep)) return 'npx earshot';
+  // In a checkout npx runs a link in its own cache, which leads here.
+  const folders = [script, realpathSync(script)].map(installationOf);
+  const isHere = folder => folder !== null && `${process.cwd()}${sep}`.startsWith(folder + sep);
+  if (folders.some(isHere)) return 'npx earshot';
   const path = /^[\w./@+-]+$/.test(script) ? script : `'${script.replaceAll("'", "'\\''")}'`;
   return basename(script) === 'earshot' ? path : `node ${path}`;
 }

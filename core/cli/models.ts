@@ -179,11 +179,22 @@ async function pull(name: string, model: Model, directory: string): Promise<void
     if (!(cause instanceof Error)) throw cause;
     const { code, resumable } = cause as Error & { code?: string; resumable?: boolean };
     if (LOCAL_FAULTS.test(code ?? '')) throw cause;
-    const files = Object.values(model.files).map(file => `${file.url} to ${join(directory, file.name)}`);
     const next = resumable ? 'what has come is kept, and the next try goes on from there; ' : '';
-    const message = `${cause.message}; ${next}or carry it here by hand: ${files.join(', ')}`;
+    const message = `${cause.message}; ${next}or carry it here by hand: ${filesByHand(model, directory)}`;
     throw new AppError('unavailable', message, { cause });
   }
+}
+
+/** Where the files of a model come from, and where to put them. */
+function filesByHand({ files }: Model, directory: string): string {
+  const all = Object.values(files).map(({ url = '', name }) => ({ url, name }));
+  const bases = new Set(
+    all.map(({ url, name }) => (url.endsWith(`/${name}`) ? url.slice(0, -name.length) : null)),
+  );
+  const [base] = bases;
+  if (all.length === 1 || bases.size > 1 || !base)
+    return all.map(({ url, name }) => `${url} to ${join(directory, name)}`).join(', ');
+  return `${all.map(({ name }) => name).join(', ')} from ${base} to ${directory}`;
 }
 
 /** The plugin of a second pass beside the one of live speech: models that do not answer live are for it. */

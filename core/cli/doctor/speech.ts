@@ -88,7 +88,7 @@ export function judgeTrial(name: string, { samples, text }: Speech, heard: strin
   const errors = wordErrorRate(text, heard);
   const words = text.split(' ').length;
   const right = Math.max(0, Math.round(words * (1 - errors)));
-  const detail = `${right} of ${words} words right, in ${factor.toFixed(2)} of the time that they take to say`;
+  const detail = `${right} of ${words} words right; it took ${factor.toFixed(2)} times as long as the speech`;
   if (errors > MANY_WORD_ERRORS)
     return doubt(
       name,

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFile, link, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, link, mkdir, mkdtemp, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -160,6 +160,22 @@ async function calledAs(
   for await (const line of createInterface({ input: child.stdout })) return JSON.parse(line).calledAs;
   return null;
 }
+
+test('in a checkout, where npx runs a link in its own cache, messages name npx', async t => {
+  const { main, otherNode, ownNode } = await project(t);
+  const installed = dirname(dirname(dirname(main)));
+  const root = dirname(dirname(installed));
+  const checkout = join(root, 'checkout');
+  await rename(installed, checkout);
+  const link = join(root, 'cache/_npx/9cee4b76/node_modules/.bin/earshot');
+  await mkdir(dirname(link), { recursive: true });
+  await symlink(join(checkout, 'core/cli/main.mjs'), link);
+  const env = { npm_command: 'exec', PATH: `${dirname(link)}:${process.env.PATH}` };
+  for (const node of [otherNode, ownNode]) {
+    t.is(await calledAs(t, { node, link, cwd: checkout, env }), 'npx earshot');
+    t.is(await calledAs(t, { node, link, cwd: tmpdir(), env }), link);
+  }
+});
 
 const withoutNpm = () =>
   Object.fromEntries(Object.entries(plainEnvironment()).filter(([name]) => !name.startsWith('npm_')));

@@ -11,7 +11,7 @@ import { answerWithRanges, breakHalfway, serveFiles } from '../../helpers/file-s
 
 const ROOT = join(import.meta.dirname, '../../..');
 const BYTES = Buffer.from(Array.from({ length: 3_000_000 }, (_, index) => (index * 7919) % 251));
-const FILES = { '/small.bin': BYTES };
+const FILES = { '/small.bin': BYTES, '/tokens.txt': BYTES };
 
 /** The command line with a catalogue of its own, whose models are at `origin`. */
 async function checkout(t: ExecutionContext, origin: string, size = BYTES.length) {
@@ -25,10 +25,11 @@ async function checkout(t: ExecutionContext, origin: string, size = BYTES.length
   const files = { model: { name: 'small.bin', url: `${origin}/small.bin`, size, sha256 } };
   const model = { plugin: 'whisper', languages: ['multi'], licence: 'MIT', about: 'small', files };
   const sherpa = { ...model, plugin: 'sherpa-onnx' };
+  const tokens = { ...files.model, name: 'tokens.txt', url: `${origin}/tokens.txt` };
   const models = {
     'whisper-small': { ...model, wordErrors: 8.59 },
     'sherpa-tiny': { ...sherpa, live: true, punctuation: true },
-    'sherpa-large': { ...sherpa, live: false },
+    'sherpa-large': { ...sherpa, live: false, files: { ...files, tokens } },
   };
   const defaults = { whisper: 'whisper-base', 'sherpa-onnx': 'sherpa-tiny' };
   await writeFile(join(directory, 'config/models.json'), JSON.stringify({ defaults, models }));
@@ -189,6 +190,13 @@ test('says how to do without a network', async t => {
   t.is(code, 1);
   t.regex(stderr, /\nerror: 127\.0\.0\.1:1 cannot be reached: .*ECONNREFUSED.*; or carry it here by hand: /);
   t.true(stderr.endsWith(`http://127.0.0.1:1/small.bin to ${file}\n`));
+});
+
+test('names the address and the directory once where several files are to be carried by hand', async t => {
+  const { directory, models } = await checkout(t, 'http://127.0.0.1:1');
+  const { stderr } = await models('pull', 'sherpa-large');
+  const into = join(directory, 'data/plugins/sherpa-onnx/sherpa-large');
+  t.true(stderr.endsWith(`by hand: small.bin, tokens.txt from http://127.0.0.1:1/ to ${into}\n`), stderr);
 });
 
 test('asks for nothing that the disk has no room for', async t => {

@@ -9,7 +9,10 @@ import { writeToneModel } from '../../../plugins/stt/tone-model.ts';
 
 test('a recogniser is opened, and tried with a recording', async t => {
   const found = await look(t, recognitionCheck, await patientOf(t, { stt: ['pocketsphinx'] }));
-  t.regex(found.pocketsphinx?.detail ?? '', /^\d+ of 9 words right, in \d+\.\d\d of the time/);
+  t.regex(
+    found.pocketsphinx?.detail ?? '',
+    /^\d+ of 9 words right; it took \d+\.\d\d times as long as the speech$/,
+  );
   t.is(found.recognition, undefined);
 });
 
@@ -47,7 +50,7 @@ test('one that hears something else is doubtful, and so is one that the running 
   const patient = await patientOf(t, countingStt());
   const found = await look(t, recognitionCheck, patient);
   t.is(found.counting?.level, 'doubt');
-  t.regex(found.counting?.detail ?? '', /^0 of 9 words right, .*; it heard: 27 tenths$/);
+  t.regex(found.counting?.detail ?? '', /^0 of 9 words right; .*; it heard: 27 tenths$/);
 
   const instance = await openServer(t, {
     stt: ['pocketsphinx'],
@@ -106,7 +109,7 @@ test('a recogniser that is slower than people speak is doubtful', t => {
   t.is(judgeTrial('x', speech, 'one two', 900).level, 'good');
   t.like(judgeTrial('x', speech, 'one two', 1500), {
     level: 'doubt',
-    detail: '2 of 2 words right, in 1.50 of the time that they take to say',
+    detail: '2 of 2 words right; it took 1.50 times as long as the speech',
     cure: 'choose a smaller model, or a faster machine',
   });
 });
