@@ -77,7 +77,7 @@ async function stopProcess(child: ChildProcess): Promise<void> {
   await kill;
 }
 
-/** What it called an error, to the end, else the last thing it said. */
+/** Returns the child's error message to its end, or its last output. */
 function reasonOf(lines: readonly string[]): string {
   const at = lines.findLastIndex(line => line.startsWith('error: '));
   const words = at < 0 ? lines.slice(-1) : lines.slice(at).map(line => line.replace(/^error: /, '').trim());

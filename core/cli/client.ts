@@ -99,7 +99,7 @@ function failWhen(patience: AbortSignal, progress: Progress): Promise<void> {
 
 type Progress = ReturnType<typeof createProgress>;
 
-/** What the server has told so far, and whether all we said has come back as finished conversations. */
+/** Tracks what the server reported, and whether everything sent has come back in finished conversations. */
 function createProgress({ onEvent }: Options) {
   const ready = Promise.withResolvers<void>();
   const done = Promise.withResolvers<void>();

@@ -5,7 +5,7 @@ import { join, relative } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { AppError } from '../runtime/errors.ts';
 
-/** What a data directory holds beside the database, and what becomes of it in a move. Paths are relative to it. */
+/** Files of a data directory beside the database, and how a move treats them. Paths are relative to it. */
 export interface DataFiles {
   /** Is it one directory before and after? Then nothing has to be carried over. */
   stays: boolean;

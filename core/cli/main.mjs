@@ -98,7 +98,7 @@ async function runProgram() {
   process.exit(await run(process.argv.slice(2)));
 }
 
-/** What was compiled, and stripped of its types, serves the next start too, and our threads and children. */
+/** Enables the compile cache, for the next start and for our threads and children. */
 function keepCompiled() {
   process.env.NODE_COMPILE_CACHE ??= fileURLToPath(
     new URL('../../node_modules/.cache/earshot', import.meta.url),

@@ -6,7 +6,7 @@ import { version } from '../runtime/version.ts';
 import type { McpOptions } from './mcp.ts';
 import { findServer } from './running-server.ts';
 
-/** What clients of 2025 and the server understand alike. */
+/** Protocol version that clients of 2025 and the server share. */
 const PROTOCOL = '2025-06-18';
 const CALL_MS = 60_000;
 

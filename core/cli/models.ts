@@ -168,7 +168,7 @@ async function readCatalogue(): Promise<Catalogue> {
   return JSON.parse(await readFile(CATALOGUE, 'utf8'));
 }
 
-/** What is wrong with this machine, where carrying files here would not help. */
+/** Errors of this machine, for which carrying files by hand would not help. */
 const LOCAL_FAULTS = /^E(ACCES|NOSPC|NOTDIR|PERM|ROFS)$/;
 
 async function pull(name: string, model: Model, directory: string): Promise<void> {
@@ -200,7 +200,7 @@ function filesByHand({ files }: Model, directory: string): string {
 /** The plugin of a second pass beside the one of live speech: models that do not answer live are for it. */
 const SECOND_PASS: Readonly<Record<string, string>> = { 'sherpa-onnx': 'sherpa-final' };
 
-/** What to configure, if anything, so that the model is used. */
+/** Describes the configuration, if any, that makes the server use the model. */
 function useOf(name: string, model: Model, isDefault: boolean, loaded: LoadedConfig): string {
   const { llm, speakers } = loaded.config;
   const plugin = model.live === false ? (SECOND_PASS[model.plugin] ?? model.plugin) : model.plugin;

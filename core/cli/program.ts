@@ -85,7 +85,7 @@ export function createProgram(): Command {
   return program;
 }
 
-/** What is wrong has been printed, but for a missing command: there Commander would have printed the help. */
+/** Maps an error of Commander to the exit status. Its message is printed already, except for a missing command. */
 function judgeUsage({ code, exitCode }: CommanderError): number {
   if (exitCode === 0) return EXIT.done;
   if (code === 'earshot.told') return EXIT.failure;

@@ -12,11 +12,11 @@ export interface Clock {
 
 export interface User {
   id: string;
-  /** What people type on the command line. */
+  /** Name that people type on the command line. */
   name: string;
   /** The name as it is compared, without case: unique. */
   nameKey: string;
-  /** Who vouches for this user, and under which name: the identity provider's `iss` and `sub`. */
+  /** Identity at the identity provider: its `iss` and `sub`. */
   issuer: string;
   subject: string;
   createdAt: number;
@@ -47,11 +47,11 @@ export interface ApiKey {
   hint: string;
   scopes: Scope[];
   createdAt: number;
-  /** Of the last request with it, up to a minute late; null: none yet. */
+  /** Time of the last request with it, up to a minute late; null: never used. */
   lastUsedAt: number | null;
 }
 
-/** What a user allowed a key beside its scopes; it stays when the key is rotated, and goes with it. */
+/** Permission that a user gave to a key beside its scopes. Rotation keeps it; deleting the key removes it. */
 export interface Grant {
   userId: string;
   /** The key's id. */
@@ -64,7 +64,7 @@ export type GrantName = 'memories:read' | 'memories:write';
 /** The state of a token bucket: `tokens` are missing from it until then. One that is full needs no row. */
 export interface RateLimit {
   userId: string;
-  /** Whose bucket: a key's id, or, with an ID token, the user's. */
+  /** Owner of the bucket: a key's id, or the user's id with an ID token. */
   subject: string;
   policy: string;
   /** When it is full again. */
@@ -125,7 +125,7 @@ export interface SummaryTemplate {
   name: string;
   /** For a language model, in the user's words. */
   instructions: string;
-  /** Of conversations that it is for, unless their owner chose another one. */
+  /** Categories of conversations that use this template, unless their owner chose another one. */
   categories: string[];
   createdAt: number;
   updatedAt: number;
@@ -167,7 +167,7 @@ export interface ChatMessage {
   text: string;
   /** The language model that wrote it; null: none did. */
   model: string | null;
-  /** What an answer rests on, in the order of its numbers. What a source says is read where it is kept. */
+  /** Sources of an answer, in the order of their numbers. Their text is read from where it is stored. */
   sources: ChatSource[];
   createdAt: number;
 }
@@ -175,7 +175,7 @@ export interface ChatMessage {
 export interface ChatSource {
   type: string;
   id: string;
-  /** Of a conversation, the moment that is meant. Null: none, or the conversation as a whole. */
+  /** Segment of a conversation that is cited. Null: none, or the whole conversation. */
   segmentId: string | null;
 }
 
@@ -230,7 +230,7 @@ export interface Segment {
   sttProvider: string | null;
   /** ISO 639-1, of what was said, as far as the recogniser told; null: it is that of the conversation, or not known. */
   language: string | null;
-  /** Of this very text; null: there is none. */
+  /** Translations of exactly this text; null: none. */
   translations: readonly Translation[] | null;
   /** Its voice was compared with the owner's. */
   profileCompared: boolean;
@@ -246,7 +246,7 @@ export interface Voice {
   space: string | null;
   /** The mean of its pieces, of length 1. */
   vector: Float32Array | null;
-  /** Of speech that the vector rests on. */
+  /** Seconds of speech that the vector is made from. */
   seconds: number;
   /** It is the owner's. */
   isUser: boolean;
@@ -278,7 +278,7 @@ export interface Translation {
   text: string;
 }
 
-/** What a user wants done with speech beside its text. */
+/** A user's settings for speech beyond its transcription. */
 export interface SpeechSettings {
   userId: string;
   /** ISO 639-1 of what other languages are translated into; null: nothing is translated. */
@@ -297,9 +297,9 @@ export interface Photo {
   /** Pixels, upright. */
   width: number;
   height: number;
-  /** Of its files together. */
+  /** Size of its files together. */
   bytes: number;
-  /** What a vision model sees in it; null: none has looked yet. */
+  /** Description by a vision model; null: none has seen it yet. */
   description: string | null;
   /** Too dark, too blurred, or empty: kept, and neither described nor searched. */
   discarded: boolean;
@@ -315,7 +315,7 @@ export interface StreamProgress {
   receivedSample: number;
 }
 
-/** What a connection asked for, as far as its audio can be worked through without it. */
+/** Parameters of a connection that are needed to process its audio after the connection has closed. */
 export interface StreamSetup {
   sampleRate: number;
   channels: 1 | 2;
@@ -344,7 +344,7 @@ export interface Stream extends StreamProgress {
   source: string;
   deviceId: string | null;
   codec: string;
-  /** Of the newest connection; null in rows from before it was kept. */
+  /** Parameters of the newest connection; null in rows from before they were stored. */
   setup: StreamSetup | null;
   /** Wall-clock time of sample 0; null until audio came. */
   anchorAt: number | null;
@@ -379,7 +379,7 @@ export interface ActionItem {
   dueAt: number | null;
   /** Null while it is open. */
   completedAt: number | null;
-  /** That it was heard in; null: it stands by itself. */
+  /** Conversation in which it was heard; null: it stands by itself. */
   conversationId: string | null;
   locked: boolean;
 }
@@ -412,24 +412,24 @@ export interface Memory {
   updatedAt: number;
   /** A person, or a program for one, wrote it; otherwise it was taken from a conversation. */
   manuallyAdded: boolean;
-  /** What lists are sorted by, descending. */
+  /** Sort key of lists, descending. */
   scoring: string;
   reviewed: boolean;
-  /** What its user thinks of it; null: not asked yet. */
+  /** Verdict of its user; null: not asked yet. */
   userReview: boolean | null;
   edited: boolean;
   locked: boolean;
-  /** What only one memory of the user can tell: `Nora: home`. */
+  /** Fact that only one memory of a user can state, such as `Nora: home`. */
   topic: string | null;
   /** When it was last said, written, or confirmed. What was said before supersedes nothing. */
   asOf: number;
   /** Where it was said, the newest last; none: it was written down. */
   sources: MemorySource[];
-  /** What it said before, by `asOf`. */
+  /** Earlier versions, by `asOf`. */
   history: MemoryVersion[];
 }
 
-/** What was said in one conversation, and makes a memory. */
+/** Evidence in one conversation for a memory. */
 export interface MemorySource {
   conversationId: string;
   segmentIds: string[];
@@ -444,7 +444,7 @@ export interface MemoryVersion extends Pick<Memory, 'content' | 'asOf' | 'source
   supersededAt: number;
 }
 
-/** What a user deleted, so that it can be known again, and not be read. */
+/** Memory that its user deleted: kept in a form that can be recognised but not read. */
 export interface ForgottenMemory {
   id: string;
   userId: string;
@@ -455,13 +455,13 @@ export interface ForgottenMemory {
   forgottenAt: number;
 }
 
-/** What the operator can lock. */
+/** Kinds of things that the operator can lock. */
 export type Lockable = 'memory' | 'conversation' | 'action-item';
 
 /** A memory that was made, changed or removed, and what vectors are there may not know it yet. */
 export interface MemoryChange {
   userId: string;
-  /** Of the memory, which may be gone. */
+  /** Id of the memory, which may be deleted by now. */
   id: string;
   changedAt: number;
 }
@@ -539,10 +539,10 @@ export interface JobCount {
   count: number;
 }
 
-/** What an app asks to know of its users, for the prompts of its proactive notifications. */
+/** Data about its users that an app requests for the prompts of its proactive notifications. */
 export type UserScope = 'user_name' | 'user_facts' | 'user_context' | 'user_chat';
 
-/** What an app may do with the data of a user who installed it. */
+/** Action that an app may take on the data of a user who installed it. */
 export type AppAction =
   | 'create_conversation'
   | 'create_facts'
@@ -555,7 +555,7 @@ export type AppCapability = 'external_integration' | 'proactive_notification';
 /** Someone's program: it is told what happens to those who installed it, and may tell them something. */
 export interface App {
   id: string;
-  /** Whose it is. Everyone on this server may install it. */
+  /** Owner of the app. Everyone on this server may install it. */
   userId: string;
   name: string;
   description: string;
@@ -575,7 +575,7 @@ export interface App {
 export interface AppKey {
   id: string;
   appId: string;
-  /** Whose the app is. */
+  /** Owner of the app. */
   userId: string;
   /** SHA-256 of the raw secret, hex. */
   hash: string;
@@ -584,7 +584,7 @@ export interface AppKey {
   createdAt: number;
 }
 
-/** That a user installed an app, and what they allowed it. */
+/** Installation of an app by a user, with the permissions granted. */
 export interface Installation {
   userId: string;
   appId: string;
@@ -598,11 +598,11 @@ export interface Device {
   userId: string;
   /** As `client_device_id` names it, and conversations by `deviceId`. */
   id: string;
-  /** That its owner gave it; null: none. */
+  /** Name that its owner chose; null: none. */
   name: string | null;
   advertisedName: string;
   source: string;
-  /** Of the bridge; empty: it did not say. */
+  /** Driver that the bridge uses; empty: unknown. */
   driver: string;
   model: string | null;
   firmware: string | null;
@@ -620,7 +620,7 @@ export interface Device {
   /** Frames since its bridge started: that came, and that are known to be missing. */
   frames: number;
   lost: number;
-  /** What of its driver rests on inference, in words. */
+  /** Assumptions that its driver makes, in words. */
   notes: string[];
   bridgeId: string;
   bridgeName: string;
@@ -651,7 +651,7 @@ export interface DeviceHappening {
 /** Where a webhook goes: a user's own, or one of an app's for each type that it is triggered on. */
 export interface Hook {
   id: string;
-  /** Who set it up, sees how it fares, and is told when it is switched off. */
+  /** User who set it up, sees its state, and is notified when it is switched off. */
   userId: string;
   /** Null: the user's own. */
   appId: string | null;
@@ -683,16 +683,16 @@ export type TargetKind = 'hook' | 'channel';
 export interface Delivery {
   /** Also its `webhook-id`. */
   id: string;
-  /** Whom it is about. */
+  /** User whom the delivery is about. */
   userId: string;
   targetKind: TargetKind;
-  /** Of the hook or the address, which may be gone. */
+  /** Id of the webhook or address, which may be deleted by now. */
   targetId: string;
-  /** Of the app it goes to, or null. */
+  /** Id of the receiving app, or null. */
   appId: string | null;
-  /** Of the webhook, or the event of the notification. */
+  /** Type of the webhook, or event of the notification. */
   type: string;
-  /** What it is about: the id of a conversation, a notification, a day. */
+  /** Subject: the id of a conversation or a notification, or a day. */
   subject: string;
   /** `pending` is tried again at `nextAt`; `dropped`: a live one that was too old or too much. */
   state: 'pending' | 'delivered' | 'failed' | 'dropped';
@@ -721,9 +721,9 @@ export interface DeliveryAttempt {
   number: number;
   at: number;
   tookMs: number;
-  /** Of the HTTP answer; null: there was none. */
+  /** Status of the HTTP response; null: there was none. */
   status: number | null;
-  /** What went wrong; null: nothing. */
+  /** Error message; null: no error. */
   error: string | null;
   /** The first KiB of the answer. */
   answer: string | null;
@@ -733,9 +733,12 @@ export interface DeliveryAttempt {
 export interface Notification {
   id: string;
   userId: string;
-  /** Of the app that sent it; null: the server itself. */
+  /** App that sent it; null: the server itself. */
   appId: string | null;
-  /** What led to it: `action_item_update`, `action_item_reminder`, `app_message`, `proactive`, `hook_off`, `day_summary`. */
+  /**
+   * Event that caused it: `action_item_update`, `action_item_reminder`, `app_message`, `proactive`, `hook_off`,
+   * `day_summary`.
+   */
   event: string;
   /** For people: why it was sent, and by what rule. */
   rule: string;
@@ -767,7 +770,7 @@ export interface ChannelAddress {
   createdAt: number;
 }
 
-/** What a user wants to be told, and when. */
+/** A user's choice of notifications and when they arrive. */
 export interface NotificationSettings {
   userId: string;
   /** IANA name. */
@@ -784,10 +787,10 @@ export interface NotificationSettings {
   daySummaryAt: number | null;
 }
 
-/** What `/healthz` answers. */
+/** Health as `/healthz` reports it. */
 export interface Health {
   /** `degraded`: it serves, but something that is configured does not work. `failing`: it cannot serve. */
   status: 'ok' | 'degraded' | 'failing';
-  /** What does not work; empty while the server starts or stops. */
+  /** Names of failing parts; empty while the server starts or stops. */
   parts: string[];
 }

@@ -87,7 +87,7 @@ export interface PluginState {
   delete(key: string): Promise<void>;
 }
 
-/** What `setup` answers; each capability at most once. */
+/** Capabilities that `setup` returns, each at most once. */
 export interface Capabilities {
   stt?: SttProvider;
   vad?: VadProvider;
@@ -108,7 +108,7 @@ export interface Capabilities {
 // ── speech recognition ──────────────────────────────────────────────────────────────────────────────────────────
 
 export interface SttProvider {
-  /** Of the audio that it wants, in Hz. Core resamples. */
+  /** Sample rate that it needs, in Hz. Core resamples. */
   sampleRate: 16000;
   /** ISO 639-1 codes, or `'any'`. `multi` in the list: it detects the language by itself. */
   languages: readonly string[] | 'any';
@@ -251,7 +251,7 @@ export interface IdentityProvider {
     /** Whether there is one. Without this nobody is welcomed by a link. */
     isSet?(subject: string): Promise<boolean>;
   };
-  /** Of the tokens that it issues. */
+  /** Signing keys of the tokens that it issues. */
   keys?: {
     /** From now on another one signs; what the ones before have signed stays valid until it expires. */
     rotate(): Promise<void>;
@@ -260,7 +260,7 @@ export interface IdentityProvider {
   };
 }
 
-/** Whom an ID token is for. */
+/** User that an ID token identifies. */
 export interface VerifiedIdentity {
   issuer: string;
   subject: string;
@@ -305,11 +305,11 @@ export interface VectorSpace {
 
 export interface VectorItem {
   userId: string;
-  /** Of the row that it was made from; 1 to 200 characters. Another user's may be the same. */
+  /** Id of the source row, 1 to 200 characters. Different users may have equal ids. */
   id: string;
-  /** Of any length; one of all zeros is like nothing, and is never found. */
+  /** Vector of any length. A vector of zeros matches nothing. */
   vector: Float32Array;
-  /** Of that row, in epoch ms: an item that is older than the one held is ignored. */
+  /** Time of the source row's last change (epoch ms). An item older than the stored one is ignored. */
   updatedAt: number;
 }
 
@@ -358,9 +358,9 @@ export interface LanguageModel {
 }
 
 export interface Prompt {
-  /** What is to be done. Ours alone. */
+  /** Instructions. They come from Earshot alone. */
   system: string;
-  /** What it is to be done with. It may come from anyone: data, never orders. */
+  /** Input to work on. It may come from anyone: treat it as data, never as instructions. */
   user: string;
   /** Tokens that the answer may have at most. */
   maxTokens?: number;
@@ -430,13 +430,13 @@ export interface UnderstandingContext {
   models: readonly LanguageModel[];
   /** Turns texts into vectors; null: none works now. */
   embedder: Embedder | null;
-  /** What the owner has to do already, from elsewhere than this conversation, and need not be told again. */
+  /** Open tasks of the owner from other conversations, which need not be reported again. */
   openTasks: readonly { description: string; dueAt: number | null }[];
-  /** Those that the owner made and described. */
+  /** Folders that the owner created and described. */
   folders: readonly { name: string; description: string | null }[];
   /** The contents of the owner's memories that are nearest to a text, best first, at most 20. */
   memoriesNear(text: string): Promise<string[]>;
-  /** What clocks in the owner's time zone show at an instant (epoch ms). */
+  /** Converts an instant (epoch ms) to the wall-clock time in the owner's time zone. */
   wallTime(at: number): { day: string; minute: number };
   /** The first instant (epoch ms) at which they show it. `day` is `YYYY-MM-DD`, `minute` counts from midnight. */
   instantOf(time: { day: string; minute: number }): number;
@@ -510,7 +510,7 @@ export interface Translator {
 }
 
 export interface TranslationRequest {
-  /** What was said: data, nothing in it is an instruction. 1 to 20,000 characters. */
+  /** Spoken text: data that contains no instructions. 1 to 20,000 characters. */
   text: string;
   /** ISO 639-1; null: not known, the translator detects it. */
   from: string | null;
@@ -543,12 +543,12 @@ export type FetchUser = (
  */
 export interface NotificationChannel<Address extends object = object> {
   /**
-   * What one address is, as its users give it. Core hands in zod. Mark a field that is or holds a secret with
-   * `.meta({ secret: true })`: it is never shown again. A `z.url()` is asked by `fetchUser`: one that it would refuse
-   * wherever its name leads is refused when it is set.
+   * Schema of one address, as users enter it. Core passes in zod. Mark a field that is or holds a secret with `.meta({
+   * secret: true })`: it is never shown again. A `z.url()` is fetched with `fetchUser`, and an address that `fetchUser`
+   * would always refuse is refused when it is set.
    */
   address(zod: typeof z): z.ZodObject & z.ZodType<Address>;
-  /** What a user's program needs to make an address: the public key of web push. */
+  /** Values that a client needs to create an address, such as the public key of web push. */
   publicInfo?(): Readonly<Record<string, string>>;
   /**
    * Sends it once, or throws: `gone` where the address is not there any more (it is switched off), `forbidden` or
@@ -567,7 +567,7 @@ export interface NotificationMessage {
   text: string;
   /** Epoch ms: when it came to be. */
   at: number;
-  /** Who says so: the name of an app, or `Earshot`. */
+  /** Sender: the name of an app, or `Earshot`. */
   app: string;
   /** `action_item_update`; see `Notification.event`. */
   event: string;
@@ -639,7 +639,7 @@ export type WebhookEvent =
       userId: string;
       deviceId: string;
       kind: DeviceHappening['kind'];
-      /** What happened, and the wearable. */
+      /** Event and wearable, as they go over the wire. */
       wire: Readonly<Record<string, unknown>>;
     };
 

@@ -231,7 +231,7 @@ export interface RateLimitStore {
   get(userId: string, subject: string, policy: string): Promise<RateLimit | null>;
   /** Inserts, or replaces by user, subject and policy where `fullAt` is later than the stored one. */
   put(limits: RateLimit[]): Promise<void>;
-  /** Those that are full by then, of all users. */
+  /** Removes buckets of all users that are full by `now`. */
   removeFull(now: number): Promise<void>;
 }
 
@@ -292,9 +292,9 @@ export interface SegmentStore {
     from: string,
     change: { to: string; seconds: number; since?: Pick<Segment, 'start' | 'id'> },
   ): Promise<void>;
-  /** Of several conversations at once, by `start`, ties by id. */
+  /** Lists segments of several conversations by `start`, ties by id. */
   list(userId: string, conversationIds: string[]): Promise<Segment[]>;
-  /** Of one conversation, by `start`, ties by id, from the one after `after` (null: the first). */
+  /** Lists segments of one conversation by `start`, ties by id, beginning behind `after` (null: at the first). */
   page(
     userId: string,
     conversationId: string,
@@ -309,7 +309,7 @@ export interface SegmentStore {
   count(userId: string, conversationId: string): Promise<number>;
   /** Nothing was said by this person any more. */
   forgetPerson(userId: string, personId: string): Promise<void>;
-  /** Of one speaker of a conversation, by `start`, ties by id. */
+  /** Lists segments of one speaker of a conversation by `start`, ties by id. */
   ofSpeaker(userId: string, conversationId: string, speakerId: number): Promise<Segment[]>;
   /** Where its text still is this one. Resolves to whether it is. */
   translated(
@@ -321,13 +321,16 @@ export interface SegmentStore {
 }
 
 export interface VoiceStore {
-  /** Of a conversation, the one that changed last at the end, ties by `speakerId`. */
+  /** Lists voices of a conversation; the one that changed last comes last, ties by `speakerId`. */
   list(userId: string, conversationId: string): Promise<Voice[]>;
   /** Inserts, or replaces by conversation and speaker. Rejects with `not_found` when the conversation is not there. */
   put(voice: Voice): Promise<void>;
   /** Nobody is known for the voices of this person any more. */
   forgetPerson(userId: string, personId: string): Promise<void>;
-  /** Of all people of this user, the oldest first, made by one model, or by any. They go with their person. */
+  /**
+   * Lists samples of all people of this user, oldest first, of one model or of any. Deleting a person deletes their
+   * samples.
+   */
   samples(userId: string, space?: string): Promise<VoiceSample[]>;
   /** Inserts, or replaces by id. Rejects with `not_found` when its person is not there. */
   putSample(sample: VoiceSample): Promise<void>;
@@ -352,12 +355,12 @@ export interface PhotoStore {
   /** Rejects with `not_found` when the conversation is not there (any more). */
   insert(photo: Photo): Promise<void>;
   get(userId: string, id: string): Promise<Photo | null>;
-  /** Of one conversation, by `takenAt`, ties by id. They go with it. */
+  /** Lists photos of one conversation by `takenAt`, ties by id. Deleting the conversation deletes them. */
   list(userId: string, conversationId: string, limit: number): Promise<Photo[]>;
-  /** Those of these ids that there are, in no order. At most 1000. */
+  /** Finds photos by id, in no particular order. At most 1000 ids. */
   some(userId: string, ids: string[]): Promise<Photo[]>;
   count(userId: string, conversationId: string): Promise<number>;
-  /** Of all files of a user. */
+  /** Sums the bytes of all files of a user. */
   bytes(userId: string): Promise<number>;
   /** Resolves to whether it is there. */
   update(userId: string, id: string, patch: Pick<Photo, 'description' | 'discarded'>): Promise<boolean>;
@@ -376,7 +379,7 @@ export interface StreamStore {
   ids(userId: string): Promise<string[]>;
   /** Moves it on; a `through` below the stored one is ignored (resolves false). */
   advance(userId: string, id: string, progress: StreamProgress): Promise<boolean>;
-  /** What a later connection, or its first sample, decides anew. */
+  /** Updates fields that a later connection, or its first sample, sets anew. */
   update(
     userId: string,
     id: string,
@@ -472,13 +475,13 @@ export interface MemoryStore {
   /** All or nothing. Rejects with `conflict` when an id is taken. */
   insert(memories: Memory[]): Promise<void>;
   get(userId: string, id: string): Promise<Memory | null>;
-  /** Those of these ids that there are, locked ones too, in no order. At most 1000 ids. */
+  /** Finds memories by id, locked ones too, in no particular order. At most 1000 ids. */
   some(userId: string, ids: string[]): Promise<Memory[]>;
   /** `scoring` descending, ties by id; without locked ones. */
   list(userId: string, filter: MemoryFilter): Promise<Memory[]>;
   /** By id from the one after `afterId` (null: the first), locked ones too. */
   page(userId: string, afterId: string | null, limit: number): Promise<Memory[]>;
-  /** Of this topic, locked ones too, the oldest first. */
+  /** Lists memories of this topic, locked ones too, oldest first. */
   ofTopic(userId: string, topic: string): Promise<Memory[]>;
   /** Changes these fields alone. Resolves to whether it is there. */
   update(userId: string, id: string, patch: MemoryPatch): Promise<boolean>;
@@ -499,7 +502,7 @@ export interface ForgottenMemoryStore {
   remove(userId: string, ids: string[]): Promise<void>;
 }
 
-/** What remains to be done for the vectors of memories. */
+/** Queue of memories whose vectors are missing or outdated. */
 export interface EmbeddingStore {
   /** Notes changes; a later one of the same memory takes the place of an earlier one. */
   note(changes: MemoryChange[]): Promise<void>;
@@ -528,7 +531,7 @@ export interface GoalStore {
   remove(userId: string, id: string): Promise<boolean>;
   /** Stores the value of a day, over what that day has. Rejects with `not_found` when the goal is not there. */
   record(progress: GoalProgress): Promise<void>;
-  /** Of this day and later, by day. */
+  /** Lists progress from `fromDay` on, by day. */
   progress(userId: string, goalId: string, fromDay: number): Promise<GoalProgress[]>;
   /** Forgets what is from before this day. */
   forgetProgress(userId: string, goalId: string, beforeDay: number): Promise<void>;
@@ -571,7 +574,7 @@ export interface DeviceStore {
   get(userId: string, id: string): Promise<Device | null>;
   /** Oldest first, ties by id. */
   list(userId: string): Promise<Device[]>;
-  /** Of all users, at most `limit`: connected, as far as is known, and not told of since `before`. */
+  /** Lists at most `limit` devices of all users that appear connected and were not reported since `before`. */
   silent(before: number, limit: number): Promise<Device[]>;
   /** Resolves to whether there was one. */
   remove(userId: string, id: string): Promise<boolean>;
@@ -715,7 +718,7 @@ export interface HookStore {
   target(id: string): Promise<Hook | null>;
   /** The user's own, and those of their apps; by `createdAt`, ties by id. */
   list(userId: string): Promise<Hook[]>;
-  /** Those to tell what happens to this user: enabled, their own or of an app that they installed. */
+  /** Lists webhooks that receive events of this user: enabled ones, their own or of apps that they installed. */
   targets(userId: string, types: readonly string[]): Promise<Hook[]>;
   update(
     userId: string,
@@ -734,7 +737,7 @@ export interface DeliveryFilter {
   limit: number;
 }
 
-/** What became of one attempt, and of its delivery by it. */
+/** Outcome of one attempt and, with it, of its delivery. */
 export interface DeliveryOutcome {
   attempt: DeliveryAttempt;
   state: Delivery['state'];
@@ -746,7 +749,7 @@ export interface DeliveryStore {
   get(userId: string, id: string): Promise<Delivery | null>;
   /** Newest first (by id, which grows with time). From an index, whatever the filter. */
   list(userId: string, filter: DeliveryFilter): Promise<LoggedDelivery[]>;
-  /** Of an app's hooks, whoever they are about, likewise. */
+  /** Lists deliveries of an app's webhooks in the same way, whichever user they are about. */
   listOfApp(appId: string, filter: DeliveryFilter): Promise<LoggedDelivery[]>;
   /** By number. */
   attempts(userId: string, deliveryId: string): Promise<DeliveryAttempt[]>;
@@ -758,7 +761,7 @@ export interface DeliveryStore {
   record(outcomes: readonly DeliveryOutcome[]): Promise<void>;
   /** All that a target has pending have failed. */
   giveUp(targetId: string, now: number): Promise<void>;
-  /** What they are about is gone: their bodies go, and those that were pending have failed. */
+  /** Erases deliveries about a deleted subject: their bodies are removed, and pending ones fail. */
   forget(userId: string, subject: string, now: number): Promise<void>;
   /** At most `limit` that are over and were made before; with their attempts. Resolves to how many. */
   prune(before: number, limit: number): Promise<number>;
@@ -777,7 +780,7 @@ export interface NotificationStore {
   /** Newest first (by id, which grows with time). */
   list(userId: string, filter: NotificationFilter): Promise<Notification[]>;
   countUnread(userId: string): Promise<number>;
-  /** Those not read yet, of these ids or all. Resolves to how many. */
+  /** Marks unread notifications as read, by id or all. Resolves to their number. */
   markRead(userId: string, ids: readonly string[] | 'all', at: number): Promise<number>;
   /** Held back until then or earlier; oldest first. */
   held(userId: string, until: number, limit: number): Promise<Notification[]>;

@@ -10,7 +10,7 @@ import { text } from './fields.ts';
 import type { Asker, NotificationLimit, Policy, RateLimits } from './rate-limit.ts';
 import { validate } from './validate.ts';
 
-/** Who may call an operation; the OpenAPI document says the same. */
+/** Credentials that an operation accepts. The OpenAPI document describes the same. */
 export type Access =
   /** A key with this scope, or the owner's ID token, which may do everything. */
   | { scope: Scope; credential?: never }
@@ -31,7 +31,7 @@ export interface Named {
 const InQuery = z.object({ uid: text() });
 const InBody = z.object({ aid: text(), uid: text() });
 
-/** Whom a request names; `invalid_request` where it does not. */
+/** Resolves the user and the app that a request names; throws `invalid_request` where it names none. */
 export async function namedBy(
   access: Access,
   request: { params: Record<string, string>; query: unknown; body(): Promise<unknown> },
@@ -67,10 +67,10 @@ export function createGate({
   type Asked = Pick<Context, 'req' | 'res'>;
 
   /**
-   * Who sends a request, once it is sure that they may: `unauthorized`, `rate_limited`, or `forbidden` with the missing
-   * scope. The answer tells how many more may come, whatever becomes of this one. An app is told `not_found` and
-   * `forbidden` before it is counted.
-   * @param named whom an app asks for; asked once its secret is known to be one
+   * Authenticates a request, checks its scope and charges its rate limit. The response carries the limit's headers,
+   * whatever becomes of the request. An app gets `not_found` and `forbidden` before it is charged.
+   * @param named resolves the user that an app names; called once the app's secret is verified
+   * @throws `unauthorized`, `rate_limited`, or `forbidden` with the missing scope
    */
   async function admit(
     context: Asked,
@@ -90,8 +90,8 @@ export function createGate({
   }
 
   /**
-   * Who sends a request that any key or token may send, whatever its scopes; counted as reading.
-   * @param resource also takes access tokens that were issued for it (RFC 8707)
+   * Authenticates a request that takes any key or token, whatever its scopes; charged as a read.
+   * @param resource also accepts access tokens issued for this resource (RFC 8707)
    */
   async function admitAny(context: Asked, resource: string | undefined): Promise<Principal> {
     const principal = await counted(
@@ -107,7 +107,7 @@ export function createGate({
     await take(context, { userId: user.id, subject }, policy);
   }
 
-  /** What is refused here is counted by address, whatever it is: who asks for users one by one is stopped, too. */
+  /** Authenticates an app. Every refusal counts against the address, so that nobody can probe for users one by one. */
   async function admitApp(
     context: Asked,
     action: AppAction | null,
@@ -143,7 +143,7 @@ export function createGate({
     throw standing.refusal;
   }
 
-  /** Whose secret link it is, once the request is counted: by its address first, and then by the account. */
+  /** Resolves the owner of a secret link. The request is charged to its address first, then to the account. */
   async function admitByLink(context: Asked, verify: () => Promise<User>): Promise<User> {
     admitStranger(context);
     const user = await counted(context, verify(), isRefusal);
@@ -175,7 +175,7 @@ export function createGate({
   return { admit, admitAny, admitByLink, charge, admitStranger, countFailure };
 }
 
-/** Whose bucket pays for a calendar that is read by its link. */
+/** Rate-limit subject of calendars that are read by their link. */
 const CALENDAR = 'calendar link';
 
 const NO_SCOPES: ReadonlySet<Scope> = new Set();

@@ -7,9 +7,9 @@ import { MAX_BODY_BYTES, readJson } from './json-body.ts';
 const KiB = 1024;
 const MiB = 1024 * KiB;
 
-/** Of one account: the largest body twice. */
+/** Limits per account: the largest body twice. */
 const OF_ACCOUNTS = { maxBytes: 32 * MiB, maxBytesEach: 16 * MiB };
-/** Of one address whose requests have not authenticated anyone yet. */
+/** Limits per address, for requests that are not authenticated yet. */
 const OF_ADDRESSES = { maxBytes: 4 * MiB, maxBytesEach: 128 * KiB };
 /** Room for a name and a password. */
 const MAX_STRANGERS_BODY_BYTES = 8 * KiB;
@@ -45,7 +45,7 @@ export function createBodies(clock: Pick<Clock, 'sleep'>) {
   return {
     ofAccount: (exchange: Exchange, userId: string, maxBytes = MAX_BODY_BYTES): RequestBody =>
       bodyOf(exchange, ofAccounts, { owner: userId, maxBytes, maxMs: ACCOUNT_MS }),
-    /** Of a request that has authenticated nobody yet. */
+    /** Reserves memory for a request that is not authenticated yet. */
     ofAddress: (exchange: Exchange, address: string, maxBytes = MAX_STRANGERS_BODY_BYTES): RequestBody =>
       bodyOf(exchange, ofAddresses, { owner: networkOf(address), maxBytes, maxMs: STRANGER_MS }),
   };

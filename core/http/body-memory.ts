@@ -1,6 +1,6 @@
 import { AppError } from '../runtime/errors.ts';
 
-/** What one request may hold. */
+/** Memory reserved for one request. */
 export interface Share {
   /** Throws `rate_limited` where its owner has no room left, `unavailable` where there is none at all. */
   take(bytes: number): void;

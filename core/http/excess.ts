@@ -33,7 +33,7 @@ export function maximumOf(schema: z.core.$ZodType): number | undefined {
   return bound && 'maximum' in bound ? Number(bound.maximum) : undefined;
 }
 
-/** What a schema around another one wraps. */
+/** Returns the schema inside a wrapper such as `optional` or `default`. */
 function innerOf(def: Def): z.core.$ZodType | undefined {
   if (def.type === 'pipe') return def.in;
   return 'innerType' in def ? def.innerType : undefined;

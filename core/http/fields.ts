@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { LATEST } from '../domain/wall-clock.ts';
 import { toInstant } from './instant.ts';
 
-/** Of what names something: an id, a name. */
+/** Longest id or name. */
 const MAX_NAME_CHARS = 200;
-/** What a search looks for: more than the 32 words that count. */
+/** Longest search text: more than the 32 words that count. */
 export const MAX_QUERY_CHARS = 1000;
 /** Longer than any date-time, time of day, code of a language, or label of a speaker. */
 export const MAX_CODE_CHARS = 100;

@@ -16,7 +16,10 @@ import { FORM_TYPE, RAW_TYPE } from './uploads.ts';
 
 const JSON_TYPE = 'application/json';
 
-/** Of the interface that clients are written for. It says nothing of this package, which changes far more often. */
+/**
+ * Version of the interface that clients are written for. It is independent of the package's version, which changes more
+ * often.
+ */
 const INTERFACE_VERSION = '1.0.0';
 
 const ABOUT = `What Earshot keeps for an account. Every request needs a credential of it, \`Authorization: Bearer …\`.
@@ -81,7 +84,7 @@ const RATE_HEADERS = {
   'X-RateLimit-Reset': z.int().optional().describe('Seconds until all of them may come again'),
 };
 
-/** What a failure means to who asks; its status is that of its code. */
+/** Descriptions of failures for clients; the status follows from the code. */
 const FAILURES = {
   invalid_request: failure('InvalidRequest', 'Not valid; every mistake is listed', { schema: Invalid }),
   unauthorized: failure('Unauthorized', 'The credential is missing, malformed, unknown, or of another kind', {
@@ -184,7 +187,7 @@ function requestBodyOf({ body, upload }: Route) {
   };
 }
 
-/** Those that an operation answers in a form of its own. */
+/** Collects the failures that an operation answers in a form of its own. */
 function ownFailures({ failure: form }: Route) {
   const content = { [JSON_TYPE]: { schema: form?.schema ?? Failed } };
   const headers = z.object({ ...RATE_HEADERS, 'Retry-After': RETRY_AFTER.optional() });
@@ -220,7 +223,7 @@ function responsesOf(schema: z.ZodType | undefined, errors: FailureCode[], type:
 }
 const DONE = { description: 'Done', headers: z.object(RATE_HEADERS) };
 
-/** Who may call it, for people and for programs. */
+/** Describes the accepted credentials, for people and for programs. */
 function securityOf(access: Access) {
   const { scope, credential } = access;
   if (credential === 'appSecret') {

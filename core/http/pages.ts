@@ -7,7 +7,7 @@ import type { Middleware, ParameterizedContext } from 'koa';
 import type { Page } from '../contract/plugin.ts';
 import { AppError } from '../runtime/errors.ts';
 
-/** Of one page. */
+/** Files per page. */
 const MAX_FILES = 500;
 const MAX_BYTES = 20 * 1024 * 1024;
 /** Smaller files gain nothing by compression. */
@@ -29,7 +29,7 @@ const TYPES: Readonly<Record<string, { type: string; compress: boolean }>> = {
   '.woff2': { type: 'font/woff2', compress: false },
 };
 
-/** What a page may load and run, and where it may send anything: this server alone. */
+/** Content Security Policy of pages: they load, run and send to this server alone. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",

@@ -4,9 +4,9 @@ import type { Storage } from '../contract/plugin.ts';
 import { networkOf } from '../domain/network.ts';
 import { AppError } from '../runtime/errors.ts';
 
-/** What a bucket is for: each kind of request has one of its own. */
+/** Kinds of requests, each with a token bucket of its own. */
 type Bucket = 'read' | 'write' | 'batch' | 'transcript' | 'search';
-/** What a request is counted as. */
+/** Policy that a request is charged under. */
 export type Policy = Bucket | 'notification';
 
 /** Addresses whose failures are remembered: about 1 MB. Past it the oldest is forgotten. */
@@ -23,14 +23,14 @@ const FILLING_MS = 60_000;
 /** In which notifications are counted. */
 const HOUR_MS = 3600_000;
 
-/** What came of asking for a token. */
+/** Result of taking a token. */
 export interface Standing {
   headers: Record<string, string>;
   /** `rate_limited`, naming the policy, when there was none. */
   refusal: AppError | null;
 }
 
-/** Whose token is taken. */
+/** Owner of the bucket. */
 export interface Asker {
   userId: string;
   /** A key, the user with an ID token, or an app. */

@@ -13,7 +13,7 @@ import { validate } from './validate.ts';
 
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
-/** What every operation of the interface says of itself. */
+/** Description that every operation has. */
 interface Description {
   /** Its name in the OpenAPI document, and in code that is made from that. */
   id: string;
@@ -33,9 +33,9 @@ interface Operation extends Description {
 export interface FailureForm {
   /** @param usual as all others do */
   answer(error: AppError, usual: Failure): Failure;
-  /** Of the answer's body. */
+  /** Schema of the response body. */
   schema: z.ZodType;
-  /** What it means by its status. */
+  /** Meaning of each status, for the OpenAPI document. */
   statuses: Readonly<Record<number, string>>;
 }
 
@@ -87,11 +87,11 @@ type RouteSpec<
     upload?: UploadRules;
     /** How it answers a failure, where that is not `{detail}`. */
     failure?: FailureForm;
-    /** Of the answer's body; absent: 204, without one. */
+    /** Response body; absent: 204 without a body. */
     response?: Response;
-    /** Of the answer, where it is not JSON. */
+    /** Content type of a response that is not JSON. */
     type?: AnswerType;
-    /** Whose bucket pays for it, where that is not `read` for GET and `write` for the others. */
+    /** Rate-limit policy; the default is `read` for GET and `write` for the other methods. */
     policy?: Policy | ((query: z.output<Query>) => Policy);
     handle(request: {
       principal: Principal;
@@ -101,7 +101,7 @@ type RouteSpec<
       upload: Upload;
       /** Aborted when the client is gone. */
       signal: AbortSignal;
-      /** Of the header Last-Event-ID: how far a client that was cut off had read. */
+      /** Header Last-Event-ID: the last event that a reconnecting client received. */
       lastEventId: string | undefined;
     }): Promise<Streamable<z.input<Response>> | EventStream | Binary | Download>;
   };
@@ -130,7 +130,7 @@ export type Route = Operation &
     }): Promise<unknown>;
   };
 
-/** What is no data of an account: no parameters, and a credential of its own, if any. */
+/** Operation without account data: it has no parameters, and its own credential, if any. */
 export interface OpenRoute extends Description {
   /** As OpenAPI has it; absent: anyone can get it. */
   security?: Record<string, string[]>[];
@@ -151,7 +151,7 @@ interface OpenOperationSpec<Body extends z.ZodType, Response extends z.ZodType> 
   }): Promise<z.input<Response>>;
 }
 
-/** What a browser keeps for us, out of reach of its scripts. */
+/** Session cookie, which scripts in the browser cannot read. */
 export interface SessionCookie {
   /** Absent: there is none. */
   token(): string | undefined;

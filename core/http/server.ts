@@ -125,10 +125,10 @@ const MAX_IDLE_CONNECTIONS = 1000;
 const MAX_IDLE_OF_NETWORK = 200;
 /** Connections on which someone has authenticated, beside the live ones. */
 const MAX_SERVED_CONNECTIONS = 1000;
-/** Of a request's line and headers together. */
+/** Bytes of the request line and the headers together. */
 const MAX_HEADER_BYTES = 16 * 1024;
 
-/** What `close` grants to requests and sockets that are still open. */
+/** Time that `close` grants to open requests and sockets. */
 const CLOSE_MS = 5000;
 
 interface ServerOptions {
@@ -141,7 +141,7 @@ interface ServerOptions {
   signIn: SignIn;
   accounts: Accounts;
   accountExport: AccountExport;
-  /** What is left of an account that is removed now. */
+  /** Lists data that outlives an account removed now, and until when. */
   remains(): Promise<{ what: string; until: number | null }[]>;
   users: Users;
   conversations: Conversations;
@@ -180,7 +180,7 @@ interface ServerOptions {
   metrics?: Metrics;
   identities: Pick<Identities, 'ofAccessTokens'>;
   config: Pick<Config, 'listen' | 'trustedProxies'> & Partial<Pick<Config, 'cors' | 'metrics' | 'publicUrl'>>;
-  /** What `/healthz` answers. */
+  /** Health as `/healthz` reports it. */
   health(): Promise<Health>;
 }
 
@@ -364,7 +364,7 @@ export function createServer(options: ServerOptions): HttpServer {
   return { listen, close };
 }
 
-/** Of the server, that serving a route needs. */
+/** Parts of the server that handling a route needs. */
 interface Parts {
   gate: Gate;
   bodies: Bodies;
@@ -387,7 +387,7 @@ function byResource(routes: Route[], parts: Parts): Middleware {
 
 const RESOURCE = /^\/v1\/dev\/user\/[^/]+|^\/[^/]+\/[^/]+/;
 
-/** What all paths of a resource begin with; in small letters, as the router does not tell them from large ones. */
+/** Returns the path prefix of a resource, in lower case because the router ignores case. */
 function resourceOf(path: string): string {
   return RESOURCE.exec(path.toLowerCase())?.[0] ?? path;
 }
@@ -522,7 +522,7 @@ function addOpenOperations(
     });
 }
 
-/** What is the server's fault is logged with its cause; the answer does not tell it. */
+/** Logs server errors with their cause; the response does not show it. */
 function failuresInto(log: Log) {
   return (thrown: unknown, request: IncomingMessage): Failure => {
     const failure = toFailure(thrown);

@@ -66,12 +66,12 @@ export function createUpgrade(options: {
       else authorize(req).then(() => answer(true), turnAway);
     },
 
-    /** What is no WebSocket of RFC 6455. */
+    /** Refuses a handshake that does not follow RFC 6455. */
     refuseHandshake(error: Error, socket: Duplex, request: IncomingMessage): void {
       measure(request, refuseHandshake(error, socket, request));
     },
 
-    /** What comes before anyone listens would be lost: the socket is paused until then. */
+    /** Accepts a socket, paused until a listener is attached, so that no message is lost. */
     async accept(socket: WebSocket, request: IncomingMessage): Promise<void> {
       socket.pause();
       try {

@@ -22,7 +22,7 @@ export interface UploadedFile {
 /** The body of a request that brings files. */
 export interface Upload {
   files: UploadedFile[];
-  /** Of a form, the fields beside its files, as text. */
+  /** Text fields of a form, beside its files. */
   fields: Record<string, string>;
   /** The body was one file, and nothing else. */
   isRaw: boolean;
@@ -30,9 +30,9 @@ export interface Upload {
 
 export const NO_UPLOAD: Upload = { files: [], fields: {}, isRaw: false };
 
-/** What a route takes. */
+/** Limits and formats that a route accepts. */
 export interface UploadRules {
-  /** Of the whole body. */
+  /** Limit for the whole body. */
   maxBytes: number;
   /** The field of a form that holds files. */
   field: string;
@@ -255,7 +255,7 @@ async function feed(
   }
 }
 
-/** What the disk says has a code; all else is about the form. */
+/** Tells disk errors, which have a code, from errors in the form. */
 function faultOf(cause: NodeJS.ErrnoException): unknown {
   if (cause instanceof AppError) return cause;
   if (cause.code === 'ENOSPC')

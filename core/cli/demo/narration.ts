@@ -6,7 +6,7 @@ import { WireSegment } from '../../listen/protocol.ts';
 import { onOneLine } from '../../runtime/terminal.ts';
 import { clockTime, createTranscript } from '../stream/transcript.ts';
 
-/** What the demo tells: a short story for people, or one JSON object a line. */
+/** Output of the demo: a short story for people, or one JSON object per line. */
 export interface Story {
   listening(status: Status): void;
   /** One of the bridge's own events. */

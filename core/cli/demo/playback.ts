@@ -104,7 +104,7 @@ async function playTo(story: Story, { audio, dir, loaded, start }: Stage): Promi
   story.conversation({ url, key, conversation: await getConversation(url, key, id) });
 }
 
-/** What recognisers keep in the user's own data directory, their models above all, serves here as well. */
+/** Links files of recognisers, above all their models, from the user's own data directory. */
 async function lendModels(dir: string, { config }: LoadedConfig): Promise<void> {
   await mkdir(join(dir, 'plugins'), { mode: 0o700 });
   for (const name of sttNames(config)) {

@@ -34,7 +34,7 @@ export async function isServing(url: string, patient: Pick<Patient, 'fetch'>): P
   return health !== null && health.status !== 'failing';
 }
 
-/** What a WebSocket without a credential is answered at this address: 401 when it reaches the server. */
+/** Returns the status of a WebSocket handshake without a credential: 401 when it reaches the server. */
 function handshakeStatus(url: string): Promise<number | null> {
   const target = `${url.replace(/^http/, 'ws').replace(/\/$/, '')}/v4/listen`;
   const socket = new WebSocket(target, { handshakeTimeout: ANSWER_MS });
@@ -51,7 +51,7 @@ function handshakeStatus(url: string): Promise<number | null> {
   });
 }
 
-/** What is wrong where a proxy in front of this address does not let WebSockets through; null otherwise. */
+/** Describes how a reverse proxy breaks WebSockets at this address; null if they work. */
 export async function proxyProblem(url: string): Promise<{ detail: string; cure: string } | null> {
   if ((await handshakeStatus(url)) !== UPGRADE_REQUIRED) return null;
   return {

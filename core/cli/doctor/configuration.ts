@@ -8,7 +8,7 @@ import { type Finding, findingsOf } from './finding.ts';
 const { good, bad } = findingsOf('Configuration');
 const CORRECT = 'correct it; config/example.yaml shows every option';
 
-/** What is wrong with the configuration, one finding for each problem. */
+/** Converts each configuration problem to a finding. */
 export function problemsIn(error: ConfigError): Finding[] {
   return error.problems.map(problem => bad('configuration', problem, CORRECT));
 }
@@ -30,7 +30,10 @@ export const configurationCheck: Check = {
   },
 };
 
-/** Those that the server would load. @throws {ConfigError} when one is named that is not there */
+/**
+ * Lists the plugins that the server would load.
+ * @throws {ConfigError} when one is named that does not exist
+ */
 export function chosenPlugins({ loaded }: Patient): KnownPlugin[] {
   const wanted = choicesOf(loaded.config);
   const skip = notChosen([loaded.config.storage, ...Object.values(wanted).flat()]);

@@ -78,7 +78,7 @@ async function space(directory: string): Promise<Finding> {
   return bytes < LITTLE_BYTES ? doubt('space', detail, MAKE_ROOM) : good('space', detail);
 }
 
-/** What storage and spool do all the time: write a little, and wait until the disk has it. */
+/** Measures what storage and spool do all the time: small writes, each synced to disk. */
 async function writes(dataDir: string, signal: AbortSignal): Promise<Finding[]> {
   const file = join(dataDir, `.doctor-${randomUUID()}`);
   try {

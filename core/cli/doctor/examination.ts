@@ -5,10 +5,10 @@ import type { PluginLimits } from '../../plugin-host/plugin-host.ts';
 import { deadline } from '../../runtime/deadline.ts';
 import { type Finding, findingsOf } from './finding.ts';
 
-/** What is looked at, and with what. */
+/** Subject of the checks. */
 export interface Patient {
   loaded: LoadedConfig;
-  /** What the server that runs on this data directory says of itself. */
+  /** Status of the server that runs on this data directory. */
   server: Status | 'absent' | { problem: string };
   clock: Clock;
   /** How long plugins may take to start; default: as on the server. */

@@ -1,11 +1,11 @@
 import type { Diagnosis } from '../../contract/plugin.ts';
 
-/** What was looked at, and what was found there. */
+/** Result of one check. */
 export interface Finding extends Diagnosis {
   group: string;
 }
 
-/** What to look at: as the command line names it. */
+/** Configuration to examine, as the command line names it. */
 export interface DoctorRequest {
   file?: string;
   dataDir?: string;
@@ -26,7 +26,7 @@ export function findingsOf(group: string) {
   return { good: well('good'), note: well('note'), doubt: wrong('doubt'), bad: wrong('bad') };
 }
 
-/** Of a stretch of time, for people. */
+/** Formats a duration for people. */
 export function ageOf(ms: number): string {
   const minutes = Math.round(ms / 60_000);
   if (minutes < 1) return 'less than a minute';

@@ -41,7 +41,7 @@ export const languageModelCheck: Check = {
   },
 };
 
-/** What this machine could run, where it could run any. */
+/** Proposes a language model that this machine could run, if any. */
 async function proposal(): Promise<string> {
   const { models } = JSON.parse(await readFile(CATALOGUE, 'utf8'));
   const name = proposedModel(models, thisMachine());

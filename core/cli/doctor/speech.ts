@@ -51,7 +51,7 @@ function cureAmong(findings: readonly Finding[]): string {
   return findings.find(({ cure }) => cure !== null)?.cure ?? CHOOSE;
 }
 
-/** What the running server says, where that is not as it should be. */
+/** Reports the running server's view of a recogniser, where it differs. */
 function tellServer(name: string, { server }: Patient): Finding[] {
   const said =
     typeof server === 'object' && 'ready' in server

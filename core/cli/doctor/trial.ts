@@ -50,7 +50,7 @@ function onlyOf(name: string, loaded: LoadedConfig, scratch: string): LoadedConf
   };
 }
 
-/** Those of other plugins, too: some share their models. */
+/** Links files of all plugins, because some share models. */
 async function lend(dataDir: string, scratch: string): Promise<void> {
   const plugins = join(dataDir, 'plugins');
   await mkdir(join(scratch, 'plugins'), { mode: 0o700 });
@@ -81,7 +81,7 @@ export function withoutName(name: string, message: string): string {
   return message.startsWith(`${name}: `) ? message.slice(name.length + 2) : message;
 }
 
-/** What a plugin that fails its trial says of it, and the way out. */
+/** Describes why a plugin fails its trial, and what to do. */
 export function excuseOf(name: string, error: unknown): [detail: string, cure: string] {
   return splitCure(withoutName(name, messageOf(error)), `try it: earshot plugin check ${name}`);
 }

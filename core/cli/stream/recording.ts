@@ -7,9 +7,9 @@ import { AppError } from '../../runtime/errors.ts';
 /** One binary message of `/v4/listen`. */
 export interface Packet {
   bytes: Uint8Array;
-  /** Of audio in it. */
+  /** Length of its audio. */
   ms: number;
-  /** Of the silence after the recording. */
+  /** Whether it is the silence behind the recording. */
   isClosing: boolean;
 }
 
@@ -17,7 +17,7 @@ type Packed = Omit<Packet, 'isClosing'>;
 
 const PCM_PACKET_MS = 100;
 
-/** What a recording can be sent as: there is no encoder for AAC. */
+/** Codecs for sending a recording: there is no encoder for AAC. */
 export type SentCodec = Exclude<Codec, 'aac'>;
 
 /** 32 kbit/s. */

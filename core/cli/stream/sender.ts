@@ -60,7 +60,7 @@ function narrator(): (event: ServerEvent | WireSegment[]) => void {
   };
 }
 
-/** What became of it, in words. */
+/** Summarises the outcome in words. */
 export function summary({ segments, conversations }: Outcome): string {
   if (segments.length === 0) return 'No speech was heard.';
   return conversations.map(({ id, title, overview }) => `\n${title}\n${overview}\n(${id})`).join('\n');

@@ -15,7 +15,7 @@ import { TOOLS, type Tool } from './tools.ts';
 
 export const MCP_PATH = '/mcp';
 const METADATA_PATH = '/.well-known/oauth-protected-resource/mcp';
-/** Of one request. */
+/** Messages per request. */
 const MAX_MESSAGES = 20;
 
 const INSTRUCTIONS =
@@ -58,7 +58,7 @@ export function createMcp({
   bodyOf(context: Context, userId: string): RequestBody;
   publicUrl: string | undefined;
   origins: readonly string[];
-  /** Of the providers whose access tokens are taken, by their `iss`. */
+  /** Issuers (`iss`) whose access tokens are accepted. */
   issuers(): string[];
 }): Mcp {
   const requireKnownHost = createKnownHost({ publicUrl, origins });

@@ -3,12 +3,12 @@ import { z } from 'zod';
 
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 50;
-/** Of the transcript of one conversation, per answer. */
+/** Transcript segments per answer. */
 const PAGE_SEGMENTS = 200;
-/** Of the items of one answer, as JSON. A model reads no more of it at once. */
+/** Characters of JSON in one answer. A model reads no more at once. */
 const MAX_ANSWER_CHARS = 100_000;
 
-/** What an operation is given. */
+/** Request that a tool makes to an operation of the REST interface. */
 interface OperationRequest {
   params?: Record<string, string>;
   query?: Record<string, unknown>;
@@ -27,7 +27,7 @@ export interface Tool {
   writes: boolean;
   /** @param given as the input schema has it */
   request(given: Record<string, unknown>): OperationRequest;
-  /** What the operation answered, no longer than a model can read. */
+  /** Shapes the operation's response for a model, within the size that one can read. */
   answer(answered: unknown, given: Record<string, unknown>): Promise<object>;
 }
 

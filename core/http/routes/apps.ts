@@ -336,7 +336,7 @@ export function appRoutes(apps: Apps): Route[] {
   ];
 }
 
-/** What a body says, and nothing of the rest. */
+/** Picks the fields that a body contains. */
 function editOf(body: Partial<z.output<typeof EditBody>>): AppEdit {
   const { external_integration: integration, proactive_notification: proactive } = body;
   const edit = {

@@ -4,7 +4,7 @@ import type { AudioFile } from '../../recordings/decode.ts';
 import { choice, integerWithin } from '../query.ts';
 import type { Upload } from '../uploads.ts';
 
-/** What a body without a header holds. */
+/** Format of a raw audio body, which has no header. */
 export const RawAudio = z.object({
   sample_rate: integerWithin({ from: 8000, to: 48_000, absent: 16_000 }).describe('Of raw PCM16, in Hz'),
   channels: integerWithin({ from: 1, to: 2, absent: 1 }).describe('Of raw PCM16'),

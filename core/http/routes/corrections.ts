@@ -33,7 +33,7 @@ const Split = z
   .object({ segment_id: text().describe('The first one of the new conversation') })
   .meta({ id: 'Split', override: { examples: [{ segment_id: EXAMPLE_ID }] } });
 
-/** What its owner puts right in a conversation. The answer has the transcript. */
+/** Corrections that owners make to their conversations. Responses include the transcript. */
 export function correctionRoutes(conversations: Conversations): Route[] {
   const { streamOne } = createPresenter(conversations);
   const common = {

@@ -50,7 +50,7 @@ const WholeDeliveryJson = z
   })
   .meta({ id: 'DeliveryWithAttempts' });
 
-/** What was sent to webhooks and channels, and what became of it. */
+/** Deliveries to webhooks and channels, and their outcomes. */
 export function deliveryRoutes(deliveries: Deliveries): Route[] {
   const common = { tag: 'Deliveries', credential: 'idToken' } as const;
   const one = { params: z.object({ delivery_id: z.string() }), query: z.object({}) };

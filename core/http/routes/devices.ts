@@ -5,7 +5,7 @@ import type { BridgeReport, Devices } from '../../domain/devices/devices.ts';
 import { instant, MAX_CODE_CHARS, name, optional, text } from '../fields.ts';
 import { type Route, route } from '../route.ts';
 
-/** Of a `client_device_id`, and of a bridge. */
+/** Longest id of a client device or a bridge. */
 const MAX_ID_CHARS = 200;
 const MAX_NAME_CHARS = 100;
 const MAX_REASON_CHARS = 500;

@@ -16,7 +16,7 @@ const PAGE_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** What the page is made of: Swagger UI, and what sets it up. */
+/** Files of the documentation page: Swagger UI and its set-up script. */
 const FILES: Readonly<Record<string, Middleware>> = {
   'page.css': file('text/css', new URL('../docs/page.css', import.meta.url)),
   'page.js': file('text/javascript', new URL('../docs/page.js', import.meta.url)),

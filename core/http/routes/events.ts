@@ -8,7 +8,7 @@ const HEARTBEAT_MS = 15_000;
 /** A client that leaves so much unread is cut off; it comes back and says how far it has read. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
 
-/** What happens, as it happens. */
+/** Live events as a stream. */
 export function eventRoutes(feed: Feed): Route[] {
   return [
     route({

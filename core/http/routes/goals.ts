@@ -97,7 +97,7 @@ const Edit = someOf({
   is_active: z.boolean().exactOptional().describe('False: paused. True: no longer'),
 }).meta({ id: 'GoalEdit', override: { examples: [{ current_value: 3 }] } });
 
-/** What people want to reach, and how far they are. */
+/** Goals of users and their progress. */
 export function goalRoutes(goals: Goals): Route[] {
   const common = { tag: 'Goals', query: z.object({}) };
   const one = z.object({ goal_id: z.string() });

@@ -76,7 +76,7 @@ const deviceId = z
   .regex(DEVICE_ID, 'String should be of the form {platform}_{hash}, such as ios_3f2a')
   .describe('`{platform}_{hash}`');
 
-/** What every way to bring a conversation in says of it. */
+/** Fields that every kind of import shares. */
 function aboutOf(sources: ReadonlySet<string>) {
   return {
     started_at: optional(instant(), null),

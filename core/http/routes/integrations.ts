@@ -18,7 +18,7 @@ import { content, MAX_BATCH, MAX_CONTENT_CHARS, MemoryJson, memoryJson, tags } f
 
 const APP = '/v2/integrations/{app_id}';
 const MAX_MESSAGE_CHARS = 4000;
-/** Of a body with one of them, as it may be escaped. */
+/** Bytes of a body with one message, including JSON escapes. */
 const MAX_MESSAGE_BYTES = 64 * 1024;
 /** It becomes as many memories as it has pieces of the longest that one may be. */
 const MAX_TEXT_CHARS = 5000;
@@ -110,7 +110,7 @@ const AppMemoryJson = MemoryJson.extend({
 const Ok = z.object({ status: z.literal('Ok') });
 const Empty = z.object({});
 
-/** What apps may do for the users who installed them. */
+/** Operations for apps on behalf of the users who installed them. */
 export function integrationRoutes(
   {
     conversations,

@@ -73,7 +73,7 @@ function requireToken({ headers }: IncomingMessage, token: string): void {
   );
 }
 
-/** Of equal length, whatever was sent. */
+/** Hashes a text, so that comparisons take the same time for any input. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

@@ -70,7 +70,7 @@ const Edit = someOf({
     ),
 }).meta({ id: 'NotificationSettingsEdit', override: { examples: [EXAMPLE] } });
 
-/** What a user wants to be told, and when. */
+/** Notification settings of users. */
 export function notificationSettingsRoutes(notifications: Notifications): Route[] {
   const common = {
     ...({ tag: 'Notifications', credential: 'idToken', path: PATH } as const),
@@ -105,7 +105,7 @@ const NAMES = {
   budgets: 'budgets',
 } as const satisfies Record<keyof z.output<typeof Edit>, keyof SettingsEdit>;
 
-/** What is absent stays absent. */
+/** Converts a body; absent fields stay absent. */
 function toEdit(body: z.output<typeof Edit>): SettingsEdit {
   return Object.fromEntries(
     Object.entries(body).map(([name, value]) => [NAMES[name as keyof typeof NAMES], value]),

@@ -64,7 +64,7 @@ const MuteBody = z
   .meta({ id: 'NotificationsMute', override: { examples: [MUTE_EXAMPLE] } });
 const Done = z.object({ success: z.literal(true) });
 
-/** What is no id is no app's: it has nothing to say. */
+/** Lists the muted names; an app id that is not a valid id matches no app and is left out. */
 function namesIn({ app_id: app, event }: z.output<typeof MuteBody>): string[] {
   return [...(app !== undefined && isId(app) ? [app] : []), ...(event === undefined ? [] : [event])];
 }

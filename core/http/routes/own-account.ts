@@ -20,7 +20,7 @@ const Remaining = z
 interface Parts {
   accounts: Pick<Accounts, 'removeOwn'>;
   accountExport: AccountExport;
-  /** What is left of an account that is removed now. */
+  /** Lists data that outlives an account removed now, and until when. */
   remains(): Promise<{ what: string; until: number | null }[]>;
 }
 

@@ -16,7 +16,7 @@ const PersonBody = z
   .object({ name: name({ max: MAX_NAME_CHARS }) })
   .meta({ id: 'PersonName', override: { examples: [{ name: 'Eve' }] } });
 
-/** Those who are named in transcripts. */
+/** People who are named in transcripts. */
 export function peopleRoutes(people: People): Route[] {
   const common = { tag: 'People', credential: 'idToken', query: z.object({}) } as const;
   const none = z.object({});

@@ -37,7 +37,7 @@ const SettingsEdit = someOf({
     .describe('false: from now on voices are not told apart, and all voice prints of yours are deleted'),
 }).meta({ id: 'SpeechSettingsEdit', override: { examples: [{ translate_to: 'de' }] } });
 
-/** What is done with speech beside its text. */
+/** Settings for speech beyond its transcription. */
 export function speechRoutes(settings: SpeechChoices): Route[] {
   const own = { tag: 'Speech', credential: 'idToken', query: z.object({}), params: z.object({}) } as const;
   return [

@@ -55,7 +55,7 @@ const ERROR_NAMES = {
   config_error: 'stt_provider_configuration_error',
   invalid_input: 'stt_invalid_input',
 } as const;
-/** What violates the rules of the route. */
+/** Errors that mean that a request violates the rules of the route. */
 const INVALID: ReadonlySet<AppError['code']> = new Set([
   'invalid_request',
   'unsupported_media',
@@ -67,7 +67,7 @@ const INVALID: ReadonlySet<AppError['code']> = new Set([
 /** A credential that will not do, and a body that is too large, are told as everywhere. */
 const USUAL: ReadonlySet<number> = new Set([401, 403, 413]);
 
-/** What both routes answer a failure with. */
+/** Builds the failure body of both routes. */
 function failureObject(error: AppError): z.output<typeof FailureJson> {
   const outcome = INVALID.has(error.code) ? 'invalid_input' : outcomeOf(error);
   const message = error.issues?.map(({ loc, msg }) => `${loc.slice(1).join('.')}: ${msg}`).join('; ');
@@ -172,7 +172,7 @@ export function voiceMessageRoutes(voiceMessages: VoiceMessages, chat: Pick<Chat
   ];
 }
 
-/** What is said of the question comes as a whole frame. Null: nobody spoke. */
+/** Frames of a voice message. The message is one whole frame; null: nobody spoke. */
 const VOICE_FRAMES: Frames<ShownMessage | null> = {
   piece: frame => frame,
   done: message => (message === null ? '' : FRAMES.done(message)),
