@@ -1,8 +1,8 @@
 import { BlockList, isIP } from 'node:net';
 
 /**
- * What is not a host somewhere on the internet (IANA's registries of special-purpose addresses, September 2025). Of
- * IPv6, all outside of `2000::/3` is none either.
+ * Ranges that are not public hosts (IANA's registries of special-purpose addresses, September 2025). For IPv6,
+ * everything outside of `2000::/3` is not public either.
  */
 const NOT_PUBLIC = [
   '0.0.0.0/8', // this machine

@@ -6,9 +6,9 @@ import type { Log } from '../runtime/log.ts';
 import type { WebhookTypes } from './events.ts';
 import type { Sent } from './targets.ts';
 
-/** What a hook asks for. */
+/** Request in a webhook's response. */
 export interface Answered {
-  /** Of the hook; null: the user's own. */
+  /** App of the webhook; null: the user's own webhook. */
   appId: string | null;
   userId: string;
   conversationId: string;
@@ -18,7 +18,7 @@ export interface Answered {
 /** Reads the answer to a delivery whose subject is a conversation. Returns at once. */
 export type Hear = (delivery: Delivery, sent: Pick<Sent, 'body'>) => void;
 
-/** What is about one conversation, whose id is the subject of the delivery. */
+/** Triggers about one conversation, whose id is the subject of the delivery. */
 const HEARD: readonly WebhookType['trigger'][] = ['segments', 'conversation'];
 
 export function createHear({

@@ -25,7 +25,7 @@ const MAX_SPAN_MS = 2 * DAY_MS;
 const SLACK_MS = 12 * HOUR_MS;
 const MAX_CONVERSATIONS = 100;
 const MAX_TASKS = 20;
-/** Of conversations, so that none is told of twice. */
+/** Conversation ids to remember, so that none is summarised twice. */
 const MAX_TOLD = 300;
 const MAX_TEXT_CHARS = 1000;
 const MAX_OVERVIEW_CHARS = 500;

@@ -138,7 +138,7 @@ export function createDeliverer({
     if (line.failures === 0) lines.delete(target.id);
   }
 
-  /** What is due, each once, read a few at a time. */
+  /** Reads due deliveries, each once, a few at a time. */
   function dueOf(targetId: string) {
     const taken = new Set<string>();
     let ready: Delivery[] = [];
@@ -161,12 +161,12 @@ export function createDeliverer({
         if (delivery) taken.add(delivery.id);
         return delivery;
       },
-      /** What came of it is stored: it is not due any more. */
+      /** Releases a delivery whose outcome is stored: it is not due any more. */
       done: ({ id }: Delivery) => void taken.delete(id),
     };
   }
 
-  /** What is about a user goes to an app only as long as it is installed. */
+  /** Checks that an app which receives data about a user is still installed. */
   function createMayReceive({ kind, appId }: Target) {
     const installed = new Map<string, Promise<boolean>>();
     return async ({ userId }: Delivery): Promise<boolean> => {

@@ -71,7 +71,7 @@ export function createFanOut({
   }
 
   return {
-    /** Of `FAN_OUT_JOB`. */
+    /** Handler of `FAN_OUT_JOB`. */
     handle: (async ({ payload }) => {
       const steps: ((tx: Stores) => Promise<void>)[] = [];
       for (const event of await eventsOf(Payload.parse(payload))) steps.push(await deliveriesOf(event));
@@ -85,7 +85,10 @@ export function createFanOut({
   };
 }
 
-/** What each hook that wants this event is sent. A kind of webhook that fails is logged, and takes none with it. */
+/**
+ * Renders the requests to the webhooks that receive this event. A type of webhook that fails is logged, and does not
+ * affect the others.
+ */
 async function requestsTo(
   storage: Storage,
   webhooks: WebhookTypes,

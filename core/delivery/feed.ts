@@ -19,7 +19,7 @@ const MAX_IDLE = 100;
 /** Conversations that are open, in the first event of a stream. */
 const MAX_OPEN = 20;
 
-/** What happened, as it is sent. `scope`: that a key needs to be told of it. */
+/** Event as it is sent. `scope`: the scope that a key needs to receive it. */
 export interface FeedEvent {
   id: string;
   event: 'ready' | 'segments' | 'conversation' | 'memory' | 'action_item' | 'device' | 'device_event';
@@ -43,7 +43,7 @@ interface Subscriber {
   end(): void;
 }
 
-/** What is known of one user while somebody listens, and a while after. */
+/** Recent events of one user, kept while somebody listens and a while after. */
 interface Channel {
   user: User;
   subscribers: Set<Subscriber>;
@@ -65,9 +65,9 @@ interface Device {
 export type Feed = ReturnType<typeof createFeed>;
 
 /**
- * What happens to a user, told to their programs as it happens. A client that was cut off and says how far it had read
- * is told what it missed, as far as that is kept; any other begins with `ready`, which tells how things stand.
- * Everything is in memory: who does not listen costs nothing.
+ * Streams events of users to their programs. A client that reconnects with its last event id gets the missed ones, as
+ * far as they are kept; any other begins with `ready`, which describes the present state. Everything is in memory: a
+ * user without listeners costs nothing.
  */
 export function createFeed({
   events,
@@ -159,7 +159,7 @@ export function createFeed({
     if (principal.scopes === 'all' || principal.scopes.has(scope)) send(event);
   }
 
-  /** What came after this event; null: that is not known any more. */
+  /** Returns the events after this one; null: they are no longer kept. */
   function missedSince(channel: Channel, lastId: string | undefined): FeedEvent[] | null {
     const [, of, number] = /^([0-9a-f]{1,20})-(\d{1,15})$/.exec(lastId ?? '') ?? [];
     if (of !== epoch) return null;

@@ -2,10 +2,10 @@ import type { Clock, Delivery, DeliveryAttempt } from '../contract/model.ts';
 import type { Storage, Stores } from '../contract/plugin.ts';
 import type { Log } from '../runtime/log.ts';
 
-/** What is over is written down so often, or when so many have gathered. */
+/** Interval, and number of outcomes, after which outcomes are written. */
 const EVERY_MS = 1000;
 const MAX_TOGETHER = 100;
-/** What cannot be written is kept until there are so many. */
+/** Outcomes kept in memory while they cannot be written. */
 const MAX_KEPT = 1000;
 
 interface Entry {

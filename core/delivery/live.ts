@@ -14,13 +14,13 @@ import type { Sent, Target, Targets } from './targets.ts';
 /** After that nobody wants to know. */
 const LATE_MS = 30_000;
 const PAUSES_MS = [1000, 5000];
-/** Of one target; the oldest is dropped. */
+/** Queue length per target; the oldest entry is dropped. */
 const MAX_WAITING = 32;
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
-/** Who wants to be told is looked up again after this, as another process may have changed it. */
+/** Lifetime of the cached list of webhooks, which another process may have changed. */
 const KNOWN_MS = 30_000;
 const MAX_KNOWN = 10_000;
-/** What `close` grants to what is under way. */
+/** Time that `close` grants to running deliveries. */
 const CLOSE_MS = 2000;
 
 type LiveEvent = Extract<WebhookEvent, { trigger: 'segments' | 'audio' }>;
@@ -35,7 +35,7 @@ interface Item {
 /** Kept as long as the process: it knows since when its target fails. */
 interface Line {
   target: Target;
-  /** Of the hook that the target was made of. */
+  /** Version of the webhook that the target was created from. */
   updatedAt: number;
   waiting: Item[];
   bytes: number;
@@ -80,7 +80,7 @@ export function createLive({
   events.on('hooks.changed', ({ userId }) => forget(userId));
   metrics.watchLive(waiting);
 
-  /** Those of the live kinds. Asked again it answers at once, and looks for what is new meanwhile. */
+  /** Returns the webhooks of the live types. A cached answer is returned at once, and refreshed meanwhile. */
   function hooksOf(userId: string): { hooks: Hook[] | null; looking: Promise<Hook[]> } {
     const entry = known.get(userId);
     if (entry && clock.now() - entry.at < KNOWN_MS) return entry;
@@ -235,7 +235,7 @@ export function createLive({
   }
 
   return {
-    /** Who wants to hear this user, in pieces of how many seconds; null: it is being looked up. */
+    /** Lists the receivers of a user's audio, with the seconds per piece; null: the look-up is running. */
     of(userId: string): { id: string; seconds: number }[] | null {
       const { hooks } = hooksOf(userId);
       return hooks?.flatMap(({ id, seconds }) => (seconds === null ? [] : [{ id, seconds }])) ?? null;

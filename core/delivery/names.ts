@@ -6,9 +6,9 @@ export type Resolve = (name: string) => Promise<string[]>;
 const PATIENCE = { timeout: 2000, tries: 2 };
 
 /**
- * What DNS says. The system's own way would know more names, but has two threads: names that anyone may give, and
- * whose servers do not answer, would hold up everyone's.
- * @param servers other ones than this machine's: `127.0.0.1:5353`
+ * Resolves names by DNS. The system's resolver knows more names, but has two threads: names that anyone may enter, and
+ * whose servers do not answer, would block everyone's.
+ * @param servers other servers than this machine's, such as `127.0.0.1:5353`
  */
 export function resolveByDns(servers?: readonly string[]): Resolve {
   return async name => {

@@ -15,7 +15,10 @@ export interface Outbound {
    * Rejects with the signal's reason alone, when it is aborted.
    */
   post(url: string, message: Message): Promise<Posted>;
-  /** What can be told of an address without asking for it. @throws {AppError} `forbidden`, with the way out */
+  /**
+   * Checks an address without connecting.
+   * @throws {AppError} `forbidden`, with the way out
+   */
   check(url: string): void;
   /** Ends what is under way. */
   close(): Promise<void>;
@@ -27,7 +30,7 @@ interface Message {
   signal: AbortSignal;
 }
 
-/** What came of a post: the answer, or `error`, why there is none. */
+/** Outcome of a post: the response, or the error if there is none. */
 export type Posted = Answered | { status: null; error: AppError };
 
 interface Answered {
@@ -42,12 +45,12 @@ interface Answered {
 }
 
 interface OutboundOptions {
-  /** What the operator trusts; see `createAllowList`. */
+  /** Hosts that the operator trusts; see `createAllowList`. */
   allowHosts: readonly string[];
   clock: Pick<Clock, 'now'>;
-  /** Of names that users gave. */
+  /** Resolver of names that users entered. */
   resolve?: Resolve;
-  /** Of names on the allow-list. */
+  /** Resolver of names on the allow-list. */
   resolveAllowed?: Resolve;
   /** From the first thought of the host to the last byte of its answer. */
   limitMs?: number;
@@ -57,9 +60,9 @@ const KiB = 1024;
 const MAX_FETCHED_BYTES = 1024 * KiB;
 const MAX_POSTED_BYTES = 64 * KiB;
 
-/** Of one origin; what is more waits. */
+/** Connections per origin; further requests wait. */
 const CONNECTIONS = 64;
-/** Of several addresses each is given so long to connect, but for the last. */
+/** Time to connect to each of several addresses except the last. */
 const ADDRESS_MS = 2500;
 
 /** They say where a request ends and whom it is for: that is not for users to say. */
@@ -272,7 +275,7 @@ async function readAtMost(
   return { body: Buffer.concat(pieces), isWhole: isWhole && left >= 0 };
 }
 
-/** What is no text of bytes, as an answer in UTF-8 may have it, is left out. */
+/** Returns the headers, without values that are not valid UTF-8. */
 function headersOf({ headers }: Dispatcher.ResponseData): Headers {
   const all = new Headers();
   for (const [name, values] of Object.entries(headers)) {

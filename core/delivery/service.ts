@@ -35,7 +35,7 @@ interface Parts {
 }
 
 export interface Delivery {
-  /** What happens now. */
+  /** Deliveries of the live webhooks. */
   live: Live;
   fanOut: Pick<FanOut, 'deliveriesOf'>;
   targets: Pick<Targets, 'ofHook'>;

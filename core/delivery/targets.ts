@@ -5,14 +5,14 @@ import { type AppError, toAppError } from '../runtime/errors.ts';
 import type { Outbound } from './outbound.ts';
 import { signatureHeaders } from './signature.ts';
 
-/** What is sent, the same at each try. */
+/** Message as it is sent, the same on each attempt. */
 export type Message = Pick<Delivery, 'id' | 'query' | 'contentType'> & { body: string | Uint8Array };
 
-/** What came of one try. */
+/** Result of one attempt. */
 export interface Sent {
   /** `final`: trying again cannot help. `gone`: nothing will ever help. */
   verdict: 'delivered' | 'retry' | 'final' | 'gone';
-  /** Of the HTTP answer. */
+  /** Status of the HTTP response. */
   status: number | null;
   /** For people: what went wrong; null: nothing. */
   error: string | null;
@@ -28,7 +28,7 @@ export interface Sent {
 export interface Target {
   kind: TargetKind;
   id: string;
-  /** Whose it is. */
+  /** Owner of the target. */
   userId: string;
   appId: string | null;
   /** For people: the type of a hook, the label of an address. */
@@ -130,9 +130,9 @@ export function createTargets({
   }
 
   /**
-   * What a try means for its target: a step of a transaction, or null where nothing changes. One that has failed for
+   * Updates the target after an attempt: a step of a transaction, or null if nothing changes. A target that failed for
    * too long, or is gone, is switched off.
-   * @param isFirst the first try of its delivery, of several: too little to judge by
+   * @param isFirst whether this is the first of several attempts of its delivery, which is too little to judge by
    */
   function follow(
     target: Target,

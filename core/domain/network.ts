@@ -1,6 +1,9 @@
 import { isIPv6 } from 'node:net';
 
-/** Who is at an IP address: an IPv4 address, or, since who has an IPv6 address has the 2^64 beside it, the `/64` of that. */
+/**
+ * Returns the network that counts as one client: an IPv4 address, or the `/64` of an IPv6 address, all of which belongs
+ * to one subscriber.
+ */
 export function networkOf(address: string): string {
   const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1];
   if (mapped) return mapped;

@@ -1,6 +1,6 @@
 /**
- * What clocks on the wall show, and when. Where a zone's clocks go forward, a time of day that they leave out is the
- * instant at which they do; where they go back, a time that comes twice is the first of the two.
+ * Converts between instants and wall-clock time. A time of day that is skipped when clocks go forward is the instant at
+ * which they do; a time that occurs twice when they go back is the first of the two.
  */
 
 const MINUTE_MS = 60_000;
@@ -10,7 +10,7 @@ const DAY_MS = DAY_MINUTES * MINUTE_MS;
 /** The last instant (epoch ms) whose year has four digits. */
 export const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** What a clock on the wall shows. */
+/** Time on a wall clock. */
 export interface WallTime {
   /** `YYYY-MM-DD` */
   day: string;

@@ -29,7 +29,7 @@ function hashOf(userId: string): string {
 /** Live connections have this long to store what they heard before their account is removed. */
 const STORE_MS = 5000;
 
-/** What still speaks for an account, or reaches its owner. */
+/** Credentials and outlets of an account that still work. */
 export interface Standing {
   /** Names of its API keys. */
   keys: string[];
@@ -43,7 +43,7 @@ export interface Standing {
   hooks: string[];
 }
 
-/** What was ended. */
+/** Credentials and outlets that were ended. */
 export interface Ended {
   /** As the clients of live connections call themselves; null: one that does not say. */
   connections: (string | null)[];
@@ -53,7 +53,7 @@ export interface Ended {
 
 export type Accounts = ReturnType<typeof createAccounts>;
 
-/** What ends, for an account, all at once: what it is signed in with, or the account itself. */
+/** Ends the credentials of an account, or the account itself, in one step. */
 export function createAccounts({
   storage,
   clock,

@@ -8,7 +8,7 @@ const MINUTE_MS = 60_000;
 const WINDOW_MS = 15 * MINUTE_MS;
 /** In each window: what fails from one address, whatever the names. */
 const MAX_BY_ADDRESS = 50;
-/** What fails for one name: from all addresses that it never signed in from together, and from each that it did. */
+/** Failures allowed per name: for all addresses without an earlier sign-in together, and for each address with one. */
 const MAX_BY_NAME = 10;
 /** An address from which somebody has signed in stays known for so long. */
 const KNOWN_MS = 30 * 24 * 60 * MINUTE_MS;
@@ -76,7 +76,7 @@ function tooMany(ms: number): AppError {
   );
 }
 
-/** What people type as a name may be their password: only a hash of it is kept. */
+/** Hashes what was typed as a name, because it may be a password. */
 function hashed(...parts: string[]): string {
   return createHash('sha256').update(parts.join('\0')).digest('base64url');
 }

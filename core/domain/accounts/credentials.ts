@@ -14,9 +14,9 @@ const NAMES = {
 /** The scheme's case does not matter (RFC 9110); a credential has no blanks. */
 const BEARER = /^bearer +(\S+)$/i;
 
-/** Who asks, and what they may do. */
+/** Authenticated sender of a request, with its permissions. */
 export interface Principal {
-  /** Of an app: whom it acts for. */
+  /** User; for an app, the user it acts for. */
   user: User;
   kind: keyof typeof NAMES;
   /** An ID token is its owner, who may do all. */
@@ -24,7 +24,7 @@ export interface Principal {
   keyId?: string;
   /** Epoch ms, of an ID token: the end of it. */
   expiresAt?: number;
-  /** That an app's secret is of. */
+  /** App whose secret was used. */
   app?: App;
 }
 

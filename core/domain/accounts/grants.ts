@@ -6,7 +6,7 @@ import type { Principal } from './credentials.ts';
 /** The scopes that come with a stored grant of the same name. */
 const GRANTED: readonly GrantName[] = ['memories:read', 'memories:write'];
 
-/** What a new key is granted, by its scopes. */
+/** Derives the grants of a new key from its scopes. */
 export function grantsOf({ userId, id, scopes, createdAt }: ApiKey): Grant[] {
   const held: ReadonlySet<Scope> = new Set(scopes);
   return GRANTED.filter(name => held.has(name)).map(name => ({ userId, grantee: id, name, createdAt }));

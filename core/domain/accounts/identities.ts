@@ -29,7 +29,7 @@ export function createIdentities(chosen: () => ChosenProviders) {
       );
     },
 
-    /** Those whose access tokens can be checked, by their `iss`. */
+    /** Lists providers whose access tokens can be verified, by `iss`. */
     ofAccessTokens: (): string[] =>
       chosen()
         .working.filter(({ verifyAccess }) => verifyAccess !== undefined)

@@ -16,7 +16,7 @@ export async function removeKeysIn(tx: Stores, userId: string): Promise<ApiKey[]
   return all;
 }
 
-/** What every raw key begins with: tells a key from an ID token. */
+/** Prefix of every raw key: distinguishes a key from an ID token. */
 export const KEY_PREFIX = 'omi_dev_';
 const RAW_KEY = /^omi_dev_[0-9a-f]{32}$/;
 const KEY_BYTES = 16;

@@ -3,7 +3,7 @@ import type { Storage } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
 import { isId } from '../ids.ts';
 
-/** What the operator locks is left out of lists, not found, and not changed, until it is unlocked. */
+/** Stores of lockable things. A locked thing is left out of lists, not found, and not changed, until it is unlocked. */
 const STORES = {
   memory: 'memories',
   conversation: 'conversations',

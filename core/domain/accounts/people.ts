@@ -7,7 +7,7 @@ const MAX_PEOPLE_PER_USER = 1000;
 
 export type People = ReturnType<typeof createPeople>;
 
-/** Those whom a user talks with. Two may have one name. */
+/** Manages the people whom a user talks with. Two may have the same name. */
 export function createPeople({ storage, clock }: { storage: Storage; clock: Clock }) {
   /** `conflict` where there are too many. */
   async function create(userId: string, name: string): Promise<Person> {
@@ -31,7 +31,7 @@ export function createPeople({ storage, clock }: { storage: Storage; clock: Cloc
     });
   }
 
-  /** What they said stays, and nobody is named for it. `not_found`. */
+  /** Deletes a person. Their segments stay, without a name. `not_found`. */
   async function remove(userId: string, id: string): Promise<void> {
     await storage.transaction('delete person', async tx => {
       if (!isId(id) || !(await tx.people.remove(userId, id))) throw notFound();

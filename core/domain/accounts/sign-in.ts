@@ -13,7 +13,7 @@ export const MAX_PASSWORD_CHARS = 256;
 /** A browser's scripts get a new token after this. */
 const ACCESS_MS = 3600_000;
 
-/** Of one browser. */
+/** Session of one browser. */
 export interface Session {
   user: User;
   access: IssuedToken;
@@ -43,7 +43,7 @@ export function createSignIn({
     throw new AppError('conflict', `The identity provider ${issuer} has no passwords`);
   }
 
-  /** Who has this name and password. */
+  /** Verifies name and password. */
   async function checked({ password, name, address }: Attempt & { password: string }): Promise<User> {
     const attempt = { address, name: nameKeyOf(name) };
     await attempts.begin(attempt);
@@ -57,7 +57,7 @@ export function createSignIn({
     throw new AppError('conflict', 'This account is disabled: ask whoever runs this server');
   }
 
-  /** What a browser keeps, which only gets new tokens with it, and the token that its scripts use. */
+  /** Creates a session: a refresh cookie, which only gets new tokens, and the token that scripts use. */
   async function sessionOf(user: User): Promise<Session> {
     const { issue } = identities.own();
     const { subject, name } = user;

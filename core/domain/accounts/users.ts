@@ -7,10 +7,10 @@ import type { Identities } from './identities.ts';
 
 export const MAX_NAME_CHARS = 100;
 const MAX_NAMES_SHOWN = 10;
-/** Of people of the same name, from another identity provider. */
+/** Highest number for people of the same name from other identity providers. */
 const MAX_NAMESAKES = 1000;
 
-/** Whom a token speaks for, and since when. */
+/** Subject of a verified token, and when it was issued. */
 type Vouched = Omit<VerifiedIdentity, 'expiresAt'>;
 
 export type Users = ReturnType<typeof createUsers>;
@@ -41,7 +41,7 @@ export function createUsers({
     throw new AppError('conflict', `There is a user "${taken.name}" already. Choose another name.`);
   }
 
-  /** What people call the account from now on; its id stays. `conflict` when the name is taken. */
+  /** Renames an account; its id stays. `conflict` when the name is taken. */
   async function rename(user: User, name: string): Promise<User> {
     const patch = named(checkedName(name));
     await requireFree({ id: user.id, ...patch });
@@ -105,8 +105,8 @@ export function createUsers({
   }
 
   /**
-   * Whom a verified ID token speaks for: null where that is nobody, or the token was issued before a sign-out.
-   * @param mayJoin who is not known yet gets an account
+   * Finds the user of a verified ID token; null if there is none, or the token was issued before a sign-out.
+   * @param mayJoin creates an account for an unknown subject
    */
   async function fromIdentity(verified: Vouched, mayJoin: boolean): Promise<User | null> {
     const { issuer, subject, issuedAt } = verified;

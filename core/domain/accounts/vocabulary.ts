@@ -7,7 +7,7 @@ import { AppError } from '../../runtime/errors.ts';
 const OWNER = 'core.vocabulary';
 export const MAX_WORDS = 500;
 export const MAX_WORD_CHARS = 100;
-/** Of two who write at once one tries again. */
+/** Attempts of a write that meets concurrent ones. */
 const ATTEMPTS = 5;
 
 const Stored = z.object({ words: z.array(z.string()) });
@@ -40,7 +40,7 @@ export function createVocabularies({ storage }: { storage: Pick<Storage, 'plugin
       const gone = new Set(words.map(keyOf));
       return change(userId, before => before.filter(word => !gone.has(keyOf(word))));
     },
-    /** What recognisers are told: the user's own words, then the names of people. */
+    /** Lists the words for recognisers: the user's own words, then the names of people. */
     async expected(userId: string): Promise<string[]> {
       const [{ words }, people] = await Promise.all([read(userId), storage.people.list(userId)]);
       const names = people.map(({ name }) => name.slice(0, MAX_WORD_CHARS));

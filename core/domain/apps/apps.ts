@@ -15,7 +15,7 @@ import {
 } from './hooks.ts';
 import { appNotFound, createInstallations, findApp, invalid } from './installations.ts';
 
-/** What every secret of an app begins with: tells it from an API key and an ID token. */
+/** Prefix of every app secret: distinguishes it from API keys and ID tokens. */
 export const SECRET_PREFIX = 'sk_';
 const RAW_SECRET = /^sk_[0-9a-f]{32}$/;
 const SECRET_BYTES = 16;
@@ -41,7 +41,7 @@ export const USER_SCOPES = [
   'user_chat',
 ] as const satisfies readonly UserScope[];
 
-/** What its owner says of an app. */
+/** Description of an app by its owner. */
 export type AppAbout = Pick<
   App,
   | 'name'
@@ -59,7 +59,7 @@ export type AppEdit = Partial<AppAbout>;
 /** An app with what nobody can show again. */
 export interface NewApp {
   app: App;
-  /** Of its webhooks; null: it has none, or had it before. */
+  /** Signing secret of its webhooks; null: it has no webhook, or had the secret before. */
   signingSecret: string | null;
 }
 
@@ -116,8 +116,8 @@ export function createApps({
   }
 
   /**
-   * What it is after these changes. What is said of a capability brings that along, unless those that it has are named
-   * as well. `invalid_request`, with the place, where it does not fit together.
+   * Applies changes to an app. A setting implies its capability, unless the capabilities are named as well.
+   * @throws `invalid_request`, with the place, for a contradiction
    */
   function settled(before: AppAbout, changes: AppEdit): AppAbout {
     const triggersOn = changes.triggersOn && resolved(changes.triggersOn);
@@ -230,7 +230,7 @@ export function createApps({
     get: (id: string): Promise<App> => findApp(storage, id),
     parseActions: (names: readonly string[]): AppAction[] => parseNames('action', ACTIONS, names),
     parseScopes: (names: readonly string[]): UserScope[] => parseNames('scope', USER_SCOPES, names),
-    /** Of everyone: all may be installed by all. Newest first. */
+    /** Lists the apps of all users, newest first: everybody may install any app. */
     list: (): Promise<App[]> => storage.apps.list(),
   };
 }
@@ -256,7 +256,7 @@ const NOTHING: AppAbout = {
   notificationScopes: [],
 };
 
-/** What belongs to each capability, and what it is without it. */
+/** Settings of each capability, and their values without it. */
 const PARTS: Readonly<Record<AppCapability, Partial<AppAbout>>> = {
   external_integration: { triggersOn: [], webhookUrl: null, setupCompletedUrl: null, actions: [] },
   proactive_notification: { notificationScopes: [] },

@@ -24,7 +24,7 @@ export type Cause =
   | { trigger: 'conversation'; userId: string; conversationId: string }
   | { trigger: 'device'; userId: string; happenings: ToldHappening[] };
 
-/** What happened to a wearable; `wire` as webhooks send it. */
+/** Event of a wearable; `wire` as webhooks send it. */
 export interface ToldHappening {
   deviceId: string;
   kind: DeviceHappening['kind'];

@@ -16,7 +16,7 @@ const MAX_LABELLED = 9;
 /** Webhooks that an error names. */
 const MAX_SHOWN = 10;
 
-/** What of the types of webhooks is known here; those of the plugins that work now. */
+/** Types of webhooks, of the plugins that work now. */
 export type HookTypes = () => readonly Pick<WebhookType, 'type' | 'aliases' | 'trigger'>[];
 
 /** Throws where nothing may be sent to this address, whoever is there. */
@@ -148,7 +148,7 @@ export function createHooks({
     return switched;
   }
 
-  /** Of the user's own. `conflict` where there is none to sign for. */
+  /** Rotates the secret of the user's own webhooks. `conflict` where there are none. */
   async function rotate(userId: string): Promise<NewSecret> {
     return storage.transaction('rotate signing secret', tx => rotateIn(tx, userId, null, clock.now()));
   }
@@ -183,7 +183,7 @@ export function createHooks({
         ),
       );
     },
-    /** Of the user's own hooks; null: there is none yet. */
+    /** Returns the signing secret of the user's own webhooks; null: there is none yet. */
     async signing(userId: string): Promise<Pick<Hook, 'secret' | 'oldSecretUntil'> | null> {
       return (await groupIn(storage, userId, null))[0] ?? null;
     },
@@ -238,7 +238,7 @@ export function requireUrl(checkUrl: CheckUrl, url: string, loc: string[]): void
 
 const UNPRINTABLE = /[\s\p{Cc}]/u;
 
-/** What a secret is called in lists: its beginning and its end. */
+/** Abbreviates a secret for lists: its beginning and its end. */
 export function secretHint(secret: string): string {
   return `${secret.slice(0, 10)}...${secret.slice(-4)}`;
 }
@@ -293,7 +293,7 @@ export async function rotateIn(
   return { secret, oldUntil };
 }
 
-/** Those that share a secret. */
+/** Lists the webhooks that share a secret. */
 async function groupIn(stores: Stores, userId: string, appId: string | null): Promise<Hook[]> {
   return (await stores.hooks.list(userId)).filter(hook => hook.appId === appId);
 }

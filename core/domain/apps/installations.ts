@@ -6,10 +6,10 @@ import type { EventBus } from '../../runtime/events.ts';
 import { isId } from '../ids.ts';
 
 const MAX_INSTALLED = 200;
-/** Who installs an app waits for it. */
+/** Time limit of the set-up check. The person who installs the app waits for it. */
 const SETUP_MS = 10_000;
 
-/** What a user allows an app: never more than it asks for by now. */
+/** Permissions that a user granted: never more than the app requests now. */
 export type Granted = Pick<Installation, 'scopes' | 'actions'>;
 
 export interface Installed extends Granted {
@@ -17,7 +17,7 @@ export interface Installed extends Granted {
   installedAt: number;
 }
 
-/** Who installed which app, and what they allow it. The part of `createApps` that its users have to do with. */
+/** Installs apps for users, with the permissions that they grant: the part of `createApps` for users. */
 export function createInstallations({
   storage,
   clock,
@@ -80,7 +80,7 @@ export function createInstallations({
     events.emit('hooks.changed', { userId });
   }
 
-  /** What a user allows an app; null: it is not installed. */
+  /** Returns a user's grants to an app; null: it is not installed. */
   async function granted(userId: string, app: App): Promise<Granted | null> {
     const installation = await storage.installations.get(userId, app.id);
     return installation && within(app, installation);
@@ -116,13 +116,16 @@ export function createInstallations({
     granted,
     permit,
     installed,
-    /** Of the apps that this user has installed. */
+    /** Lists the ids of the apps that this user installed. */
     installedIds: async (userId: string): Promise<ReadonlySet<string>> =>
       new Set((await storage.installations.list(userId)).map(({ appId }) => appId)),
   };
 }
 
-/** What it asks for; or of that what is named. `invalid_request` names what it does not ask for. */
+/**
+ * Returns the requested permissions, or the named ones of them. `invalid_request` names those that the app does not
+ * request.
+ */
 function narrowed<T extends string>(
   field: string,
   asked: readonly T[],

@@ -1,4 +1,7 @@
-/** What a model wrote, as it may be shown: piece by piece, with the numbers of its sources and nothing that loads or links. Pure. */
+/**
+ * Makes a model's text safe to show, piece by piece: with the numbers of its sources, and nothing that loads or links.
+ * Pure.
+ */
 
 /** A first line that is longer is no header. */
 const MAX_HEADER_CHARS = 300;
@@ -21,7 +24,7 @@ function headerOf(line: string, count: number): number[] | null {
 export interface AnswerText {
   /** Null until the header is whole; `undefined`: there is none. */
   push(piece: string): { header: number[] | null | undefined; text: string };
-  /** What was held back. */
+  /** Returns the text that was held back. */
   end(): { header: number[] | null | undefined; text: string };
 }
 

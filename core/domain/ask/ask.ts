@@ -22,9 +22,9 @@ const WHOLE_MS = 180_000;
 /** Turns before a question that a model is given, and how much of each. */
 const MAX_TURNS = 4;
 const MAX_TURN_CHARS = 1000;
-/** What fits best, where no model chooses. */
+/** Passages in an answer without a model. */
 const MAX_BEST = 6;
-/** Of a passage that stands for an answer. */
+/** Characters of such a passage. */
 const MAX_PASSAGE_CHARS = 300;
 /** Answers that are being made for one user. */
 const MAX_AT_ONCE = 3;
@@ -91,7 +91,7 @@ export interface Turn {
 
 export interface Question {
   text: string;
-  /** Of words such as `yesterday`; null: that of the user's notifications. */
+  /** Time zone for words such as `yesterday`; null: the zone of the user's notifications. */
   timeZone: string | null;
   /** Oldest first; absent: none. */
   earlier?: readonly Turn[];
@@ -101,7 +101,7 @@ export interface Answer {
   answer: string;
   /** Null: no model made it. */
   model: string | null;
-  /** That the model used, else those that fit best. Numbers in brackets in the answer count them from 1. */
+  /** Sources that the model used, else the best matches. Numbers in brackets in the answer count them from 1. */
   sources: Source[];
 }
 
@@ -281,7 +281,7 @@ function chosen(found: readonly Source[], places: readonly number[]): Source[] {
   return places.flatMap(place => found[place] ?? []);
 }
 
-/** What to look for. A question that goes on with those before is looked for with their words, and in their time. */
+/** Derives what to search for. A follow-up question also uses the words and the time of the ones before. */
 function askedOf(
   principal: Principal,
   { text, earlier, timeZone, now }: { text: string; earlier: readonly Turn[]; timeZone: string; now: number },

@@ -23,7 +23,7 @@ export interface AskedTime {
 const WHOLE: Part = [0, 24];
 /** Words of the longest phrase: "il y a 3 jours", with an article. */
 const MAX_WORDS = 6;
-/** Of a question, that is looked through for dates: it takes 0.1 ms for each. */
+/** Characters of a question that are searched for dates: each takes 0.1 ms. */
 const MAX_DATED_CHARS = 300;
 
 /** @param now epoch ms: when it was asked */

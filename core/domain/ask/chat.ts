@@ -10,14 +10,14 @@ import { wholeText } from '../search/whole-text.ts';
 import type { Ask, Following, Turn } from './ask.ts';
 import type { Source, Sources } from './sources.ts';
 
-/** Of one user; the one that was used longest ago goes first. */
+/** Sessions per user; the least recently used is deleted first. */
 const MAX_SESSIONS = 200;
-/** Of one session; the oldest go first. */
+/** Messages per session; the oldest are deleted first. */
 const MAX_MESSAGES = 1000;
 const MAX_TITLE_CHARS = 80;
 /** Messages before a question that it may go on with. */
 const MAX_EARLIER = 8;
-/** What an app's prompt is given of the newest chat. */
+/** Messages of the newest chat that an app's prompt may contain. */
 const MAX_RECENT = 20;
 const MAX_RECENT_CHARS = 4000;
 
@@ -129,7 +129,7 @@ export function createChat({
       const session = await find(userId, id);
       if (session) await storage.chat.removeSession(userId, session.id);
     },
-    /** What a session that was cleared begins with; it is not kept. */
+    /** Builds the greeting of a cleared session; it is not stored. */
     greeting(userId: string, text: string): ShownMessage {
       const now = clock.now();
       return {

@@ -1,4 +1,4 @@
-/** What a question is made of, in the languages that are known here. Pure. */
+/** Splits a question into words, in the languages that are supported. Pure. */
 
 export const LANGUAGES = ['en', 'de', 'fr', 'es'] as const;
 export type AskedLanguage = (typeof LANGUAGES)[number];
@@ -55,7 +55,7 @@ export function plainWords(text: string): string[] {
   return plain.match(/[\p{L}\p{N}]+/gu) ?? [];
 }
 
-/** Those that say what the question is about. */
+/** Selects the words that carry the question's subject. */
 export function tellingWords(words: readonly string[]): string[] {
   return words.filter(word => !ALL.has(word));
 }

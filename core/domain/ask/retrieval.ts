@@ -7,13 +7,13 @@ import { cosineOf } from '../memories/memory-likeness.ts';
 import { wordShares } from '../search/word-share.ts';
 import type { Asked, Source, Sources, SourceType } from './sources.ts';
 
-/** What a model is given to read: a few pages. */
+/** Sources that a model reads, by type: a few pages. */
 const MOST: Readonly<Record<SourceType, number>> = { conversation: 12, memory: 8, action_item: 8 };
 /** Texts that are compared by meaning for one question. */
 const MAX_COMPARED = 60;
 /** After this, meaning is left out. */
 const MEANING_MS = 2000;
-/** What counts beside the words of the question, whose share of them counts from 0 to 1. */
+/** Weights beside the share of the question's words, which counts from 0 to 1. */
 const WEIGHTS = { earlier: 0.5, meaning: 0.6, cited: 0.3 };
 
 export function createRetrieval({

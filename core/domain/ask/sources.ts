@@ -1,6 +1,6 @@
 /**
- * What questions are answered from: one entry for each kind of thing. A further kind (pictures, say) is one more entry,
- * and one more name in `SOURCE_TYPES`.
+ * Sources of answers: one entry for each kind of thing. A further kind (pictures, say) needs one more entry, and one
+ * more name in `SOURCE_TYPES`.
  */
 import type { ActionItem, ChatSource, Conversation, Memory, Segment } from '../../contract/model.ts';
 import type { Storage } from '../../contract/plugin.ts';
@@ -20,13 +20,13 @@ export type SourceType = (typeof SOURCE_TYPES)[number];
 export interface Source {
   type: SourceType;
   id: string;
-  /** Of a memory or a task: how it begins. */
+  /** Title; for a memory or a task, the beginning of its text. */
   title: string;
   /** A passage of the conversation, the memory, or the task with what became of it. */
   text: string;
   /** When it was said, or noted. */
   createdAt: number;
-  /** Of a conversation, the moment in it; null: as a whole, or not known yet. */
+  /** Segment of a conversation; null: the whole conversation, or not known yet. */
   segmentId: string | null;
 }
 
@@ -35,7 +35,7 @@ export interface Asked {
   principal: Principal;
   /** The words that it is about; empty where it only names a time. */
   words: string;
-  /** Of the questions before, where it goes on with them. */
+  /** Earlier questions that this one follows up. */
   earlier: string;
   spans: readonly Span[];
   timeZone: string;
@@ -43,9 +43,9 @@ export interface Asked {
 
 interface SourceKind {
   type: SourceType;
-  /** What may answer it, in no order that matters. */
+  /** Finds candidates, in no particular order. */
   find(asked: Asked): Promise<Source[]>;
-  /** Those that the user may still see, as they are now, by id. */
+  /** Shows cited sources that the user may still see, in their present form, by id. */
   show(principal: Principal, cited: readonly ChatSource[], timeZone: string): Promise<Map<string, Source>>;
 }
 
@@ -210,7 +210,7 @@ export function createSources({
     async find(asked: Asked): Promise<Source[]> {
       return (await Promise.all(kinds.map(kind => kind.find(asked)))).flat();
     },
-    /** What a kept answer cited, as it is now, in its order; without what is gone. */
+    /** Shows the sources of a stored answer in their present form and order, without deleted ones. */
     async show(principal: Principal, cited: readonly ChatSource[], timeZone: string): Promise<Source[]> {
       const shown = await Promise.all(
         kinds.map(async ({ type, show }) => {

@@ -205,7 +205,7 @@ function monthOf(year: number, index: number): Days {
   return { first: day(Date.UTC(year, index, 1)), last: day(Date.UTC(year, index + 1, 0)) };
 }
 
-/** What a phrase says, as small words without accents; empty where it says no time. */
+/** Interprets a phrase in lower case without accents; empty if it names no time. */
 export function timeOf(phrase: string): { days?: DaysOf | undefined; part?: Part | undefined } {
   if (DAYS.size === 0) fill();
   return BOTH.get(phrase) ?? { days: DAYS.get(phrase), part: PARTS.get(phrase) };

@@ -14,7 +14,7 @@ const DONE_DAYS = 90;
 const MAX_EVENTS = 2000;
 /** Open ones, those due first, and as many that are done. */
 const MAX_TASKS = 1000;
-/** Of an event of which no end was said. */
+/** Length of an event whose end is unknown. */
 const DEFAULT_MINUTES = 60;
 const PAGE = 200;
 
@@ -24,7 +24,7 @@ export type TasksShown = (typeof TASKS_SHOWN)[number];
 
 export type CalendarFeed = ReturnType<typeof createCalendarFeed>;
 
-/** What an account has to do and where it has to be, as one calendar: read anew each time, and never kept. */
+/** Renders tasks and events of an account as one calendar, anew for each request. */
 export function createCalendarFeed({
   storage,
   notifications,

@@ -51,7 +51,7 @@ export function createCalendarLinks({
       throw new AppError('not_found', 'There is no calendar link');
   }
 
-  /** Whose link it is. The look-up is by hash, so its timing tells nothing of the secret. */
+  /** Finds the owner of a link. The look-up is by hash, so its timing tells nothing of the secret. */
   async function verify(secret: string): Promise<User> {
     const found = SECRET.test(secret) ? await storage.calendarLinks.byHash(hashOf(secret)) : null;
     if (!found || found.user.disabledAt !== null)

@@ -15,9 +15,9 @@ export interface HeardEvent {
 
 const NAME = 'Earshot';
 const END = 'END:VCALENDAR\r\n';
-/** Of a task that is shown as an event. */
+/** Length of a task that is shown as an event. */
 const TASK_MINUTES = 15;
-/** What a calendar is asked to keep between two looks. */
+/** Refresh interval that calendars are asked to keep. */
 const REFRESH = 'PT1H';
 
 type Value = string | ICAL.Time | ICAL.Duration;

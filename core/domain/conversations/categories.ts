@@ -1,4 +1,4 @@
-/** What a conversation can be about: the wire's `category` values, each with the emoji that stands for it. */
+/** Categories of conversations, as the wire's `category` has them, each with its emoji. */
 export const CATEGORY_EMOJI = {
   personal: '🙂',
   education: '🎓',

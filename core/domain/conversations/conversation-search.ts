@@ -1,13 +1,13 @@
 import type { Conversation } from '../../contract/model.ts';
 import type { ConversationFilter, Storage } from '../../contract/plugin.ts';
 
-/** What lists show. */
+/** Filter of conversations that lists show. */
 const SHOWN = {
   statuses: ['completed'],
   discarded: false,
   locked: false,
 } satisfies Partial<ConversationFilter>;
-/** That a search looks at. */
+/** Passages that one search examines. */
 const MAX_PASSAGES = 1000;
 
 /** Inclusive bounds of when they were made. */

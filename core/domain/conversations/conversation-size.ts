@@ -2,10 +2,10 @@ import type { TranscriptSize } from '../../contract/plugin.ts';
 
 const MAX_SEGMENTS = 20_000;
 const MAX_TEXT_BYTES = 8_000_000;
-/** Of a segment that is imported or corrected. */
+/** Characters of an imported or corrected segment. */
 export const MAX_SEGMENT_CHARS = 20_000;
 
-/** What a conversation may have, in words. */
+/** Limits of a conversation, in words. */
 export const MAX_SIZE = 'a conversation has at most 20,000 segments and 8 MB of text';
 
 /** Whether all of it together is more than one conversation may have. */
@@ -19,7 +19,7 @@ export function sumOf(sizes: readonly TranscriptSize[]): TranscriptSize {
   return { segments: sum(size => size.segments), textBytes: sum(size => size.textBytes) };
 }
 
-/** Of segments that are not stored yet. */
+/** Measures segments that are not stored yet. */
 export function sizeOf(segments: readonly { text: string }[]): TranscriptSize {
   const textBytes = segments.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
   return { segments: segments.length, textBytes };

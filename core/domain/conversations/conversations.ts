@@ -109,9 +109,8 @@ export function createConversations({
   }
 
   /**
-   * What a live connection begins with: its open conversation, and the row of its stream, one for each channel. A
-   * stream that the client names again goes on in the conversation it was in, while that is open: the client has more
-   * of it.
+   * Opens the conversation of a live connection, and the row of its stream for each channel. A stream that the client
+   * names again continues its conversation while that is open, because the client may have more of it.
    */
   async function connect(request: ConnectRequest): Promise<Connected> {
     const now = clock.now();
@@ -395,7 +394,7 @@ export function createConversations({
     announce({ event: 'conversation.dropped', userId, conversationId: other });
   }
 
-  /** What was said from this segment on becomes a conversation of its own, which is answered; both are processed again. */
+  /** Splits a conversation at this segment and returns the new one; both are processed again. */
   async function split(userId: string, id: string, segmentId: string): Promise<Conversation> {
     const part = await storage.transaction('split conversation', tx =>
       splitIn(tx, { userId, id }, segmentId, clock.now()),
@@ -469,7 +468,7 @@ function isFull(error: unknown): boolean {
   return error instanceof AppError && error.message === FULL;
 }
 
-/** What was stored, and how large the conversation is now; null: it is over, and grows no more. */
+/** Stores segments and returns the new size of the conversation; null: it has ended and takes no more. */
 async function store(
   tx: Stores,
   request: AppendRequest,
@@ -533,7 +532,7 @@ async function rememberIn(
   return { ...after, structured };
 }
 
-/** What its owner decided stays: the title, the summary template, and tasks that are settled. */
+/** Keeps the owner's decisions: the title, the summary template and settled tasks. */
 function withOwners(result: Result, conversation: Conversation | null, settled: string[] = []): Result {
   if (!('structured' in result) || !conversation) return result;
   const { title, titled, templateId } = conversation.structured;

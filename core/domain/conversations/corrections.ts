@@ -1,4 +1,4 @@
-/** What its owner puts right in a transcript: each step inside a transaction of its caller. */
+/** Corrections of a transcript by its owner: each step inside a transaction of its caller. */
 
 import type { Conversation, MemorySource, Segment } from '../../contract/model.ts';
 import type { Stores } from '../../contract/plugin.ts';
@@ -21,13 +21,13 @@ export interface SegmentCorrection {
   text?: string;
   /** `user`: the owner; null: nobody that is known. */
   personId?: string | null;
-  /** What it was made from. */
+  /** Values that the correction is based on. */
   expected?: { text?: string; person_id?: string | null };
 }
 
 interface Named {
   userId: string;
-  /** Of the conversation. */
+  /** Id of the conversation. */
   id: string;
 }
 

@@ -1,4 +1,4 @@
-/** What its owner changes in a conversation: each step inside a transaction of its caller. */
+/** Changes to a conversation by its owner: each step inside a transaction of its caller. */
 
 import type { Conversation } from '../../contract/model.ts';
 import type { Stores } from '../../contract/plugin.ts';
@@ -15,7 +15,7 @@ export interface ConversationEdit {
   starred?: boolean;
   /** Null: in no folder. */
   folderId?: string | null;
-  /** What it was made from. */
+  /** Values that the change is based on. */
   expected?: { title?: string };
 }
 

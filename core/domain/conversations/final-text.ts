@@ -4,7 +4,7 @@ import type { Segment } from '../../contract/model.ts';
 import type { Stores } from '../../contract/plugin.ts';
 import { reprocessIn } from './lifecycle.ts';
 
-/** What the live recogniser wrote of one utterance into one segment. */
+/** Live recogniser's text of one utterance in one segment. */
 export interface LiveText {
   segmentId: string;
   /** Where it began in the segment's text then; what stands before it may have been replaced since. */
@@ -17,7 +17,7 @@ export interface FinalText {
   conversationId: string;
   /** In the order spoken; one for each segment that the utterance is in. */
   live: readonly LiveText[];
-  /** Of the whole utterance. */
+  /** Text of the whole utterance. */
   text: string;
   sttProvider: string;
 }

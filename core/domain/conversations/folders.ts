@@ -76,7 +76,7 @@ const SYSTEM_FOLDERS = [
 
 type SystemFolder = (typeof SYSTEM_FOLDERS)[number]['name'];
 
-/** What is not named here is personal. */
+/** Folder of each category; all others belong to Personal. */
 const FOLDER_OF: Partial<Record<Category, SystemFolder>> = {
   work: 'Work',
   business: 'Work',

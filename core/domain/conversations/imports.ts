@@ -43,7 +43,7 @@ export interface TextRequest extends Omit<ImportRequest, 'clientSessionId' | 'se
   text: string;
 }
 
-/** What became of it. */
+/** Outcome of an import. */
 export interface Imported {
   id: string;
   status: ConversationStatus | 'deleted';

@@ -13,7 +13,7 @@ export const FINISH_JOB = 'conversation.finish';
 /** The durable job that makes the structure of one that is over anew; its key is the conversation. */
 export const REPROCESS_JOB = 'conversation.reprocess';
 
-/** Of a conversation that the pipeline has not seen yet. */
+/** Structure of a conversation before the pipeline has processed it. */
 export const NO_STRUCTURE: Structured = {
   title: '',
   overview: '',
@@ -23,7 +23,7 @@ export const NO_STRUCTURE: Structured = {
   events: [],
 };
 
-/** Of one conversation. */
+/** Photos per conversation. */
 export const MAX_PHOTOS = 1000;
 
 export interface OpenRequest {
@@ -36,7 +36,7 @@ export interface OpenRequest {
   timeoutMs: number;
   /** The conversation that the same recording was in before: while it is open it goes on, its silence begins anew. */
   resume?: string | undefined;
-  /** What is added was said before the recording's conversation ended, also where that has happened by now. */
+  /** Accepts additions that were spoken before the conversation ended, even if it has ended by now. */
   late?: boolean;
   /** When the audio was recorded (epoch ms); longer ago than the timeout, it joins nothing that is open now. */
   recordedAt?: number | null;
@@ -141,7 +141,7 @@ export async function endIn(tx: Stores, conversation: Conversation, now: number)
   return { event: 'conversation.processing', userId, conversationId: id };
 }
 
-/** Of a conversation of photos alone. */
+/** Derives start and end of a conversation that consists of photos. */
 function spanOf(photos: readonly Photo[]): Pick<Conversation, 'startedAt' | 'finishedAt'> {
   return { startedAt: photos[0]?.takenAt ?? null, finishedAt: photos.at(-1)?.takenAt ?? null };
 }

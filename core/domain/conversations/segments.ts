@@ -28,7 +28,7 @@ export interface Piece {
   /** In which it was said, as far as the recogniser heard. */
   language?: string;
   sttProvider: string | null;
-  /** What is known of its voice now. */
+  /** Update to its voice. */
   voice?: VoiceUpdate;
 }
 

@@ -1,4 +1,4 @@
-/** Whose voices they are: each step inside a transaction of its caller. */
+/** Assigns voices to people: each step inside a transaction of its caller. */
 
 import type { Segment, Voice, VoiceSample } from '../../contract/model.ts';
 import type { Stores } from '../../contract/plugin.ts';
@@ -11,7 +11,7 @@ import { numberOf, type Piece } from './segments.ts';
 
 /** Samples of one person; the oldest makes room. */
 const MAX_SAMPLES = 20;
-/** Of speech that a sample rests on, at least. */
+/** Seconds of speech that a sample needs. */
 const SAMPLE_SECONDS = 2;
 /** From the last assignment until the conversation is processed again. */
 const REPROCESS_AFTER_MS = 10_000;
@@ -26,7 +26,7 @@ export interface SpeakerAssignment {
 
 interface Named {
   userId: string;
-  /** Of the conversation. */
+  /** Id of the conversation. */
   id: string;
 }
 
@@ -118,7 +118,7 @@ function isLearnt({ conversationId }: VoiceSample): boolean {
   return conversationId !== null;
 }
 
-/** What this voice has said: as it is from now on, where that is something else. */
+/** Reassigns the segments of a voice, and returns those that changed. */
 async function changeIn(
   tx: Stores,
   voice: Voice,

@@ -11,13 +11,13 @@ const ONE = 0;
 const OWNER = 1;
 const OTHER_SIDE = 2;
 
-/** What a live connection says of itself. */
+/** Parameters of a live connection. */
 export interface ConnectRequest extends OpenRequest {
   /** The client's own name of the recording; null: it cannot resume. */
   stream: string | null;
   /** The row of a recording that is worked through without its client: late, it may be. */
   streamId?: string;
-  /** Of one channel. */
+  /** Audio format of one channel. */
   format: { codec: string; sampleRate: number; channels: 1 | 2 };
   /** The two sides of a talk come as channels of their own. */
   tagged: boolean;

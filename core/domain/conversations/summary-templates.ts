@@ -16,7 +16,7 @@ export type ShownTemplate = TemplateDraft & {
   updatedAt: number | null;
 };
 
-/** What a conversation is to be summed up by. */
+/** Template and language of a summary. */
 export interface SummaryWishes {
   summaryLanguage: string | null;
   template: string | null;
@@ -64,7 +64,10 @@ function builtIn(id: string, name: string, categories: string[], sentences: stri
 
 export type SummaryTemplates = ReturnType<typeof createSummaryTemplates>;
 
-/** Those that come with the server cannot be changed; one of the user's for the same category takes their place. */
+/**
+ * Manages summary templates. Built-in ones cannot be changed; a user's template for the same category takes their
+ * place.
+ */
 export function createSummaryTemplates({ storage, clock }: { storage: Storage; clock: Clock }) {
   /** The user's own, oldest first, then those that come with the server. */
   async function list(userId: string): Promise<ShownTemplate[]> {

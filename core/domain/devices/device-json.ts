@@ -1,6 +1,6 @@
 import type { Device, DeviceHappening } from '../../contract/model.ts';
 
-/** What to call it: as its owner does, or as it calls itself. */
+/** Returns the name that its owner chose, else the advertised one. */
 export function deviceName({ name, advertisedName }: Pick<Device, 'name' | 'advertisedName'>): string {
   return name ?? advertisedName;
 }
@@ -33,7 +33,7 @@ export function deviceJson(device: Device) {
   };
 }
 
-/** What happened to a wearable, as every interface tells it. */
+/** Converts an event of a wearable to the form that every interface uses. */
 export function happeningJson(device: Device, { kind, at, button }: DeviceHappening) {
   return { event: kind, at: iso(at), button, device: deviceJson(device) };
 }

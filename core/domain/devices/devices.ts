@@ -6,7 +6,7 @@ import { tellOfDevicesIn } from '../apps/deliveries.ts';
 import type { Notifications } from '../notifications/notifications.ts';
 import { deviceName, happeningJson } from './device-json.ts';
 
-/** What a bridge tells of a wearable; null: it does not know. */
+/** State of a wearable as a bridge reports it; null: unknown. */
 export interface ReportedDevice {
   id: string;
   name: string;
@@ -33,7 +33,7 @@ export interface BridgeReport {
   buttons: { id: string; button: DeviceButton; at: number }[];
 }
 
-/** Of one account. */
+/** Devices per account. */
 const MAX_DEVICES = 100;
 /** Percent, at which a battery is low, and from which it is charged again. */
 const LOW = 15;
@@ -41,7 +41,7 @@ const CHARGED = 25;
 /** A bridge tells of its wearables each minute; one that says nothing for so long is gone. */
 const SILENT_MS = 180_000;
 const SWEPT_AT_ONCE = 500;
-/** Of these, others are told. What is `changed` or `removed` is of interest to who shows it. */
+/** Events that notifications and webhooks receive. `changed` and `removed` concern displays alone. */
 const TOLD: ReadonlySet<DeviceHappening['kind']> = new Set([
   'connected',
   'disconnected',
@@ -101,7 +101,7 @@ export function createDevices({
     }
   }
 
-  /** What its bridge tells of each; one that the bridge had, and tells of no more, is gone. */
+  /** Stores a bridge's report. A device of this bridge that is missing from it is gone. */
   async function report(userId: string, { bridge, devices, buttons }: BridgeReport): Promise<void> {
     const now = clock.now();
     await change(userId, 'report devices', async tx => {
@@ -236,7 +236,7 @@ function kindsOf(before: Device | null, after: Device): DeviceHappening['kind'][
   return kinds.length === 0 && before && shown(before) !== shown(after) ? ['changed'] : kinds;
 }
 
-/** What is worth telling when it differs. */
+/** Selects the fields whose changes are reported. */
 function shown({
   state,
   reason,

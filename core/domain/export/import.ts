@@ -182,7 +182,7 @@ async function openArchive(file: string) {
   }
 }
 
-/** Those that are taken in. */
+/** Lists the entries that an import reads. */
 async function entriesOf(zip: ZipFile): Promise<Map<string, Entry>> {
   if (zip.entryCount > MAX_ENTRIES) throw wrong(`it has more than ${MAX_ENTRIES} files`);
   const entries = new Map<string, Entry>();

@@ -1,6 +1,6 @@
 /**
- * What a user deleted is known again by short, salted hashes of its words: each step inside a transaction of its caller.
- * A hash has 16 bits, so that several words of a dictionary share it, and no text can be read from it.
+ * Recognises memories that a user deleted, by short, salted hashes of their words: each step inside a transaction of
+ * its caller. A hash has 16 bits, so that several words of a dictionary share it, and no text can be read from it.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import type { ForgottenMemory } from '../../contract/model.ts';
@@ -11,7 +11,7 @@ import { gistOf, wordingOf } from './memory-likeness.ts';
 /** Kept of a user; the oldest go first. */
 export const MAX_FORGOTTEN = 1000;
 const HASH_CHARS = 4;
-/** Of the words of the shorter one that both have. */
+/** Share of the shorter text's words that both need. */
 const SHARED = 0.6;
 /** Names and other words are told apart: what was forgotten of one person is not forgotten of another. */
 const NAME = '#';

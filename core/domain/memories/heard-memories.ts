@@ -100,7 +100,7 @@ interface Run {
   /** Memories as they are stored, and as they are to be, by id. */
   stored: Map<string, Memory>;
   current: Map<string, Memory>;
-  /** Those that an earlier run over the conversation made, and that rest on nothing now. */
+  /** Memories of an earlier run over the conversation that no evidence supports any more. */
   orphans: Set<string>;
 }
 
@@ -140,7 +140,7 @@ async function findSame({ tx, userId, current }: Run, heard: HeardMemory): Promi
     .find(({ id, content }) => heard.same.get(id) === content || saysTheSame(gist, gistOf(content)));
 }
 
-/** What it says it replaces, else what has its topic. */
+/** Finds the memory that this one replaces: the one it names, else the one with its topic. */
 async function findContradicted(
   { tx, userId, current }: Run,
   { replaces, topic }: HeardMemory,
@@ -170,7 +170,7 @@ function renewed(memory: Memory, source: MemorySource): Memory {
   };
 }
 
-/** What the same conversation says now, instead of what an earlier run over it made of it. */
+/** Replaces the statement of an earlier run over the same conversation. */
 function reheard(memory: Memory, { content, topic }: HeardMemory, source: MemorySource): Memory {
   return { ...memory, content, topic, asOf: source.saidAt, sources: [source] };
 }

@@ -12,7 +12,7 @@ export const MAX_HISTORY = 50;
 /** Memories with words of a new one that it is compared with. */
 const MAX_COMPARED = 20;
 
-/** What a memory can be about, and how far that moves it up in lists. */
+/** Categories of memories, each with its boost in lists. */
 const MEMORY_BOOST = {
   interesting: 1,
   system: 0,
@@ -74,7 +74,7 @@ export function createMemories({
     return found;
   }
 
-  /** What somebody wrote down for this user. All or nothing, in the order given. */
+  /** Stores memories that somebody wrote down for this user. All or nothing, in the given order. */
   async function create(userId: string, drafts: readonly MemoryDraft[]): Promise<Memory[]> {
     const categories = await Promise.all(drafts.map(draft => categoryOf(draft.category, draft.content)));
     const now = clock.now();
@@ -94,10 +94,7 @@ export function createMemories({
     return memories;
   }
 
-  /**
-   * What a program noted for this user. What says the same as a memory that there is, or as one that its user deleted,
-   * is left out.
-   */
+  /** Stores memories that a program noted for this user. Repetitions of stored or deleted memories are left out. */
   async function note(userId: string, drafts: readonly MemoryDraft[]): Promise<void> {
     const categories = await Promise.all(drafts.map(draft => categoryOf(draft.category, draft.content)));
     const now = clock.now();
@@ -203,7 +200,7 @@ export function createMemories({
   return { list, get, create, note, edit, accept, restore, remove };
 }
 
-/** Of one that its user has changed: nothing that was said before counts against it. */
+/** Review state of a memory that its user changed: earlier verdicts no longer count. */
 const CONFIRMED = { reviewed: true, userReview: true, edited: true };
 
 async function isKnown(tx: Stores, userId: string, content: string): Promise<boolean> {
@@ -211,7 +208,7 @@ async function isKnown(tx: Stores, userId: string, content: string): Promise<boo
   return likely.some(memory => saysTheSame(gistOf(content), gistOf(memory.content)));
 }
 
-/** What it says now becomes a part of its history. */
+/** Moves the present text of a memory into its history. */
 export function supersededBy(
   memory: Memory,
   fresh: Pick<Memory, 'content' | 'asOf' | 'sources'>,

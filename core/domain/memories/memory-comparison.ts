@@ -72,7 +72,7 @@ export function createCompareMemories({
     return [...new Map(all.map(memory => [memory.id, memory])).values()];
   }
 
-  /** Of one of these and a content of a memory. */
+  /** Compares each of these texts with a memory's content. */
   async function cosines(
     found: readonly FoundMemory[],
     near: readonly Memory[],

@@ -1,7 +1,7 @@
 /** Whether two texts of memories say the same. Pure. */
 import { createHash } from 'node:crypto';
 
-/** Of a text; memories have 500 at most. */
+/** Characters that are compared; memories have at most 500. */
 const MAX_CHARS = 1000;
 /** A longer word is compared by its beginning: *allergic* and *allergy* are one. */
 const STEM_CHARS = 6;
@@ -40,7 +40,7 @@ const SYNONYMS: Readonly<Record<string, string>> = {
 };
 const ENDINGS = /(?:ing|ed|es|en|er|s|e|n|t)$/;
 
-/** What a text of a memory says, as far as words tell. */
+/** Statement of a memory, as far as words can tell. */
 export interface Gist {
   /** Stems of its telling words; those of names not among them. */
   words: ReadonlySet<string>;

@@ -11,7 +11,7 @@ import { limitTests } from '../test-limit.ts';
 
 /** An outlet that works now. */
 export interface LoadedChannel {
-  /** Of the plugin. */
+  /** Name of the plugin. */
   name: string;
   title: string;
   channel: NotificationChannel;
@@ -39,7 +39,7 @@ export interface ShownAddress extends Omit<ChannelAddress, 'address' | 'userId'>
   secrets: string[];
 }
 
-/** What became of a test: null where it was sent. */
+/** Error of a test message; null: it was sent. */
 export type TestOutcome = string | null;
 
 const MAX_ADDRESSES = 20;
@@ -65,7 +65,7 @@ export function createChannelAddresses({
   clock: Clock;
   log: Log;
   checkUrl: CheckUrl;
-  /** Those that work now. */
+  /** Lists the channels that work now. */
   outlets(): LoadedChannel[];
 }) {
   async function channels() {

@@ -5,7 +5,7 @@ import { AppError } from '../../runtime/errors.ts';
 
 /** No plugin can have this name: its state is core's own. */
 export const DAY_SUMMARIES = 'core.day-summary';
-/** Of conversations, and of tasks, that one summary names. */
+/** Conversations, and tasks, that one summary names. */
 const MAX_IDS = 300;
 
 const DaySummary = z.object({

@@ -2,7 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Stores } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
 
-/** What a link switches off: for whom, an app or an event. */
+/** Target of a mute link: a user, and an app or an event. */
 export interface Mute {
   userId: string;
   name: string;

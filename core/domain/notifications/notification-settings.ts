@@ -1,11 +1,11 @@
-/** What a user wants to be told, and when. */
+/** Notification settings of users: which messages they get, and when. */
 
 import type { Notification, NotificationSettings } from '../../contract/model.ts';
 import type { Stores } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
 import { isTimeZone, nextTime, spanEnd } from '../wall-clock.ts';
 
-/** What the operator decided for those who decided nothing. */
+/** The operator's defaults for users without settings of their own. */
 export interface NotificationDefaults {
   timeZone: string;
   /** Notifications of one app that are sent to one user in an hour. */
@@ -15,7 +15,7 @@ export interface NotificationDefaults {
 
 export type SettingsEdit = Partial<Omit<NotificationSettings, 'userId'>>;
 
-/** Of what is not sent, and of budgets. */
+/** Entries in the list of muted names, and in the budgets. */
 const MAX_ENTRIES = 200;
 const MAX_NAME_CHARS = 100;
 const MAX_BUDGET = 1000;
@@ -65,7 +65,7 @@ function invalid(field: string, what: string): AppError {
   return new AppError('invalid_request', `${field} ${what}`, { issues });
 }
 
-/** What one word mutes: an app, or, of what the server itself tells, its event. */
+/** Returns the name that mutes a message: its app, or, from the server itself, its event. */
 export function muteNameOf({ appId, event }: Pick<Notification, 'appId' | 'event'>): string {
   return appId ?? event;
 }

@@ -25,9 +25,9 @@ import {
 /** Sends what was kept back, when its time has come; its key is the user. */
 export const RELEASE_JOB = 'notification.release';
 
-/** What somebody is to be told. */
+/** Notification to send. */
 export interface Telling {
-  /** Of the app that says it; null: the server itself. */
+  /** App that sends it; null: the server itself. */
   appId: string | null;
   event: string;
   /** For people: why they are told, and by what rule. */
@@ -57,7 +57,7 @@ const URGENCY: Readonly<Record<string, NotificationMessage['urgency']>> = {
   digest: 'low',
 };
 
-/** What those that come from the server itself are of, for people. */
+/** Names of the server's own events, for people. */
 const WORDS: Readonly<Record<string, string>> = {
   action_item_update: 'due dates that are set or changed',
   action_item_delete: 'due dates that are no more',
@@ -227,7 +227,7 @@ export function createNotifications({
       return told;
     },
 
-    /** Of `RELEASE_JOB`. */
+    /** Handler of `RELEASE_JOB`. */
     release: (async job => {
       const { userId } = Payload.parse(job.payload);
       return { commit: tx => releaseIn(tx, userId) };
@@ -250,12 +250,12 @@ export function createNotifications({
       return { read, unread: await storage.notifications.countUnread(userId) };
     },
 
-    /** What an app is called; one that is gone has no name. */
+    /** Returns the name of an app; null if it was deleted. */
     appName: async (id: string): Promise<string | null> => (await storage.apps.get(id))?.name ?? null,
 
     settings: (userId: string): Promise<NotificationSettings> => settingsOf(storage, userId, defaults),
 
-    /** What is kept back is judged anew. `invalid_request`. */
+    /** Changes the settings, and judges held notifications anew. `invalid_request`. */
     async changeSettings(userId: string, changes: SettingsEdit): Promise<NotificationSettings> {
       return change(userId, before => edited(before, changes));
     },
@@ -267,7 +267,7 @@ export function createNotifications({
     unmute: (userId: string, names: readonly string[]): Promise<NotificationSettings> =>
       change(userId, before => edited(before, { muted: before.muted.filter(name => !names.includes(name)) })),
 
-    /** What a link of a message would switch off, for people; and what does it. `not_found`. */
+    /** Describes the target of a mute link for people, and mutes it. `not_found`. */
     async muteLink(token: string): Promise<{ what: string; mute(): Promise<void> }> {
       const { userId, name } = await links.read(storage, token);
       if (!(await storage.users.get(userId))) throw new AppError('not_found', 'This account is gone');
@@ -322,7 +322,7 @@ function sendIn(
   return deliverIn(tx, deliveries);
 }
 
-/** What was decided since it was kept back. */
+/** Checks settings that changed while a notification was held. */
 function silenceOfHeld(
   { muted }: NotificationSettings,
   held: Notification,

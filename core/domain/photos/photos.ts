@@ -20,7 +20,7 @@ const MAX_DESCRIPTION_CHARS = 2000;
 
 export type PhotoSize = 'whole' | 'small';
 
-/** What reading a picture brought. */
+/** Result of reading a picture. */
 interface Prepared {
   width: number;
   height: number;
@@ -66,7 +66,7 @@ export function createPhotos({
   files: Files;
   /** Checks a picture, and writes it upright and small, without its metadata. */
   prepare(request: { from: string; to: string; small: string }): Promise<Prepared>;
-  /** Of all photos of one account. */
+  /** Bytes of all photos of one account. */
   maxBytesPerUser: number;
   log: Log;
 }) {
@@ -122,7 +122,7 @@ export function createPhotos({
     return owner?.locked ? null : photo;
   }
 
-  /** Of a conversation that the user has and that is not locked: `not_found`. */
+  /** Lists photos of a conversation. `not_found` if the user has none of this id, or it is locked. */
   async function list(userId: string, conversationId: string): Promise<Photo[]> {
     const found = isId(conversationId) ? await storage.conversations.get(userId, conversationId) : null;
     if (!found || found.locked) throw new AppError('not_found', 'Conversation not found');
@@ -196,7 +196,7 @@ export function createPhotos({
     describe,
     indexAgain,
     sweep,
-    /** Of one that is there, whoever asks; for the job that has it described. */
+    /** Finds a photo for the job that describes it, even of a locked conversation. */
     find: (userId: string, id: string): Promise<Photo | null> => storage.photos.get(userId, id),
   };
 }

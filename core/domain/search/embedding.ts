@@ -15,7 +15,7 @@ export const EMBED_CHECK_JOB = 'embed-check';
 
 const KIND = 'memories.';
 const CHECK_MS = 5 * 60_000;
-/** Of memories that are embedded at once: what an embedder and an index have to take. */
+/** Memories per batch: embedders and indexes must accept as many. */
 const BATCH = 256;
 /** After so many batches others get their turn. */
 const MAX_BATCHES = 20;

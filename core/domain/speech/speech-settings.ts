@@ -3,7 +3,7 @@ import type { Storage } from '../../contract/plugin.ts';
 
 export type SpeechChoices = ReturnType<typeof createSpeechSettings>;
 
-/** What each user wants done with speech beside its text. */
+/** Manages each user's settings for speech beyond its transcription. */
 export function createSpeechSettings({ storage }: { storage: Storage }) {
   async function get(userId: string): Promise<SpeechSettings> {
     return (await storage.speech.settings(userId)) ?? { userId, translateTo: null, labelVoices: true };

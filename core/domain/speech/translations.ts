@@ -54,7 +54,7 @@ export function createTranslations({
 }: {
   storage: Storage;
   speechSettings: Pick<SpeechChoices, 'get'>;
-  /** Those that work now, the preferred one first. */
+  /** Lists the translators that work now, preferred one first. */
   translators(): Translator[];
   models(): LanguageModel[];
   events: EventBus;
@@ -183,7 +183,7 @@ export function createTranslations({
     start(): void {
       events.on('segments', onSegments);
     },
-    /** What waits is left untranslated. */
+    /** Stops; waiting segments stay untranslated. */
     async stop(): Promise<void> {
       events.off('segments', onSegments);
       stopping.abort(new AppError('unavailable', 'Earshot is stopping'));

@@ -1,4 +1,4 @@
-/** Who speaks, piece by piece: online clustering of voices within one conversation. Pure. */
+/** Distinguishes speakers piece by piece: online clustering of voices within one conversation. Pure. */
 
 /** A voice of a conversation. */
 export interface Cluster {
@@ -6,11 +6,11 @@ export interface Cluster {
   speakerId: number;
   /** The mean direction of its pieces, of length 1; null: none of them was long enough. */
   vector: Float32Array | null;
-  /** Of speech that the vector rests on. */
+  /** Seconds of speech that the vector is made from. */
   seconds: number;
 }
 
-/** What was heard in one piece. */
+/** Voice that was heard in one piece. */
 export interface HeardVoice {
   vector: Float32Array;
   seconds: number;

@@ -11,11 +11,11 @@ export interface ShownSample extends Pick<VoiceSample, 'id' | 'seconds' | 'conve
   isUsable: boolean;
 }
 
-/** What is known of the owner's voice. */
+/** Summary of the samples of the owner's voice. */
 export interface SpeechProfile {
   /** One that the model that works now can compare with. */
   hasProfile: boolean;
-  /** Of speech that it rests on. */
+  /** Seconds of speech that it is made from. */
   seconds: number;
   samples: ShownSample[];
 }
@@ -33,7 +33,7 @@ export function createVoiceSamples({
   speakers(): SpeakerModel | null;
   clock: { now(): number };
 }) {
-  /** Of a person, or of the owner, oldest first. `not_found`. */
+  /** Lists samples of a person, or of the owner, oldest first. `not_found`. */
   async function list(userId: string, personId: string): Promise<ShownSample[]> {
     const space = speakers()?.id;
     const samples = await samplesIn(storage, userId, personId);

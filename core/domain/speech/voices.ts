@@ -11,20 +11,20 @@ const LIMIT_MS = 400;
 /** After a model was too slow, or failed, it is left alone for so long. */
 const REST_MS = 10_000;
 const SAMPLE_RATE = 16_000;
-/** Of one piece; more says nothing new. */
+/** Seconds of a piece that are analysed; more adds nothing. */
 export const MAX_SECONDS = 8;
 /** Speech of a voice before it is compared with people, in seconds; and again each time that it has doubled. */
 const MATCH_SECONDS = 2;
 /** The best must be so much more alike than the second: a wrong name is worse than none. */
 const LEAD = 0.08;
 
-/** Whose piece it is. */
+/** Speaker of a piece. */
 export interface Labelled {
   /** The number in the label. */
   speakerId: number;
   /** To be stored with the piece; absent: nothing new is known of the voice. */
   voice?: VoiceUpdate;
-  /** Whom the owner may want to be asked about. */
+  /** Person to suggest to the owner. */
   suggestion?: Suggestion;
 }
 
@@ -36,7 +36,7 @@ export interface VoiceUpdate {
   seconds: number;
   /** It was compared with the owner's voice, as one is known. */
   isCompared: boolean;
-  /** Who it is beyond doubt; null: nobody known. */
+  /** Person who was recognised beyond doubt; null: nobody known. */
   match: Match | null;
 }
 

@@ -114,7 +114,7 @@ function itemOf(
   };
 }
 
-/** What was done already stays done when it was. */
+/** Sets or clears the time of completion; a completed item keeps its time. */
 function completion(
   { completedAt }: ActionItem,
   { completed }: ActionItemEdit,

@@ -1,4 +1,4 @@
-/** What people are told of their due dates: the two kinds of jobs that `reminders.ts` leaves, done. */
+/** Notifies users of due dates: handles the two kinds of jobs that `reminders.ts` enqueues. */
 import { z } from 'zod';
 import type { ActionItem, Clock } from '../../contract/model.ts';
 import type { Storage, Stores } from '../../contract/plugin.ts';

@@ -21,7 +21,7 @@ export type GoalEdit = Partial<Words & Values & Pick<Goal, 'goalType' | 'paused'
 
 export type GoalStatus = 'active' | 'paused' | 'completed';
 
-/** What is not given, by the type. A number knows no bounds but its own. */
+/** Default values by type. A number has no bounds by default. */
 const USUAL: Record<GoalType, Omit<Values, 'currentValue'>> = {
   boolean: { minValue: 0, maxValue: 1, targetValue: 1 },
   scale: { minValue: 0, maxValue: 10, targetValue: 10 },

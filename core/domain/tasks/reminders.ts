@@ -1,7 +1,6 @@
 /**
- * What the due dates of action items lead to, inside a transaction of the caller: two kinds of durable jobs, for whoever
- * delivers notifications. Their key is the item, so there is at most one of each kind for every item, however often it
- * changes before it is delivered.
+ * Enqueues notifications of due dates, inside a transaction of the caller: two kinds of durable jobs. Their key is the
+ * item, so each item has at most one of each kind, however often it changes before delivery.
  */
 import type { ActionItem } from '../../contract/model.ts';
 import type { Stores } from '../../contract/plugin.ts';
