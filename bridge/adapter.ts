@@ -71,7 +71,7 @@ export function openAdapter(noble: Noble, events: AdapterEvents): Adapter {
   let advertisements = 0;
   /** Connections of other programs are none of ours, though the library may see them. */
   const attempted = new Set<string>();
-  /** Who waits for a link that comes about after its attempt was taken back. */
+  /** Handlers for links that come about after their attempt was cancelled. */
   const strays = new WeakMap<Peripheral, (error: unknown) => void>();
   let last: Promise<void> = Promise.resolve();
 

@@ -7,7 +7,7 @@ import type { Advertised, Driver, Framing, Stream, WireFormat } from './driver.t
 import { loadDriver } from './driver-check.ts';
 import { declaredWrites, stepsOf } from './writes.ts';
 
-/** What `device check` found. */
+/** Result of `device check`. */
 export interface DeviceReport {
   lines: string[];
   isGood: boolean;

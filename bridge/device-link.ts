@@ -43,7 +43,7 @@ export function createDeviceLink({
   const declared = declaredWrites(driver);
   const hubs = new Map<string, { listeners: Set<(bytes: Uint8Array) => void>; subscribed: Promise<void> }>();
   const queues = new Set<Queue<Notification>>();
-  /** Who waits for an answer. */
+  /** Callers that wait for an answer. */
   const waiting = new Set<(reason: string) => void>();
   void link.closed.then(reason => {
     for (const onLost of waiting) onLost(reason);

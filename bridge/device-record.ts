@@ -16,7 +16,7 @@ export interface RecordOptions {
   drivers: readonly Driver[];
   /** Names or addresses; empty: the first device that a driver knows. */
   only: string[];
-  /** Of audio. */
+  /** Seconds of audio. */
   seconds: number;
   /** How long to look for a device. */
   limitMs: number;

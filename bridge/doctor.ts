@@ -9,7 +9,7 @@ export interface Diagnosis {
   what: string;
   level: 'good' | 'note' | 'doubt' | 'bad';
   detail: string;
-  /** What to do; null where nothing is wrong. */
+  /** Advice; null if nothing is wrong. */
   cure: string | null;
 }
 

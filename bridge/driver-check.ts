@@ -38,7 +38,7 @@ export async function loadDrivers(paths: string[], dir: string): Promise<Driver[
   );
 }
 
-/** Of a driver that the configuration names, where it does not say. */
+/** Default rank of a driver that the configuration names. */
 const RANK_OF_USERS = 100;
 
 /** In the order in which they are asked. */

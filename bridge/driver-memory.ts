@@ -4,10 +4,13 @@ import { join } from 'node:path';
 import type { DriverMemory } from './driver.ts';
 
 const MAX_BYTES = 64 * 1024;
-/** Of ids that were made here; others are no file names. */
+/** Form of ids that the bridge makes; others are no file names. */
 const FILE_NAME = /^[\w-]{1,100}$/;
 
-/** What drivers remember of each device. @param dir null: for as long as the process lives */
+/**
+ * Stores what drivers remember of each device.
+ * @param dir null: for the life of the process
+ */
 export function createMemories(dir: string | null): { of(clientDeviceId: string): DriverMemory } {
   const memories = new Map<string, DriverMemory>();
 

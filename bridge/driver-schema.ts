@@ -16,12 +16,12 @@ export const Name = z
   .string()
   .regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'must be lower case, with dashes, as garage-pendant');
 
-/** What is not there is said to be missing. */
+/** Reports absent fields as missing. */
 export const WITH_REASON: z.core.ParseContext<z.core.$ZodIssue> = {
   error: ({ input }) => (input === undefined ? 'is missing' : undefined),
 };
 
-/** Of the codecs that a byte can name. */
+/** Tells whether these are codecs by the byte that names them. */
 export function isTable(values: Record<string, unknown>): boolean {
   const ids = Object.keys(values);
   return ids.length > 0 && ids.every(id => /^\d{1,3}$/.test(id) && Number(id) <= 255);

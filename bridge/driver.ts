@@ -15,19 +15,20 @@ export interface Driver {
   name: string;
   /** For people. */
   title: string;
-  /** What core is told the audio comes from; absent: `name`. Core stores a source that it does not know as `unknown`. */
+  /** Source that core stores; absent: `name`. Core stores a source that it does not know as `unknown`. */
   source?: string;
   match: Match;
   /**
-   * What `run` may write; the link refuses everything else. What the steps, the time and the keep-alive of a stream
-   * write counts as declared. A characteristic that updates firmware or wipes the device is refused at the start.
+   * Characteristics that `run` may write; the link refuses all others. Those written by the steps, the time and the
+   * keep-alive of a stream count as declared. A characteristic that updates firmware or wipes the device is refused at
+   * the start.
    */
   writes?: readonly Writable[];
   needs?: {
     /** The device answers a bonded host only. It is told to people when the device refuses. */
     bonding?: 'required';
   };
-  /** Of a device that streams once it is subscribed to. Absent: `run` does it all. */
+  /** Stream of a device that sends audio once it is subscribed to. Absent: `run` does everything. */
   stream?: Stream;
   /**
    * For packets that no `framing` describes: one decoder per connection. It takes the place of `stream.framing`.
@@ -121,7 +122,10 @@ export interface WireFormat {
   sampleRate: number;
   /** Duration of one frame: how long a lost one was. */
   frameMs: number;
-  /** Of `ima-adpcm`. `state` where the predictor starts: as the last frame left it, or in the frame's first 4 bytes. */
+  /**
+   * Variant of `ima-adpcm`. `state`: where the predictor starts, as the last frame left it or in the frame's first 4
+   * bytes.
+   */
   adpcm?: { state?: 'kept' | 'in-frame'; nibbles?: 'low-first' | 'high-first' };
 }
 
@@ -152,10 +156,10 @@ export interface CountedFraming {
   counter: {
     at: number;
     bits: 4 | 8 | 16 | 32;
-    /** Of 4 bits: how far to the left in their byte. */
+    /** Position of a field of 4 bits: its shift within the byte. */
     shift?: number;
     endian?: Endian;
-    /** What goes up by one. */
+    /** Unit that the number counts. */
     per: 'packet' | 'frame';
   };
   /** Position of a notification within its frame, from 0. Absent: each holds whole frames. */
@@ -184,7 +188,7 @@ export interface WriteStep {
 }
 
 export interface ButtonSource extends Ref {
-  /** Of the number in the notification; default 0. */
+  /** Offset of the number in the notification; default 0. */
   at?: number;
   type: 'u8' | 'i32le';
   map: Readonly<Record<number, Button>>;
@@ -296,7 +300,7 @@ export interface Sink {
   photo(jpeg: Uint8Array, about: { atMs: number; quarterTurns: 0 | 1 | 2 | 3 }): Promise<void>;
   /** How much of a download of stored audio is done, as far as the device tells. */
   progress(done: { bytes: number; ofBytes: number }): void;
-  /** What the device says of itself; null: not known. Told to people as it is. */
+  /** Reports facts about the device; null: not known. They are shown to people as they are. */
   about(facts: { firmware?: string | null; model?: string | null; storageFreeBytes?: number | null }): void;
   count(what: 'duplicate' | 'malformed' | 'reset', times?: number): void;
 }

@@ -10,7 +10,7 @@ const MODULES: readonly Driver[] = [omi, omiGlass, bee, plaud];
 /** As anybody may describe a device. */
 const DESCRIBED = ['fieldy', 'friend', 'owl'];
 
-/** Of the wearables that the bridge knows. */
+/** Loads the drivers of the wearables that the bridge knows. */
 export async function builtInDrivers(): Promise<Driver[]> {
   const described = DESCRIBED.map(name => {
     const file = `${name}.yaml`;

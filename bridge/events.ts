@@ -2,14 +2,14 @@ import type { ServerEvent, WireSegment } from '../core/listen/protocol.ts';
 import type { Button, Sink } from './driver.ts';
 import type { RadioCounts, ToldFault } from './radio-faults.ts';
 
-/** What the bridge tells: one JSON object a line with `--json`. */
+/** Events of the bridge: one JSON object per line with `--json`. */
 export type BridgeEvent =
   | { event: 'radio'; state: string; hint: string }
   | DeviceEvent
   | { event: 'button'; device: string; button: Button }
-  /** Of a download of what a wearable had recorded out of reach. */
+  /** Progress of fetching audio that a wearable recorded out of reach. */
   | { event: 'stored_audio'; device: string; bytes: number; ofBytes: number }
-  /** What a wearable says of itself; what is absent it did not tell. */
+  /** Facts that a wearable reports about itself; unknown ones are absent. */
   | ({ event: 'about'; device: string } & Parameters<Sink['about']>[0])
   /** A packet that breaks the format of Bluetooth came in and was ignored; at most one a minute of each kind. */
   | ({ event: 'malformed' } & ToldFault)

@@ -13,7 +13,7 @@ interface Forbidden {
 const omi = (number: string) => `19b1${number}-e8f2-537e-4f6c-d104768a1214`;
 const GLASS = { service: omi('0000'), characteristic: omi('0006') };
 
-/** What no driver writes, whatever it declares: it would restart a device into its update mode, or wipe it. */
+/** Characteristics that no driver may write: they would restart a device into its update mode, or wipe it. */
 const FORBIDDEN: readonly Forbidden[] = [
   { what: 'a firmware update (Nordic DFU)', service: '00001530-1212-efde-1523-785feabcd123' },
   { what: 'a firmware update (Nordic DFU)', characteristic: '00001531-1212-efde-1523-785feabcd123' },
@@ -32,7 +32,7 @@ const FORBIDDEN: readonly Forbidden[] = [
   { what: 'a firmware update of glasses', service: omi('0010'), besides: GLASS },
 ];
 
-/** What writing there would do; null: nothing that is forbidden on every device. */
+/** Describes the harm of writing there; null: not forbidden on every device. */
 export function alwaysForbidden(ref: Ref): string | null {
   return find(ref, ({ besides }) => besides === undefined)?.what ?? null;
 }

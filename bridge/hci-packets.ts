@@ -15,7 +15,7 @@ export interface PacketFault {
   problem: string;
   /** Address of the sender of an advertisement; lower case, with colons. */
   address?: string;
-  /** Of the connection. */
+  /** Handle of the connection. */
   handle?: number;
 }
 
@@ -168,7 +168,7 @@ const ATT = {
   indication: 0x1d,
 } as const;
 const ATT_BYTES: Readonly<Record<number, number>> = { 1: 5, 3: 3, 27: 3, 29: 3 };
-/** Of one entry: [handle][at least one byte], and [first handle][last handle][UUID of 2 or 16 bytes]. */
+/** Bytes of one entry: [handle][at least one byte], and [first handle][last handle][UUID of 2 or 16 bytes]. */
 const SERVICE_BYTES = [6, 20];
 const SMALLEST_ENTRY_BYTES = 3;
 const SMALLEST_MTU = 23;
@@ -189,7 +189,7 @@ export function inspectMessage(channel: number, message: Buffer): Omit<PacketFau
   return null;
 }
 
-/** What a message on this channel is, before anything is known of it. */
+/** Classifies a message by its channel, before anything else is known of it. */
 export function kindOfMessage(channel: number, message: Buffer): PacketKind {
   if (channel === CHANNEL.signalling) return 'signalling';
   if (channel === CHANNEL.pairing) return 'pairing';

@@ -6,7 +6,7 @@ import type { Noble } from './noble.ts';
 /** Loads a library; throws when there is none that works here. */
 export type LoadNoble = (log: Logger) => Noble;
 
-/** Of ATT: the most that Bluetooth's attribute values need. Some devices send stored audio in pieces of 440 bytes. */
+/** Largest ATT MTU that Bluetooth's attribute values need. Some devices send stored audio in pieces of 440 bytes. */
 export const REQUESTED_MTU = 517;
 
 /** `native`: whatever the system offers. `hci`: over an HCI socket, on any system. */

@@ -15,7 +15,10 @@ export interface Link {
   readonly name: string;
   /** Agreed ATT MTU; a notification holds three bytes less. */
   readonly mtu: number;
-  /** What the device says that can be done with it; empty: it is not there. Rejects when the device does not answer. */
+  /**
+   * Returns the properties of a characteristic; empty: the device does not have it. Rejects when the device does not
+   * answer.
+   */
   properties(service: string, characteristic: string, options?: CallOptions): Promise<readonly string[]>;
   /** Rejects also for an empty value: that is how the libraries report a refusal. */
   read(service: string, characteristic: string, options?: CallOptions): Promise<Buffer>;
@@ -51,7 +54,7 @@ export interface CallOptions {
 interface Call extends CallOptions {
   /** How many requests and answers it may take. */
   exchanges?: number;
-  /** What it means for the link when there is no answer. */
+  /** Reason for which the link counts as lost without an answer. */
   lostAs?: string;
   writes?: boolean;
 }
@@ -68,7 +71,7 @@ export interface LinkControl {
 }
 
 export interface LinkLimits {
-  /** Of one ATT exchange; the protocol itself allows 30 s. */
+  /** Time limit of one ATT exchange; the protocol itself allows 30 s. */
   attMs: number;
   /** Until a wanted end of the connection is taken for granted. */
   disconnectMs: number;
@@ -203,7 +206,7 @@ export function createLink(
     return value;
   }
 
-  /** Of the adapter, which answers only while it has the link. */
+  /** Reads the signal strength from the adapter, which answers only while it has the link. */
   function readSignal(): Promise<undefined> {
     const ask = (done: (error: unknown, value: undefined) => void) => {
       peripheral.once('rssiUpdate', () => done(null, undefined));

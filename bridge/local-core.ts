@@ -21,7 +21,7 @@ interface Question<Result> {
   command: string;
   args: object;
   result: z.ZodType<Result>;
-  /** What is missing meanwhile, and the way out: told with the reason, once for each. */
+  /** Description of what is missing, and the way out: logged with the reason, once for each. */
   missing: string;
   wayOut: string;
 }

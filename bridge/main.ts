@@ -252,7 +252,7 @@ function isOfLibrary(error: unknown): boolean {
   return error instanceof Error && /[\\/](noble|bluetooth-hci-socket)[\\/]/.test(error.stack ?? '');
 }
 
-/** What core sends may hold what was said: of that the log tells only that it came. */
+/** Removes what was said: of core's messages the log shows only that they came. */
 function withoutWords(event: BridgeEvent): object {
   return OWN_EVENTS.has(event.event) || !('device' in event)
     ? event

@@ -1,4 +1,4 @@
-/** What the two noble libraries have in common, as far as the radio uses it. Types only. */
+/** Common interface of the two noble libraries, as far as the radio uses it. Types only. */
 import type { EventEmitter } from 'node:events';
 
 export interface Noble extends EventEmitter {

@@ -1,7 +1,7 @@
 /** Push on one side, `for await` on the other. Holds at most `limit` items: past it the oldest goes. */
 export interface Queue<T> extends AsyncIterable<T> {
   push(item: T): void;
-  /** What waits is still given, then the iteration ends. */
+  /** Ends the iteration once waiting items are consumed. */
   end(): void;
   /** Items that had to go. */
   readonly dropped: number;

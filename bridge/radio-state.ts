@@ -55,7 +55,7 @@ export function stateFromLibrary(word: string): RadioState | null {
   return name ? stateOf(name) : null;
 }
 
-/** What it means that a library does not load, or does not open the adapter. Its reasons go on the end. */
+/** Explanations for a library that does not load or open the adapter. Its own reason is appended. */
 const FAILURES: readonly { pattern: RegExp; hint: string }[] = [
   { pattern: /EAFNOSUPPORT|family not supported/i, hint: NO_SOCKETS },
   { pattern: /ENODEV|no such device/i, hint: NO_ADAPTER },

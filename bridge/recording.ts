@@ -35,7 +35,7 @@ const Meta = RecordingInfo.extend({
 });
 type Meta = z.infer<typeof Meta>;
 
-/** What a recording needs of the spool that it is part of. */
+/** Part of the spool that a recording needs. */
 export interface Store {
   segmentBytes: number;
   clock: Clock;
@@ -78,7 +78,7 @@ export interface Recording {
   end(): void;
   /** Drops its oldest file; false when it has none. */
   dropOldest(): boolean;
-  /** What was appended is forced onto the disk, without waiting for that. */
+  /** Forces appended data onto the disk, without waiting. */
   sync(): void;
   /** Resolves when what was appended is forced onto the disk. Rejects when some of it could not be kept. */
   settled(): Promise<void>;
@@ -96,7 +96,7 @@ export function createRecording(dir: string, info: RecordingInfo, store: Store):
   return open(dir, { ...info, stored, stream: randomUUID(), base: 0, baseAtMs: 0 }, null, store);
 }
 
-/** What an earlier process left; null when it cannot be made sense of. Nothing can be added to it. */
+/** Restores a recording of an earlier process, to which nothing can be added; null if it is unreadable. */
 export async function recoverRecording(dir: string, store: Store): Promise<Recording | null> {
   const meta = await readMeta(dir);
   if (!meta) return null;
@@ -117,11 +117,11 @@ function open(dir: string, startMeta: Meta, found: Segment[] | null, store: Stor
   let isOnDisk = found !== null;
   let ended = false;
   let removed = false;
-  /** Of a loss that core was not told of yet; negative where it was told of half a millisecond too much. */
+  /** Loss that core was not told of yet; negative if it was told of half a millisecond too much. */
   let pendingGapMs = 0;
 
   const openedAtMs = store.clock.now();
-  /** Of what was appended, with the gaps. */
+  /** Length of what was appended, including gaps. */
   let heldMs = 0;
   let failures = 0;
 

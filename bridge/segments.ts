@@ -22,7 +22,7 @@ export interface Segments {
   from(number: number, limit: number): SpoolRecord[];
   isGrowing(segment: Segment): boolean;
   remove(segment: Segment): void;
-  /** What was appended is forced onto the disk, without waiting for that. */
+  /** Forces appended data onto the disk, without waiting. */
   sync(): void;
   /** Resolves when all of it is. Rejects with what the disk says. */
   settled(): Promise<void>;
@@ -38,7 +38,10 @@ interface Growing {
   dirty: boolean;
 }
 
-/** What an earlier process left in `dir`. @param onDamage some bytes of a file make no sense */
+/**
+ * Restores the segments that an earlier process left in `dir`.
+ * @param onDamage called when bytes of a file are unreadable
+ */
 export async function recoverSegments(dir: string, onDamage: (stretches: number, path: string) => void) {
   const segments: Segment[] = [];
   for (const name of (await readdir(dir)).filter(file => /^\d+\.log$/.test(file)).sort()) {

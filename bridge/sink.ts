@@ -4,7 +4,7 @@ import type { Button, PacketCounts, Sink, Track, WireFormat } from './driver.ts'
 import { conversionOf } from './framing/to-pcm.ts';
 import type { Recording, RecordingInfo } from './recording.ts';
 
-/** What becomes of what a driver tells. */
+/** Receiver of a driver's reports. */
 export interface SinkHost {
   /** The wearable, as core knows it. */
   identity: { clientDeviceId: string; deviceName: string; source: string };
@@ -42,7 +42,7 @@ export function createSink(host: SinkHost): OpenSink {
   const { identity, counts, begin, clock } = host;
   const tracks = new Set<Track>();
   const storedTracks = new Set<Track>();
-  /** Of stored tracks that have ended. */
+  /** Stored tracks that have ended and are being settled. */
   const settling: Promise<void>[] = [];
   let hasRecorded = false;
 
@@ -86,7 +86,7 @@ export function createSink(host: SinkHost): OpenSink {
     return track;
   }
 
-  /** What a driver counts itself; declared framings count for themselves. */
+  /** Counts the frames of a driver's own decoder; declared framings count for themselves. */
   function counted(track: Track): Track {
     return {
       ...track,

@@ -4,7 +4,7 @@ import { crc32 } from 'node:zlib';
 export interface SpoolRecord {
   /** Its number within the recording, from 0. */
   number: number;
-  /** Of a loss just before it, in ms. */
+  /** Loss just before it, in ms. */
   gapMs: number;
   /** When it arrived here, in ms since the recording began. */
   atMs: number;
@@ -34,7 +34,7 @@ export function encodeRecord({ number, gapMs, atMs, bytes }: SpoolRecord): Buffe
   return record;
 }
 
-/** What one file holds. */
+/** Contents of one file. */
 export interface Scan {
   records: SpoolRecord[];
   /** Stretches of bytes that are no record: torn by a crash, or damaged. */

@@ -28,7 +28,7 @@ export interface SpoolCounts {
 export interface Spool {
   /** Begins a recording. Nothing is on disk before its first message. */
   begin(info: RecordingInfo): Recording;
-  /** Of one wearable, oldest first. */
+  /** Lists recordings of one wearable, oldest first. */
   recordings(clientDeviceId: string): Recording[];
   /** Wearables of which something waits. */
   devices(): string[];

@@ -5,11 +5,11 @@ import type { Link } from './link.ts';
 /** Past this nothing more is noted: an hour of audio. */
 const MAX_EVENTS = 400_000;
 
-/** What went over a link, as a trace has it. */
+/** Traffic of a link, in the form of a trace. */
 export interface Tap {
   link: Link;
   readonly events: readonly TraceEvent[];
-  /** What can be done with each characteristic that was looked at. */
+  /** Properties of each characteristic that was examined. */
   readonly characteristics: Readonly<Record<string, string[]>>;
 }
 

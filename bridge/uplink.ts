@@ -30,7 +30,7 @@ const LIMITS: UplinkLimits = {
   confirmMs: 10_000,
 };
 
-/** What an ending means: whether time alone cures it, and what to say. */
+/** Meaning of a close: whether time alone cures it, and the message. */
 interface Meaning {
   retry: 'soon' | 'slow';
   say: string;

@@ -24,7 +24,7 @@ import { Unfit } from './unfit.ts';
 export interface Wearable {
   address: string;
   name: string;
-  /** Whose `match` fits its advertisement, in the order in which they are asked. */
+  /** Drivers whose `match` fits its advertisement, in order of preference. */
   candidates: readonly Driver[];
   /** Over all its connections. */
   counts: PacketCounts;
@@ -41,7 +41,7 @@ export interface WearableStatus {
   reason: string | null;
 }
 
-/** What a wearable tells beside its audio. */
+/** Reports of a wearable beside its audio. */
 export type WearableNews =
   | { kind: 'button'; button: Button }
   | { kind: 'progress'; bytes: number; ofBytes: number }
@@ -105,7 +105,7 @@ export async function listen(options: ListenOptions): Promise<{ reason: string; 
   }
 }
 
-/** What `work` comes to; or `instead`, when that takes long. */
+/** Resolves to the result of `work`, or to `instead` if that takes long. */
 async function firstOf<T>(work: Promise<T>, instead: T, clock: Clock): Promise<T> {
   const waiting = new AbortController();
   const late = clock.sleep(WRAP_UP_MS, waiting.signal).then(
@@ -120,7 +120,7 @@ async function runProgram(driver: Driver, session: Session): Promise<void> {
   else if (driver.stream) await session.listen(driver.stream);
 }
 
-/** What a driver throws when the link is gone is no fault of the driver. */
+/** Rejects with a driver's error, unless the link is gone, which is no fault of the driver. */
 async function rejectUnlessLost(
   error: unknown,
   { name, link, signal, watch }: { name: string; link: Link; signal: AbortSignal; watch: Watch },

@@ -33,7 +33,7 @@ export function shapeOf(schema: Schema): Readonly<Record<string, Schema>> | null
   return inner instanceof z.core.$ZodObject ? inner._zod.def.shape : null;
 }
 
-/** What a setting is for; null where its schema does not say. */
+/** Returns the description of a setting; null if its schema has none. */
 export function descriptionOf(schema: Schema): string | null {
   const [found] = layersOf(schema).flatMap(layer => z.core.globalRegistry.get(layer)?.description ?? []);
   return found ?? null;
@@ -44,8 +44,8 @@ export function isSecret(schema: Schema): boolean {
 }
 
 /**
- * What a text from the environment means to this schema: a number, a truth value, a list (commas, or JSON). A text
- * that cannot be read so is handed on as it is, and the schema then says what it wants.
+ * Parses a text from the environment for this schema: a number, a boolean, a list (commas, or JSON). An unparsable text
+ * is passed on, and the schema reports what it expects.
  */
 export function readText(schema: Schema, text: string): unknown {
   const inner = layersOf(schema).at(-1) ?? schema;

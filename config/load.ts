@@ -46,7 +46,7 @@ export interface LoadedConfig {
   config: Config;
   /** Absolute path of the YAML file; null when there is none. */
   file: string | null;
-  /** What relative paths and package names in the configuration start from: the file's directory. */
+  /** Base of relative paths and package names in the configuration: the file's directory. */
   dir: string;
   /** Was this key (`stt`, `bridge.core`) set by anyone, or is it the default? */
   isSet(path: string): boolean;
@@ -158,7 +158,7 @@ function absolutePaths(layer: Layer, dir: string): Layer {
   return { values, where: layer.where };
 }
 
-/** What begins with a dot or a slash is a path; anything else names a package. */
+/** Makes paths, which begin with a dot or a slash, absolute; anything else names a package. */
 function absoluteUse(use: string, dir: string): string {
   return use.startsWith('.') || isAbsolute(use) ? resolve(dir, use) : use;
 }

@@ -1,5 +1,5 @@
 /**
- * What is published: Node strips types outside of node_modules only, so a package holds JavaScript.
+ * Builds and packs what is published. Node strips types outside of node_modules only, so a package holds JavaScript.
  *
  *   node config/pack.mjs build     before `npm pack`: emits everything into build/, which package.json's `files` names
  *   node config/pack.mjs clean     after it
@@ -36,7 +36,7 @@ const OLDEST_NODE_OF_BRIDGE = '>=22.18';
 /** Found where they are in the checkout, or of no use at run time. */
 const NOT_COPIED = ['main.mjs', 'pack.mjs', 'example.yaml'];
 
-/** Of the capabilities of plugins: their authors test with them. */
+/** Conformance suites for capabilities of plugins, which authors test with. */
 const SUITES = [
   'embedder',
   'identity',
@@ -53,7 +53,7 @@ const SUITES = [
   'webhook',
 ];
 
-/** Of the bridge, for those who write drivers. */
+/** Files of the bridge that authors of drivers need. */
 const DRIVER_AUTHORS = ['bridge/driver.ts', 'bridge/conformance/driver.ts'];
 
 const TASKS = { build, clean, all, bridge };
@@ -120,7 +120,7 @@ function pack(directory) {
   });
 }
 
-/** What bridge/ imports, and nothing else; the packages likewise, in the versions that the server has. */
+/** Packs the files that bridge/ imports, and nothing else; its packages have the versions of the server. */
 function bridge() {
   inStaging('earshot-bridge-', staging => {
     emit(staging, ['bridge']);

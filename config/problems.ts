@@ -16,7 +16,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** What is wrong with one key. */
+/** Problem with one key. */
 export interface Problem {
   path: string[];
   message: string;

@@ -1,4 +1,4 @@
-/** What every driver must do, as plain checks that throw. Each plays a recorded trace to the driver. */
+/** Requirements for every driver, as plain checks that throw. Each plays a recorded trace to the driver. */
 import assert from 'node:assert/strict';
 import type { Driver } from '../driver.ts';
 import { checkDriver } from '../driver-check.ts';
@@ -70,7 +70,7 @@ async function storesBeforeRelease({ driver, trace }: DriverSubject): Promise<vo
   }
 }
 
-/** Of notifications with a running number, one frame each, none is like another. */
+/** Replays notifications with a running number and one frame each; no two frames are alike. */
 async function numbered(subject: DriverSubject): Promise<Replayed | null> {
   const { driver, trace } = subject;
   const { stream } = driver;

@@ -10,7 +10,7 @@ import type { Recording, RecordingInfo } from '../recording.ts';
 import { listen, type Wearable } from '../wearable.ts';
 import { placeOf, plainPlace, type Trace, type TraceEvent } from './trace.ts';
 
-/** What a driver made of a trace. */
+/** Output of a driver for a trace. */
 export interface Replayed {
   /** In order; `lostMs` before it. */
   live: { bytes: Uint8Array; lostMs: number }[];
@@ -23,13 +23,13 @@ export interface Replayed {
   photos: Uint8Array[];
   /** Why it ended. */
   reason: string;
-  /** What it threw. */
+  /** Error that it threw. */
   error: Error | null;
   /** Memory after the trace, as far as it grows with notifications; only with `gauge`. */
 }
 
 export interface ReplayOptions {
-  /** What arrives in place of a notification: nothing, several, another one. */
+  /** Replaces a notification by none, several, or another one. */
   change?(bytes: Buffer, index: number, place: string): Uint8Array[];
   /** Writes of the trace are not waited for: the device says what it says. */
   lenient?: boolean;
@@ -288,7 +288,7 @@ function createPeer(trace: Trace, result: Replayed, unsettled: ReadonlySet<objec
   };
 }
 
-/** What reads of each characteristic answer, one after the other; the last again and again. */
+/** Lists the values that reads of each characteristic return, one after the other; the last one repeats. */
 function valuesOf(events: readonly TraceEvent[]): Map<string, Buffer[]> {
   const values = new Map<string, Buffer[]>();
   for (const event of events) {

@@ -13,7 +13,7 @@ const Header = z.object({
   /** Where the bytes come from: recorded from a device, or made by what after which source. */
   origin: z.string().min(1),
   mtu: z.number().int().min(23).max(517),
-  /** What can be done with each characteristic that the device has. */
+  /** Properties of each characteristic of the device. */
   characteristics: z.record(place, z.array(z.string())),
 });
 const Event = z.union([
@@ -36,7 +36,9 @@ export type TraceHeader = z.infer<typeof Header>;
 export type TraceEvent = z.infer<typeof Event>;
 export type TraceExpectation = z.infer<typeof Expectation>['expect'];
 
-/** What went over one connection: one JSON object a line, the first of what kind the device is, the last what is expected. */
+/**
+ * Traffic of one connection: one JSON object per line; the first describes the device, the last the expected result.
+ */
 export interface Trace extends TraceHeader {
   events: TraceEvent[];
   expect: TraceExpectation | null;

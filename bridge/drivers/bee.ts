@@ -39,7 +39,7 @@ export default {
   },
 } satisfies Driver;
 
-/** What it says of itself; without an answer its audio goes on. */
+/** Watches the device's status messages; without them its audio continues. */
 async function watchItself(session: Session): Promise<void> {
   const { sink, clock, signal } = session;
   const firmware = await ask(session, FIRMWARE, 3);

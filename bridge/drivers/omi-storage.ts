@@ -19,7 +19,7 @@ const COMMAND = {
 } as const;
 const RELEASES: readonly number[] = [COMMAND.deleteFile, COMMAND.advance, COMMAND.advanceOfRing];
 
-/** What fetching stored audio writes. */
+/** Characteristics that are written to fetch stored audio. */
 export const STORAGE_WRITES: Writable = {
   ...DATA,
   first: Object.values(COMMAND),
@@ -210,7 +210,7 @@ async function fetchRing(session: Session, data: Incoming, format: WireFormat): 
   timeline.end();
 }
 
-/** What was stored before the connection was lost is released, and not fetched again. */
+/** Releases audio that was stored before the connection was lost, instead of fetching it again. */
 async function catchUp({ memory }: Session, data: Incoming, info: RingInfo): Promise<void> {
   const place = memory.get('ring') as RingPlace | undefined;
   if (!place || place.ringId !== (info.ringId?.toString() ?? null)) return;
@@ -312,10 +312,10 @@ function addRecords(
 interface FilePlace {
   /** UTC seconds; 0: it does not say. */
   time: number;
-  /** Of the next block that is not stored yet, and when it was recorded. */
+  /** Offset of the next block that is not stored yet, and when it was recorded. */
   offset: number;
   atMs: number;
-  /** Of the block before it: another file has another one. */
+  /** Hash of the previous block: it differs between files. */
   hash: string;
 }
 
@@ -463,7 +463,7 @@ function hashOf(block: Uint8Array): string {
   return createHash('sha256').update(block).digest('hex').slice(0, 16);
 }
 
-/** Of a whole file, as its first blocks are. */
+/** Estimates the duration of a file from its first blocks. */
 function durationOf(size: number, blocks: readonly Buffer[], format: WireFormat): number {
   const frames = blocks.reduce((sum, block) => sum + framesOf(block).length, 0);
   return ((frames * format.frameMs) / (blocks.length * BLOCK_BYTES)) * size;

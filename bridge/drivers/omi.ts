@@ -64,7 +64,7 @@ export default {
 const RETRY_MS = 60_000;
 const OPUS_10_MS = 20;
 
-/** What the pendant recorded out of reach, beside what it hears now. */
+/** Fetches audio that the pendant recorded out of reach, while it streams live. */
 async function fetchUntilDone(session: Session): Promise<void> {
   const { link, log, clock, signal } = session;
   const [codec] = (await link.read(CODEC, { optional: true })) ?? [];

@@ -28,7 +28,7 @@ export function createCountedFrames({
   maxFrameBytes: number;
 }): PacketDecoder {
   const counts = noCounts();
-  /** Of the frame begun last; `done`: it was handed on. */
+  /** Frame begun last; `done`: it was passed on. */
   let current: { id: number; pieces: Uint8Array[]; parts: number; done: boolean } | null = null;
   let lastWhole: number | null = null;
   let last: Uint8Array | null = null;

@@ -7,9 +7,9 @@ import { createSampleAssembler } from './samples.ts';
 
 const MAX_FRAME_BYTES = 4096;
 const ATT_HEADER_BYTES = 3;
-/** What the encoders of wearables may make of one Opus frame. */
+/** Largest Opus frame that encoders of wearables produce. */
 const MAX_OPUS_FRAME_BYTES = 160;
-/** Of the codecs that are samples, one after the other: a part of a frame is of use, too. */
+/** Bytes per sample of the uncompressed codecs, of which a part of a frame is useful, too. */
 const SAMPLE_BYTES: Readonly<Record<string, number>> = { pcm16: 2, pcm8: 1, mulaw: 1 };
 
 /** The decoder of one connection, as a driver declares it. Pure; never throws. @param link `mtu`: ATT MTU */

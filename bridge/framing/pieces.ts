@@ -10,7 +10,7 @@ export interface Cutter {
 }
 
 const NOTHING = new Uint8Array();
-/** What may wait for the rest of its frame. */
+/** Bytes that may wait for the rest of their frame. */
 const MAX_WAITING_BYTES = 16 * 1024;
 
 /** Frames of a device without running numbers: losses do not show. */

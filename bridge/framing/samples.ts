@@ -3,7 +3,7 @@ import { createNumbering, type Step } from './numbering.ts';
 import { type AssemblerOptions, noCounts } from './packets.ts';
 
 interface SampleAssemblerOptions extends Omit<AssemblerOptions, 'atOnce'> {
-  /** What a frame of the stream's nominal length has; losses are told in such frames. */
+  /** Bytes of a frame of the stream's nominal length; losses are counted in such frames. */
   frameBytes: number;
   sampleBytes: number;
 }
@@ -43,7 +43,7 @@ export function createSampleAssembler(options: SampleAssemblerOptions): PacketDe
   let taken: Taken | null = null;
   /** The last packet is the one that was taken last. */
   let unbroken = false;
-  /** What the device puts into a frame, and into a fragment, as far as that has been seen. */
+  /** Bytes that the device puts into a frame, and into a fragment, as observed so far. */
   let wholeBytes = frameBytes;
   let fragmentBytes = 0;
   let lostBytes = 0;

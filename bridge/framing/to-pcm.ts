@@ -1,6 +1,6 @@
 import type { WireFormat } from '../driver.ts';
 
-/** What core is sent in place of a codec that it does not know. */
+/** Conversion to PCM for a codec that core does not know. */
 export interface Conversion {
   format: WireFormat;
   convert(frame: Uint8Array): Uint8Array;

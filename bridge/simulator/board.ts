@@ -6,11 +6,11 @@ const PAIRING_FAILED = 0x05;
 /** How often what is due is sent; real devices send once a frame. */
 const TICK_MS = 5;
 
-/** What a device does wrong; to be changed at any time. */
+/** Faults of a device, which can be changed at any time. */
 export interface BoardFaults extends AttFaults {
-  /** What goes out in place of a notification of audio: nothing, two of it, another one. `id`: its number, from 0. */
+  /** Replaces a notification of audio by none, two, or another one. `id`: its number, from 0. */
   packet: (packet: Buffer, id: number) => Buffer[];
-  /** What a connection attempt meets. */
+  /** Outcome of a connection attempt. */
   attempt: 'accept' | 'ignore' | number;
   /** How long each answer takes. */
   answerMs: number;
@@ -22,7 +22,7 @@ export interface BoardFaults extends AttFaults {
 
 /** The sound of a device, frame by frame. */
 export interface Sound {
-  /** Of the recording itself. */
+  /** Length of the recording itself. */
   readonly length: number;
   readonly frameMs: number;
   at(index: number): Uint8Array;

@@ -1,14 +1,14 @@
 import { EventEmitter } from 'node:events';
 import { addressBytes, encodeReport } from './reports.ts';
 
-/** What the controller needs of a device on the air. */
+/** Device on the air, as the controller needs it. */
 export interface AirDevice {
   /** `c0:ff:ee:00:00:01`; a random static address. */
   address: string;
   /** Advertising data, at most 31 bytes; null: it does not advertise. */
   advertisement(): Buffer | null;
   scanResponse(): Buffer;
-  /** What a connection attempt meets: a link, silence, or an HCI error status. */
+  /** Decides a connection attempt: a link, silence, or an HCI error status. */
   attempt(): 'accept' | 'ignore' | number;
   connected(link: AirLink): void;
   disconnected(): void;
@@ -44,7 +44,7 @@ export interface Controller {
   add(device: AirDevice): void;
   /** Gives a packet to the host as if the radio had received it. */
   inject(packet: Uint8Array): void;
-  /** Of the connection to this device. */
+  /** Returns the handle of the connection to this device. */
   handleOf(device: AirDevice): number | undefined;
   setFault(fault: AdapterFault | undefined): void;
   /** Silent: no command is answered. */

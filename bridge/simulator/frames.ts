@@ -16,7 +16,7 @@ export interface Frames {
   at(index: number): Uint8Array;
   /** Frames of the recording itself. */
   readonly length: number;
-  /** Of one frame. */
+  /** Length of one frame. */
   readonly frameMs: number;
 }
 

@@ -5,9 +5,12 @@ export type Property = 'read' | 'write' | 'writeWithoutResponse' | 'notify' | 'i
 export interface CharacteristicSpec {
   uuid: string;
   properties: readonly Property[];
-  /** What a read answers. */
+  /** Returns the value of a read. */
   value?: () => Uint8Array;
-  /** What a write does. @returns an ATT error code, where it is refused */
+  /**
+   * Handles a write.
+   * @returns an ATT error code to refuse it
+   */
   write?: (bytes: Buffer) => number | undefined;
   /** Notifies, and cannot be subscribed to. */
   withoutCccd?: boolean;

@@ -10,7 +10,7 @@ const RECORDS_AT_ONCE = 8;
 
 export type Generation = 'single' | 'files' | 'ring';
 
-/** What a pendant of the Omi family recorded out of reach, and how it is fetched. */
+/** Audio that a pendant of the Omi family recorded out of reach, and the protocol for fetching it. */
 export interface OmiStore {
   service: ServiceSpec;
   /** The firmware that stores in this way. */

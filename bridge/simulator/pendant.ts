@@ -17,7 +17,7 @@ const AUDIO_MIN_MTU = 100;
 const HEADER_BYTES = 3;
 const ATT_HEADER_BYTES = 3;
 
-/** What the pendant does wrong; to be changed at any time. */
+/** Faults of the pendant, which can be changed at any time. */
 export interface PendantFaults extends BoardFaults {
   /** The value read from the codec characteristic. */
   codec: () => Uint8Array;
@@ -27,7 +27,7 @@ export interface PendantFaults extends BoardFaults {
 export interface Pendant extends Board {
   readonly faults: PendantFaults;
   setBattery(percent: number): void;
-  /** What it recorded out of reach, where it has room for that. */
+  /** Storage for audio recorded out of reach, if it has any. */
   readonly store: OmiStore | null;
 }
 
@@ -47,9 +47,9 @@ export interface PendantOptions {
   battery?: number;
   /** Under which the adapter reports a connection to it. */
   identity?: string;
-  /** What it recorded out of reach, and how its firmware keeps it. */
+  /** Audio recorded out of reach, and the format of its firmware. */
   stored?: { generation: Generation; records: readonly StoredRecord[] };
-  /** What it offers, made of what it usually does. */
+  /** Changes the services that it usually offers. */
   services?: (usual: ServiceSpec[]) => ServiceSpec[];
 }
 

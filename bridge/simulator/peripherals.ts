@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { type Board, type BoardOptions, createBoard, type Sound } from './board.ts';
 
-/** What is the same for all of them. */
+/** Options that all of them share. */
 export interface PeripheralOptions {
   sound: Sound | null;
   clock: Clock;
@@ -11,7 +11,10 @@ export interface PeripheralOptions {
   loop?: boolean;
 }
 
-/** Of one kind of wearable: what it offers, and how it packs its frames. After docs/drivers.md, not after hardware. */
+/**
+ * Simulated wearable of one kind: its services, and the format of its frames. Based on docs/drivers.md, not on
+ * hardware.
+ */
 type Kind = (options: PeripheralOptions) => Board;
 
 type OwnOptions = Omit<BoardOptions, keyof PeripheralOptions>;

@@ -1,6 +1,6 @@
 const SIGNAL_DBM = 0xce; // -50
 const SCAN_RESPONSE = 0x04;
-/** Of a connectable device that advertises in the old way, and the same for what it answers to a scan. */
+/** Event types of a connectable device with legacy advertising, and of its scan response. */
 const EXTENDED_TYPE = { advertisement: 0x13, scanResponse: 0x1b } as const;
 
 /**

@@ -9,7 +9,7 @@ import { readWav } from './wav.ts';
 export interface SimulatorOptions {
   /** The recording that the pendant plays: WAV, or what ffmpeg reads. */
   audio: string;
-  /** What it says it sends; default 21, Opus in frames of 20 ms. */
+  /** Codec that it announces; default 21, Opus in frames of 20 ms. */
   codecId?: CodecId;
   /** Times real speed. */
   speed?: number;

@@ -44,7 +44,7 @@ export async function download(file, path, { progress, until }) {
   await rename(part, path);
 }
 
-/** What is wrong with a file, in words, or null. */
+/** Describes the problem of a file, or returns null. */
 export async function problemOf(path, { size, sha256 }) {
   const found = await sizeOf(path);
   if (found !== size) return `has ${found} bytes instead of ${size}`;

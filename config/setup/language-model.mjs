@@ -1,6 +1,6 @@
 /** Which language model of config/models.json a machine can run beside everything else. */
 
-/** Of the memory of the machine, that it may take. */
+/** Share of the machine's memory that a model may take. */
 const SHARE = 0.5;
 
 /**
@@ -16,7 +16,7 @@ export function proposedModel(models, { memoryBytes, cores }) {
   return best ? best[0] : null;
 }
 
-/** What to do to use it, in one line. */
+/** Describes how to start using it, in one line. */
 export function stepsOf(name, earshot) {
   return `npm install node-llama-cpp@3.21.1, ${earshot} models pull ${name}, and llm: [llama] in the configuration`;
 }

@@ -34,7 +34,7 @@ export function proposalFor({ proposals = [], models }, { cores, memoryBytes }) 
   return proposals.find(name => fits(models[name])) ?? null;
 }
 
-/** What to do for it, in words. */
+/** Describes the proposal for people. */
 export function tellProposal(name, { cores, memoryBytes }, calledAs) {
   const machine = `${cores} ${cores === 1 ? 'core' : 'cores'}, ${Math.round(memoryBytes / 2 ** 30)} GB of memory`;
   return `This machine (${machine}) can hear each utterance a second time with a better model, whose text replaces the live one: ${calledAs} models pull ${name}`;

@@ -6,7 +6,7 @@ import { fetchModel, isComplete, modelDirectory } from './model.mjs';
 
 const PACKAGES = ['libpocketsphinx3', 'pocketsphinx-en-us'];
 const LIBRARY_DIRECTORIES = ['/usr/lib', '/usr/lib64', '/usr/local/lib', '/lib'];
-/** What failed is left alone for this long, so that not every start waits for it. */
+/** Time until a failed step is tried again, so that not every start waits for it. */
 const RETRY_AFTER_MS = 24 * 60 * 60 * 1000;
 /** A slow line must not hold a start up for longer; the next start goes on. */
 const FETCH_LIMIT_MS = 10 * 60 * 1000;

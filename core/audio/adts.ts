@@ -1,4 +1,4 @@
-/** What the header of an AAC frame says of its sound. */
+/** Audio format in the header of an AAC frame. */
 export interface AacFormat {
   /** The header's index of the sample rate. */
   rateIndex: number;
@@ -68,8 +68,8 @@ const HIGH_EFFICIENCY: readonly number[] = [5, 29];
 const RATE_IS_SPELLED_OUT = 15;
 
 /**
- * What an AudioSpecificConfig (ISO/IEC 14496-3 section 1.6.2.1) says of low-complexity AAC; of the high-efficiency kinds
- * the part that is low-complexity. Null: it is of another kind, or of more than two channels.
+ * Reads an AudioSpecificConfig (ISO/IEC 14496-3 section 1.6.2.1) of low-complexity AAC; of the high-efficiency kinds,
+ * their low-complexity part. Null: another kind, or more than two channels.
  */
 export function formatIn(config: Uint8Array): AacFormat | null {
   const [first = 0, second = 0] = config;

@@ -41,7 +41,7 @@ export interface Decoder {
 interface CodecKind {
   /** Rates that it may have, in Hz: the inclusive range, or the list. */
   rates: readonly number[] | { from: number; to: number };
-  /** What an absent rate means. */
+  /** Sample rate if none is given. */
   defaultRate: number;
   /** Absent: 2. */
   maxChannels?: 1 | 2;

@@ -12,7 +12,10 @@ export interface Concealer {
 
 /** Pitch of human voices: 60 to 400 Hz. */
 const LAGS = { min: SAMPLE_RATE / 400, max: Math.round(SAMPLE_RATE / 60) };
-/** What a pitch period is compared over: 2.5 ms. The spectrum of what was lost is met better than with 5 to 20 ms. */
+/**
+ * Window over which pitch periods are compared: 2.5 ms. It preserves the spectrum of the lost audio better than 5 to 20
+ * ms.
+ */
 const COMPARED = SAMPLE_RATE / 400;
 const HISTORY = LAGS.max + COMPARED;
 /** Made-up audio keeps its loudness for 10 ms, and is silent after 60 ms, as in ITU-T G.711 appendix I. */

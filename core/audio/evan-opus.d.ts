@@ -1,4 +1,4 @@
-/** What is used of the package's WASM build, which brings no types of its own. */
+/** Types of the used part of the package's WASM build, which has none. */
 declare module '@evan/opus/wasm/index.mjs' {
   interface Format {
     channels: 1 | 2;

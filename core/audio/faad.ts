@@ -7,7 +7,7 @@ export interface Faad {
   free(): void;
 }
 
-/** What is used of the package, which is optional: its licence is the GPL. */
+/** Used part of the package, which is optional because its licence is the GPL. */
 interface FaadModule {
   decoder(options: { asc: Uint8Array }): Promise<Faad>;
 }

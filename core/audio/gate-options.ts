@@ -1,4 +1,4 @@
-/** What may be tuned. Loudness is in dB of full scale. */
+/** Parameters of the gate. Loudness is in dB of full scale. */
 export interface GateOptions {
   /** Speech probability from which a window counts as speech while the gate is shut. */
   openAt: number;
@@ -24,7 +24,7 @@ export interface GateOptions {
   lookFloorMs: number;
   /** Audio before the rise that the detector hears first, to find its feet. */
   leadInMs: number;
-  /** What the detector hears is brought up to this peak … */
+  /** Peak to which the detector's input is amplified … */
   levelPeakDb: number;
   /** … by at most this, dB … */
   levelGainDb: number;

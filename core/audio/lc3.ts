@@ -2,7 +2,7 @@ import type { Decoder } from './codecs.ts';
 
 const FRAME_SAMPLES = 160;
 const NO_BYTES = new Uint8Array(0);
-/** What a frame may have, Bluetooth's LC3 specification section 3.2.5. */
+/** Bytes of a frame: Bluetooth's LC3 specification, section 3.2.5. */
 const FRAME_BYTES = { min: 20, max: 400 };
 /** Ten seconds, about 60 ms of work: what one message may cost. */
 const MAX_FRAMES = 1000;

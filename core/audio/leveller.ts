@@ -27,7 +27,7 @@ interface LevellerOptions {
 
 export function createLeveller(options: LevellerOptions): Leveller {
   const { startSample, windowSize, memoryWindows } = options;
-  /** Of the last windows; the first of them is window number `forgotten`. */
+  /** Peaks of the last windows; the first of them is window number `forgotten`. */
   const peaks: number[] = [];
   let forgotten = 0;
 

@@ -1,4 +1,4 @@
-/** What is used of the package, which brings no types. Pointers are offsets into the heap. */
+/** Types of the used part of the package, which has none. Pointers are offsets into the heap. */
 declare module '@echogarden/speex-resampler-wasm/simd' {
   interface Speex {
     HEAP16: Int16Array<ArrayBuffer>;

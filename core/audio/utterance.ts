@@ -34,7 +34,7 @@ export function createUtterance(options: { startSample: number; channel: number 
     for (const wake of readers) wake();
   }
 
-  /** What is there from `position` on; null: nothing yet. */
+  /** Returns the samples from `position` on; null: none yet. */
   function read(position: number): Int16Array | null {
     if (position < audio.start) throw released(audio.start);
     return position < audio.end ? audio.slice(position, audio.end) : null;

@@ -23,7 +23,7 @@ export interface Channel {
   transcriber: Transcriber;
 }
 
-/** Whose voice comes in a channel that has one speaker. */
+/** Speaker of a channel that carries one voice. */
 export interface Voice {
   speaker: string;
   isUser: boolean;
@@ -42,7 +42,7 @@ interface ChannelInput {
   hearing: Hearing;
 }
 
-/** What is needed before anything can be stored: one of each channel, or none. */
+/** Opens an input for each channel, or none: nothing can be stored without them. */
 export async function openInputs(
   { connection, streams, ending }: Shared,
   silence: Silence,

@@ -8,7 +8,7 @@ import type { Send } from './thread.ts';
 
 /** A peer that does not answer our close frame is cut off after this. */
 const CLOSE_WAIT_MS = 2000;
-/** Of a close reason; it may have three more. */
+/** Bytes of a close reason; WebSocket allows three more. */
 const MAX_REASON_BYTES = 120;
 
 export function closeSocket(socket: WebSocket, code: number, reason: string): void {

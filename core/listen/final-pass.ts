@@ -25,7 +25,7 @@ export interface FinalPass {
   stop(): Promise<void>;
 }
 
-/** Of one utterance. */
+/** Final pass over one utterance. */
 export interface FinalPassOf {
   /** The live recogniser's text went into these segments. */
   heard(text: string, provider: string, segments: readonly Segment[]): void;
@@ -43,7 +43,7 @@ interface FinalPassOptions {
   log: Log;
 }
 
-/** Of all streams together; what comes while so much waits keeps its live text. */
+/** Bytes that wait for a final pass, of all streams together; beyond it utterances keep their live text. */
 const MAX_WAITING_BYTES = 512 * 1024 * 1024;
 /** Live text that is older stands. */
 const MAX_AGE_MS = 6 * 3_600_000;

@@ -43,7 +43,7 @@ export interface Hearing {
   untilGrowing(): Promise<void>;
   /** This utterance's text is stored, all of it. */
   settle(entry: Pending): void;
-  /** What may be stored as done, given what has been committed and is known to be silent. */
+  /** Returns the progress that may be stored, given what is committed or known to be silent. */
   progress(): StreamProgress;
   /** Wall clock of a sample of the stream, epoch ms. */
   timeOf(sample: number): number;
@@ -176,13 +176,13 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
     await flush();
   }
 
-  /** What is stored ends with a whole sample: a decoder that waits for the rest of one began within one. */
+  /** Ends the lead-in at a whole sample: a decoder that waits for the rest of one began within it. */
   function endLeadIn() {
     isLeadIn = false;
     if (decoder.carries) decoder.reset?.();
   }
 
-  /** What takes the place of a short gap before this message; null: there is none, or a long one. */
+  /** Returns audio that conceals a short gap before this message; null: there is none, or it is long. */
   function conceal({ number, gapMs }: AudioEntry): Int16Array | null {
     if (isLeadIn && number >= stored.received) endLeadIn();
     return gapMs > 0 && gapMs <= MAX_CONCEALED_MS ? decoder.conceal(gapMs * SAMPLES_PER_MS) : null;
@@ -201,7 +201,7 @@ export async function createHearing(options: HearingOptions): Promise<Hearing> {
 
   const timeOf = (sample: number) => (anchorAt ?? options.now()) + sample / SAMPLES_PER_MS;
 
-  /** What lies below the gate's position was heard by an earlier connection already. */
+  /** Listens to audio above the gate's position; what lies below was processed by an earlier connection. */
   async function listen(start: number, pcm: Int16Array) {
     noteSilence();
     skipTo(start);

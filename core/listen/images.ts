@@ -51,7 +51,7 @@ export interface Images {
 
 interface ImagesOptions {
   userId: string;
-  /** Of the conversation that an image belongs to, and the instant at which it was taken (epoch ms). */
+  /** Returns the conversation of an image, and when it was taken (epoch ms). */
   place(): Promise<{ conversationId: string; takenAt: number }>;
   send: Send;
   log: Log;

@@ -31,7 +31,7 @@ interface InboxOptions {
   onMessage(): void;
 }
 
-/** What one waiting message costs besides its bytes. */
+/** Memory that a waiting message takes beside its bytes. */
 const OVERHEAD_BYTES = 128;
 
 export function createInbox(

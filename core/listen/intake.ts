@@ -12,7 +12,7 @@ import { type AudioEntry, type HeldStream, MAX_MESSAGES } from './spool/spool.ts
 import type { Suggested, Suggestions } from './suggestions.ts';
 import type { Assigned, Thread } from './thread.ts';
 
-/** What comes in: the messages of a client, numbered and held; what is no audio is carried to who does what it asks. */
+/** Input of a connection: numbers and holds a client's audio messages, and dispatches the others. */
 export interface Intake {
   /** Resolves when the client has gone, and all that it said is held or, once aborted, forgotten. */
   run(): Promise<void>;
@@ -45,7 +45,7 @@ const SUGGESTION_TOKENS = 50;
 interface IntakeOptions {
   connection: Connection;
   held: HeldStream;
-  /** What the client was told that is held: without a `from` it goes on there. */
+  /** Number up to which messages are held, as told to the client: without `from` it continues there. */
   received: number;
   channels: Channels;
   samples: Pick<SampleCount, 'add'>;

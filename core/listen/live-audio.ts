@@ -4,14 +4,14 @@ import type { Log } from '../runtime/log.ts';
 import { createMixer } from './mixer.ts';
 import type { Connection } from './parameters.ts';
 
-/** Who wants to hear a user, in pieces of so many seconds. */
+/** Webhook that receives a user's audio in pieces of so many seconds. */
 export interface AudioHook {
   id: string;
   seconds: number;
 }
 
 export interface AudioHooks {
-  /** Those of this user now; null: it is being looked up. Asked for each message. */
+  /** Returns this user's audio webhooks; null: the look-up is running. Called for each message. */
   of(userId: string): readonly AudioHook[] | null;
   /** Takes it at once, or drops it. */
   push(userId: string, hookId: string, piece: { sampleRate: number; pcm: Int16Array }): void;
@@ -25,7 +25,7 @@ export interface LiveAudio {
   end(): void;
 }
 
-/** What was spoken longer ago is not live: it came late, or waited on disk. */
+/** Age beyond which audio is not live: it arrived late, or waited on disk. */
 const LIVE_MS = 30_000;
 /** Kept while it is looked up who wants it. */
 const MAX_HELD_SAMPLES = 10 * SAMPLE_RATE;
@@ -35,7 +35,10 @@ const NARROW_RATE = 8000;
 
 export type LiveAudios = ReturnType<typeof createLiveAudios>;
 
-/** What is played again of a stream that goes on in another connection is heard once. */
+/**
+ * Forwards live audio to webhooks. Audio that is replayed when a stream continues in another connection is forwarded
+ * once.
+ */
 export function createLiveAudios({ hooks, now, log }: { hooks: AudioHooks; now(): number; log: Log }) {
   const heard = new Map<string, number>();
 

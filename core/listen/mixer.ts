@@ -10,7 +10,7 @@ export interface Mixer {
    * two seconds, `rest` is what was before.
    */
   push(channel: number, start: number, samples: Int16Array): { rest: Int16Array | null; ready: Int16Array };
-  /** What is left. */
+  /** Returns the remainder. */
   end(): Int16Array;
 }
 

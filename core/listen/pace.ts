@@ -61,10 +61,10 @@ export function createValve(socket: Pick<WebSocket, 'pause' | 'resume' | 'readyS
   };
 }
 
-/** Of one connection: as much as fifty times real time in frames of 10 ms. */
+/** Message rate per connection: fifty times real time in frames of 10 ms. */
 export const CONNECTION_RATE: Rate = { perSecond: 5000, burst: 10_000 };
 
-/** What may hold a valve: unread messages, the rate of the connection, its sign-in, and its start. */
+/** Reasons to hold a valve: unread messages, the rate of the connection, its sign-in, and its start. */
 type Reason = 'backlog' | 'pace' | 'sign-in' | 'start';
 
 /** Slows a connection down to its rates instead of closing it: a client that catches up sends all it has at once. */

@@ -7,10 +7,10 @@ import { LANGUAGE_RULE, languageOf } from '../domain/languages.ts';
 import { AppError, toAppError } from '../runtime/errors.ts';
 import { CLOSE, ListenQuery } from './protocol.ts';
 
-/** What a client asked for when it connected, checked. */
+/** Validated parameters of a connection. */
 export interface Connection {
   userId: string;
-  /** Of one channel. */
+  /** Audio format of one channel. */
   format: AudioFormat;
   /** Two channels, told apart by the first byte of each message: 1 is the owner, 2 the other side. */
   tagged: boolean;

@@ -7,7 +7,7 @@ const CASED = new Set(
 );
 const CLOSED = /[.!?…:;,]$/;
 
-/** What a text is written by. */
+/** Language and names for writing a text. */
 export interface Writing {
   /** ISO 639-1 of the text; `multi` where nobody knows it. */
   language: string;

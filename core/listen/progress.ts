@@ -64,7 +64,7 @@ interface SettlingOptions {
   /** Whether the client wants to know. */
   ack: boolean;
   held: HeldStream;
-  /** What the client was told that is held. */
+  /** Number up to which messages are held, as told to the client. */
   received: number;
   streams: readonly Pick<Stream, 'channel' | 'received'>[];
   /** The disk takes no more; told at once, as the client may have nothing more to say for long. */

@@ -15,7 +15,7 @@ export const CLOSE = {
 
 /** The status of a request to `/v4/listen` that came without `Upgrade: websocket`. */
 export const UPGRADE_REQUIRED = 426;
-/** What nginx needs to let WebSockets through; others, such as Caddy and Traefik, do so by themselves. */
+/** Settings with which nginx lets WebSockets through; Caddy and Traefik need none. */
 export const PROXY_SETTINGS =
   'proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection "upgrade";';
 
@@ -78,7 +78,7 @@ export const MAX_SUGGESTED = 500;
 const MAX_ASSIGNED = 1000;
 const MAX_SPEAKER_ID = 999_999_999;
 
-/** Of one image: 10 MiB in pieces of 1.25 KiB. */
+/** Pieces per image: 10 MiB in pieces of 1.25 KiB. */
 const MAX_IMAGE_PIECES = 8192;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 

@@ -13,8 +13,8 @@ export interface NamedProvider {
 }
 
 /**
- * Those that can serve, the wished one first. A wish that names none of them cannot be granted, and is no error.
- * Throws `config_error` when no recogniser works at all, a `Refusal` when none of those that do has the language.
+ * Lists the usable recognisers, the requested one first. A request for an unknown one is ignored.
+ * @throws `config_error` when no recogniser works, a `Refusal` when none that works has the language
  */
 export function chooseProviders(
   loaded: NamedProvider[],

@@ -35,7 +35,7 @@ const MIN_TRIES = 5;
 /** … and time since the first of them: a server that answers every request with an error may be mended by then. */
 const MIN_MS = 600_000;
 
-/** Of each stream: the sample at which it fails, how often, and since when (epoch ms). */
+/** Failures by stream: the sample at which it fails, how often, and since when (epoch ms). */
 const Failing = z.record(z.string(), z.object({ from: z.number(), tries: z.number(), since: z.number() }));
 type Failure = z.infer<typeof Failing>[string];
 
@@ -47,14 +47,14 @@ export async function removeQuarantined(dir: string, streamIds: readonly string[
     if (gone.has(name.slice(0, ID_CHARS)) && name.endsWith('.wav'))
       await rm(join(dir, name), { force: true });
 }
-/** Of a stream's id, with which the name of a file begins. */
+/** Length of a stream's id, with which the name of a file begins. */
 const ID_CHARS = 36;
 
 export function createQuarantine({ dir, clock, log, checkDisk }: QuarantineOptions): Quarantine {
   const path = join(dir, 'tries.json');
   let reading: Promise<Map<string, Failure>> | null = null;
   let saving = Promise.resolve();
-  /** Those that `again` has counted, and that are not over yet. */
+  /** Failures that `again` has counted and that are not resolved yet. */
   const counted = new Set<Failure>();
 
   async function read() {

@@ -297,7 +297,7 @@ function untilReleased(failed: Promise<never>, onFailed: (error: unknown) => voi
   };
 }
 
-/** What is not said in our words is for the log: the client sees this. */
+/** Converts an engine's error. Foreign messages are for the log alone, because the client sees this one. */
 function engineError(thrown: unknown): AppError {
   if (thrown instanceof AppError && thrown.expose) return thrown;
   return new AppError('upstream_error', 'The speech recogniser failed', { cause: thrown });

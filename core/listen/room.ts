@@ -39,7 +39,7 @@ export interface Room {
   wait(address: string, giveUp: () => void): () => void;
 }
 
-/** Of one account. */
+/** Message rate per account. */
 const ACCOUNT_RATE: Rate = { perSecond: 20_000, burst: 40_000 };
 /** Connections that an account may begin at once, for each that it may hold; at least, and in which time again. */
 const BEGUN_PER_PLACE = 6;
@@ -59,7 +59,7 @@ interface Account {
 
 export function createRoom(limits: RoomLimits, clock: Pick<Clock, 'now'>): Room {
   const accounts = new Map<string, Account>();
-  /** Of every account that connected: they outlive its connections, and are as few as the accounts. */
+  /** Rate buckets of all accounts that connected: they outlive connections, and there are as few as accounts. */
   const begun = new Map<string, Bucket>();
   const burst = Math.max(MIN_BEGUN, BEGUN_PER_PLACE * limits.maxConnectionsPerUser);
   const begunRate: Rate = { perSecond: burst / BEGUN_AGAIN_S, burst };
@@ -155,7 +155,7 @@ export function createRoom(limits: RoomLimits, clock: Pick<Clock, 'now'>): Room 
   };
 }
 
-/** Those that are leaving are not one too many, unless there are as many of them again. */
+/** Tells whether there is no room. Leaving connections do not count, up to as many again as the limit. */
 function isFull({ total, staying }: { total: number; staying: number }, most: number): boolean {
   return total >= 2 * most || staying >= most;
 }

@@ -8,7 +8,7 @@ import type { AudioEntry } from './spool/spool.ts';
 export interface SampleCount {
   /** The next message. */
   add(entry: AudioEntry): void;
-  /** What lies before the first of them has been heard: so many samples, at 16 kHz. */
+  /** Skips samples (at 16 kHz) that an earlier connection has processed. */
   heardBefore(samples: number): void;
   /** Samples of the messages below `number`, gaps included. Called with numbers that grow. */
   below(number: number): number;

@@ -2,7 +2,7 @@
 export interface Turn {
   /** @param late it is work that waited: whoever pauses in it, for the disk, has not done with it */
   begin(late?: boolean): void;
-  /** What to wait for before the next piece of work, if anything. */
+  /** Ends a piece of work; returns what to await before the next one, if anything. */
   end(): Promise<void> | undefined;
 }
 
@@ -10,7 +10,7 @@ export interface Turn {
 const TURN_MS = 3;
 /** Longest time between two pieces of work that still counts as work: thousands of tiny pieces take theirs there. */
 const PAUSE_MS = 1;
-/** What was taken so long ago counts half. */
+/** Half-life of the time that a stream has used. */
 const HALF_LIFE_MS = 1000;
 const LATE_MS = 500;
 
@@ -64,7 +64,7 @@ function letOneGo(): void {
   if (waiting.length > 0) setImmediate(letOneGo);
 }
 
-/** What came so long ago waited, and can be worked through far faster than it came. */
+/** Tells whether audio waited so long that it can be processed faster than real time. */
 export function isLate(cameAt: number, now: number): boolean {
   return now - cameAt > LATE_MS;
 }

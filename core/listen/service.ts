@@ -6,7 +6,7 @@ import { CLOSE } from './protocol.ts';
 import type { Recogniser } from './recogniser.ts';
 import type { Send } from './thread.ts';
 
-/** What the client is told of its recognisers, as if there were one. */
+/** Reports recogniser states to the client, as if there were one recogniser. */
 export interface Service {
   /** Tells `ready` once every one of them has really answered. Throws a `Refusal` where one does not. */
   open(recognisers: readonly Recogniser[]): Promise<void>;

@@ -51,7 +51,7 @@ export interface SessionDeps {
   maxQueuedBytes: number;
 }
 
-/** Who is at the other end, or nobody. */
+/** Client at the other end, if any. */
 export interface Client {
   /** The user of the connection; null: nobody is told. */
   owner: User | null;
@@ -59,7 +59,7 @@ export interface Client {
   send: Send;
   /** Charges it for a message that costs more than others; see `Pace`. */
   spend(tokens: number): Promise<void> | undefined;
-  /** What happens in the life of its connection. */
+  /** Reports an event in the life of the connection. */
   on(event: 'audio' | 'ended'): void;
 }
 
@@ -111,7 +111,7 @@ export async function runSession(
   const total = deps.metrics.streams(connection.format.codec);
   total.open += 1;
   const stopTouching = keepAlive(connection, parts, deps.log);
-  /** What has come already is still held. */
+  /** Abandons the session; received audio stays held. */
   const abandon = () => {
     client.inbox.end();
     held.end();
@@ -145,7 +145,7 @@ export async function runSession(
 
 type Opened = Connected & {
   held: HeldStream;
-  /** What the client was told that is held. */
+  /** Number up to which messages are held, as told to the client. */
   received: number;
   /** Something is held that an earlier connection brought. */
   isReplay: boolean;

@@ -96,7 +96,7 @@ const MISSED_PONGS = 2;
 /** How often a conversation is kept open that waits for its text, at least. */
 const TOUCH_MS = 5000;
 
-/** Who is at the other end. */
+/** Authenticated client of a socket. */
 interface Caller {
   principal: Principal;
   /** Looks at the credential once more. */
@@ -471,7 +471,7 @@ export function createListen(options: ListenOptions): Listen {
 
 const UNCLAIMED: Claim = { wasWorking: false, release() {} };
 
-/** What to tell whose credential was right before; what is no fault of it is told as ever. */
+/** Rethrows as a revocation, because the credential was valid before; other errors stay as they are. */
 function whyRevoked(error: unknown): never {
   const isWrong = error instanceof AppError && error.code === 'unauthorized';
   throw isWrong ? new Refusal(CLOSE.policy, REVOKED) : error;

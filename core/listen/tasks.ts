@@ -2,7 +2,7 @@ import { orAborted } from '../runtime/deadline.ts';
 import type { Pending } from './hearing.ts';
 import { createQueue } from './queue.ts';
 
-/** What is to be done for a channel, one after the other, so that a conversation ends exactly between two utterances. */
+/** Tasks of a channel, done one after the other, so that a conversation ends exactly between two utterances. */
 type Task =
   | { kind: 'utterance'; entry: Pending }
   /** The open conversation ends, or the next one opens. */

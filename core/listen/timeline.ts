@@ -6,7 +6,7 @@ export interface Timeline {
    * @param message.split whether its last sample ends in the next message: the two are taken up again together
    */
   place(message: { number: number; gap: number; samples: number; split?: boolean }): number;
-  /** What to store when everything below `through` is done. */
+  /** Returns the progress to store once everything below `through` is done. */
   progress(through: number): StreamProgress;
   /** Samples of the messages below `number`, as far as they are placed. */
   samplesBelow(number: number): number;

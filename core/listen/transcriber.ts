@@ -16,7 +16,7 @@ import type { Service } from './service.ts';
 import type { Tasks } from './tasks.ts';
 import type { Thread } from './thread.ts';
 
-/** What goes out of a channel: utterances become text, stored and told. */
+/** Output of a channel: transcribes utterances, stores the text and reports it. */
 export interface Transcriber {
   /** Resolves when all tasks are done; throws a `Refusal` when no recogniser is left. */
   run(tasks: Tasks): Promise<void>;
@@ -26,7 +26,7 @@ interface TranscriberOptions {
   /** Absent: the recogniser tells the speakers apart, or nobody does. */
   voice: Voice | undefined;
   streamId: string;
-  /** What it begins with was held before: an utterance that may have been begun, and the process have died of it. */
+  /** Whether the audio was held before: the process may have died of its first utterance. */
   isReplay: boolean;
   hearing: Hearing;
   recogniser: Recogniser;

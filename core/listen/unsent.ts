@@ -3,14 +3,16 @@ import type { WebSocket } from 'ws';
 /** Answers that wait for their readers, of all sockets. */
 export interface Unsent {
   send(socket: WebSocket, text: string): void;
-  /** What waits for the reader of this socket, in bytes. */
+  /** Returns the bytes that wait for the reader of this socket. */
   of(socket: WebSocket): number;
 }
 
 interface UnsentOptions {
-  /** Of one socket, beside its largest message, which may be a whole conversation; past it that one is closed. */
+  /**
+   * Limit per socket, beside its largest message, which may be a whole conversation; beyond it the socket is closed.
+   */
   maxBytes: number;
-  /** Of all; past it the one is cut off that has held the most for the longest without reading. */
+  /** Limit for all sockets; beyond it the one is closed that has held the most for the longest without reading. */
   maxTotalBytes: number;
   onTooMuch(socket: WebSocket): void;
   /** A steady clock, in ms. */
@@ -25,7 +27,7 @@ interface Waiting {
   readAt: number;
 }
 
-/** What one waiting message costs besides its bytes: its frame's header, and the stream's record of the write. */
+/** Memory that a waiting message takes beside its bytes: its frame's header, and the stream's record of the write. */
 const OVERHEAD_BYTES = 512;
 /** A longer message is sent in frames of so much: each tells, once it is read, that its reader goes on. */
 const FRAME_CHARS = 64 * 1024;

@@ -3,12 +3,12 @@ const DARK = 28;
 /** Least variance of the Laplacian of a picture that shows anything; sharp ones have hundreds. */
 const LEAST_SHARPNESS = 6;
 
-/** What can be told of a picture without understanding it: its brightness (0 to 255), row by row, is enough. */
+/** Judges a picture by its brightness (0 to 255), row by row. */
 export function sharpnessOf(gray: Uint8Array, width: number): { dark: boolean; blurred: boolean } {
   return { dark: brightest(gray) < DARK, blurred: laplacianVariance(gray, width) < LEAST_SHARPNESS };
 }
 
-/** Of all but the brightest hundredth, which may be noise. */
+/** Returns the brightness that all but the brightest hundredth stay below: those may be noise. */
 function brightest(gray: Uint8Array): number {
   const counts = new Uint32Array(256);
   for (const value of gray) counts[value] = (counts[value] ?? 0) + 1;

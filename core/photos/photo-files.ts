@@ -25,7 +25,7 @@ export function createPhotoFiles(dir: string) {
       await mkdir(join(dir, userId), { recursive: true, mode: 0o700 });
       return { whole: pathOf(userId, id, 'whole'), small: pathOf(userId, id, 'small') };
     },
-    /** What was written is there after a power loss, too. */
+    /** Makes written files survive a power loss. */
     settle: (userId: string): Promise<void> => syncDirectory(join(dir, userId)),
     read: (userId: string, id: string, size: PhotoSize): Promise<Buffer> =>
       readFile(pathOf(userId, id, size)),

@@ -17,7 +17,7 @@ export interface Prepared {
   /** Pixels, upright. */
   width: number;
   height: number;
-  /** Of both files. */
+  /** Bytes of both files. */
   bytes: number;
   dark: boolean;
   blurred: boolean;

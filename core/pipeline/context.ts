@@ -23,7 +23,7 @@ export interface ContextDeps {
   conversations: Pick<Conversations, 'folders'>;
   search: Pick<Search, 'search'>;
   summaryTemplates: Pick<SummaryTemplates, 'wishesFor'>;
-  /** What works at this moment, the preferred one first. */
+  /** Lists the models that work now, preferred one first. */
   models(): LanguageModel[];
   /** Throws where none works. */
   embedder(): Embedder;

@@ -2,7 +2,7 @@
 import type { Folder, Structured } from '../contract/model.ts';
 import type { Embedder } from '../contract/plugin.ts';
 
-/** What every folder of the owner's is compared with: it has to be nearer than all of these. */
+/** Descriptions that the owner's folders compete with: a folder has to be nearer than all of these. */
 const OTHERS = [
   'Work: projects, meetings, colleagues and customers',
   'Personal: home, family, health, errands and plans',

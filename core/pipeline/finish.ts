@@ -24,8 +24,8 @@ export interface PipelineDeps extends ContextDeps {
 }
 
 /**
- * What becomes of a conversation as it is now; null: nothing was said in it that is worth keeping.
- * @param present the plugin that made what there is: no worse one is asked
+ * Understands a conversation in its present form; null: nothing in it is worth keeping.
+ * @param present the plugin behind the present structure: no lesser one is asked
  */
 export async function understood(
   conversation: Conversation,

@@ -5,7 +5,7 @@ import { wholeText } from '../domain/search/whole-text.ts';
 const MAX_TITLE_CHARS = 80;
 const MAX_OVERVIEW_CHARS = 10_000;
 
-/** What becomes of a conversation in which nothing was said, by its photos; null: none of them shows anything. */
+/** Structures a conversation without speech by its photos; null: none of them shows anything. */
 export function ofPhotos(photos: readonly Photo[]): { structured: Structured; memories: [] } | null {
   const kept = photos.filter(({ discarded }) => !discarded);
   if (kept.length === 0) return null;

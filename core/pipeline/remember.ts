@@ -4,7 +4,10 @@ import type { UnderstoodMemory } from '../contract/plugin.ts';
 import type { HeardMemory } from '../domain/memories/heard-memories.ts';
 import type { CompareMemories } from '../domain/memories/memory-comparison.ts';
 
-/** What the owner and known people said, compared with what is there. In any case, without what nobody known said. */
+/**
+ * Stores statements of the owner and of known people as memories, compared with existing ones. Statements of unknown
+ * people are dropped.
+ */
 export function createRemember({ compareMemories }: { compareMemories: CompareMemories }) {
   return async (
     conversation: Conversation,
@@ -27,7 +30,7 @@ export function createRemember({ compareMemories }: { compareMemories: CompareMe
   };
 }
 
-/** That a memory is said to rest on. */
+/** Segments that a memory may cite. */
 const MAX_SEGMENTS = 20;
 
 export type Remember = ReturnType<typeof createRemember>;

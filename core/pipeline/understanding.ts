@@ -19,11 +19,11 @@ export interface NamedUnderstanding {
   understanding: Understanding | null;
 }
 
-/** What becomes of a conversation; null: nothing was said in it that is worth keeping. */
+/** Result of understanding a conversation; null: nothing in it is worth keeping. */
 export type Outcome = {
   structured: Structured;
   memories: readonly UnderstoodMemory[];
-  /** Of a folder of the context; null: none. Absent: the plugin did not look for one. */
+  /** Name of a folder of the context; null: none. Absent: the plugin did not look for one. */
   folder?: string | null;
 } | null;
 
@@ -35,7 +35,7 @@ const MAX_ITEMS = 50;
 const MAX_MEMORIES = 4;
 const MAX_TOPIC_CHARS = 100;
 const MAX_EVENT_MINUTES = 60 * 24 * 366;
-/** Of an appointment whose length nobody said. */
+/** Length of an appointment if nobody named it. */
 const USUAL_EVENT_MINUTES = 30;
 
 const Text = z.string().transform(tidy);

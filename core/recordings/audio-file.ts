@@ -15,7 +15,7 @@ import { rawKindOf } from './raw-names.ts';
 export type Samples = AsyncGenerator<Int16Array>;
 
 const PIECE_BYTES = 64 * 1024;
-/** What may stand before the samples of a WAV file. */
+/** Bytes that may precede the samples of a WAV file. */
 const HEAD_BYTES = 1024 * 1024;
 /** An Opus packet of a wearable is a tenth of that. */
 const MAX_PACKET_BYTES = 4096;

@@ -37,7 +37,7 @@ function broken(cause: unknown): never {
   throw new AppError('invalid_input', 'it is damaged, or not complete', { cause });
 }
 
-/** What makes 16 kHz mono samples of a packet. */
+/** Creates the decoder from packets to samples (16 kHz, mono). */
 async function decoderOf(track: InputAudioTrack): Promise<(packet: Uint8Array) => Promise<Int16Array>> {
   const codec = await track.getCodec();
   const config = await track.getDecoderConfig().catch(broken);
@@ -54,7 +54,9 @@ async function decoderOf(track: InputAudioTrack): Promise<(packet: Uint8Array) =
 
 type Description = ArrayBufferLike | ArrayBufferView;
 
-/** What makes a frame with its header of a packet, which has one already where there is no description. Null: unknown. */
+/**
+ * Creates the conversion from packets to frames with a header; without a description packets have one. Null: unknown.
+ */
 function aacMessages(description: Description | undefined): ((packet: Uint8Array) => Uint8Array) | null {
   if (description === undefined) return packet => packet;
   const format = formatIn(bytesOf(description));

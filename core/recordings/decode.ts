@@ -11,7 +11,7 @@ import { AppError, type ErrorCode } from '../runtime/errors.ts';
 /** An audio file. */
 export interface AudioFile {
   path: string;
-  /** That its owner gave it; it may tell its codec, and messages name it. */
+  /** File name from its owner; it may imply the codec, and messages show it. */
   name: string;
 }
 export type DecodeRequest = AudioFile;
@@ -136,7 +136,7 @@ function lastWords(stderr: Readable): () => string {
   return () => said.trim();
 }
 
-/** What the decoder says of it on its last line; one that was ended by what it read says something else, or nothing. */
+/** Reads the decoder's error from its last line; a decoder that its input crashed prints another line, or none. */
 function failureIn(said: string): AppError {
   const line = said.split('\n').at(-1) ?? '';
   try {
@@ -147,7 +147,7 @@ function failureIn(said: string): AppError {
   }
 }
 
-/** What a decoder writes, to its end. It is ended with the reading. */
+/** Yields the decoder's output to its end, and stops the decoder when the reader stops. */
 async function* output(
   { child, stdout, failed }: Decoder,
   { clock, signal }: Reading,

@@ -3,7 +3,7 @@ import type { Transcript, VadProvider } from '../contract/plugin.ts';
 import type { Recogniser } from '../listen/recogniser.ts';
 import { utterancesOf } from './utterances.ts';
 
-/** What was heard in a recording, in the order of its samples. */
+/** Result of listening to a recording, in the order of its samples. */
 export type Heard =
   /** Somebody begins to speak. */
   | { kind: 'speech'; startSample: number }

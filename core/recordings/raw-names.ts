@@ -1,6 +1,6 @@
 import type { AudioFormat } from '../audio/codecs.ts';
 
-/** What a file without a header holds. */
+/** Format of a file without a header. */
 export interface RawKind extends AudioFormat {
   codec: 'pcm8' | 'pcm16' | 'opus';
 }
@@ -9,8 +9,8 @@ const RATES: ReadonlySet<number> = new Set([8000, 12_000, 16_000, 24_000, 32_000
 const MAX_NAME_CHARS = 300;
 
 /**
- * What the name of a file says, as apps of wearables write it: `audio_opus_16000_1_fs320_1767225600.bin`. Opus packets
- * each have their length before them. Null: it names no codec.
+ * Reads the format from a file name as apps of wearables write it: `audio_opus_16000_1_fs320_1767225600.bin`. Each Opus
+ * packet is preceded by its length. Null: the name has no codec.
  */
 export function rawKindOf(name: string): RawKind | null {
   const words = wordsOf(name);

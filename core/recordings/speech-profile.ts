@@ -13,7 +13,7 @@ import { createSlots } from './slots.ts';
 import { utterancesOf } from './utterances.ts';
 import { areSeveral, createLoudnessMeter, type Flaw, LEAST_SPEECH_SECONDS } from './voice-quality.ts';
 
-/** Of all files together. */
+/** Seconds of all files together. */
 const MAX_SECONDS = 300;
 /** Speech that is looked at: more says nothing new of a voice. */
 const MAX_SPEECH_SECONDS = 120;

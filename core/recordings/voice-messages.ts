@@ -12,7 +12,7 @@ import { type AudioFile, decodeFile } from './decode.ts';
 import { hear } from './hear.ts';
 import { createSlots } from './slots.ts';
 
-/** What was said in a voice message. */
+/** Transcript of a voice message. */
 export interface VoiceTranscript {
   outcome: 'success' | 'expected_silence';
   /** Empty where nobody speaks. */
@@ -23,7 +23,7 @@ export interface VoiceTranscript {
   language: string;
 }
 
-/** Of one message: an hour of sound, all of its files together. */
+/** Samples per message: an hour of audio, all of its files together. */
 const MAX_SAMPLES = 3600 * SAMPLE_RATE;
 /** Whoever sent it waits for it. */
 const LIMIT_MS = 30 * 60_000;

@@ -6,10 +6,10 @@ import { assign, type Cluster, type HeardVoice } from '../domain/speech/voice-cl
 /** Why one is not good enough. */
 export type Flaw = 'too_short' | 'too_quiet' | 'too_loud' | 'too_noisy' | 'several_voices';
 
-/** Of speech, in seconds. */
+/** Seconds of speech needed. */
 export const LEAST_SPEECH_SECONDS = 8;
 const FRAME = SAMPLE_RATE / 50;
-/** What is louder than that in nine of ten frames is background, in nine of a hundred speech. */
+/** Quantiles of the loudness of frames: background noise and speech. */
 const BACKGROUND = 0.1;
 const SPEECH = 0.9;
 const LEAST_LOUDNESS = fromDb(-50) ** 2;

@@ -19,7 +19,7 @@ interface LogFile {
 
 /** A log in files of bounded size: written at one end, and taken away file by file. */
 export interface AppendLog {
-  /** What an earlier process left, in the order it was written. */
+  /** Chunks that an earlier process left, in the order of writing. */
   readonly found: { place: Place; extent: Extent }[];
   /** Stretches of damaged bytes in that. */
   readonly damaged: number;

@@ -16,7 +16,7 @@ export interface AudioEntry {
 
 export interface FinishEntry {
   kind: 'finish';
-  /** Of the message that would come after it. */
+  /** Number of the message that would follow. */
   number: number;
   at: number;
 }
@@ -24,21 +24,21 @@ export interface FinishEntry {
 /** Messages that a stream may have: what the number of one can be told in. */
 export const MAX_MESSAGES = 2 ** 32;
 
-/** What came of one stream between two syncs, as far as its numbers have no hole. */
+/** Messages of one stream between two syncs, with consecutive numbers. */
 export interface Chunk {
   streamId: string;
   userId: string;
   entries: Entry[];
 }
 
-/** What a chunk holds, without its audio. */
+/** Extent of a chunk, without its audio. */
 export interface Extent {
   streamId: string;
   userId: string;
   /** Entries. */
   count: number;
   bytes: number;
-  /** Of the message after its last one; 0 where none is in it. */
+  /** Number behind its last message; 0 if it has none. */
   endNumber: number;
 }
 
@@ -59,7 +59,7 @@ const FIXED_BYTES = 16 + 16 + 8 + 4;
 const ENTRY_BYTES = 9;
 const KINDS = { audio: 1, finish: 2 } as const;
 
-/** What an entry takes on disk, without its share of the chunk. */
+/** Returns the bytes of an entry on disk, without its share of the chunk. */
 export function sizeOf(entry: Entry): number {
   return ENTRY_BYTES + (entry.kind === 'audio' ? entry.bytes.length : 0);
 }

@@ -16,7 +16,7 @@ export interface Disk {
 export interface DiskFile {
   /** All of it, at this offset. */
   write(bytes: Buffer, offset: number): Promise<void>;
-  /** What was written is on the disk when this resolves. */
+  /** Resolves once everything written is on the disk. */
   sync(): Promise<void>;
   truncate(length: number): Promise<void>;
   close(): Promise<void>;

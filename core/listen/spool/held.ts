@@ -3,7 +3,7 @@ import { Deque } from '../deque.ts';
 import type { Place } from './append-log.ts';
 import { bytesIn, type Entry, type Extent, type Found, isAudio, sizeOf } from './chunk.ts';
 
-/** What one stream keeps in memory of what is written already, for a reader that is not far behind. */
+/** Written bytes that a stream keeps in memory, for a reader that is not far behind. */
 const TAIL_BYTES = 64 * 1024;
 /** Settled messages that are kept for a decoder to find its feet: 200 ms in the shortest frames. */
 export const LEAD_IN_MESSAGES = 20;
@@ -14,7 +14,7 @@ interface Written {
   bytes: number;
   firstSeq: number;
   endSeq: number;
-  /** Of the message after it. */
+  /** Number of the message behind it. */
   endNumber: number;
 }
 
@@ -79,7 +79,7 @@ export class Held {
     this.settle(settled);
   }
 
-  /** What is on its way to the disk still gets there. */
+  /** Closes the reader; bytes on their way to the disk still get there. */
   close(): void {
     this.isOpen = false;
     this.onSynced = () => {};

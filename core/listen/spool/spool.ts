@@ -13,7 +13,7 @@ export { LEAD_IN_MESSAGES } from './held.ts';
 export interface SpoolLimits {
   /** On disk in all; past it nothing more is taken in. */
   maxBytes: number;
-  /** Of one user, that wait for their text. */
+  /** Bytes of one user's audio that wait for transcription. */
   maxBytesPerUser: number;
   /** Room that the disk must have; with less, nothing more is taken in. */
   minFreeBytes: number;
@@ -34,7 +34,7 @@ export interface Spool {
   /** Streams of which something is held, and which are not open. */
   left(): StreamName[];
   readonly counts: Readonly<SpoolCounts>;
-  /** What was appended is on the disk when it resolves, if the disk takes it. */
+  /** Resolves once everything appended is on the disk, if the disk takes it. */
   close(): Promise<void>;
 }
 
@@ -80,7 +80,7 @@ const SYNC_MS = 200;
 const MiB = 1024 * 1024;
 const FILE_BYTES = 64 * MiB;
 const FILE_MS = 60_000;
-/** What is not written yet may be this much; past it, whoever has more than its share of that waits. */
+/** Bytes that may wait to be written; beyond it, users with more than their share wait. */
 const MAX_PENDING_BYTES = 16 * MiB;
 
 interface SpoolOptions {
@@ -249,7 +249,7 @@ export async function openSpool({ disk, clock, log, limits, metrics }: SpoolOpti
     };
   }
 
-  /** What is in memory by then is still written: 16 MiB, far less than the reserve. */
+  /** Checks the disk's free space. Up to 16 MiB in memory are still written, far less than the reserve. */
   async function lookAtDisk() {
     const free = await disk.free().catch(() => null);
     if (free === null) return; // the write that follows tells what is wrong
