@@ -1,8 +1,8 @@
-import { createRequire } from 'node:module';
 import { parseArgs } from 'node:util';
 import { asCalled } from '../config/called-as.ts';
 import { environment, loadConfig } from '../config/load.ts';
 import { runBridge, systemClock } from './main.ts';
+import { versionOf } from './version.ts';
 
 const HELP = `Usage: earshot-bridge [options]
        earshot-bridge doctor [--json]
@@ -81,9 +81,4 @@ function load(values: { [name in keyof typeof OPTIONS]?: string | boolean }) {
     file: config,
     overrides: { dataDir, bridge: core ? { core } : {} },
   });
-}
-
-function versionOf(): string {
-  const manifest: { version: string } = createRequire(import.meta.url)('../package.json');
-  return manifest.version;
 }

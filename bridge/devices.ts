@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { type Backoff, createBackoff } from './backoff.ts';
 import type { Clock } from './clock.ts';
-import type { Driver, DriverMemory } from './driver.ts';
+import type { Button, Driver, DriverMemory } from './driver.ts';
 import { createMemories } from './driver-memory.ts';
 import type { DeviceCounts, DeviceEvent, OnEvent } from './events.ts';
 import type { Link } from './link.ts';
@@ -10,7 +10,13 @@ import type { Radio } from './radio.ts';
 import type { Recording, RecordingInfo } from './recording.ts';
 import type { Advertisement } from './scanner.ts';
 import { Unfit } from './unfit.ts';
-import { listen, type Wearable, type WearableNews, type WearableStatus } from './wearable.ts';
+import {
+  type Identified,
+  listen,
+  type Wearable,
+  type WearableNews,
+  type WearableStatus,
+} from './wearable.ts';
 
 export interface DevicesOptions {
   radio: Radio;
@@ -26,6 +32,8 @@ export interface DevicesOptions {
   memoryOf?(clientDeviceId: string): DriverMemory;
   /** Keeps a photo of a device; absent: photos are dropped. */
   keepPhoto?(device: string, photo: { jpeg: Uint8Array; atMs: number; quarterTurns: number }): Promise<void>;
+  /** A button of a wearable was pressed, by its id. */
+  onButton?(clientDeviceId: string, button: Button): void;
   /** Puts something between a connection and its driver. */
   through?(link: Link): Link;
   clock: Clock;
@@ -63,8 +71,26 @@ const LIMITS: DeviceLimits = {
 /** Anybody can advertise as a wearable, from one address after the other. */
 const MAX_KNOWN = 256;
 
+/** How one wearable is, for whoever is to know. */
+export interface DeviceStatus extends Identified {
+  name: string;
+  state: WearableStatus['state'] | 'disconnected';
+  reason: string | null;
+  codec: string | null;
+  battery: number | null;
+  model: string | null;
+  firmware: string | null;
+  storageFreeBytes: number | null;
+  /** dBm. */
+  rssi: number | null;
+  frames: number;
+  lost: number;
+}
+
 export interface Devices {
   counts(): DeviceCounts[];
+  /** Of each that has been connected since the start; the signal is measured now. */
+  statuses(): Promise<DeviceStatus[]>;
   /** Ends every connection in good order. */
   stop(): Promise<void>;
 }
@@ -81,6 +107,11 @@ interface Known extends Wearable {
   streaming: boolean;
   /** And sends nothing. */
   quiet: boolean;
+  link: Link | null;
+  status: Pick<WearableStatus, 'state' | 'codec' | 'battery'>;
+  /** Why it is as it is. */
+  reason: string | null;
+  facts: { model: string | null; firmware: string | null; storageFreeBytes: number | null };
   connections: number;
   /** Time between its connections, up to `lostAtMs`. */
   notConnectedMs: number;
@@ -125,6 +156,7 @@ export function startDevices(options: DevicesOptions): Devices {
     if (!device || device.busy || clock.now() < device.notBeforeMs) return;
     device.busy = serve(device).finally(() => {
       device.busy = null;
+      device.link = null;
       device.quiet = false;
       if (device.streaming) device.lostAtMs = clock.now();
       device.streaming = false;
@@ -153,6 +185,12 @@ export function startDevices(options: DevicesOptions): Devices {
       candidates,
       counts: { packets: 0, frames: 0, lost: 0, duplicates: 0, malformed: 0, resets: 0 },
       keepsBatterySecret: false,
+      identified: null,
+      introduced: false,
+      link: null,
+      status: { state: 'streaming', codec: '', battery: null },
+      reason: null,
+      facts: { model: null, firmware: null, storageFreeBytes: null },
       backoff: createBackoff({ firstMs: limits.firstRetryMs, maxMs: limits.maxRetryMs }),
       notBeforeMs: 0,
       busy: null,
@@ -179,6 +217,7 @@ export function startDevices(options: DevicesOptions): Devices {
     try {
       const connected = await radio.connect(device.id, { signal });
       const link = options.through?.(connected) ?? connected;
+      device.link = link;
       const ended = await listen({
         wearable: device,
         link,
@@ -194,6 +233,7 @@ export function startDevices(options: DevicesOptions): Devices {
       }).finally(link.disconnect);
       if (ended.worked) device.backoff.reset();
       else device.notBeforeMs = clock.now() + device.backoff.next();
+      device.reason = ended.reason;
       log.info({ device: device.name, reason: ended.reason }, 'wearable disconnected');
       tell(device, 'disconnected', { reason: ended.reason });
     } catch (error) {
@@ -206,20 +246,27 @@ export function startDevices(options: DevicesOptions): Devices {
     const isNew = !device.streaming;
     const wasQuiet = device.quiet;
     device.streaming = true;
-    device.quiet = state === 'quiet';
+    device.quiet = state !== 'streaming';
+    device.status = { state, codec, battery };
+    device.reason = reason;
     const awayMs = isNew ? connectedAgain(device) : null;
     if (isNew) log.info({ device: device.name, codec, battery, awayMs }, 'wearable streams');
     else if (device.quiet && !wasQuiet) log.info({ device: device.name }, `wearable is quiet: ${reason}`);
     else if (wasQuiet && !device.quiet) log.info({ device: device.name }, 'wearable streams again');
-    tell(device, state, { codec, battery, reason, awayMs });
+    tell(device, device.quiet ? 'quiet' : 'streaming', { codec, battery, reason, awayMs });
   }
 
-  async function toldNews({ name }: Known, news: WearableNews): Promise<void> {
+  async function toldNews({ name, identified, facts }: Known, news: WearableNews): Promise<void> {
     if (news.kind === 'photo') return options.keepPhoto?.(name, news);
-    if (news.kind === 'button') onEvent({ event: 'button', device: name, button: news.button });
-    else if (news.kind === 'progress')
+    if (news.kind === 'button') {
+      if (identified) options.onButton?.(identified.clientDeviceId, news.button);
+      onEvent({ event: 'button', device: name, button: news.button });
+    } else if (news.kind === 'progress')
       onEvent({ event: 'stored_audio', device: name, bytes: news.bytes, ofBytes: news.ofBytes });
-    else onEvent({ event: 'about', device: name, ...news.facts });
+    else {
+      Object.assign(facts, news.facts);
+      onEvent({ event: 'about', device: name, ...news.facts });
+    }
   }
 
   /** How long it was not connected; null: this is its first connection. */
@@ -233,6 +280,7 @@ export function startDevices(options: DevicesOptions): Devices {
 
   function failed(device: Known, error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error);
+    device.reason = reason;
     const isUnfit = error instanceof Unfit;
     const waitMs = isUnfit ? limits.unfitMs : device.backoff.next();
     device.notBeforeMs = clock.now() + waitMs;
@@ -263,12 +311,33 @@ export function startDevices(options: DevicesOptions): Devices {
           ...counts,
         }),
       ),
+    async statuses() {
+      const all = await Promise.all([...known.values()].map(statusOf));
+      return all.filter(status => status !== null);
+    },
     async stop() {
       stopping.abort();
       await running;
       await radio.close(); // ends the links, and with them what listens to them
       await Promise.all([...known.values()].map(({ busy }) => busy));
     },
+  };
+}
+
+async function statusOf(device: Known): Promise<DeviceStatus | null> {
+  const { identified, name, status, streaming, reason, facts, counts, link } = device;
+  if (!identified) return null;
+  return {
+    ...identified,
+    name,
+    state: streaming ? status.state : 'disconnected',
+    reason,
+    codec: status.codec || null,
+    battery: status.battery,
+    ...facts,
+    rssi: streaming && link ? await link.signal() : null,
+    frames: counts.frames,
+    lost: Math.round(counts.lost),
   };
 }
 

@@ -190,6 +190,7 @@ export const AnyDriver = z
     name: Name,
     title: z.string().min(1),
     source: z.string().min(1).optional(),
+    inferred: z.array(z.string().min(1).max(500)).max(20).optional(),
     match: Match,
     writes: z
       .array(

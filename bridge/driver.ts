@@ -17,6 +17,8 @@ export interface Driver {
   title: string;
   /** Source that core stores; absent: `name`. Core stores a source that it does not know as `unknown`. */
   source?: string;
+  /** What of it rests on inference, and nobody has confirmed on a device; shown to people with each such device. */
+  inferred?: readonly string[];
   match: Match;
   /**
    * Characteristics that `run` may write; the link refuses all others. Those written by the steps, the time and the

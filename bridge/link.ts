@@ -38,6 +38,8 @@ export interface Link {
   ): Promise<void>;
   /** Finds out whether the device is still there, by reading this, where it has it; closes the link when it is not. */
   probe(service: string, characteristic: string): Promise<void>;
+  /** Strength of what is received, in dBm; null: the adapter does not tell. */
+  signal(): Promise<number | null>;
   /** Can the adapter send long packets? See `Adapter`. */
   readonly hasDataLength: boolean | null;
   /** Resolves with the reason, in words, when the link is gone. */
@@ -207,14 +209,12 @@ export function createLink(
   }
 
   /** Reads the signal strength from the adapter, which answers only while it has the link. */
-  function readSignal(): Promise<undefined> {
-    const ask = (done: (error: unknown, value: undefined) => void) => {
-      peripheral.once('rssiUpdate', () => done(null, undefined));
+  function readSignal(options: Call): Promise<number> {
+    const ask = (done: (error: unknown, value: number) => void) => {
+      peripheral.once('rssiUpdate', (rssi: number) => done(null, rssi));
       peripheral.updateRssi();
     };
-    return call('reading the signal strength', ask, {
-      lostAs: 'the adapter has no such connection any more',
-    });
+    return call('reading the signal strength', ask, options);
   }
 
   async function disconnect(): Promise<void> {
@@ -260,8 +260,10 @@ export function createLink(
       const lostAs = 'the device does not answer any more';
       const isThere =
         !isStalled && (await characteristicsOf(service).catch(() => null))?.has(plainUuid(uuid));
-      await (isThere ? read(service, uuid, { lostAs }) : readSignal()).catch(() => {});
+      const lost = { lostAs: 'the adapter has no such connection any more' };
+      await (isThere ? read(service, uuid, { lostAs }) : readSignal(lost)).catch(() => {});
     },
+    signal: () => readSignal({ optional: true }).catch(() => null),
     get hasDataLength() {
       return adapter.hasDataLength;
     },

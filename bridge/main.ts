@@ -1,5 +1,6 @@
 import { Console } from 'node:console';
 import { mkdir } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
@@ -20,9 +21,11 @@ import { fixedKey, keyFromCore } from './key.ts';
 import { askLocalCore, type LocalCore } from './local-core.ts';
 import { lockDirectory } from './lock.ts';
 import { createRadio, type RadioLimits } from './radio.ts';
+import { bridgeId, type ReportLimits, startReports } from './report.ts';
 import type { CodecId } from './simulator/frames.ts';
 import { openSpool } from './spool.ts';
 import { type CoreAddress, startUplink, type Uplink, type UplinkLimits } from './uplink.ts';
+import { versionOf } from './version.ts';
 
 export interface BridgeOptions {
   config: Config;
@@ -37,6 +40,7 @@ export interface BridgeOptions {
     radio?: Partial<RadioLimits>;
     devices?: Partial<DeviceLimits>;
     uplink?: Partial<UplinkLimits>;
+    report?: Partial<ReportLimits>;
     countsMs?: number;
   };
 }
@@ -77,13 +81,19 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     throw error;
   });
 
+  const self = {
+    id: await bridgeId(join(dataDir, 'bridge', 'id')),
+    name: config.bridge.name ?? hostname(),
+    version: versionOf(),
+  };
   const uplinks = new Map<string, Uplink>();
   const keys = config.bridge.key
     ? fixedKey(config.bridge.key)
     : keyFromCore({ dataDir, account: config.account, clock, log });
+  const core = coreAddress(config, { dataDir, clock, log });
   const uplinkOptions = {
     spool,
-    core: coreAddress(config, { dataDir, clock, log }),
+    core,
     keys,
     conversationTimeoutS: config.bridge.conversationTimeoutS,
     clock,
@@ -115,10 +125,23 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     },
     room: spool.room,
     memoryOf: createMemories(join(dataDir, 'bridge', 'devices')).of,
+    onButton: (clientDeviceId, button) => reports.pressed(clientDeviceId, button),
     clock,
     log,
-    onEvent,
+    onEvent(event) {
+      if (event.event === 'device' || event.event === 'about') reports.changed();
+      onEvent(event);
+    },
     ...(limits.devices ? { limits: limits.devices } : {}),
+  });
+  const reports = startReports({
+    bridge: self,
+    statuses: devices.statuses,
+    core,
+    keys,
+    clock,
+    log,
+    ...(limits.report ? { limits: limits.report } : {}),
   });
   const countsNow = (): Counts => {
     const { bytes, ...losses } = spool.counts;
@@ -141,6 +164,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     async stop() {
       clearInterval(timer);
       await devices.stop();
+      await reports.stop();
       simulator?.stop();
       await Promise.all([...uplinks.values()].map(uplink => uplink.stop()));
       tell(countsNow());

@@ -1,7 +1,8 @@
 import type { Logger } from 'pino';
+import { onOneLine } from '../core/runtime/terminal.ts';
 import type { Clock } from './clock.ts';
 import { type DeclaredOptions, listenTo } from './declared.ts';
-import { createDeviceLink } from './device-link.ts';
+import { createDeviceLink, type DriverLink } from './device-link.ts';
 import type {
   Button,
   Confirmed,
@@ -30,10 +31,23 @@ export interface Wearable {
   counts: PacketCounts;
   /** Asking it for its battery level has stalled or ended a connection before: it is not asked again. */
   keepsBatterySecret: boolean;
+  /** Since it was first connected. */
+  identified: Identified | null;
+  /** It was asked for its model and firmware. */
+  introduced: boolean;
+}
+
+/** What is known of a device once a driver has confirmed it. */
+export interface Identified {
+  clientDeviceId: string;
+  source: string;
+  /** Its name. */
+  driver: string;
+  inferred: readonly string[];
 }
 
 export interface WearableStatus {
-  state: 'streaming' | 'quiet';
+  state: 'streaming' | 'quiet' | 'muted';
   codec: string;
   /** Percent; null where the device does not tell. */
   battery: number | null;
@@ -80,6 +94,9 @@ const WRAP_UP_MS = 2000;
 export async function listen(options: ListenOptions): Promise<{ reason: string; worked: boolean }> {
   const { wearable, link, clock } = options;
   const driver = await confirm(wearable, link);
+  const source = driver.source ?? driver.name;
+  const { clientDeviceId } = identityOf(wearable, source);
+  wearable.identified = { clientDeviceId, source, driver: driver.name, inferred: driver.inferred ?? [] };
   const watch = createWatch(options, driver);
   const ended = new AbortController();
   void link.closed.then(() => ended.abort());
@@ -176,7 +193,10 @@ function createSession(
     begin: options.begin,
     room: options.room,
     clock,
-    onStream: watch.streams,
+    onStream(format) {
+      watch.streams(format);
+      void introduce(options, device);
+    },
     onFrame: watch.heard,
     onBattery: battery => watch.change({ battery }),
     onButton: button => void options.onNews({ kind: 'button', button }),
@@ -207,7 +227,10 @@ function createSession(
     onBatterySecret() {
       wearable.keepsBatterySecret = true;
     },
-    onListening: watch.streams,
+    onListening(format) {
+      watch.streams(format);
+      void introduce(options, device);
+    },
     onPacket: watch.heard,
   };
   const session: Session = {
@@ -222,6 +245,33 @@ function createSession(
   };
   return { session, sink };
 }
+
+const MODEL: Ref = { service: '180a', characteristic: '2a24' };
+const FIRMWARE: Ref = { service: '180a', characteristic: '2a26' };
+
+/** Asks for what most devices tell of themselves: once, since one that does not answer takes no other question. */
+async function introduce(
+  { wearable, onNews }: Pick<ListenOptions, 'wearable' | 'onNews'>,
+  link: DriverLink,
+): Promise<void> {
+  if (wearable.introduced) return;
+  wearable.introduced = true;
+  const text = async (ref: Ref) => {
+    if (link.isStalled) return undefined;
+    const isThere = (await link.properties(ref).catch(() => null))?.has('read');
+    const bytes = isThere ? await link.read(ref, { optional: true }) : undefined;
+    return (
+      onOneLine(Buffer.from(bytes ?? []).toString())
+        .trim()
+        .slice(0, MAX_FACT_CHARS) || undefined
+    );
+  };
+  const [model, firmware] = [await text(MODEL), await text(FIRMWARE)];
+  if (!model && !firmware) return;
+  await onNews({ kind: 'about', facts: { ...(model && { model }), ...(firmware && { firmware }) } });
+}
+
+const MAX_FACT_CHARS = 100;
 
 function logOf(log: Logger, { name }: Wearable): DriverLog {
   return {
@@ -255,10 +305,10 @@ function createWatch({ link, clock, silentMs, probeMs, onStatus }: ListenOptions
     if (hasStreamed) onStatus({ ...status });
   }
 
-  function becomeQuiet(reason: string): void {
-    if (isQuiet) return;
+  function becomeQuiet(state: 'quiet' | 'muted', reason: string): void {
+    if (isQuiet && status.state === state) return;
     isQuiet = true;
-    change({ state: 'quiet', reason });
+    change({ state, reason });
   }
 
   function heard(): void {
@@ -279,7 +329,7 @@ function createWatch({ link, clock, silentMs, probeMs, onStatus }: ListenOptions
     },
     state(state: 'listening' | 'quiet' | 'muted') {
       if (state === 'listening') heard();
-      else becomeQuiet(state === 'muted' ? 'its microphone is muted' : 'its microphone sleeps');
+      else becomeQuiet(state, state === 'muted' ? 'its microphone is muted' : 'its microphone sleeps');
     },
     /** Resolves with the reason when the link is gone. A device that only says nothing may be asleep or muted. */
     async over(signal: AbortSignal): Promise<string> {
@@ -290,7 +340,7 @@ function createWatch({ link, clock, silentMs, probeMs, onStatus }: ListenOptions
         if (!signal.aborted && isDue) await link.probe(probed.service, probed.characteristic);
         if (signal.aborted) return link.closed;
         answered = true;
-        if (!isQuiet && hasStreamed && quietMs >= silentMs) becomeQuiet(whyQuiet(hasHeard, link));
+        if (!isQuiet && hasStreamed && quietMs >= silentMs) becomeQuiet('quiet', whyQuiet(hasHeard, link));
       }
     },
   };

@@ -360,6 +360,13 @@ export const ConfigSchema = z.strictObject({
         .optional()
         .meta({ secret: true })
         .describe('API key with scope listen; absent: asked of the core that runs on this data directory'),
+      name: z
+        .string()
+        .trim()
+        .min(1)
+        .max(100)
+        .optional()
+        .describe("What core calls this bridge; absent: this machine's name"),
       spoolBytes: z
         .number()
         .int()

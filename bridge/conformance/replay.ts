@@ -72,6 +72,8 @@ export async function replay(driver: Driver, trace: Trace, options: ReplayOption
     candidates: [driver],
     counts: result.counts,
     keepsBatterySecret: false,
+    identified: null,
+    introduced: true, // what a trace was recorded of is not asked again
   };
   let done = false;
   const ended = listen({
@@ -256,6 +258,7 @@ function createPeer(trace: Trace, result: Replayed, unsettled: ReadonlySet<objec
       listeners.set(place, (listeners.get(place) ?? new Set()).add(onData));
     },
     async probe() {},
+    signal: async () => null,
     async disconnect() {
       close('closed by this side');
     },

@@ -28,6 +28,7 @@ export default {
   api: 1,
   name: 'bee',
   title: 'Bee',
+  inferred: ['Newer firmware encrypts its audio with a key from its own pairing.'],
   match: {
     advertised: [{ serviceUuid: SERVICE }, { namePrefix: 'bee' }],
     confirm: [{ ...AUDIO, properties: ['notify'] }, CONTROL],

@@ -48,6 +48,11 @@ export default {
   api: 1,
   name: 'omi',
   title: 'Omi and Friend pendants, and compatible ones',
+  inferred: [
+    'Any Opus frame fits one notification at an ATT MTU of 166 or more.',
+    'Stored audio without a time was recorded until just before it was fetched.',
+    'Several stored files are read with an offset, and end, as a single file does.',
+  ],
   match: {
     advertised: [{ serviceUuid: AUDIO_SERVICE }],
     // The service's UUID is that of a well-known sample program, so the codec characteristic must be there as well.

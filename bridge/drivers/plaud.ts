@@ -25,6 +25,7 @@ export default {
   api: 1,
   name: 'plaud',
   title: 'PLAUD NotePin',
+  inferred: ['Positions of audio count bytes.'],
   match: {
     advertised: [{ namePrefix: 'PLAUD' }, { manufacturer: { id: 0x005d, prefix: '0456cf00' } }],
     confirm: [COMMANDS, { ...ANSWERS, properties: ['notify'] }],

@@ -339,12 +339,12 @@ test('the example says nothing as it is, and uncommented it is valid and holds t
 
   const cwd = workingDirectory(UNCOMMENTED);
   const { config } = loadConfig({ cwd, env: {} });
-  const { core, key, ...bridge } = config.bridge;
+  const { core, key, name, ...bridge } = config.bridge;
   const { token, ...metrics } = config.metrics;
   const { timeZone, ...notifications } = config.notifications;
   const { directory, ...backup } = config.backup;
   const { publicUrl, ...others } = config;
-  t.truthy(core && key && token && timeZone && directory && publicUrl);
+  t.truthy(core && key && name && token && timeZone && directory && publicUrl);
   const defaults = ConfigSchema.parse({});
   t.deepEqual(
     { ...others, backup, bridge, metrics, notifications, plugins: {} },
