@@ -2,7 +2,7 @@ import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'nod
 import { promisify } from 'node:util';
 import type { IdentityProvider, PluginContext } from '../../../core/contract/plugin.ts';
 
-/** What OWASP's Password Storage Cheat Sheet asks for at least: 19 MiB, 2 passes, 1 lane. About 35 ms of one core. */
+/** Minimum of OWASP's Password Storage Cheat Sheet: 19 MiB, 2 passes, 1 lane. About 35 ms of one core. */
 export const COST = { memory: 19_456, passes: 2, parallelism: 1 };
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;

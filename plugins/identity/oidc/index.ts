@@ -2,7 +2,7 @@ import { errors, type JWTPayload, jwtVerify } from 'jose';
 import type { Plugin, PluginContext } from '../../../core/contract/plugin.ts';
 import { discover, openKeys } from './provider.ts';
 
-/** Those whose keys can be published: with a shared secret, whoever checks a token could make one. */
+/** Algorithms with public keys: with a shared secret, anyone who verifies a token could also issue one. */
 const ALGORITHMS = [
   ...(['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'] as const),
   ...(['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'] as const),

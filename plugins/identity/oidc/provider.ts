@@ -3,7 +3,7 @@ import type { PluginContext } from '../../../core/contract/plugin.ts';
 
 type Context = Pick<PluginContext<never>, 'fetch' | 'clock' | 'log' | 'error'>;
 
-/** Of each of the two requests at the start, which has ten seconds. */
+/** Time limit of each of the two requests at the start, which has ten seconds. */
 const ANSWER_MS = 4000;
 /** Keys that are older are fetched again while they go on serving. */
 const FRESH_MS = 10 * 60_000;

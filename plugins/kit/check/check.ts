@@ -126,7 +126,7 @@ async function load({ dir }: CheckRequest, module: string): Promise<LoadedPlugin
   }
 }
 
-/** Those of the addresses in it, as an operator would allow them. */
+/** Lists the hosts of all addresses in it, as an operator would allow them. */
 function hostsIn(value: unknown): string[] {
   if (typeof value === 'string') return [URL.parse(value)?.host ?? ''].filter(host => host !== '');
   return Object.values(Object(value)).flatMap(hostsIn);

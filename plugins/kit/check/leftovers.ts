@@ -1,7 +1,7 @@
 import { createHook } from 'node:async_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What keeps a process alive, or outlives it, by the names that Node has for it. */
+/** Resources that keep a process alive, or outlive it, by Node's names for them. */
 const KINDS: Readonly<Record<string, string>> = {
   Timeout: 'a timer',
   TCPWRAP: 'a TCP connection',
@@ -29,7 +29,7 @@ interface Handle {
 export interface Leftovers {
   /** Forgets what is open now: it is not the plugin's. */
   begin(): void;
-  /** What was opened since and is still open, in words, once the system had time to let go of it. */
+  /** Describes resources opened since then that are still open, after the system had time to close them. */
   find(): Promise<string[]>;
 }
 

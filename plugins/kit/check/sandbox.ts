@@ -40,7 +40,7 @@ interface Surroundings {
   scratch: string;
   environment: NodeJS.ProcessEnv;
   clock: Clock;
-  /** What the plugin may ask at addresses of users, beside public ones. */
+  /** Private hosts of users that the plugin may reach, beside public ones. */
   allowHosts: readonly string[];
 }
 

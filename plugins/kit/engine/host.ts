@@ -17,7 +17,7 @@ import type { Hints, Piece } from './messages.ts';
 const CRASH_WINDOW_MS = 60_000;
 const FIRST_PAUSE_MS = 100;
 const DEFAULT_MAX_CRASHES = 5;
-/** Of the ten seconds that a plugin's setup has. */
+/** Share of the ten seconds for a plugin's setup. */
 const SETUP_MS = 8000;
 
 export interface EngineSettings extends ChildSettings {
@@ -35,7 +35,7 @@ export interface Engine {
   started(): Promise<void>;
   /** A session has nothing to keep between utterances, so it outlives the process. */
   open: SttProvider['open'];
-  /** Of an engine that makes vectors of voices: the one of these samples. */
+  /** Makes the voice vector of these samples, where the engine does that. */
   embed(samples: Int16Array, signal: AbortSignal): Promise<Float32Array>;
 }
 

@@ -1,4 +1,4 @@
-/** What core's side and the recogniser's process say to each other, over the IPC channel of `child_process.fork`. */
+/** Messages between core's side and the recogniser's process, over the IPC channel of `child_process.fork`. */
 
 /** One final piece. Positions in the stream, in samples. */
 export interface Piece {
@@ -7,11 +7,11 @@ export interface Piece {
   endSample: number;
   /** ISO 639-1, where the engine detects it. */
   language?: string;
-  /** Of an engine that makes vectors of voices; its text is empty. */
+  /** Vector of a voice, from an engine that makes those; its text is empty. */
   vector?: Float32Array;
 }
 
-/** What helps it to understand. */
+/** Hints for recognition. */
 export interface Hints {
   /** ISO 639-1, or `multi`. */
   language: string;

@@ -22,7 +22,7 @@ interface Catalogue<Model> {
   models: Record<string, Model>;
 }
 
-/** What config/models.json has for this plugin. */
+/** Reads the entries of config/models.json for this plugin. */
 export async function readCatalogue<Model>(plugin: string): Promise<Catalogue<Model>> {
   const { defaults, models } = JSON.parse(await readFile(CATALOGUE, 'utf8'));
   const all = Object.entries<Model & { plugin: string }>(models);
@@ -33,7 +33,7 @@ export async function readCatalogue<Model>(plugin: string): Promise<Catalogue<Mo
   };
 }
 
-/** What is wrong with a file, in words, or null. */
+/** Describes the problem of a file, or returns null. */
 export async function problemOf(
   path: string,
   { size, sha256 }: Omit<KnownFile, 'name'>,

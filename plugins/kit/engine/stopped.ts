@@ -1,6 +1,6 @@
 import type { PluginContext } from '../../../core/contract/plugin.ts';
 
-/** What ends when a plugin does: a signal for work that goes on, and the promise that every session fails with. */
+/** Creates what ends with a plugin: a signal for running work, and the promise that every session fails with. */
 export function untilStopped(
   { error, onStop }: Pick<PluginContext<never>, 'error' | 'onStop'>,
   plugin: string,

@@ -1,4 +1,4 @@
-/** What a transcription endpoint answered, as pieces of a stream. Pure. */
+/** Converts the response of a transcription endpoint to pieces of a stream. Pure. */
 import type { Transcript } from '../../../core/contract/plugin.ts';
 import { isRecord, parseJson } from '../json.ts';
 

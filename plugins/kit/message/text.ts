@@ -1,4 +1,4 @@
-/** What people read, made from what may come from anyone: plain text, bounded, and always with its origin. */
+/** Formats untrusted input for people: plain text, bounded, and always with its origin. */
 import type { NotificationMessage } from '../../../core/contract/plugin.ts';
 
 /** How much of a limit a piece of text uses. It must add up: that of a whole is the sum of those of its characters. */
@@ -15,7 +15,7 @@ const ELLIPSIS = '…';
 /** All but tab and line feed. */
 const CONTROLS = /(?![\t\n])\p{Cc}/gu;
 
-/** What is one line, and bounded: it fits into a header, and nothing can follow it there. */
+/** Makes bounded single lines, which fit into headers and cannot add further ones. */
 export function linesOf({ title, app, rule }: NotificationMessage): {
   title: string;
   app: string;

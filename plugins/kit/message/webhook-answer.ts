@@ -2,9 +2,9 @@
 import type { WebhookAnswer } from '../../../core/contract/plugin.ts';
 import { isRecord } from '../json.ts';
 
-/** Of a message or a prompt, as the interface says. */
+/** Shortest message or prompt that the interface accepts. */
 const MIN_CHARACTERS = 5;
-/** Of a message: as much as a notification holds. */
+/** Longest message: the size of a notification. */
 const MAX_MESSAGE = 4000;
 const MAX_PROMPT = 10_000;
 const MAX_PARAMS = 20;

@@ -4,7 +4,7 @@ import type { Recogniser } from '../engine/serve.ts';
 import { readable } from './readable.ts';
 import type { kindOf } from './sherpa-kinds.ts';
 
-/** What we use of sherpa-onnx-node. */
+/** Used part of sherpa-onnx-node. */
 export interface OfflineRecognizer {
   createStream(hotwords?: string): OfflineStream;
   /** Takes effect in the streams that are decoded from then on. */

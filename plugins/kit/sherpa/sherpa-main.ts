@@ -9,7 +9,7 @@ import { readable } from './readable.ts';
 import { kindOf } from './sherpa-kinds.ts';
 import type { Punctuation, SherpaModel } from './sherpa-model.ts';
 
-/** What we use of sherpa-onnx-node, which ships no types. */
+/** Used part of sherpa-onnx-node, which ships no types. */
 interface OnlineRecognizer {
   createStream(): OnlineStream;
   isReady(stream: OnlineStream): boolean;
@@ -40,7 +40,7 @@ export interface SherpaOptions extends SherpaModel {
   language: string;
   /** Words to expect are looked for, which takes more processor time. */
   hotwords: boolean;
-  /** What gives its text capitals and punctuation, if anything. */
+  /** Model that adds capitals and punctuation, if any. */
   punctuation: Punctuation | null;
 }
 

@@ -20,7 +20,7 @@ interface Options {
   hotwords: boolean;
 }
 
-/** What the options come to. */
+/** Model that the options select. */
 interface Choice {
   name: string;
   known: KnownModel;

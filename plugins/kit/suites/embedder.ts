@@ -1,4 +1,4 @@
-/** What every embedder must do, as plain checks that throw. */
+/** Requirements for every embedder, as plain checks that throw. */
 import assert from 'node:assert/strict';
 import type { Embedder } from '../../../core/contract/plugin.ts';
 
@@ -134,7 +134,7 @@ function assertSame(got: Float32Array | undefined, want: Float32Array | undefine
   assert.ok(likeness >= SAME, `${what}: another vector, ${likeness} like the first`);
 }
 
-/** Of vectors of length 1; of those that say nothing, 0. */
+/** Computes the cosine of two vectors of length 1; 0 if one is empty. */
 function cosine(one: Float32Array | undefined, other: Float32Array | undefined): number {
   assert.ok(one && other, 'a vector is missing');
   return dot(one, other);

@@ -1,4 +1,4 @@
-/** What every identity provider must do, as plain checks that throw. */
+/** Requirements for every identity provider, as plain checks that throw. */
 import assert from 'node:assert/strict';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import type { IdentityProvider } from '../../../core/contract/plugin.ts';
@@ -13,7 +13,7 @@ export interface IdentitySubject {
 
 export interface IdentityCheck {
   title: string;
-  /** What a provider without this is not asked for, and passes. */
+  /** Capability that the check needs. A provider without it passes. */
   needs?: 'issue' | 'passwords' | 'keys';
   run(subject: IdentitySubject): Promise<void>;
 }
@@ -34,7 +34,7 @@ export const identityChecks: readonly IdentityCheck[] = [
 
 const ANNA = { subject: '0190c9f2-1111-7000-8000-000000000001', name: 'Anna' };
 const THORR = { subject: '0190c9f2-1111-7000-8000-000000000002', name: 'Þórr "the loud" 雷' };
-/** Of a JSON Web Key: whoever has these can sign. */
+/** Private parts of a JSON Web Key: whoever has them can sign. */
 const PRIVATE_PARTS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
 
 async function refusesNonsense({ provider }: IdentitySubject): Promise<void> {

@@ -1,4 +1,4 @@
-/** What every language model must do, as plain checks that throw. How clever it is, they do not ask. */
+/** Requirements for every language model, as plain checks that throw. They do not judge its intelligence. */
 import assert from 'node:assert/strict';
 import { z } from 'zod';
 import type { LanguageModel, Picture, Prompt, VisionModel } from '../../../core/contract/plugin.ts';

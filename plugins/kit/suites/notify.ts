@@ -1,4 +1,4 @@
-/** What every channel of notifications must do, as plain checks that throw. They send about twenty notifications. */
+/** Requirements for every notification channel, as plain checks that throw. They send about twenty notifications. */
 import assert from 'node:assert/strict';
 import { z } from 'zod';
 import { isSecret, keysOf } from '../../../config/keys.ts';
@@ -9,7 +9,7 @@ export interface ChannelSubject {
   channel: NotificationChannel;
   /** As a user gives it, at an outlet that is there: what the checks send goes to it. */
   address: Record<string, unknown>;
-  /** What arrived there until now: the words of each notification. Absent where nobody can tell. */
+  /** Returns the text of each notification that has arrived. Absent if that cannot be observed. */
   arrived?(): Promise<readonly string[]>;
   /** It tells that there is a notification, and not what it says. */
   wordless?: boolean;

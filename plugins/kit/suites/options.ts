@@ -7,9 +7,9 @@ import { AppError } from '../../../core/runtime/errors.ts';
 import { reasonOf } from './reporter.ts';
 
 /**
- * What a plugin does with an empty configuration, in words: it has defaults, or it says what it needs.
- * @param read gives the options of an empty section
- * @throws whatever else it does then
+ * Describes how a plugin treats an empty configuration: it has defaults, or it says what it needs.
+ * @param read returns the options of an empty section
+ * @throws any other error of the plugin
  */
 export function tellEmpty(read: () => unknown): string {
   try {
@@ -56,7 +56,10 @@ export function readGiven(read: () => unknown, hasFile: boolean): void {
   }
 }
 
-/** What a YAML file holds as key: value; nothing without one. @throws {AppError} why it cannot be read */
+/**
+ * Reads the keys and values of a YAML file; none without a file.
+ * @throws {AppError} if it cannot be read
+ */
 export async function readKeys(
   flag: '--options' | '--address',
   file: string | null,

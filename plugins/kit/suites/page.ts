@@ -1,4 +1,4 @@
-/** What every page must be, as plain checks that throw. */
+/** Requirements for every page, as plain checks that throw. */
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';

@@ -1,4 +1,4 @@
-/** What one check of a plugin came to. Types only: told from the process that tries the plugin to the one that reports. */
+/** Result of one check of a plugin. Types only: sent from the process that tries the plugin to the one that reports. */
 
 export type Verdict = 'ok' | 'warning' | 'failed';
 
@@ -7,11 +7,11 @@ export interface Finding {
   group: string;
   title: string;
   verdict: Verdict;
-  /** What was found, and the way out; empty where there is nothing to say. */
+  /** Finding, and the way out; empty if there is nothing to add. */
   detail: string;
 }
 
-/** What is to be tried. */
+/** Plugin to check. */
 export interface CheckRequest {
   /** A path (absolute), the name of a package, or the name of a built-in plugin. */
   plugin: string;

@@ -1,4 +1,7 @@
-/** What every speaker model must do, as plain checks that throw. How well it tells voices apart, they do not ask. */
+/**
+ * Requirements for every speaker model, as plain checks that throw. They do not measure how well it distinguishes
+ * voices.
+ */
 import assert from 'node:assert/strict';
 import type { SpeakerModel } from '../../../core/contract/plugin.ts';
 

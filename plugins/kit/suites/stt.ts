@@ -1,7 +1,7 @@
 /**
- * What every speech recogniser must do, as plain checks that throw: run each against a provider.
+ * Requirements for every speech recogniser, as plain checks that throw: run each against a provider.
  *
- *   for (const check of sttChecks) test(check.title, () => check.run(subject));
+ *     for (const check of sttChecks) test(check.title, () => check.run(subject));
  */
 import assert from 'node:assert/strict';
 import { concatSamples, encodeWav, SAMPLE_RATE } from '../../../core/audio/pcm.ts';
@@ -257,7 +257,7 @@ export function utteranceOf(samples: Int16Array, startSample: number): Utterance
   return growing.utterance;
 }
 
-/** What core hands over to start again at `from`. */
+/** Returns the rest of an utterance, as core passes it to start again at `from`. */
 function tailOf(utterance: Utterance, from: number): Utterance {
   return {
     startSample: from,

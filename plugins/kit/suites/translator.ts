@@ -1,4 +1,4 @@
-/** What every translator must do, as plain checks that throw. How well it translates, they do not ask. */
+/** Requirements for every translator, as plain checks that throw. They do not judge the quality of translations. */
 import assert from 'node:assert/strict';
 import type { LanguageModel, Translator } from '../../../core/contract/plugin.ts';
 

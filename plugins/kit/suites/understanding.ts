@@ -1,4 +1,4 @@
-/** What every understanding must do, as plain checks that throw. How clever it is, they do not ask. */
+/** Requirements for every understanding plugin, as plain checks that throw. They do not judge its intelligence. */
 import assert from 'node:assert/strict';
 import type {
   LanguageModel,

@@ -1,4 +1,4 @@
-/** What every speech detector must do, as plain checks that throw. */
+/** Requirements for every speech detector, as plain checks that throw. */
 import assert from 'node:assert/strict';
 import { concatSamples } from '../../../core/audio/pcm.ts';
 import type { VadProvider } from '../../../core/contract/plugin.ts';
@@ -105,7 +105,7 @@ function windowsOf(samples: Int16Array, { windowSize }: VadProvider): Int16Array
   return concatSamples([samples.subarray(0, samples.length - (samples.length % windowSize))]);
 }
 
-/** Of three windows each; the last may be shorter. */
+/** Splits samples into pieces of three windows; the last one may be shorter. */
 function piecesOf(samples: Int16Array, { windowSize }: VadProvider): Int16Array[] {
   const size = 3 * windowSize;
   const pieces = Array.from({ length: Math.ceil(samples.length / size) }, (_, index) => index * size);

@@ -1,6 +1,6 @@
 /**
- * What every index of vectors must do, as plain checks that throw. Each check works in spaces of its own, and drops
- * them: an index that others use may be tried too.
+ * Requirements for every vector index, as plain checks that throw. Each check creates spaces of its own and drops them,
+ * so that an index in use may be checked.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -43,9 +43,9 @@ export const vectorsChecks: readonly VectorsCheck[] = [
 const DIMENSIONS = 24;
 const ANNA = '0190c9f2-1111-7000-8000-000000000001';
 const BEN = '0190c9f2-1111-7000-8000-000000000002';
-/** What float32, or a server's way of rounding, may do to a score. */
+/** Error of a score that float32, or a server's rounding, may cause. */
 const TOLERANCE = 0.001;
-/** Of upserts and removals. */
+/** Upserts and removals per batch. */
 const BATCH = 256;
 const MOST = 1000;
 

@@ -1,4 +1,4 @@
-/** What every webhook type must do, as plain checks that throw. */
+/** Requirements for every webhook type, as plain checks that throw. */
 import assert from 'node:assert/strict';
 import type { Conversation, Segment } from '../../../core/contract/model.ts';
 import type {
@@ -188,7 +188,7 @@ function eventOf(trigger: WebhookEvent['trigger'], name: string, text = `What ${
   return events[trigger];
 }
 
-/** What is not known, or nothing at all. */
+/** Events with unknown or missing values. */
 function littleOf(trigger: WebhookEvent['trigger']): WebhookEvent[] {
   const bare = conversationOf('bare', '');
   const conversation: Conversation = {

@@ -20,7 +20,7 @@ export function formOf(schema: Schema): object {
 
 const TEXT = { type: 'string' };
 
-/** What may be missing may also be there: all of them are asked for, in their order. */
+/** Builds an object with all properties, also optional ones, in their order. */
 function objectOf({ properties }: Schema): object {
   const known = isSchema(properties) ? Object.entries(properties) : [];
   return {

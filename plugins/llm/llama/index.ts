@@ -23,7 +23,7 @@ interface Options {
 
 type Context = PluginContext<Options>;
 
-/** What the options come to. */
+/** Model that the options select. */
 interface Choice {
   name: string;
   path: string;
@@ -35,13 +35,16 @@ interface Choice {
 /** Too large to come along: whoever wants it installs it. The version is the one in package.json. */
 export const PACKAGE = 'node-llama-cpp@3.21.1';
 
-/** Of the ten seconds that a setup has: a large model goes on loading then, and the first question waits for it. */
+/**
+ * Share of the ten seconds for a setup: a large model continues to load afterwards, and the first question waits for
+ * it.
+ */
 const SETUP_MS = 8000;
 const LOAD_MS = 300_000;
 const ANSWER_TOKENS = 2000;
-/** Of a question, in characters: more than any model reads that runs here. */
+/** Characters of a question: more than any model that runs here reads. */
 const MAX_CHARACTERS = 200_000;
-/** Of an answer that is sent back to be mended, in characters. */
+/** Characters of an invalid answer that is sent back for correction. */
 const MAX_WRONG = 4000;
 
 export default {

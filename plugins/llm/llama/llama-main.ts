@@ -6,7 +6,7 @@ import { constants, setPriority } from 'node:os';
 import type { ChatWrapper, Llama, LlamaContext, LlamaGrammar, LlamaModel } from 'node-llama-cpp';
 import type { Asked, FromChild, LoadOptions, ToChild } from './messages.ts';
 
-/** What the chat template adds to a question, in tokens. */
+/** Tokens that the chat template adds to a question. */
 const TEMPLATE_TOKENS = 128;
 /** Less room for the answer is none. */
 const LEAST_ANSWER_TOKENS = 128;
@@ -18,7 +18,7 @@ interface Loaded {
   model: LlamaModel;
   context: LlamaContext;
   sequence: ReturnType<LlamaContext['getSequence']>;
-  /** Of its template: found out once, as that takes the better part of a second. */
+  /** Chat template: determined once, as that takes the better part of a second. */
   chatWrapper: ChatWrapper;
 }
 

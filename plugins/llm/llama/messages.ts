@@ -1,7 +1,7 @@
-/** What the plugin and the model's process say to each other, over the IPC channel of `child_process.fork`. */
+/** Messages between the plugin and the model's process, over the IPC channel of `child_process.fork`. */
 
 export interface LoadOptions {
-  /** Of the GGUF file. */
+  /** Path of the GGUF file. */
   path: string;
   threads: number;
   /** Tokens of question and answer together. */

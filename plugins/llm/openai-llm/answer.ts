@@ -1,13 +1,13 @@
-/** What a model said, without what it said to itself. Pure. */
+/** Removes a model's thoughts from its answer. Pure. */
 
 const OPEN = '<think>';
 const CLOSE = '</think>';
 const FENCE = '```';
 
 export interface ThoughtFilter {
-  /** What of it is meant for others; thoughts come before the answer. */
+  /** Returns the part for others; thoughts precede the answer. */
   push(piece: string): string;
-  /** What was held back as the beginning of a thought, and was none. */
+  /** Returns text that was held back as the possible beginning of a thought. */
   end(): string;
 }
 
@@ -63,7 +63,10 @@ export function jsonIn(answer: string): unknown {
   return undefined;
 }
 
-/** What stands between the first two fences, without the word after the first. By hand: an answer may be endless blanks. */
+/**
+ * Extracts the text between the first two fences, without the word after the first. By hand: an answer may be endless
+ * blanks.
+ */
 function fencedIn(text: string): string | undefined {
   const from = text.indexOf('\n', text.indexOf(FENCE) + FENCE.length);
   const to = text.indexOf(FENCE, from);

@@ -1,4 +1,4 @@
-/** What a model is asked, as messages. Pure. */
+/** Builds the messages for a model. Pure. */
 import type { z } from 'zod';
 import type { Picture, Prompt } from '../../../core/contract/plugin.ts';
 import type { Asked, Messages } from './request.ts';
@@ -10,11 +10,11 @@ export type Format = (typeof FORMATS)[number];
 export type JsonSchema = NonNullable<Extract<Asked['format'], { type: 'json' }>['schema']>;
 export type Question = Prompt & { images?: readonly Picture[] };
 
-/** Of a question, in characters: more than any model reads that runs at home. */
+/** Characters of a question: more than any model that runs at home reads. */
 const MAX_CHARACTERS = 1_000_000;
-/** Of its pictures, in bytes. */
+/** Bytes of its pictures. */
 const MAX_PICTURES = 20 * 1024 * 1024;
-/** Of an answer that is sent back to be mended, in characters. */
+/** Characters of an invalid answer that is sent back for correction. */
 const MAX_WRONG = 100_000;
 
 export function isTooLong({ system, user, images = [] }: Question): boolean {
@@ -39,7 +39,7 @@ export function orderOf(schema: JsonSchema): string {
   return `Answer with JSON that matches this schema, and with nothing else:\n${JSON.stringify(schema)}`;
 }
 
-/** What was wrong, as the conversation goes on. */
+/** Describes the faults of an answer, to continue the conversation. */
 export function complaintOf(answer: string, { issues }: z.ZodError): Messages {
   const faults = issues
     .slice(0, 10)

@@ -3,7 +3,7 @@ import { createOpenAICompatible, type OpenAICompatibleChatLanguageModel } from '
 import type { PluginContext } from '../../../core/contract/plugin.ts';
 import { isAppError, isRecord, refusal, request, retryAfter, type Server } from '../../kit/kit.ts';
 
-/** Of the answer as it comes, which is about 200 bytes for each token. */
+/** Bytes of a streamed answer, which has about 200 for each token. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 
 type Question = Parameters<OpenAICompatibleChatLanguageModel['doStream']>[0];
@@ -125,7 +125,10 @@ export function createRequester({ baseUrl, apiKey, firstTokenMs }: Settings, con
   return { ask, check };
 }
 
-/** What people said goes where the operator sent it and nowhere else: a redirect is not followed. */
+/**
+ * Wraps `fetch` for the server that the operator chose: redirects are not followed, so that people's words go nowhere
+ * else.
+ */
 function measure(fetch: typeof globalThis.fetch) {
   let isTooLong = false;
   const bounded: typeof fetch = async (input, init) => {

@@ -9,7 +9,7 @@ interface Address {
   tag?: string | undefined;
 }
 
-/** What its API says in its own way. */
+/** Interprets the responses that are particular to its API. */
 function judge({ status, body }: Reply): Verdict | undefined {
   if (status === 204)
     return ['forbidden', 'has no services under this key; set them up there, or correct the key'];

@@ -8,7 +8,7 @@ import { bodyOf, linesOf, muteLines } from '../../kit/message/text.ts';
 
 /** All of `setup` has 10 seconds. */
 const GREETING_MS = 8000;
-/** Of silence, in between. */
+/** Longest silence within a connection. */
 const IDLE_MS = 15_000;
 
 const PRIORITY = { low: 'low', normal: 'normal', high: 'high' } as const;
@@ -107,18 +107,18 @@ function oneClick({ muteUrl }: NotificationMessage): Record<string, string> {
   return muteUrl?.startsWith('https:') ? { 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' } : {};
 }
 
-/** What nodemailer says of a failure. */
+/** Error as nodemailer reports it. */
 interface Failure {
   code?: string;
   /** Node's own, of a connection. */
   originalCode?: string;
-  /** Of SMTP: 550. */
+  /** Reply code of SMTP, such as 550. */
   responseCode?: number;
   /** The server's own words, which may begin with an enhanced code (RFC 3463): `550 5.1.1 No such user`. */
   response?: string;
 }
 
-/** Of a certificate. */
+/** Error codes of certificates. */
 const UNTRUSTED = /CERT|ALTNAME|UNABLE_TO_/;
 /** No such mailbox, or it has moved, or is switched off, or its host takes no mail. */
 const GONE = /^5\d\d[ -]5\.(1\.(1|2|6|10)|2\.1)\b/;

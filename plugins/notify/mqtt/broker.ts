@@ -18,7 +18,7 @@ type Context = Pick<PluginContext<never>, 'error' | 'fail' | 'onStop' | 'signal'
 /** All of `setup` has 10 seconds. */
 const CONNECT_MS = 8000;
 const PACKAGE = 'mqtt@5.16.0';
-/** Of MQTT 3.1.1 (CONNACK): a bad name or password, not authorised. The same of MQTT 5. */
+/** Return codes of MQTT 3.1.1 (CONNACK) and MQTT 5: a bad name or password, not authorised. */
 const REFUSED = [4, 5, 134, 135];
 
 export async function connect({ url, username, password }: Server, context: Context): Promise<Broker> {

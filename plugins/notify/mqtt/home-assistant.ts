@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 
 /**
- * What makes an event entity appear in Home Assistant; its attributes are the fields of the notification.
- * https://www.home-assistant.io/integrations/event.mqtt
+ * Builds the discovery message for an event entity in Home Assistant; its attributes are the fields of the
+ * notification. https://www.home-assistant.io/integrations/event.mqtt
  */
 export function discoveryOf(
   topic: string,

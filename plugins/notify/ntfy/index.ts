@@ -3,7 +3,7 @@ import { secretToken, serverUrl } from '../../kit/message/address.ts';
 import { createPost } from '../../kit/message/post.ts';
 import { bodyOf, jsonBytes, linesOf } from '../../kit/message/text.ts';
 
-/** Of ntfy's JSON: 3 is its default; 5 would break through a phone's own quiet hours. */
+/** Priorities of ntfy's JSON: 3 is its default; 5 would override a phone's own quiet hours. */
 const PRIORITY = { low: 2, normal: 3, high: 4 } as const satisfies Record<
   NotificationMessage['urgency'],
   number

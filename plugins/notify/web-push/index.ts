@@ -14,7 +14,7 @@ interface Options {
   contact: string;
 }
 
-/** What a browser's `PushSubscription` is as JSON. */
+/** A browser's `PushSubscription` as JSON. */
 interface Address {
   endpoint: string;
   keys: { p256dh: string; auth: string };

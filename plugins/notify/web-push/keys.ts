@@ -9,8 +9,8 @@ export interface VapidKeys {
 const STATE_KEY = 'vapid';
 
 /**
- * Those of this server, made at its first start: browsers subscribe to messages of this public key alone, so with
- * other ones all subscriptions would be lost.
+ * Opens this server's keys, made at its first start. Browsers subscribe to this public key alone, so that new keys
+ * would end all subscriptions.
  */
 export async function openVapidKeys({
   state,

@@ -25,7 +25,7 @@ interface KnownModel {
   namedVoice: number;
 }
 
-/** What the options come to. */
+/** Model that the options select. */
 interface Choice extends Pick<KnownModel, 'sameVoice' | 'namedVoice'> {
   path: string;
   known: Pick<KnownFile, 'size' | 'sha256'>;
@@ -35,7 +35,7 @@ interface Choice extends Pick<KnownModel, 'sameVoice' | 'namedVoice'> {
 
 const PLUGIN = 'sherpa-speakers';
 const UNCHECKED = 'unchecked';
-/** Of a model that the catalogue does not know: most that sherpa-onnx loads tell voices apart from here on. */
+/** Threshold for models outside the catalogue: most models that sherpa-onnx loads distinguish voices from here on. */
 const SAME_VOICE = 0.5;
 const NAMED_VOICE = 0.65;
 
@@ -142,7 +142,7 @@ async function choose({ dataDir, error, options }: PluginContext<Options>): Prom
   };
 }
 
-/** Of the file, as the id of a space may have it. */
+/** Derives the id of a vector space from the file name. */
 function nameOf(path: string): string {
   const name = basename(path, '.onnx')
     .toLowerCase()

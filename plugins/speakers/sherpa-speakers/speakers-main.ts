@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import type { Piece } from '../../kit/engine/messages.ts';
 import { type Decoding, type Recogniser, serve } from '../../kit/engine/serve.ts';
 
-/** What we use of sherpa-onnx-node. Every call blocks. */
+/** Used part of sherpa-onnx-node. Every call blocks. */
 interface Sherpa {
   SpeakerEmbeddingExtractor: new (config: { model: string; numThreads: number; debug: boolean }) => Extractor;
 }
@@ -54,7 +54,7 @@ function embed(extractor: Extractor, startSample: number, emit: (piece: Piece) =
   };
 }
 
-/** Of length 1; one of no length, as silence may have, stays. */
+/** Scales a vector to length 1; a vector of zeros, as silence may have, stays. */
 function unit(vector: Float32Array): Float32Array {
   const length = Math.hypot(...vector);
   return length > 0 ? vector.map(value => value / length) : vector;

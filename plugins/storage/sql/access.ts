@@ -74,7 +74,7 @@ export function createAccess(
     throw error('internal', `${verb}: the transaction "${name}" has failed already and can only end`, failed);
   }
 
-  /** What the database reports about itself, in our words. Anything else is passed on as it is. */
+  /** Translates an error of the database. Any other error is passed on. */
   function translate(verb: string, cause: unknown, conflict = `${verb}: it exists already`): unknown {
     const { place, fault, explain } = dialect;
     switch (fault(cause)) {

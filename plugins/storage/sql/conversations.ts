@@ -99,7 +99,7 @@ function conditions(filter: ConversationFilter): (Clause | undefined)[] {
 
 /** SQLite takes at most 500 of them. */
 const ROWS_A_STATEMENT = 250;
-/** Of those that are moved or deleted, so that other work has its turn between. */
+/** Rows that are moved or deleted at once, so that other work can run in between. */
 const ROWS_AT_ONCE = 200;
 
 export function segmentStore({ read, write, atomic }: Access): SegmentStore {

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { Row } from '../../../core/contract/plugin.ts';
 
-/** What a driver's error means to us; null for an error that is none of the driver's. */
+/** Meaning of a driver's error; null for any other error. */
 export type Fault =
   | 'duplicate'
   | 'orphan'

@@ -127,7 +127,7 @@ export function createMigrator(
 
 /** Where the names of those that were run are kept. */
 export const TABLE = 'migrations';
-/** What knex keeps for itself. */
+/** Tables that knex keeps for itself. */
 export const MIGRATION_TABLES: readonly string[] = [TABLE, `${TABLE}_lock`];
 
 /** Users come first: without one, nothing else can be there. */

@@ -86,12 +86,12 @@ function table<Row extends object>(shape: Shape<Row>) {
   return Table as Pick<typeof Model, keyof typeof Model> as RowClass<Row>; // objection fills the columns in
 }
 
-/** What every table has beside what objection gives it. */
+/** Mapping of a table, beside the one of objection. */
 export interface Mapping<Row> {
   tableName: string;
-  /** Of a SELECT. */
+  /** Columns of a SELECT. */
   wanted: string;
-  /** Those that are read, where they are listed. */
+  /** Names of the columns that are read, where they are listed. */
   names: readonly string[];
   plain(columns: Pojo): Row;
   columns(row: Partial<Row>): Record<string, Value>;

@@ -2,7 +2,7 @@ import type { ChannelAddressStore, NotificationStore } from '../../../core/contr
 import type { Access } from './access.ts';
 import { all, ChannelAddresses, NotificationSettingsRows, Notifications, one } from './models.ts';
 
-/** Of ids in one statement. */
+/** Ids in one statement. */
 const IDS_AT_ONCE = 500;
 
 export function notificationStore({ read, write, atomic }: Access): NotificationStore {

@@ -53,7 +53,7 @@ interface PassageRow {
   text: string;
 }
 
-/** Of conversations that lists show, with discarded ones or without. */
+/** Restricts passages to conversations that lists show, with discarded ones or without. */
 async function visible(
   db: Knex,
   userId: string,

@@ -40,7 +40,7 @@ const REASONS: readonly (readonly [prefix: string, reason: string])[] = [
   ],
 ];
 
-/** What has no code is known by how it begins. */
+/** Errors without a code, recognised by their beginning. */
 const CODELESS: readonly (readonly [beginning: RegExp, code: string])[] = [
   [/^SASL/, '28P01'],
   [/^The server does not support SSL/, 'NO_TLS'],
@@ -49,7 +49,7 @@ const CODELESS: readonly (readonly [beginning: RegExp, code: string])[] = [
 
 const TLS = /CERT|TLS|SELF_SIGNED|UNABLE_TO/;
 
-/** What an error of pg, of its socket or of the pool means. */
+/** Classifies an error of pg, of its socket or of the pool. */
 export function fault(thrown: unknown): Fault {
   if (!(thrown instanceof Error)) return null;
   if (thrown.name === 'KnexTimeoutError') return 'busy';

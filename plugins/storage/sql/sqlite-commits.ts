@@ -37,7 +37,7 @@ export function createCommits<Connection>(parts: Parts<Connection>, limits: Part
     isRunning = false;
   }
 
-  /** Those that wait, and those that come while they are carried out. */
+  /** Runs waiting transactions together, with those that arrive meanwhile. */
   async function together(): Promise<void> {
     let connection: Connection | undefined;
     const told: (() => void)[] = [];
@@ -76,7 +76,7 @@ export function createCommits<Connection>(parts: Parts<Connection>, limits: Part
     for (const tell of told) tell();
   }
 
-  /** Who has come since: requests that are at the door are let in first. */
+  /** Lets requests that have arrived meanwhile enter first, and returns the next one. */
   async function come(): Promise<Waiting | undefined> {
     if (queue.length === 0) await turn();
     return queue.shift();

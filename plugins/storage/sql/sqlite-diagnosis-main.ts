@@ -2,10 +2,10 @@
 import { createRequire } from 'node:module';
 import { TABLE } from './migrations.ts';
 
-/** What is told to the process that started this one. */
+/** Report to the process that started this one. */
 export interface SqliteState {
   version: string;
-  /** Of `quick_check`; empty when it is sound. */
+  /** Problems that `quick_check` found; empty if the file is sound. */
   problems: string[];
   /** Names of those that were run. */
   migrations: string[];

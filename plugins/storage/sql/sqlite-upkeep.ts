@@ -4,7 +4,7 @@ import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { PluginContext } from '../../../core/contract/plugin.ts';
 
-/** Of one step, each of which holds up other writes for some milliseconds. */
+/** Pages per step, each of which blocks other writes for some milliseconds. */
 const PAGES = 200;
 /** A database that is larger is rewritten by hand: that takes about a second for 100 MB, and the room of a second one. */
 const MAX_REWRITTEN_BYTES = 512 * 1024 * 1024;

@@ -15,7 +15,7 @@ export interface Result {
   changes: number;
 }
 
-/** What each dialect adds to knex's client: it compiles a statement once for all times that it is run. */
+/** Addition of each dialect to knex's client: it compiles a statement once and runs it repeatedly. */
 export interface Runner {
   execute(sql: string, values: readonly Value[]): Promise<Result>;
 }

@@ -10,7 +10,7 @@ const ROWS_AT_ONCE = 250;
 type Kind = 'text' | 'whole' | 'fraction' | 'boolean';
 type Value = Row[string];
 
-/** What the databases call their types. */
+/** Kinds of columns by the databases' names of types. */
 const KINDS: Readonly<Record<string, Kind>> = {
   text: 'text',
   bigint: 'whole',

@@ -7,7 +7,7 @@ import type { Value } from './models.ts';
 import type { Runner } from './statements.ts';
 import { askedOf } from './words.ts';
 
-/** Of the text that is looked for. */
+/** Words of a search. */
 const MAX_WORDS = 32;
 /** Rows that are ranked. Words that more rows have are left out where there are rarer ones. */
 const MAX_RANKED = 1000;

@@ -5,7 +5,7 @@ const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
 const ACCENTS = /[\u0300-\u036f]/g;
 const NO_WORD = /[^\p{L}\p{N}\p{M}]+/u;
 
-/** Of a text: more than any that is indexed or looked for has. Normalising can take quadratic time. */
+/** Characters of a text: more than any indexed text or search has. Normalising can take quadratic time. */
 const MAX_TEXT_CHARS = 5000;
 
 /** The words of a text as they are searched for: small letters and digits without accents, the same on any database. */

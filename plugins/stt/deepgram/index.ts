@@ -48,7 +48,7 @@ export default {
     const { options, error, clock } = context;
     const stopped = untilStopped(context, 'deepgram');
 
-    /** What a connection is told at its beginning. */
+    /** Builds the parameters of a connection. */
     function placeFor({ language, vocabulary = [] }: SttHints): Place {
       const url = new URL(options.url);
       const query: Record<string, string> = {
@@ -80,7 +80,7 @@ export default {
       const place = placeFor(hints);
       const closing = new AbortController();
       const life = stopped.with(closing.signal);
-      /** That it has told apart so far, on all its connections. */
+      /** Voices distinguished so far, on all its connections. */
       let voices = 0;
       let line = await connect(hints.signal);
 

@@ -1,4 +1,4 @@
-/** What Deepgram answers, as pieces of a stream. Pure. */
+/** Converts Deepgram's responses to pieces of a stream. Pure. */
 import type { Transcript, Utterance } from '../../../core/contract/plugin.ts';
 import { within } from '../../kit/engine/socket.ts';
 import { isRecord, parseJson } from '../../kit/kit.ts';

@@ -9,7 +9,7 @@ import {
   type SphinxWord,
 } from './sphinx-library.ts';
 
-/** What the decoder adapts to before it begins: two seconds. */
+/** Samples that the decoder adapts to before it begins: two seconds. */
 const OPENING_SAMPLES = 32_000;
 /** Less than three frames hold no word. */
 const LEAST_SAMPLES = 3 * SAMPLES_PER_FRAME;

@@ -18,7 +18,7 @@ interface Options {
 
 type Context = PluginContext<Options>;
 
-/** What the options come to. */
+/** Model that the options select. */
 interface Choice {
   name: string;
   path: string;

@@ -4,7 +4,7 @@ import type { Hints, Piece } from '../../kit/engine/messages.ts';
 import { type Decoding, type Recogniser, serve } from '../../kit/engine/serve.ts';
 import { heard, piecesOf, promptOf } from '../../kit/engine/whisper-answer.ts';
 
-/** What we use of @fugood/whisper.node, which may not be installed. Its work is done on a thread of its own. */
+/** Used part of @fugood/whisper.node, which may not be installed. It works on a thread of its own. */
 interface Whisper {
   initWhisper(options: { filePath: string; useGpu: boolean }): Promise<Context>;
 }

@@ -1,4 +1,4 @@
-/** What the head of a Whisper model in the ggml format says. */
+/** Reads the head of a Whisper model in the ggml format. */
 import { open } from 'node:fs/promises';
 
 const MAGIC = 0x67676d6c;

@@ -9,7 +9,7 @@ export interface WyomingEvent {
   data: Record<string, unknown>;
 }
 
-/** What the protocol's own reader takes of one line. */
+/** Longest line that the protocol's own reader accepts. */
 const MAX_LINE_BYTES = 64 * 1024;
 const MAX_DATA_BYTES = 1024 * 1024;
 const MAX_PAYLOAD_BYTES = 1024 * 1024;

@@ -1,4 +1,4 @@
-/** What a server says that it can do. Pure. */
+/** Reads the abilities that a server announces. Pure. */
 import { isRecord } from '../../kit/kit.ts';
 
 interface Model {
@@ -14,8 +14,8 @@ export interface Ability {
 }
 
 /**
- * What `info` comes to; with `wanted`, of that model alone. Null when it recognises no speech, or has no such model.
- * `multi` is among the languages when one model has several: the server then decides by itself.
+ * Reads `info`; with `wanted`, that model alone. Null when it recognises no speech, or has no such model. `multi` is
+ * among the languages when one model has several: the server then decides by itself.
  */
 export function abilityOf(info: Record<string, unknown>, wanted: string | undefined): Ability | null {
   const models = modelsOf(info).filter(({ name }) => wanted === undefined || name === wanted);

@@ -10,7 +10,7 @@ interface Options {
 
 /** Keys of free accounts end so, and are served by another host. */
 const FREE_KEY = ':fx';
-/** What it wants to hear of languages that it translates into in several kinds. */
+/** Codes for target languages with several variants. */
 const TARGETS: Readonly<Record<string, string>> = { en: 'EN-US', pt: 'PT-PT', zh: 'ZH-HANS' };
 const MAX_BODY_BYTES = 256 * 1024;
 

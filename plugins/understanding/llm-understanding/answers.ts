@@ -1,4 +1,4 @@
-/** What a model may answer, as schemas. It can say no more than this: what else it writes is not read. */
+/** Schemas of a model's answers. Anything else that it writes is ignored. */
 import { z } from 'zod';
 import type { Category } from '../../../core/domain/conversations/categories.ts';
 

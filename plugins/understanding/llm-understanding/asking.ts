@@ -5,15 +5,15 @@ import { type PromptLanguage, promptsFor, type Section } from './prompts.ts';
 import { calendarAt } from './times.ts';
 import { harmless } from './transcript.ts';
 
-/** Of an answer. */
+/** Tokens of an answer. */
 const MAX_TOKENS = 4000;
 const MAX_OPEN_TASKS = 30;
 const MAX_MEMORIES = 10;
 const MAX_PEOPLE = 50;
 const MAX_FOLDERS = 30;
-/** Of one of these. */
+/** Characters of one of these. */
 const MAX_ITEM_CHARS = 120;
-/** Of the forms of all categories together. */
+/** Characters of the forms of all categories together. */
 const MAX_FORMS_CHARS = 4000;
 /** Read of the transcript to find memories that are near to it. */
 const MAX_NEAR_CHARS = 2000;
@@ -81,7 +81,7 @@ async function firstAnswer<T>(
 
 type Fill = ReturnType<typeof promptsFor>['fill'];
 
-/** What the owner chose for this conversation, else the forms of categories, as many as there is room for. */
+/** Returns the form that the owner chose for this conversation, else those of categories, as far as there is room. */
 function formOf({ template, templates }: UnderstandingContext, fill: Fill): string {
   if (template !== null) return fill('form', { instructions: harmless(template) });
   const forms = templates.map(each => `${each.categories.join(', ')}: ${harmless(each.instructions)}`);

@@ -1,12 +1,12 @@
 /** Whether the segments that a text cites carry it: by its words, and, where these are others, by its meaning. */
 import type { Embedder } from '../../../core/contract/plugin.ts';
 
-/** Of the words of a text that tell something, how many its segments must hold. */
+/** Share of a text's telling words that its segments must contain. */
 const MIN_SHARE = 0.5;
 /** Segments that the meaning of a text is compared with, beside those that it cites; fewer tell nothing. */
 const MAX_OTHERS = 24;
 const MIN_OTHERS = 6;
-/** Of these others, how many may be as near to the text. */
+/** Number of other segments that may be as near to the text. */
 const MAX_NEARER = 1;
 /** Read of all the segments that one text cites. */
 const MAX_CHARS = 20_000;

@@ -97,7 +97,7 @@ interface Asked {
   signal: AbortSignal;
 }
 
-/** Of what a model answered, what the transcript carries. */
+/** Keeps the parts of a model's answer that the transcript supports. */
 async function checked(notes: Whole, asked: Asked): Promise<Understood> {
   const { transcript, context, isKnown, signal } = asked;
   if (notes.discard && wordsIn(transcript) <= MAX_NOTHING_WORDS) return NOTHING;
@@ -111,7 +111,7 @@ async function checked(notes: Whole, asked: Asked): Promise<Understood> {
   const isTranslated = context.summaryLanguage !== null && context.summaryLanguage !== context.languages[0];
   const startedAt = transcript[0]?.startAt ?? 0;
 
-  /** Those that rest on segments that carry them, each once, as texts that core and people can show. */
+  /** Keeps items whose segments support them, each once, as texts that core and people can show. */
   async function kept<Item extends { text: string; from: number[] }>(
     items: readonly Item[],
   ): Promise<Item[]> {

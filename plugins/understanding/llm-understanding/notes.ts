@@ -12,7 +12,7 @@ import type { Asker } from './asking.ts';
 import type { Line } from './transcript.ts';
 import { harmless, partsOf } from './transcript.ts';
 
-/** Of one conversation: about 10 hours of talk with the default size. */
+/** Parts of one conversation: about 10 hours of talk with the default size. */
 const MAX_PARTS = 60;
 
 /** How many characters of transcript a model is given at once, and what to do with a conversation that has too many. */
@@ -76,7 +76,7 @@ async function shorten(notes: readonly Cited[], asker: Asker, maxChars: number):
   return shorter;
 }
 
-/** What rests on notes rests on the segments that these rest on. */
+/** Replaces citations of notes by the segments that those cite. */
 function resting({ text, from }: Cited, notes: readonly Cited[]): Cited {
   const segments = from.flatMap(number => notes[number - 1]?.from ?? []);
   return { text, from: [...new Set(segments)] };

@@ -20,7 +20,7 @@ export type Section = (typeof SECTIONS)[number];
 
 export interface Prompts {
   language: PromptLanguage;
-  /** Of the file: raised with every change of its texts. */
+  /** Version of the file: raised with every change of its texts. */
   version: number;
   /** A section with what is filled in; a value is taken as it is. */
   fill(section: Section, values: Readonly<Record<string, string>>): string;

@@ -7,7 +7,7 @@ const DAY_MS = 86_400_000;
 const NOON = 12 * 60;
 /** Days that a model is told the weekday of. */
 const CALENDAR_DAYS = 15;
-/** What is farther away than this was not meant. */
+/** Times farther away than this are taken as errors. */
 const MAX_AHEAD_MS = 5 * 366 * DAY_MS;
 const WALL_TIME = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}):(\d{2})(?::\d{2})?)?$/;
 

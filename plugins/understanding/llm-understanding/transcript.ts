@@ -3,13 +3,13 @@ import type { SpokenSegment, UnderstandingContext } from '../../../core/contract
 
 /** One line; several have the same number where what was said is too long for one. */
 export interface Line {
-  /** Of its segment, from 1. */
+  /** Number of its segment, from 1. */
   number: number;
   text: string;
 }
 
 const MAX_NAME_CHARS = 60;
-/** Of a line, so that parts can be cut between lines. */
+/** Characters of a line, so that parts can be cut between lines. */
 const MAX_LINE_CHARS = 2000;
 
 /** Beside words of people and their speakers there is a number, a mark and a colon. */

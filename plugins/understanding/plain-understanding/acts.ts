@@ -91,7 +91,7 @@ function continues(
 }
 const JOINS = new Set(['and', 'und', 'et', 'y']);
 
-/** What is to be done ends where the next act begins. */
+/** Ends a task where the next act begins. */
 function endedBy(act: Act, next: Act | undefined): Act {
   return next && next.index < act.to ? { ...act, to: Math.max(act.from, next.index) } : act;
 }

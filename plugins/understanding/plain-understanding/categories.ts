@@ -8,7 +8,7 @@ const MAX_ENDING = 3;
 const MIN_PREFIX = 4;
 /** From so many letters, a word also tells where it ends another one: "Kindergeburtstag". */
 const MIN_COMPOUND_PART = 6;
-/** Of a word that tells several categories, each gets its share. */
+/** Categories by word; a word of several categories counts for each in part. */
 const byWord = new Map<string, Category[]>();
 for (const [category, words] of Object.entries(CATEGORY_WORDS) as [Category, string][])
   for (const word of new Set(words.split(/\s+/))) byWord.set(word, [...(byWord.get(word) ?? []), category]);

@@ -1,7 +1,7 @@
 /**
- * What tells that a conversation is about something, in English, German, French and Spanish. Lower case and without
+ * Words that indicate the category of a conversation, in English, German, French and Spanish. Lower case and without
  * accents. A word stands for what begins with it and is a little longer; one of six letters or more for compounds that
- * end with it as well. Words that tell two categories stand in both.
+ * end with it as well. Words of two categories stand in both.
  */
 import type { Category } from '../../../core/domain/conversations/categories.ts';
 

@@ -29,7 +29,7 @@ export interface When {
   tokens: ReadonlySet<number>;
 }
 
-/** What was said when, and what came before it. */
+/** Time of an utterance, and the dates named before it. */
 export interface Said {
   /** Epoch ms. */
   at: number;
@@ -48,7 +48,7 @@ const LAST_MINUTE = 24 * 60 - 1;
 /** Appointments are seldom before seven: "at three" is in the afternoon. */
 const EARLIEST_HOUR = 7;
 
-/** Of one text; they tell what "that Friday" is. */
+/** Days named in one text; they resolve "that Friday". */
 const MAX_NAMED_DAYS = 50;
 
 /** How much a phrase tells of the day; the most telling one counts. */
@@ -164,7 +164,7 @@ function usualMinute(isToday: boolean, now: number): number {
   return now < EVENING ? EVENING : LAST_MINUTE;
 }
 
-/** What comes after "no wait" counts, and of what was before only the day, where none is said again. */
+/** Applies corrections: dates after "no wait" replace the earlier ones, except for a day that is not named again. */
 function corrected(elements: readonly Placed[]): readonly Placed[] {
   const at = elements.findLastIndex(({ kind }) => kind === 'correction');
   if (at < 0) return elements;

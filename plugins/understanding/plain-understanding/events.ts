@@ -8,7 +8,7 @@ import { sentenceEnd, type Token } from './tokens.ts';
 const MAX_EVENTS = 50;
 const MAX_TITLE_WORDS = 8;
 const MAX_TITLE_CHARS = 80;
-/** What an appointment is about was said within so many lines before it. */
+/** Lines before an appointment in which its subject is looked for. */
 const TOPIC_LINES = 3;
 const MAX_TOPIC_WORDS = 100;
 /** The same appointment may be told in parts. */

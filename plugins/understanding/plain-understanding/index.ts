@@ -21,7 +21,7 @@ const understand: Understanding['understand'] = async (transcript, context, sign
   };
 };
 
-/** Of those that the interface can say: what was recorded in the year 0 may tell of one that it cannot. */
+/** Tells whether the interface can represent this instant: a recording of the year 0 may name one that it cannot. */
 function isInstant(at: number | null): boolean {
   return at === null || (at >= 0 && at <= LATEST);
 }

@@ -15,7 +15,7 @@ export interface Line {
   tokens: readonly Token[];
   language: Language;
   acts: readonly Act[];
-  /** Of the words that tell what it is about, without those that say when. */
+  /** Stems of the words that tell the subject, without those that tell the time. */
   stems: ReadonlySet<string>;
   /** When the line as a whole says that something is. */
   when: When | null;

@@ -6,16 +6,16 @@ import type { SpokenSegment, UnderstandingContext, UnderstoodMemory } from '../.
 import { GERMAN, type Language, PERSON, PREDICATES, QUESTIONS } from './memory-forms.ts';
 
 const MAX_MEMORIES = 4;
-/** Of one segment that is read; a segment is an utterance, and seldom has a tenth of this. */
+/** Characters of a segment that are read; a segment is an utterance, and seldom has a tenth of this. */
 const MAX_CHARS = 4000;
-/** Of what is said of a subject: what comes later belongs to something else. */
+/** Characters that are read after a subject: later ones belong to something else. */
 const MAX_REST_CHARS = 160;
 /** Words before a subject that are looked at for what makes it no fact. */
 const WORDS_BEFORE = 10;
 
 const WORD = /[\p{L}\p{N}]+/gu;
 const CAPITALISED = /^\p{Lu}/u;
-/** Whom a clause may be about. After it comes what is said of them. */
+/** Subjects of clauses; a statement about them follows. */
 const PRONOUNS = new Set('i we you he she ich wir du er sie'.split(' '));
 const POSSESSIVES = new Set('my our mein meine unser unsere'.split(' '));
 const NEW = new Set('new neue neuer neues little older younger big kleine kleiner ältere älterer'.split(' '));
@@ -23,12 +23,12 @@ const QUOTED = /"[^"]*"|“[^”“]*”|„[^“”„]*[“”]/g;
 /** A quotation without marks. */
 const QUOTING = /\b(?:and I quote|quote|zitiere)\b/i;
 
-/** What comes before shows that it is no fact: told, asked, wished, past, or tied to a condition. */
+/** Words before a clause that show that it is no fact: reported, asked, wished, past, or conditional. */
 const NO_FACT_BEFORE =
   /(?<!\p{L})(?:if|unless|wish|imagine|pretend|would|could|used to|told|tell|said|says|say|asked|goes|thought|dream|dreamt|when|before|maybe|perhaps|as though|wenn|falls|hätte|hätten|wäre|wären|würde|könnte|sagt|sagte|gesagt|meinte|dachte|früher|vielleicht|damals|träume|träumt|träumte|angenommen)(?!\p{L})/iu;
 /** A question. */
 const ASKED = /(?:^| )(?:do|does|did|am|are|is|was|have|has|why|where|how|who|wo|warum|wer)$/i;
-/** What comes before is another matter. */
+/** Words that begin another matter. */
 const TURN = / (?:but|because|anyway|aber|weil) /i;
 const END =
   /[.!?;,…:]| (?:because|but|so|when|if|unless|though|although|since then|which|yes|no|okay|ok|right|you know|as you know|remember|always|what|who|you|we|it|and (?:I|you|he|she|we|they|it|that|then|there|my)|I|he|she|they|it's|that's|weil|aber|wenn|falls|obwohl|denn|und (?:ich|du|er|sie|wir|dann|da|das)|ich|oder|ja|nein|wie du weißt)(?!\p{L})/iu;
@@ -45,7 +45,7 @@ const PASSING =
 /** Nobody could tell later what was meant. */
 const VAGUE_END = / (?:it|that|this|them|him|her|those|es|dem|den|das)$/i;
 
-/** Of what is said of people, it counts for those as well. */
+/** Marks statements that count for anybody. */
 const ANYBODY = /^$/;
 const PARTICLE =
   / (?:ja|halt|eben|leider|übrigens|doch|eigentlich|einfach|sowieso|nun mal|bekanntlich|echt|wirklich|total|auch|noch|immer noch|immerhin|schließlich|selber|selbst)(?= )/giu;
@@ -54,14 +54,14 @@ const FINITE_BEFORE =
   / (wohne|wohnst|wohnt|wohnen|lebe|lebst|lebt|arbeite|arbeitet|lerne|lernt|spiele|spielt|studiere|studiert|trinke|trinkt|esse|isst|mag|bin|ist|habe|hab|hat|haben|vertrage|verträgt|kann|darf|singe|singt|komme|kommt|war|trage|trägt|spreche|spricht|rauche|raucht|sammle)$/iu;
 const FINITE_LAST =
   /^( .{2,80}) (wohne|wohnt|wohnen|lebe|lebt|arbeite|arbeitet|lerne|lernt|spiele|spielt|trinke|trinkt|esse|isst|mag|bin|ist|habe|hab|hat|haben|vertrage|verträgt|kann|darf|singe|singt|komme|kommt|war|trage|trägt|spreche|spricht)$/u;
-/** Of what is said and what is meant, the first. */
+/** Filler words, which add no meaning. */
 const FILLER =
   / (?:still|just|really|actually|honestly|also|pretty|basically|literally|obviously|unfortunately|sadly|kind of|sort of)(?= )/giu;
 const BIRTHDAY = "'s birthday";
 
 type Context = Pick<UnderstandingContext, 'owner' | 'people' | 'languages'>;
 
-/** What is said of whom. `name` is null for the owner. */
+/** Statement about a subject. `name` is null for the owner. */
 interface Clause {
   name: string | null;
   /** `Boss`, `Dog`, where it is about somebody or something of theirs. */
@@ -92,7 +92,7 @@ export function memoriesOf(transcript: readonly SpokenSegment[], context: Contex
 /** Around a segment. */
 interface Around {
   before: SpokenSegment | undefined;
-  /** Who is meant by *you*: who spoke before, or the only other one. */
+  /** Person meant by *you*: the previous speaker, or the only other one. */
   spokenTo: string | null;
 }
 
@@ -209,7 +209,7 @@ function noted({
   return { text: capitalised(text), ...(topic && { topic: of.join(': ') }) };
 }
 
-/** Who is meant; null: nobody that is known. */
+/** Resolves the subject of a clause; null: nobody known. */
 function clauseOf(
   subject: string,
   { speaker, isUser }: SpokenSegment,

@@ -3,17 +3,17 @@
 export type Language = 'en' | 'de';
 
 interface Predicate {
-  /** What comes after the subject. Its group `value`, where it has one, is read up to the end of the clause. */
+  /** Text after the subject. Its group `value`, if there is one, is read to the end of the clause. */
   after: RegExp;
-  /** Of the third person; `{}` is the value. */
+  /** Sentence in the third person; `{}` is the value. */
   say: string;
-  /** What only one memory can tell. */
+  /** Topic that only one memory can have. */
   topic?: string;
   /** It is said of somebody or something of theirs: `Boss`. */
   of?: RegExp;
-  /** What the value has to begin with, and is; the rest is left out. */
+  /** Required beginning of the value, which is kept; the rest is left out. */
   is?: RegExp;
-  /** What has to be in the value. */
+  /** Required part of the value. */
   holds?: RegExp;
   maxWords?: number;
   /** The value begins with a verb. */
@@ -22,7 +22,7 @@ interface Predicate {
 
 interface Question {
   question: RegExp;
-  /** Of somebody else than who asks. */
+  /** Answer of another speaker than the one who asks. */
   answer: RegExp;
   say: string;
   topic?: string;

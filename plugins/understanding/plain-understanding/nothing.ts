@@ -30,7 +30,7 @@ const MAX_WEATHER_WORDS = 8;
 /** One short answer may mean a lot; so much talk without a telling word does not. */
 const MIN_SMALL_SEGMENTS = 3;
 const MAX_SMALL_WORDS = 60;
-/** What recognisers were taught by subtitles, and write where nobody speaks. */
+/** Credits of subtitles that recognisers learnt, and write where nobody speaks. */
 const CREDITS = [
   'thanks for watching',
   'thank you for watching',

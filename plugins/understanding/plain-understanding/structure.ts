@@ -35,7 +35,7 @@ interface Sentence {
   /** The segment that it is in. */
   from: string;
   words: string[];
-  /** Those of its words that say what it is about, each once. */
+  /** Words of it that tell its subject, each once. */
   telling: string[];
   /** How much it tells of the whole. */
   weight: number;

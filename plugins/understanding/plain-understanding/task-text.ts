@@ -8,7 +8,7 @@ import type { Token } from './tokens.ts';
 const MAX_WORDS = 14;
 const MAX_CHARS = 200;
 const MAX_NOUN_WORDS = 4;
-/** What a pronoun stands for was named within so many lines. */
+/** Lines before a pronoun in which its antecedent is looked for. */
 const ANTECEDENT_LINES = 2;
 const STEM_CHARS = 6;
 /** Words between a pronoun and what it stands for, in one line. */
@@ -20,7 +20,7 @@ export interface Described {
   text: string;
   /** Lines that its words are from, apart from its own. */
   from: number[];
-  /** What it stands for was not found. */
+  /** Whether the antecedent was not found. */
   isVague: boolean;
 }
 
@@ -292,7 +292,7 @@ const COPULAS = new Set("is are was were it's that's ist sind war est sont c' es
 /** Determiners that tell of somebody else once the sentence is another. */
 const OTHERS = new Set('your du dein deine deinen ton ta tes tu tus'.split(' '));
 
-/** Whom the owner speaks to: who spoke before, else who speaks after. */
+/** Finds the person whom the owner addresses: the previous speaker, else the next one. */
 function listenerOf(lines: readonly Line[], index: number, names: Names): string | null {
   for (const step of [-1, 1, -2])
     if (lines[index + step] && !lines[index + step]?.isOwn)

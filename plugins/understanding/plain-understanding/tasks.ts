@@ -12,9 +12,9 @@ import { sentenceEnd, sentenceStart, type Token, tokensOf } from './tokens.ts';
 const MAX_TASKS = 50;
 /** The owner answers a request within so many lines. */
 const REPLY_LINES = 2;
-/** What "I'll do it" stands for was said within so many lines. */
+/** Lines before "I'll do it" in which the request is looked for. */
 const REQUEST_LINES = 3;
-/** What takes a task back comes within so many lines. */
+/** Lines after a task in which it may be cancelled. */
 const CANCEL_LINES = 4;
 /** Said later in a line, it is about what the line itself says. */
 const CANCEL_WORDS = 5;
@@ -31,7 +31,7 @@ const SHORT_LINE = 8;
 const ECHO_WORDS = 18;
 /** "I'll do it" stands for one of the last so many things that were asked for in a line. */
 const MAX_ACTS = 20;
-/** Of the words of the shorter of two tasks that both have, from which they are the same. */
+/** Share of the shorter task's words from which two tasks are the same. */
 const SAME_TASK = 0.6;
 
 export type TaskContext = Pick<
@@ -144,7 +144,7 @@ class Finder {
     );
   }
 
-  /** What another asks of the owner, where the owner takes it on. */
+  /** Finds a request of another speaker that the owner accepts. */
   private askedTask(index: number, line: Line, place: number, act: Act): Found | null {
     if (act.kind !== 'request' && act.kind !== 'reminder' && act.kind !== 'imperative') return null;
     if (isNoPlan(line, act) || this.isForAnother(line, act)) return null;
@@ -329,7 +329,7 @@ class Finder {
     }
   }
 
-  /** What is the same as a task that was found already makes that one more exact. */
+  /** Adds a task; a repetition makes the earlier one more exact. */
   private add(task: Found): void {
     const same = this.found.findIndex(
       each =>

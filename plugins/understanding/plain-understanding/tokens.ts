@@ -58,7 +58,7 @@ function stopIn(between: string, tokens: readonly Token[], index: number): Token
   return /[,;:–—]/u.test(between) ? ',' : '';
 }
 
-/** Of a sentence, at most: unpunctuated speech has no end. */
+/** Tokens of a sentence: unpunctuated speech has no end. */
 const MAX_SENTENCE_TOKENS = 80;
 
 /** Where the sentence begins that a token is in. */

@@ -11,7 +11,7 @@ export const WINDOW = 512;
 /** The two memories of the LSTM, and the samples before the next window, which are heard again. */
 const STATE = 128 + 128 + 64;
 
-/** What is kept of one stream between two windows. */
+/** State of one stream between two windows. */
 export type StreamState = Float32Array<ArrayBuffer>;
 
 export function freshState(): StreamState {
@@ -23,7 +23,7 @@ export interface Network {
   hear(window: Int16Array, state: StreamState): number;
 }
 
-/** What the kernel exports; the numbers are addresses in its memory. */
+/** Exports of the kernel; the numbers are addresses in its memory. */
 type Kernel = Record<keyof Weights | 'SAMPLES' | 'STATE', { value: number }> & {
   memory: WebAssembly.Memory;
   hear(): number;

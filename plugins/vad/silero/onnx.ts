@@ -12,8 +12,8 @@ const TENSOR = { dataType: 2, rawData: 9 };
 const FLOAT = 1;
 
 /**
- * Those whose names begin with `prefix`, without it. Throws a `RangeError` or `TypeError` where the bytes are no such
- * file.
+ * Reads the tensors whose names begin with `prefix`, under their names without it.
+ * @throws `RangeError` or `TypeError` if the bytes are no such file
  */
 export function readTensors(model: Uint8Array, prefix: string): Tensors {
   const tensors: Tensors = new Map();

@@ -1,4 +1,4 @@
-/** What is used of it: its types come with a browser's only. */
+/** Types of the used part of WebAssembly: its own come with those of browsers only. */
 declare namespace WebAssembly {
   interface Memory {
     readonly buffer: ArrayBuffer;

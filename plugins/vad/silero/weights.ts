@@ -57,7 +57,7 @@ export function readWeights(model: Uint8Array): Weights {
   };
 }
 
-/** Of the first half of a turn, in steps of one sample. */
+/** Computes the first half of a turn, in steps of one sample. */
 function turns(of: (angle: number) => number): Float32Array {
   return Float32Array.from({ length: FRAME / 2 }, (_, i) => of((2 * Math.PI * i) / FRAME));
 }

@@ -1,6 +1,6 @@
 import type { Plugin } from '../../../core/contract/plugin.ts';
 
-/** Of one text, as Slack has it; and of a header. https://docs.slack.dev/reference/block-kit/blocks */
+/** Limits of one text, and of a header, in Slack. https://docs.slack.dev/reference/block-kit/blocks */
 const MAX_TEXT = 3000;
 const MAX_HEADER = 150;
 const MAX_TASKS = 20;
@@ -41,7 +41,7 @@ function sectionsOf(text: string): object[] {
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
-/** What was said calls nobody (`<!channel>`) and leads nowhere (`<https://…|bank>`). */
+/** Escapes spoken text, so that it mentions nobody (`<!channel>`) and links nowhere (`<https://…|bank>`). */
 function escaped(text: string): string {
   let out = '';
   for (const character of text) {

@@ -5,7 +5,7 @@ import { apiKey, conversation, idsOf, memory, stream, user } from './rows.ts';
 const DAY_MS = 24 * 3600 * 1000;
 const NOW = Date.UTC(2026, 10, 2, 12);
 
-/** Who there is, and who tries to sign in. */
+/** Checks of accounts and sign-in. */
 export const accountChecks: StorageCheck[] = [
   {
     title: 'a user is found by id, by name and by identity',

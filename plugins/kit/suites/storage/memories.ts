@@ -3,7 +3,7 @@ import type { Storage } from '../../../../core/contract/plugin.ts';
 import type { StorageCheck } from '../storage.ts';
 import { idsOf, memory, user } from './rows.ts';
 
-/** What a program might send as text to be found: none of it is more than words. */
+/** Hostile search texts: all of it has to be treated as words. */
 const HOSTILE = [
   '"',
   "'; drop table memories; --",

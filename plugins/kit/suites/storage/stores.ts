@@ -3,7 +3,7 @@ import type { ConversationFilter } from '../../../../core/contract/plugin.ts';
 import type { StorageCheck } from '../storage.ts';
 import { conversation, idsOf, person, segment, stream, user } from './rows.ts';
 
-/** What each store does for one user. */
+/** Checks of each store, for one user. */
 export const storeChecks: StorageCheck[] = [
   {
     title: 'people are listed as they were stored',

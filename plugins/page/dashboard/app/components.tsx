@@ -97,7 +97,7 @@ export function messageOf(error: unknown): string {
   return error instanceof Error && error.message !== '' ? error.message : t.value.failed;
 }
 
-/** What was loaded, as it is at the moment. */
+/** State of a loaded value. */
 export interface Loaded<T> {
   value: T | null;
   error: unknown;

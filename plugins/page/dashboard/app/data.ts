@@ -1,4 +1,4 @@
-/** What the REST interface answers, as far as the page reads it. */
+/** Responses of the REST interface, as far as the page reads them. */
 
 export interface Account {
   id: string;
@@ -37,7 +37,7 @@ export interface Conversation {
   status: 'in_progress' | 'processing' | 'completed' | 'failed';
   starred: boolean;
   transcript_segments?: Segment[];
-  /** Of a search. */
+  /** Excerpt that a search found. */
   snippet?: string;
 }
 

@@ -1,4 +1,4 @@
-/** What is being said now, and by which devices: kept while somebody is signed in, whatever page is shown. */
+/** Live words and the devices that hear them: kept while somebody is signed in, on every page. */
 import { signal } from '@preact/signals';
 import type { Conversation, Segment } from './data.ts';
 import { on } from './feed.ts';
@@ -22,7 +22,7 @@ export const conversations = signal<readonly LiveConversation[]>([]);
 export const devices = signal<readonly Device[]>([]);
 
 const MAX_SHOWN = 3;
-/** Of one conversation; earlier ones are on its own page. */
+/** Segments kept of one conversation; its own page shows earlier ones. */
 const MAX_SEGMENTS = 400;
 
 function change(id: string, edit: (found: LiveConversation) => LiveConversation): void {

@@ -49,7 +49,7 @@ async function vectors(db: Knex): Promise<void> {
   });
 }
 
-/** What these lists are sorted by is in their index, too. */
+/** Adds the sort keys of these lists to their index. */
 async function orderedLists(db: Knex): Promise<void> {
   await db.raw('create index folders_ordered on folders (user_id, "order", id)');
   await db.raw('create index keys_newest on keys (user_id, created_at desc, id)');

@@ -1,6 +1,8 @@
 import type { Knex } from 'knex';
 
-/** What people correct is found without a look at every row: the words of a person, the streams of a conversation. */
+/**
+ * Indexes for corrections, so that the words of a person and the streams of a conversation are found without a scan.
+ */
 export async function up(db: Knex): Promise<void> {
   await db.raw('create index segments_person on segments (user_id, person_id) where person_id is not null');
   await db.raw('create index streams_conversation on streams (user_id, conversation_id)');

@@ -16,7 +16,7 @@ export async function up(db: Knex): Promise<void> {
   await db.raw('create unique index hooks_of_user on hooks (user_id, type, label) where app_id is null');
 }
 
-/** Of names that differ by case alone, the oldest stays; the others get a number, as in "Ada (2)". */
+/** Numbers names that differ by case alone, except the oldest, as in "Ada (2)". */
 async function nameKeys(db: Knex): Promise<void> {
   const users: { id: string; name: string }[] = await db('users')
     .orderBy(['created_at', 'id'])

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 
-/** What wearables photographed; the files lie beside the database. */
+/** Photos of wearables; the files lie beside the database. */
 export async function up(db: Knex): Promise<void> {
   await db.schema.createTable('photos', table => {
     table.text('id').notNullable();

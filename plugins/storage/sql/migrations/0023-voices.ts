@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 
-/** Who speaks in a conversation, and how people sound. All of it goes with its conversation, person or account. */
+/** Speakers of conversations, and samples of voices. Deleting the conversation, person or account deletes them. */
 export async function up(db: Knex): Promise<void> {
   await db.schema.alterTable('segments', table => {
     table.boolean('profile_compared').notNullable().defaultTo(false);

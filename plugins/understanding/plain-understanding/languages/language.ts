@@ -1,4 +1,4 @@
-/** What is to be known of a language. One file per language holds the words; nothing else depends on the language. */
+/** Vocabulary of a language. One file per language holds the words; nothing else depends on the language. */
 import type { Table } from '../tokens.ts';
 
 export interface Language {
@@ -35,7 +35,7 @@ export interface DateWords {
   days: Table<{ days: number; minute?: number }>;
   /** Parts of the day that stand by themselves, as "in the morning". */
   parts: Table<number>;
-  /** Those that need a day before them, as "morning". */
+  /** Parts of the day that need a day before them, such as "morning". */
   dayParts: Table<number>;
   units: Table<Unit>;
   /** Lengths of time, in minutes, as "half an hour". */
@@ -99,7 +99,7 @@ export interface ActWords {
   /** By every form without accents: what a person alone says of himself, and tells another. */
   firstPerson: ReadonlyMap<string, Verb>;
   imperatives: ReadonlyMap<string, Verb>;
-  /** What another says that the listener does: "du bringst". */
+  /** Verb forms in the second person, with which another person addresses the listener: "du bringst". */
   secondPerson: ReadonlyMap<string, Verb>;
   infinitives: ReadonlyMap<string, Verb>;
   /** Beside a verb of the first person: "ich". Null: the verb alone is enough. */
@@ -141,7 +141,7 @@ export interface ActWords {
   clauseStarts: Table<true>;
   /** Stand for what was said before. */
   pronouns: ReadonlySet<string>;
-  /** Those of them that stand for people alone. */
+  /** Pronouns of them that stand for people alone. */
   personal: ReadonlySet<string>;
   /** Objects that are the subject itself, and are left out of a task: "mich". */
   reflexives: ReadonlySet<string>;
@@ -156,7 +156,7 @@ export interface ActWords {
   yours: ReadonlyMap<string, string>;
   /** Adds nothing to a task: "just". */
   fillers: ReadonlySet<string>;
-  /** What is held at a time, and people go to. */
+  /** Events that take place at a time and that people attend. */
   appointments: ReadonlySet<string>;
   /** Tell of what is over. */
   over: ReadonlySet<string>;

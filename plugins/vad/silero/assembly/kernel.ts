@@ -62,7 +62,7 @@ const RESULT_2: usize = RESULT_1 + (1 + FRAMES) * ROWS_1 * FLOAT;
 const RESULT_3: usize = RESULT_2 + 2 * ROWS_2 * FLOAT;
 const GATE: usize = RESULT_3 + ROWS_3 * FLOAT;
 const ENCODED: usize = GATE + GATES * FLOAT;
-/** What is kept of a stream between two windows: from here to the end of the context. */
+/** State of a stream between two windows: from here to the end of the context. */
 export const STATE: usize = ENCODED + UNITS * FLOAT;
 const HIDDEN: usize = STATE;
 const CELL: usize = HIDDEN + UNITS * FLOAT;
