@@ -106,6 +106,7 @@ import { peopleRoutes } from './routes/people.ts';
 import { photoRoutes } from './routes/photos.ts';
 import { speechRoutes } from './routes/speech.ts';
 import { speechProfileRoutes } from './routes/speech-profile.ts';
+import { statisticsRoutes } from './routes/statistics.ts';
 import { summaryRoutes } from './routes/summaries.ts';
 import { vocabularyRoutes } from './routes/vocabulary.ts';
 import { voiceMessageRoutes } from './routes/voice-messages.ts';
@@ -195,7 +196,7 @@ export interface HttpServer {
 export function routesOf(
   options: Omit<
     ServerOptions,
-    'log' | 'clock' | 'credentials' | 'signIn' | 'listen' | 'pages' | 'config' | 'health' | 'uploads'
+    'log' | 'credentials' | 'signIn' | 'listen' | 'pages' | 'config' | 'health' | 'uploads'
   >,
 ): Route[] {
   const { conversations } = options;
@@ -221,6 +222,7 @@ export function routesOf(
     ...keyRoutes(options.keys),
     ...actionItemRoutes(options.actionItems),
     ...goalRoutes(options.goals),
+    ...statisticsRoutes(conversations, options.clock),
     ...memoryRoutes(options.memories, options.search),
     ...appRoutes(options.apps),
     ...hookRoutes(options.hooks),

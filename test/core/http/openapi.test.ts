@@ -481,6 +481,10 @@ async function start(t: ExecutionContext) {
       { status: 409, body: { name: 'somebody' } },
       { status: 422, body: {} },
     ],
+    getStatistics: [
+      { status: 200, query: 'days=3&time_zone=Europe/Berlin' },
+      { status: 422, query: 'days=0' },
+    ],
     listPeople: [{ status: 200 }],
     createPerson: [{ status: 200 }, { status: 422, body: {} }],
     renamePerson: [

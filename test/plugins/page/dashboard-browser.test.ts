@@ -23,6 +23,7 @@ const ROOT = join(import.meta.dirname, '../../..');
 const RECORDING = join(ROOT, 'bridge/simulator/recording.wav');
 const PATHS = [
   ...['/', '/conversations', '/tasks', '/memories', '/ask', '/more', '/connections', '/notifications'],
+  ...['/people', '/goals', '/statistics'],
   ...['/settings', '/system', '/conversations/unknown'],
 ];
 const MARKUP = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`;
@@ -228,6 +229,125 @@ testInBrowser('tasks and memories are added, and appear when a program adds them
   await page.goto(`${server.url}/memories`);
   await post('/v1/dev/user/memories', { content: 'Keeps ferns', category: 'hobbies' });
   await page.locator('.row', { hasText: 'Keeps ferns' }).waitFor();
+  await finish();
+});
+
+testInBrowser('conversations are split, merged, filed, summarised again and printed', async t => {
+  const { page, finish } = await open(t, PHONE);
+  const { post } = await accountOf(server, 'owner');
+  const segments = [
+    { text: 'The heating fails again.', start: 0, end: 2, speaker: 'SPEAKER_01' },
+    { text: 'Then the garden: we plant beans.', start: 60, end: 64, speaker: 'SPEAKER_01' },
+  ];
+  const { id } = await post('/v1/dev/user/conversations/from-segments', { transcript_segments: segments });
+  await signIn(page, server, `/conversations/${id}`);
+  await page.getByRole('button', { name: /^Begin another conversation here/ }).click();
+  await page.getByText('This is the second part now').waitFor();
+  await page.locator('.segment', { hasText: 'beans' }).waitFor();
+  t.is(await page.locator('.segment').count(), 1);
+  const more = async (item: string) => {
+    await page.locator('summary[aria-label=More]').click();
+    await page.getByRole('button', { name: item }).click();
+  };
+  await more('Merge with another one');
+  await page.locator('dialog input[type=search]').fill('heating');
+  await page.locator('dialog li button').first().click();
+  await page.locator('.segment', { hasText: 'heating' }).waitFor();
+  t.is(await page.locator('.segment').count(), 2);
+  await more('Move to a folder');
+  t.deepEqual(await inaccessible(page), []);
+  await page.locator('dialog button', { hasText: 'Work' }).click();
+  await page.locator('.meta', { hasText: 'Work' }).waitFor();
+  await more('Summarise again');
+  await page.locator('dialog select').selectOption({ label: 'Meeting' });
+  await page.locator('dialog').getByRole('button', { name: 'Summarise again' }).click();
+  await page.getByText('Summarising …').waitFor();
+  await page.evaluate('window.print = () => { window.printed = document.body.innerText; }');
+  await page.locator('summary[aria-label=Export]').click();
+  await page.getByRole('button', { name: 'Print, or PDF' }).click();
+  await page.waitForFunction('window.printed');
+  t.regex(String(await page.evaluate('window.printed')), /heating fails.*plant beans/s);
+  await page.locator('article.segment').first().waitFor();
+  await finish();
+});
+
+testInBrowser('people and goals are added, changed and deleted in their place', async t => {
+  const { page, finish } = await open(t, PHONE);
+  await signIn(page, server, '/people');
+  await page.getByLabel('Somebody new').fill('Ida');
+  await page.getByRole('button', { name: 'Add', exact: true }).click();
+  await page.getByRole('button', { name: 'Edit: Ida' }).click();
+  await page.locator('dialog textarea').fill('Ida Berg');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.locator('.row', { hasText: 'Ida Berg' }).waitFor();
+  await page.getByRole('button', { name: 'Delete: Ida Berg' }).click();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.locator('.row', { hasText: 'Ida Berg' }).waitFor();
+  await page.goto(`${server.url}/goals`);
+  await page.getByRole('button', { name: 'New goal' }).click();
+  t.deepEqual(await inaccessible(page), []);
+  await page.getByLabel('What do you want to reach?').fill('Read more');
+  await page.getByLabel('Number to reach').fill('12');
+  await page.getByLabel('Unit').fill('books');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('button', { name: 'One more: Read more' }).click();
+  await page.getByText('1 / 12 books').waitFor();
+  await page.getByRole('button', { name: 'History: Read more' }).click();
+  await page.locator('dialog canvas').waitFor();
+  t.deepEqual(await inaccessible(page), []);
+  await page.getByRole('button', { name: 'Close' }).click();
+  await page.getByRole('button', { name: 'Edit: Read more' }).click();
+  await page.locator('dialog').getByRole('button', { name: 'Delete' }).click();
+  await page.getByText('No goals yet').or(page.locator('.toast')).first().waitFor();
+  t.is(await page.locator('.goal').count(), 0);
+  await finish();
+});
+
+testInBrowser(
+  'several memories and tasks are chosen at once, and what a memory said before can be seen',
+  async t => {
+    const { page, finish } = await open(t, DESK);
+    const { post } = await accountOf(server, 'owner');
+    await signIn(page, server, '/memories');
+    await post('/v1/dev/user/memories', { content: 'Cycles to work', category: 'lifestyle' });
+    await page.getByRole('button', { name: 'Edit: Cycles to work' }).click();
+    await page.locator('dialog textarea').fill('Walks to work');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'History: Walks to work' }).click();
+    t.deepEqual(await inaccessible(page), []);
+    await page.locator('.versions li', { hasText: 'Walks to work' }).waitFor();
+    await page.getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('button', { name: 'Select', exact: true }).click();
+    await page.getByLabel('Select: Walks to work').check();
+    await page.getByText('1 selected').waitFor();
+    await page.locator('.selection').getByRole('button', { name: 'Delete' }).click();
+    await page.locator('.row', { hasText: 'Walks to work' }).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'To review' }).click();
+    await page.getByText('Nothing to review').or(page.locator('.row')).first().waitFor();
+    await page.goto(`${server.url}/tasks`);
+    for (const description of ['Bulk one', 'Bulk two'])
+      await post('/v1/dev/user/action-items', { description });
+    await page.locator('.task', { hasText: 'Bulk two' }).waitFor();
+    await page.getByRole('button', { name: 'Select', exact: true }).click();
+    for (const name of ['Bulk one', 'Bulk two']) await page.getByLabel(`Select: ${name}`).check();
+    await page.getByRole('button', { name: 'Complete' }).click();
+    await page.locator('.task', { hasText: 'Bulk two' }).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Calendar' }).click();
+    await page.getByRole('button', { name: 'Next month' }).click();
+    await page.locator('.month .day').first().waitFor();
+    t.deepEqual(await inaccessible(page), []);
+    await finish();
+  },
+);
+
+testInBrowser('the words of the last days are shown as charts', async t => {
+  const { page, finish } = await open(t, PHONE);
+  await signIn(page, server, '/statistics');
+  await page.locator('.chart canvas').nth(1).waitFor();
+  t.true((await page.locator('.chart table tr').count()) >= 24);
+  await page.getByRole('button', { name: '90 days' }).click();
+  await page.locator('.share').first().waitFor();
+  t.deepEqual(await inaccessible(page), []);
   await finish();
 });
 

@@ -22,6 +22,14 @@ const PATHS = {
   edit: 'M4 20l1-4L16 5l3 3L8 19z',
   download: 'M12 4v11M7 11l5 5 5-5M5 20h14',
   back: 'M15 5l-7 7 7 7',
+  forward: 'M9 5l7 7-7 7',
+  people: 'M9 11a4 4 0 1 0 0-8 4 4 0 0 0 0 8M2 21c0-4 3-7 7-7s7 3 7 7M17 4a4 4 0 0 1 0 7M19 14c2 1 3 4 3 7',
+  goals: 'M6 21V4M6 4h12l-3 4 3 4H6',
+  statistics: 'M4 20V10M10 20V4M16 20v-7M22 20H2',
+  split: 'M12 3v6M12 21v-6M4 12h16M8 8l4-4 4 4M8 16l4 4 4-4',
+  microphone: 'M12 15a3 3 0 0 0 3-3V6a3 3 0 0 0-6 0v6a3 3 0 0 0 3 3M6 11a6 6 0 0 0 12 0M12 17v4',
+  history: 'M4 12a8 8 0 1 1 3 6M4 12l-2-3M4 12l3-2M12 8v4l3 2',
+  check: 'M4 12l5 5L20 6',
   send: 'M4 12l16-8-6 16-3-7z',
 } as const;
 export type IconName = keyof typeof PATHS;

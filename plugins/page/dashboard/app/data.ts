@@ -56,11 +56,70 @@ export interface Memory {
   category: string;
   created_at: string;
   manually_added: boolean;
+  reviewed: boolean;
+}
+
+/** What a memory says, or said before. */
+export interface MemoryVersion {
+  /** Null: it says so now. */
+  id: string | null;
+  content: string;
+  as_of: string;
+  sources: { conversation_id: string; segment_ids: string[]; said_at: string }[];
+}
+
+export interface Goal {
+  id: string;
+  title: string;
+  desired_outcome: string;
+  goal_type: 'boolean' | 'scale' | 'numeric';
+  target_value: number | null;
+  current_value: number;
+  unit: string | null;
+  horizon_at: string | null;
+  is_active: boolean;
+  status: 'active' | 'paused' | 'completed';
+}
+
+/** The last value of a day. */
+export interface GoalDay {
+  date: string;
+  value: number;
+}
+
+export interface Statistics {
+  days: { date: string; words: number; conversations: number }[];
+  /** Words by the hour of the day. */
+  hours: number[];
+  people: {
+    person_id: string | null;
+    /** Empty: those who are not known. */
+    name: string;
+    is_user: boolean;
+    words: number;
+    conversations: number;
+  }[];
+}
+
+export interface Photo {
+  id: string;
+  created_at: string;
+  width: number;
+  height: number;
+  description: string | null;
+  discarded: boolean;
+}
+
+/** The form of a summary. */
+export interface Template {
+  id: string;
+  name: string;
 }
 
 export interface Person {
   id: string;
   name: string;
+  created_at: string;
 }
 
 export interface Folder {

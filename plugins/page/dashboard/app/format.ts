@@ -41,6 +41,18 @@ export function shortDate(iso: string): string {
   return formatter({ day: 'numeric', month: 'short' }).format(new Date(iso));
 }
 
+/** `November 2026`. */
+export function monthName(date: Date): string {
+  return formatter({ month: 'long', year: 'numeric' }).format(date);
+}
+
+/** From Monday on, short. */
+export function weekdayNames(): string[] {
+  const monday = Date.UTC(2024, 0, 1);
+  const names = formatter({ weekday: 'short', timeZone: 'UTC' });
+  return Array.from({ length: 7 }, (_, index) => names.format(monday + index * DAY_MS));
+}
+
 /** `12 min`. */
 export function minutes(seconds: number): string {
   const count = Math.max(1, Math.round(seconds / 60));

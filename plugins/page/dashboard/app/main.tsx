@@ -16,6 +16,9 @@ import { applyTheme } from './theme.ts';
 const Conversation = lazy(() => import('./pages/conversation.tsx').then(module => module.Conversation));
 const Tasks = lazy(() => import('./pages/tasks.tsx').then(module => module.Tasks));
 const Memories = lazy(() => import('./pages/memories.tsx').then(module => module.Memories));
+const People = lazy(() => import('./pages/people.tsx').then(module => module.People));
+const Goals = lazy(() => import('./pages/goals.tsx').then(module => module.Goals));
+const Statistics = lazy(() => import('./pages/statistics.tsx').then(module => module.Statistics));
 const Ask = lazy(() => import('./pages/ask.tsx').then(module => module.Ask));
 const Connections = lazy(() => import('./pages/connections.tsx').then(module => module.Connections));
 const Notifications = lazy(() => import('./pages/notifications.tsx').then(module => module.Notifications));
@@ -35,6 +38,9 @@ const PLACES: readonly Place[] = [
   { path: '/ask', name: 'ask' },
 ];
 const REST: readonly Place[] = [
+  { path: '/people', name: 'people' },
+  { path: '/goals', name: 'goals' },
+  { path: '/statistics', name: 'statistics' },
   { path: '/connections', name: 'connections' },
   { path: '/notifications', name: 'notifications' },
   { path: '/settings', name: 'settings' },
@@ -116,6 +122,9 @@ function Signed({ path }: { path: string }) {
             <Route path="/conversations/:id" component={Conversation} />
             <Route path="/tasks" component={Tasks} />
             <Route path="/memories" component={Memories} />
+            <Route path="/people" component={People} />
+            <Route path="/goals" component={Goals} />
+            <Route path="/statistics" component={Statistics} />
             <Route path="/ask" component={Ask} />
             <Route path="/more" component={More} />
             <Route path="/connections" component={Connections} />

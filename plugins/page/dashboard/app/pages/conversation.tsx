@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { useLocation, useRoute } from 'preact-iso';
 import {
   Dialog,
@@ -14,10 +14,11 @@ import {
 } from '../components.tsx';
 import type { Conversation as Found, Person, Segment, Task } from '../data.ts';
 import { Conflict, currentOf, TextDialog } from '../editing.tsx';
-import { download, FORMATS, type Format } from '../export.ts';
 import { dateTime, minutes, position } from '../format.ts';
 import { api } from '../session.ts';
 import { t } from '../texts.ts';
+import { ExportMenu, MoreMenu, useSplit } from './conversation-actions.tsx';
+import { Photos } from './photos.tsx';
 import { TaskRow } from './tasks.tsx';
 
 export function Conversation() {
@@ -48,6 +49,12 @@ interface Shown {
 function Whole({ found, set, reload }: Shown) {
   const { route } = useLocation();
   const [isEditing, setEditing] = useState(false);
+  const [isPrinting, setPrinting] = useState(false);
+  useEffect(() => {
+    if (!isPrinting) return;
+    window.print(); // returns when the dialog is closed
+    setPrinting(false);
+  }, [isPrinting]);
   const { id, structured, starred, started_at, created_at, finished_at, status } = found;
   const from = started_at ?? created_at;
   const path = `/v1/dev/user/conversations/${id}`;
@@ -102,7 +109,8 @@ function Whole({ found, set, reload }: Shown) {
           >
             <Icon name="edit" />
           </button>
-          <ExportMenu found={found} />
+          <ExportMenu found={found} onPrint={() => setPrinting(true)} />
+          <MoreMenu found={found} set={set} reload={reload} />
           <button
             type="button"
             class="quiet icon-button danger"
@@ -129,8 +137,9 @@ function Whole({ found, set, reload }: Shown) {
       {structured.overview !== '' && <p class="overview">{structured.overview}</p>}
       <Tasks id={id} />
       <Events found={found} />
+      <Photos id={id} />
       <h2 class="section">{t.value.transcript}</h2>
-      <Transcript found={found} reload={reload} />
+      {isPrinting ? <Printed found={found} /> : <Transcript found={found} reload={reload} />}
       {isEditing && (
         <TextDialog
           title={t.value.editTitle}
@@ -145,31 +154,6 @@ function Whole({ found, set, reload }: Shown) {
         />
       )}
     </Page>
-  );
-}
-
-function ExportMenu({ found }: { found: Found }) {
-  return (
-    <details class="menu-button">
-      <summary class="quiet icon-button" aria-label={t.value.export}>
-        <Icon name="download" />
-      </summary>
-      <div class="popup">
-        {Object.entries(FORMATS).map(([format, { label }]) => (
-          <button
-            key={format}
-            type="button"
-            class="quiet"
-            onClick={event => {
-              download(found, format as Format); // a key of FORMATS
-              event.currentTarget.closest('details')?.removeAttribute('open');
-            }}
-          >
-            {label}
-          </button>
-        ))}
-      </div>
-    </details>
   );
 }
 
@@ -210,12 +194,28 @@ function Events({ found }: { found: Found }) {
   );
 }
 
+/** The whole transcript: the list on the screen has only what is in sight. */
+function Printed({ found }: { found: Found }) {
+  return (
+    <>
+      {found.transcript_segments?.map(({ id, speaker_name, start, text }) => (
+        <p key={id}>
+          <strong>{speaker_name}</strong> {position(start)}
+          <br />
+          {text}
+        </p>
+      ))}
+    </>
+  );
+}
+
 function Transcript({ found, reload }: Pick<Shown, 'found' | 'reload'>) {
   const segments = found.transcript_segments ?? [];
   const { query } = useLocation();
   const meant = segments.findIndex(({ id }) => id === query.segment);
   const [editing, setEditing] = useState<Segment | null>(null);
   const [naming, setNaming] = useState<Segment | null>(null);
+  const split = useSplit(found.id);
   if (segments.length === 0) return <p class="faint">{t.value.noTranscript}</p>;
 
   function pathOf({ id }: Segment): string {
@@ -250,6 +250,17 @@ function Transcript({ found, reload }: Pick<Shown, 'found' | 'reload'>) {
                 >
                   <Icon name="edit" />
                 </button>
+                {index > 0 && found.status !== 'in_progress' && (
+                  <button
+                    type="button"
+                    class="quiet icon-button small"
+                    aria-label={`${t.value.splitHere}: ${position(segment.start)}`}
+                    title={t.value.splitHere}
+                    onClick={() => split(segment.id)}
+                  >
+                    <Icon name="split" />
+                  </button>
+                )}
               </header>
               <p>{segment.text}</p>
             </article>

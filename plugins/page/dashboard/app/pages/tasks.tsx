@@ -2,14 +2,21 @@ import { useState } from 'preact/hooks';
 import { Dialog, Empty, Icon, later, Page, Show, sayError, useLoaded } from '../components.tsx';
 import type { Task } from '../data.ts';
 import { shortDate } from '../format.ts';
+import { type Selection, SelectionBar, useSelection } from '../selection.tsx';
 import { api } from '../session.ts';
 import { t } from '../texts.ts';
+import { TaskCalendar } from './task-calendar.tsx';
 
 const PATH = '/v1/dev/user/action-items';
 const MOST = 200;
 
+type View = 'open' | 'done' | 'asCalendar';
+const VIEWS: readonly View[] = ['open', 'done', 'asCalendar'];
+
 export function Tasks() {
-  const [isDone, setDone] = useState(false);
+  const [view, setView] = useState<View>('open');
+  const isDone = view === 'done';
+  const selection = useSelection();
   const [description, setDescription] = useState('');
   const [due, setDue] = useState('');
   const tasks = useLoaded(
@@ -49,32 +56,55 @@ export function Tasks() {
           {t.value.add}
         </button>
       </form>
-      <fieldset class="tabs">
-        <legend class="hidden">{t.value.tasks}</legend>
-        {[false, true].map(value => (
-          <button
-            key={String(value)}
-            type="button"
-            aria-pressed={value === isDone}
-            onClick={() => setDone(value)}
-          >
-            {value ? t.value.done : t.value.open}
-          </button>
-        ))}
-      </fieldset>
-      <Show loaded={tasks}>
-        {found =>
-          found.length === 0 ? (
-            <Empty icon="tasks" title={t.value.noTasks} text={t.value.noTasksText} />
-          ) : (
-            <div class="card list">
-              {found.map(task => (
-                <TaskRow key={task.id} task={task} reload={tasks.reload} />
-              ))}
-            </div>
-          )
-        }
-      </Show>
+      <div class="list-head">
+        <fieldset class="tabs">
+          <legend class="hidden">{t.value.tasks}</legend>
+          {VIEWS.map(value => (
+            <button
+              key={value}
+              type="button"
+              aria-pressed={value === view}
+              onClick={() => {
+                setView(value);
+                selection.end();
+              }}
+            >
+              {t.value[value]}
+            </button>
+          ))}
+        </fieldset>
+        {view !== 'asCalendar' && (tasks.value?.length ?? 0) > 0 && (
+          <SelectionBar
+            selection={selection}
+            all={tasks.value?.map(({ id }) => id) ?? []}
+            actions={[
+              {
+                label: isDone ? t.value.reopen : t.value.complete,
+                run: id => api('PATCH', `${PATH}/${id}`, { completed: !isDone }),
+              },
+              { label: t.value.remove, isDanger: true, run: id => api('DELETE', `${PATH}/${id}`) },
+            ]}
+            onDone={tasks.reload}
+          />
+        )}
+      </div>
+      {view === 'asCalendar' ? (
+        <TaskCalendar />
+      ) : (
+        <Show loaded={tasks}>
+          {found =>
+            found.length === 0 ? (
+              <Empty icon="tasks" title={t.value.noTasks} text={t.value.noTasksText} />
+            ) : (
+              <div class="card list">
+                {found.map(task => (
+                  <TaskRow key={task.id} task={task} reload={tasks.reload} selection={selection} />
+                ))}
+              </div>
+            )
+          }
+        </Show>
+      )}
     </Page>
   );
 }
@@ -88,10 +118,12 @@ export function TaskRow({
   task,
   reload,
   isLinked = true,
+  selection,
 }: {
   task: Task;
   reload: () => void;
   isLinked?: boolean;
+  selection?: Selection;
 }) {
   const [isEditing, setEditing] = useState(false);
   const [isGone, setGone] = useState(false);
@@ -104,12 +136,21 @@ export function TaskRow({
   const isOverdue = task.due_at !== null && !task.completed && new Date(task.due_at) < new Date();
   return (
     <div class={task.completed ? 'row task done' : 'row task'}>
-      <input
-        type="checkbox"
-        checked={task.completed}
-        aria-label={`${t.value.taskDone}: ${task.description}`}
-        onChange={event => change({ completed: event.currentTarget.checked })}
-      />
+      {selection?.ids ? (
+        <input
+          type="checkbox"
+          checked={selection.ids.has(task.id)}
+          aria-label={`${t.value.select}: ${task.description}`}
+          onChange={() => selection.toggle(task.id)}
+        />
+      ) : (
+        <input
+          type="checkbox"
+          checked={task.completed}
+          aria-label={`${t.value.taskDone}: ${task.description}`}
+          onChange={event => change({ completed: event.currentTarget.checked })}
+        />
+      )}
       <span class="row-body">
         <span>{task.description}</span>
         {(task.due_at || (isLinked && task.conversation_id)) && (

@@ -1,0 +1,91 @@
+/** Several rows chosen at once, and what is done with all of them. */
+import { useState } from 'preact/hooks';
+import { say, sayError } from './components.tsx';
+import { t } from './texts.ts';
+
+export interface Selection {
+  /** Null: nothing is being selected. */
+  ids: ReadonlySet<string> | null;
+  toggle(id: string): void;
+  begin(): void;
+  end(): void;
+  set(ids: readonly string[]): void;
+}
+
+export function useSelection(): Selection {
+  const [ids, setIds] = useState<ReadonlySet<string> | null>(null);
+  return {
+    ids,
+    toggle: id =>
+      setIds(before => (before?.has(id) ? without(before, id) : new Set([...(before ?? []), id]))),
+    begin: () => setIds(new Set()),
+    end: () => setIds(null),
+    set: all => setIds(new Set(all)),
+  };
+}
+
+function without(ids: ReadonlySet<string>, id: string): ReadonlySet<string> {
+  return new Set([...ids].filter(each => each !== id));
+}
+
+export interface BulkAction {
+  label: string;
+  isDanger?: boolean;
+  run(id: string): Promise<unknown>;
+}
+
+/** One request after the other: the first that fails ends it, and says why. */
+export function SelectionBar({
+  selection,
+  all,
+  actions,
+  onDone,
+}: {
+  selection: Selection;
+  all: readonly string[];
+  actions: readonly BulkAction[];
+  onDone: () => void;
+}) {
+  const [isBusy, setBusy] = useState(false);
+  const { ids } = selection;
+  if (ids === null)
+    return (
+      <button type="button" onClick={selection.begin}>
+        {t.value.select}
+      </button>
+    );
+  async function run(action: BulkAction) {
+    setBusy(true);
+    try {
+      for (const id of ids ?? []) await action.run(id);
+      say(t.value.saved);
+      selection.end();
+    } catch (error) {
+      sayError(error);
+    }
+    setBusy(false);
+    onDone();
+  }
+  return (
+    <fieldset class="selection" disabled={isBusy}>
+      <legend>{t.value.selected(ids.size)}</legend>
+      <button type="button" onClick={() => selection.set(all)}>
+        {t.value.selectAll}
+      </button>
+      {actions.map(action => (
+        <button
+          key={action.label}
+          type="button"
+          class={action.isDanger ? 'danger' : ''}
+          disabled={ids.size === 0}
+          onClick={() => run(action)}
+        >
+          {action.label}
+        </button>
+      ))}
+      <button type="button" class="quiet" onClick={selection.end}>
+        {t.value.cancel}
+      </button>
+    </fieldset>
+  );
+}
