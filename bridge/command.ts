@@ -6,6 +6,7 @@ import { versionOf } from './version.ts';
 
 const HELP = `Usage: earshot-bridge [options]
        earshot-bridge doctor [--json]
+       earshot-bridge pair [--list] [--forget NAME] [--simulate]
        earshot-bridge device check FILE [--trace FILE]
        earshot-bridge device record FILE [--driver FILE] [--device NAME] [--seconds N]
 
@@ -26,6 +27,9 @@ Carries what wearables hear over Bluetooth to an Earshot server, until Ctrl-C.
 
 device check says whether the description of a wearable is valid and what it means, and
 plays a trace to it; device record makes such a trace of a wearable in reach.
+
+pair looks for wearables in reach and lets you choose: what each is called, and whose
+it is. From then on the bridge carries the chosen ones alone.
 
 doctor examines the Bluetooth adapter, the permission to use it and the library, and
 says what to do.
@@ -52,6 +56,7 @@ const OPTIONS = {
  */
 export async function run(argv: string[]): Promise<void> {
   if (argv[0] === 'device') return device(argv.slice(1));
+  if (argv[0] === 'pair') return (await import('./pair-command.ts')).runPair(argv.slice(1), systemClock);
   const { values, positionals } = parseArgs({ args: argv, options: OPTIONS, allowPositionals: true });
   if (positionals[0] === 'doctor' && !values.simulate) return runDoctor(values.json === true);
   const [file, ...more] = positionals; // what --simulate plays

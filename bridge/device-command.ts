@@ -88,7 +88,7 @@ async function record(file: string, values: RecordValues, clock: Clock): Promise
   }
 }
 
-async function simulated(clock: Clock) {
+export async function simulated(clock: Clock) {
   const { createSimulator } = await import('./simulator/simulator.ts');
   const audio = new URL('./simulator/recording.wav', import.meta.url).pathname;
   return createSimulator({ audio, loop: true }, clock);

@@ -24,6 +24,8 @@ export interface DevicesOptions {
   drivers: readonly Driver[];
   /** Names or addresses; empty: every wearable that a driver knows. */
   only: string[];
+  /** What the owner of the device at this address calls it; undefined: nothing. */
+  nameOf?(address: string): string | undefined;
   /** Opens a place for what one connection will record. */
   begin(info: RecordingInfo): Recording;
   /** Resolves when there is room for more of what a device has stored; absent: always. */
@@ -169,7 +171,7 @@ export function startDevices(options: DevicesOptions): Devices {
     const { id, address } = sighting;
     const candidates = drivers.filter(({ match }) => matches(match, sighting));
     if (candidates.length === 0) return null;
-    const name = sighting.name || address;
+    const name = options.nameOf?.(address) ?? (sighting.name || address);
     if (!isWanted(only, sighting)) {
       if (!leftAlone.has(id))
         log.info({ name, address }, 'wearable left alone: bridge.devices does not name it');

@@ -20,6 +20,8 @@ export interface Link {
    * answer.
    */
   properties(service: string, characteristic: string, options?: CallOptions): Promise<readonly string[]>;
+  /** All characteristics, by service. */
+  offers(): Promise<Offer[]>;
   /** Rejects also for an empty value: that is how the libraries report a refusal. */
   read(service: string, characteristic: string, options?: CallOptions): Promise<Buffer>;
   /** `response`: wait for the device to confirm it. */
@@ -46,6 +48,13 @@ export interface Link {
   readonly closed: Promise<string>;
   /** Resolves when the link is gone. */
   disconnect(): Promise<void>;
+}
+
+/** A characteristic, and what can be done with it; UUIDs without dashes. */
+export interface Offer {
+  service: string;
+  characteristic: string;
+  properties: readonly string[];
 }
 
 export interface CallOptions {
@@ -248,6 +257,13 @@ export function createLink(
     },
     async properties(service, uuid, options) {
       return (await characteristicsOf(service, options)).get(plainUuid(uuid))?.properties ?? [];
+    },
+    async offers() {
+      const offers: Offer[] = [];
+      for (const service of (await servicesOf()).keys())
+        for (const [characteristic, { properties }] of await characteristicsOf(service))
+          offers.push({ service, characteristic, properties });
+      return offers;
     },
     async write(service, uuid, bytes, { response, ...options }) {
       const one = await characteristic(service, uuid, options);

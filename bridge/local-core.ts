@@ -49,6 +49,14 @@ export async function askLocalCore<Result>(
   }
 }
 
+/** Asks once. Rejects with what is in the way. */
+export function askLocalCoreOnce<Result>(
+  dataDir: string,
+  question: Pick<Question<Result>, 'command' | 'args' | 'result'>,
+): Promise<Result> {
+  return askOnce(join(dataDir, 'control.sock'), question, 10_000);
+}
+
 /** A JSON object on a line, and one back. */
 async function askOnce<Result>(
   socket: string,

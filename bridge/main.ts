@@ -20,6 +20,7 @@ import type { BridgeEvent, Counts, OnEvent } from './events.ts';
 import { fixedKey, keyFromCore } from './key.ts';
 import { askLocalCore, type LocalCore } from './local-core.ts';
 import { lockDirectory } from './lock.ts';
+import { pairedOf, readPaired } from './paired.ts';
 import { createRadio, type RadioLimits } from './radio.ts';
 import { bridgeId, type ReportLimits, startReports } from './report.ts';
 import type { CodecId } from './simulator/frames.ts';
@@ -66,9 +67,10 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
   const { config, log, clock, simulate, onEvent = () => {}, limits = {} } = options;
   const users = await loadDrivers(config.bridge.drivers, options.configDir ?? process.cwd());
   const drivers = inOrder(users, await builtInDrivers());
+  const dataDir = resolve(config.dataDir);
+  const paired = await readPaired(join(dataDir, 'bridge'));
   const simulator =
     simulate && (await (await import('./simulator/simulator.ts')).createSimulator(simulate, clock));
-  const dataDir = resolve(config.dataDir);
   await mkdir(join(dataDir, 'bridge'), { recursive: true, mode: 0o700 });
   const unlock = await lockDirectory(join(dataDir, 'bridge'));
   const spool = await openSpool({
@@ -91,10 +93,15 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     ? fixedKey(config.bridge.key)
     : keyFromCore({ dataDir, account: config.account, clock, log });
   const core = coreAddress(config, { dataDir, clock, log });
+  const ownersKeys = new Map(
+    paired.flatMap(({ key }) => (key === null ? [] : [[key, fixedKey(key)] as const])),
+  );
+  /** Of the account whose wearable this is. */
+  const keysOf = (clientDeviceId: string) =>
+    ownersKeys.get(pairedOf(paired, clientDeviceId)?.key ?? '') ?? keys;
   const uplinkOptions = {
     spool,
     core,
-    keys,
     conversationTimeoutS: config.bridge.conversationTimeoutS,
     clock,
     log,
@@ -103,7 +110,10 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
   };
   const carry = (clientDeviceId: string) => {
     if (!uplinks.has(clientDeviceId))
-      uplinks.set(clientDeviceId, startUplink({ clientDeviceId, ...uplinkOptions }));
+      uplinks.set(
+        clientDeviceId,
+        startUplink({ clientDeviceId, keys: keysOf(clientDeviceId), ...uplinkOptions }),
+      );
   };
   for (const clientDeviceId of spool.devices()) carry(clientDeviceId);
 
@@ -118,31 +128,41 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
   const devices = startDevices({
     radio,
     drivers,
-    only: config.bridge.devices,
+    only: [...config.bridge.devices, ...paired.map(({ address }) => address)],
+    nameOf: address => paired.find(each => each.address === address)?.name,
     begin(info) {
       carry(info.clientDeviceId);
       return spool.begin(info);
     },
     room: spool.room,
     memoryOf: createMemories(join(dataDir, 'bridge', 'devices')).of,
-    onButton: (clientDeviceId, button) => reports.pressed(clientDeviceId, button),
+    onButton(clientDeviceId, button) {
+      const own = keysOf(clientDeviceId);
+      for (const each of allReports) if (each.own === own) each.reports.pressed(clientDeviceId, button);
+    },
     clock,
     log,
     onEvent(event) {
-      if (event.event === 'device' || event.event === 'about') reports.changed();
+      if (event.event === 'device' || event.event === 'about')
+        for (const { reports } of allReports) reports.changed();
       onEvent(event);
     },
     ...(limits.devices ? { limits: limits.devices } : {}),
   });
-  const reports = startReports({
-    bridge: self,
-    statuses: devices.statuses,
-    core,
-    keys,
-    clock,
-    log,
-    ...(limits.report ? { limits: limits.report } : {}),
-  });
+  /** One for each account. */
+  const allReports = [keys, ...ownersKeys.values()].map(own => ({
+    own,
+    reports: startReports({
+      bridge: self,
+      statuses: async () =>
+        (await devices.statuses()).filter(({ clientDeviceId }) => keysOf(clientDeviceId) === own),
+      core,
+      keys: own,
+      clock,
+      log,
+      ...(limits.report ? { limits: limits.report } : {}),
+    }),
+  }));
   const countsNow = (): Counts => {
     const { bytes, ...losses } = spool.counts;
     return {
@@ -164,7 +184,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     async stop() {
       clearInterval(timer);
       await devices.stop();
-      await reports.stop();
+      await Promise.all(allReports.map(({ reports }) => reports.stop()));
       simulator?.stop();
       await Promise.all([...uplinks.values()].map(uplink => uplink.stop()));
       tell(countsNow());

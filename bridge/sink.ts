@@ -134,6 +134,10 @@ export function identityOf(
   { address, name }: { address: string; name: string },
   source: string,
 ): SinkHost['identity'] {
-  const hash = createHash('sha256').update(address).digest('hex').slice(0, 12);
-  return { clientDeviceId: `${source}_${hash}`, deviceName: name, source };
+  return { clientDeviceId: `${source}_${hashOf(address)}`, deviceName: name, source };
+}
+
+/** Of an address, as ids have it. */
+export function hashOf(address: string): string {
+  return createHash('sha256').update(address).digest('hex').slice(0, 12);
 }

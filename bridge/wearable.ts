@@ -151,7 +151,7 @@ async function rejectUnlessLost(
 }
 
 /** The first driver that finds what it knows. @throws Unfit with what the first one misses */
-async function confirm({ candidates }: Wearable, link: Link): Promise<Driver> {
+export async function confirm({ candidates }: Pick<Wearable, 'candidates'>, link: Link): Promise<Driver> {
   const reasons: string[] = [];
   for (const driver of candidates) {
     const missing = await missingFor(driver, link);

@@ -42,6 +42,7 @@ const commands = [...manual.matchAll(/npx earshot ([^`\n|]*)/g)].map(([, args = 
 const GROUPS = new Map([
   ...['user', 'models', 'app', 'hook', 'notify', 'system', 'plugin'].map(group => [group, /./] as const),
   ['key', /^(list|rotate|revoke)$/],
+  ['bridge', /^(pair|doctor)$/],
 ]);
 
 test('every script that the documentation names exists', t => {

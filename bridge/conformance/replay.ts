@@ -233,6 +233,7 @@ function createPeer(trace: Trace, result: Replayed, unsettled: ReadonlySet<objec
       needOpen();
       return has.get(placeOf({ service, characteristic })) ?? [];
     },
+    offers: async () => [],
     async read(service, characteristic) {
       needOpen();
       const left = values.get(placeOf({ service, characteristic }));

@@ -17,7 +17,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** `bridge`: wearables on one side, the server on the other, until it is told to stop. */
 export function addBridge(program: Command): void {
-  program
+  const bridge = program
     .command('bridge')
     .description('connect wearables over Bluetooth and carry what they hear to the server, until Ctrl-C')
     .option(
@@ -32,6 +32,39 @@ export function addBridge(program: Command): void {
       const settings = isElsewhere ? settingsHere(command) : await settingsOf(command);
       await runBridge(settings, options);
     });
+  addBridgeTools(bridge);
+}
+
+/** `bridge pair` and `bridge doctor`. */
+function addBridgeTools(bridge: Command): void {
+  bridge
+    .command('pair')
+    .description('choose a wearable in reach: what it is called, and whose it is')
+    .option('--list', 'show what was chosen')
+    .option('--forget <name>', 'carry this one no more')
+    .option('--simulate', 'the simulated pendant, instead of wearables')
+    .addHelpText('after', '\nExample: earshot bridge pair')
+    .action(async (_: object, command: Command) => {
+      const { list, forget, simulate } = command.optsWithGlobals<{
+        list?: boolean;
+        forget?: string;
+        simulate?: boolean | string;
+      }>();
+      const { config, file } = settingsHere(command);
+      const args = [
+        ...['pair', '--data-dir', config.dataDir],
+        ...(file === null ? [] : ['--config', file]),
+        ...(list ? ['--list'] : []),
+        ...(forget === undefined ? [] : ['--forget', forget]),
+        ...(simulate ? ['--simulate'] : []),
+      ];
+      await runProcess(args, process.cwd(), 'inherit');
+    });
+  bridge
+    .command('doctor')
+    .description('examine the Bluetooth adapter, the permission to use it and the library')
+    .addHelpText('after', '\nExample: earshot bridge doctor')
+    .action(() => runProcess(['doctor'], process.cwd()));
 }
 
 /** `device`: what the drivers of wearables are made and tried with. */
@@ -95,12 +128,17 @@ async function runBridge({ file, dir, config }: LoadedConfig, options: BridgeOpt
   await runProcess(args, dir);
 }
 
-async function runProcess(args: string[], cwd: string): Promise<void> {
+/** @param input `inherit`: it asks a person, so it stays with the terminal */
+async function runProcess(
+  args: string[],
+  cwd: string,
+  input: 'ignore' | 'inherit' = 'ignore',
+): Promise<void> {
   const child = spawn(process.execPath, [BRIDGE, ...args], {
     cwd,
     env: environment,
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'], // the channel tells it that we are gone, whatever ended us
-    detached: true, // a Ctrl-C in the terminal reaches it once, through us
+    stdio: [input, 'inherit', 'inherit', 'ipc'], // the channel tells it that we are gone, whatever ended us
+    detached: input === 'ignore', // a Ctrl-C in the terminal reaches it once, through us
   });
   const pass = (signal: NodeJS.Signals) => child.kill(signal);
   for (const signal of SIGNALS) process.on(signal, pass);

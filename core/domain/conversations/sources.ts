@@ -13,6 +13,7 @@ export const SOURCES: ReadonlySet<string> = new Set([
   'omi',
   'fieldy',
   'bee',
+  'owl',
   'plaud',
   'frame',
   'friend_com',
