@@ -12,6 +12,7 @@ import { DAY_JOB } from './domain/apps/deliveries.ts';
 import { FINISH_JOB, REPROCESS_JOB } from './domain/conversations/lifecycle.ts';
 import { RELEASE_JOB } from './domain/notifications/notifications.ts';
 import { DESCRIBE_JOB, PHOTO_INDEX_JOB } from './domain/photos/photos.ts';
+import { RECORDING_JOB } from './domain/recordings/recordings.ts';
 import { EMBED_CHECK_JOB, EMBED_JOB } from './domain/search/embedding.ts';
 import { NOTICE_JOB, REMINDER_JOB } from './domain/tasks/reminders.ts';
 import type { RateLimits } from './http/rate-limit.ts';
@@ -139,6 +140,7 @@ const DRAIN_MS = 4000;
 /** Starts everything, in this order; it is closed in the reverse of the order in which `onStop` was told. */
 async function start(services: Services, onStop: (close: Close) => void) {
   const { config, host, log, state, commands, users, embedding, jobs, delivery, backups } = services;
+  const { recordings, recordingFiles, recordingJobs, transcribeRecording } = services;
   await host.loadAll({ skip: notChosen(Object.values(choicesOf(config)).flat()) });
   const created = await users.ensureFirst(config.account);
   if (created) log.info({ account: created.name }, 'first account made');
@@ -164,6 +166,11 @@ async function start(services: Services, onStop: (close: Close) => void) {
   await embedding.begin();
   jobs.start(node);
   onStop(jobs.stop);
+
+  await recordingFiles.sweep(recordings.isWaiting);
+  recordingJobs.handle(RECORDING_JOB, transcribeRecording.run, transcribeRecording.givenUp);
+  recordingJobs.start(node);
+  onStop(recordingJobs.stop);
 
   delivery.start(node);
   onStop(delivery.stop);
@@ -239,8 +246,19 @@ function handleJobs({
 const DAY_MS = 24 * 3_600_000;
 
 function keepUp(services: Services, rateLimits: RateLimits | undefined) {
-  const { config, clock, logOf, storage, keys, deliveries, devices, notifications, photos, backups } =
-    services;
+  const {
+    config,
+    clock,
+    logOf,
+    storage,
+    keys,
+    deliveries,
+    devices,
+    notifications,
+    photos,
+    backups,
+    recordings,
+  } = services;
   const daysAgo = (days: number) => clock.now() - days * DAY_MS;
   return startUpkeep({
     clock,
@@ -255,6 +273,7 @@ function keepUp(services: Services, rateLimits: RateLimits | undefined) {
       notifications: () => notifications.prune(daysAgo(config.notifications.keepDays)),
       attempts: () => storage.attempts.prune(clock.now()),
       photos: photos.sweep,
+      recordings: recordings.prune,
       storage: storage.upkeep, // after the others: what they removed leaves the disk, too
       backup: backups.nightly,
     },

@@ -44,6 +44,7 @@ import { createChannelAddresses } from './domain/notifications/channel-addresses
 import { createDaySummaries } from './domain/notifications/day-summaries.ts';
 import { createNotifications } from './domain/notifications/notifications.ts';
 import { createPhotos } from './domain/photos/photos.ts';
+import { createRecordings } from './domain/recordings/recordings.ts';
 import { createEmbedding } from './domain/search/embedding.ts';
 import { createSearch } from './domain/search/search.ts';
 import { createSpeechSettings } from './domain/speech/speech-settings.ts';
@@ -74,7 +75,9 @@ import { createRemember } from './pipeline/remember.ts';
 import { createReprocess } from './pipeline/reprocess.ts';
 import { createUnderstand } from './pipeline/understanding.ts';
 import type { PluginHost } from './plugin-host/plugin-host.ts';
+import { createRecordingFiles } from './recordings/recording-files.ts';
 import { createSpeechProfiles } from './recordings/speech-profile.ts';
+import { createTranscribeRecording } from './recordings/transcribe-recording.ts';
 import { createVoiceMessages } from './recordings/voice-messages.ts';
 import { createEvents } from './runtime/events.ts';
 import { createJobs } from './runtime/jobs.ts';
@@ -110,7 +113,14 @@ export function createServices(foundation: Foundation) {
   const senders = createSenders(domain);
   const { storage, metrics, users, logOf } = domain;
   const jobs = createJobs({ storage, clock, log: logOf('jobs'), metrics });
-  const { recognisers, vad } = domain.plugins;
+  const recordingJobs = createJobs({
+    storage,
+    clock,
+    log: logOf('recordings'),
+    metrics,
+    ...RECORDINGS_AT_ONCE,
+  });
+  const { recognisers, finalRecogniser, vad } = domain.plugins;
   const voiceLog = logOf('voice messages');
   const voiceMessages = createVoiceMessages({
     recognisers,
@@ -119,6 +129,18 @@ export function createServices(foundation: Foundation) {
     clock,
     log: voiceLog,
     recogniserFor: recogniserFor(recognisers, clock, voiceLog),
+  });
+  const best = () => {
+    const final = finalRecogniser?.() ?? null; // nobody waits for a recording: the better one hears it first
+    return final ? [final, ...recognisers().filter(({ name }) => name !== final.name)] : recognisers();
+  };
+  const recordingLog = logOf('recordings');
+  const transcribeRecording = createTranscribeRecording({
+    ...domain,
+    recognisers: best,
+    recogniserFor: recogniserFor(best, clock, recordingLog),
+    vad,
+    log: recordingLog,
   });
   const uploads = createUploads({
     dir: uploadsOf(loaded.config),
@@ -135,8 +157,22 @@ export function createServices(foundation: Foundation) {
   });
   const status = createStatus({ loaded, host, users, backups, state });
   const commands = createCommands({ ...domain, ...senders, backups, status });
-  return { ...domain, ...pipeline, ...senders, jobs, voiceMessages, uploads, backups, commands };
+  return {
+    ...domain,
+    ...pipeline,
+    ...senders,
+    jobs,
+    recordingJobs,
+    transcribeRecording,
+    voiceMessages,
+    uploads,
+    backups,
+    commands,
+  };
 }
+
+/** Jobs of recordings run for hours: apart from the others, and one of each user. */
+const RECORDINGS_AT_ONCE = { maxRunning: 2, maxOfUser: 1 };
 
 type Domain = ReturnType<typeof createDomain>;
 
@@ -199,6 +235,16 @@ function createDomain(foundation: Foundation) {
     maxBytesPerUser: config.photos.maxBytesPerUser,
     log: logOf('photos'),
   });
+  const recordingFiles = createRecordingFiles(
+    join(config.dataDir, 'recordings'),
+    config.listen.spool.minFreeBytes,
+  );
+  const recordings = createRecordings({
+    storage,
+    clock,
+    sources: conversations.sources,
+    files: recordingFiles,
+  });
   const speechSettings = createSpeechSettings({ storage });
   const translations = createTranslations({
     storage,
@@ -253,6 +299,7 @@ function createDomain(foundation: Foundation) {
     installed: apps.installed,
     async forgetFiles(userId, ids) {
       await photoFiles.removeAll(userId);
+      await recordingFiles.removeAll(userId);
       await removeQuarantined(quarantineOf(config), ids);
       await removeFinalPass(finalPassOf(config), ids);
       await removeOrphanedAudio(config.dataDir, userId);
@@ -284,6 +331,8 @@ function createDomain(foundation: Foundation) {
     pictures,
     conversations,
     photos,
+    recordingFiles,
+    recordings,
     speechSettings,
     translations,
     voices,
@@ -460,7 +509,7 @@ const SHORT_PAUSES_MS = [100, 500];
 /** Creates recognisers for recordings, whose losses are told to nobody. */
 function recogniserFor(recognisers: () => NamedProvider[], clock: Clock, log: Log) {
   const silent = { onLost() {}, onBack() {}, onGone() {} };
-  return (language: string, signal: AbortSignal) =>
+  return (language: string, signal: AbortSignal, vocabulary?: () => Promise<readonly string[]>) =>
     createRecogniser({
       ...silent,
       providers: recognisers,
@@ -470,6 +519,7 @@ function recogniserFor(recognisers: () => NamedProvider[], clock: Clock, log: Lo
       clock,
       log,
       retryPausesMs: SHORT_PAUSES_MS,
+      ...(vocabulary ? { vocabulary } : {}),
     });
 }
 

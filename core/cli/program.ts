@@ -11,6 +11,7 @@ import { addCalendarCommands } from './calendar.ts';
 import { addDemo } from './demo/demo.ts';
 import { addDoctor } from './doctor/doctor.ts';
 import { addHookCommands } from './hooks.ts';
+import { addImportAudio } from './import-audio.ts';
 import { addMcp } from './mcp.ts';
 import { addModels } from './models.ts';
 import { addMove } from './move.ts';
@@ -81,6 +82,7 @@ export function createProgram(): Command {
   addRestore(program);
   addMove(program);
   addTransfer(program);
+  addImportAudio(program);
   addSystem(program);
   return program;
 }

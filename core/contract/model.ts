@@ -272,6 +272,35 @@ export interface VoiceSample {
   createdAt: number;
 }
 
+/** An audio file that becomes conversations. */
+export interface Recording {
+  id: string;
+  userId: string;
+  /** Of the file, as its owner calls it. */
+  name: string;
+  bytes: number;
+  state: 'waiting' | 'running' | 'done' | 'failed';
+  /** What went wrong, for its owner; of one that is done: what could not be read of it. */
+  error: string | null;
+  /** Of its first sample; null: not known until its length is. */
+  startedAt: number | null;
+  /** Of its last sample, where its owner said that instead. */
+  endedAt: number | null;
+  /** ISO 639-1, or `multi`. */
+  language: string;
+  source: string;
+  /** A pause of so long begins another conversation. */
+  silenceMs: number;
+  /** Null: not measured yet. */
+  durationMs: number | null;
+  /** Text by now, or silence. */
+  heardMs: number;
+  /** In the order in which they were spoken; some may be gone. */
+  conversationIds: string[];
+  createdAt: number;
+  updatedAt: number;
+}
+
 export interface Translation {
   /** ISO 639-1 of `text`. */
   lang: string;

@@ -33,6 +33,7 @@ import type {
   Person,
   Photo,
   RateLimit,
+  Recording,
   Segment,
   SpeechSettings,
   Stream,
@@ -134,6 +135,7 @@ export interface Stores {
   conversations: ConversationStore;
   segments: SegmentStore;
   photos: PhotoStore;
+  recordings: RecordingStore;
   streams: StreamStore;
   claims: ClaimStore;
   folders: FolderStore;
@@ -349,6 +351,26 @@ export interface SpeechStore {
 export interface TranscriptSize {
   segments: number;
   textBytes: number;
+}
+
+export interface RecordingStore {
+  /** Rejects with `conflict` when it is there. */
+  insert(recording: Recording): Promise<void>;
+  get(userId: string, id: string): Promise<Recording | null>;
+  /** Newest first, ties by id. */
+  list(userId: string, page: { limit: number; offset: number }): Promise<Recording[]>;
+  /** How many are not over yet, and their bytes. */
+  waiting(userId: string): Promise<{ recordings: number; bytes: number }>;
+  /** Resolves to whether it is there. */
+  update(
+    userId: string,
+    id: string,
+    patch: Partial<Omit<Recording, 'id' | 'userId' | 'name' | 'bytes' | 'createdAt'>>,
+  ): Promise<boolean>;
+  /** Resolves to whether there was one. */
+  remove(userId: string, id: string): Promise<boolean>;
+  /** Deletes those that were over before this instant (epoch ms). */
+  prune(before: number): Promise<void>;
 }
 
 export interface PhotoStore {

@@ -12,6 +12,7 @@ import { AppError } from '../runtime/errors.ts';
 import { type AppServices, appCommands, appShapes, toIso } from './app-commands.ts';
 import { type CalendarServices, calendarCommands, calendarShapes } from './calendar-commands.ts';
 import { type HookServices, hookCommands, hookShapes } from './hook-commands.ts';
+import { type RecordingServices, recordingCommands, recordingShapes } from './recording-commands.ts';
 import { type TransferServices, transferCommands, transferShapes } from './transfer-commands.ts';
 import { type VocabularyServices, vocabularyCommands, vocabularyShapes } from './vocabulary-commands.ts';
 import { type VoiceServices, voiceCommands, voiceShapes } from './voice-commands.ts';
@@ -183,6 +184,7 @@ const shapes = {
   ...hookShapes,
   ...vocabularyShapes,
   ...voiceShapes,
+  ...recordingShapes,
   ...appShapes,
   ...calendarShapes,
   ...transferShapes,
@@ -225,7 +227,8 @@ interface Services
     HookServices,
     TransferServices,
     VocabularyServices,
-    VoiceServices {
+    VoiceServices,
+    RecordingServices {
   apps: AppServices['apps'] & HookServices['apps'];
   hooks: AppServices['hooks'] & HookServices['hooks'];
   users: Pick<
@@ -250,6 +253,7 @@ export function createCommands(services: Services): Commands {
     ...hookCommands(services),
     ...vocabularyCommands(services),
     ...voiceCommands(services),
+    ...recordingCommands(services),
     ...appCommands(services),
     ...calendarCommands(services),
     ...transferCommands(services),

@@ -32,6 +32,7 @@ import type { ChannelAddresses } from '../domain/notifications/channel-addresses
 import type { DaySummaries } from '../domain/notifications/day-summaries.ts';
 import type { Notifications } from '../domain/notifications/notifications.ts';
 import type { Photos } from '../domain/photos/photos.ts';
+import type { Recordings } from '../domain/recordings/recordings.ts';
 import type { Search } from '../domain/search/search.ts';
 import type { SpeechChoices } from '../domain/speech/speech-settings.ts';
 import type { VoiceSamples } from '../domain/speech/voice-samples.ts';
@@ -104,6 +105,7 @@ import { notificationRoutes } from './routes/notifications.ts';
 import { ownAccountRoutes } from './routes/own-account.ts';
 import { peopleRoutes } from './routes/people.ts';
 import { photoRoutes } from './routes/photos.ts';
+import { recordingRoutes } from './routes/recordings.ts';
 import { speechRoutes } from './routes/speech.ts';
 import { speechProfileRoutes } from './routes/speech-profile.ts';
 import { statisticsRoutes } from './routes/statistics.ts';
@@ -171,6 +173,7 @@ interface ServerOptions {
   deliveries: Deliveries;
   photos: Photos;
   voiceMessages: VoiceMessages;
+  recordings: Recordings;
   uploads: Uploads;
   feed: Feed;
   /** The live side. A socket is paused when handed over; `accept` resumes it once it listens. */
@@ -232,6 +235,7 @@ export function routesOf(
     ...channelAddressRoutes(options.channelAddresses),
     ...deliveryRoutes(options.deliveries),
     ...photoRoutes(options.photos),
+    ...recordingRoutes(options.recordings),
     ...voiceMessageRoutes(options.voiceMessages, options.chat),
   ];
 }

@@ -1,14 +1,14 @@
-import { SAMPLE_RATE } from '../audio/pcm.ts';
 import type { Transcript, Utterance } from '../contract/plugin.ts';
 import { numberOf, speakerOf } from '../domain/conversations/segments.ts';
 import { languageOf, MULTI } from '../domain/languages.ts';
-import { type Labelled, type Labeller, MAX_SECONDS } from '../domain/speech/voices.ts';
+import type { Labelled, Labeller } from '../domain/speech/voices.ts';
 import { orAborted } from '../runtime/deadline.ts';
 import type { ListenMetrics } from '../runtime/metrics.ts';
 import type { Voice } from './channel.ts';
 import type { FinalPassOf } from './final-pass.ts';
 import type { Hearing, Pending } from './hearing.ts';
 import { meterUtterance } from './meters.ts';
+import { samplesOf } from './piece-samples.ts';
 import type { Progress } from './progress.ts';
 import type { Quarantine } from './quarantine.ts';
 import type { Recogniser } from './recogniser.ts';
@@ -126,21 +126,4 @@ export function createTranscriber(options: TranscriberOptions): Transcriber {
       if (!signal.aborted) await progress.store(); // the end is silence, and a client that comes back need not send it
     },
   };
-}
-
-/** The samples of a piece; of a long one the last seconds, in which one person is likely to speak. */
-async function samplesOf(
-  utterance: Utterance,
-  { startSample, endSample }: Pick<Transcript, 'startSample' | 'endSample'>,
-): Promise<Int16Array> {
-  const from = Math.max(startSample, endSample - MAX_SECONDS * SAMPLE_RATE);
-  const samples = new Int16Array(endSample - from);
-  let filled = 0;
-  for await (const chunk of utterance.pcm(from)) {
-    const part = chunk.subarray(0, samples.length - filled);
-    samples.set(part, filled);
-    filled += part.length;
-    if (filled === samples.length) break;
-  }
-  return samples.subarray(0, filled);
 }

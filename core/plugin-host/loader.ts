@@ -139,6 +139,7 @@ const STORES = {
     ...(['forgetPerson', 'ofSpeaker', 'translated'] as const),
   ],
   photos: ['insert', 'get', 'list', 'some', 'count', 'bytes', 'update', 'moveAll', 'remove'],
+  recordings: ['insert', 'get', 'list', 'waiting', 'update', 'remove', 'prune'],
   streams: ['insert', 'byClientStream', 'get', 'advance', 'update', 'moveAll'],
   claims: ['take'],
   folders: ['insertMissing', 'get', 'list', 'counts', 'update', 'remove'],

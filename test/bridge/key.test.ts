@@ -51,6 +51,8 @@ async function setUp(t: ExecutionContext) {
       'system.memoryAccess': unused,
       'system.lock': unused,
       'vocabulary.list': unused,
+      'recording.add': unused,
+      'recording.show': unused,
       'voice.record': unused,
       'voice.remove': unused,
       'voice.show': unused,

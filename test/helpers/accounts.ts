@@ -61,13 +61,14 @@ export const APP = {
 
 /** Answers the id of its one sample. Needs a speaker model. */
 async function recordVoice({ url, token }: Account): Promise<unknown> {
-  const response = await fetch(`${url}/v1/users/speech-profile`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/octet-stream' },
-    body: samplesToBytes(profileRecording('slt')),
-  });
-  const { samples } = (await response.json()) as { samples?: { id: string }[] };
+  const sent = sendAudio(`${url}/v1/users/speech-profile`, token, samplesToBytes(profileRecording('slt')));
+  const { samples } = (await sent) as { samples?: { id: string }[] };
   return samples?.[0]?.id;
+}
+
+async function sendAudio(url: string, token: string, body: Uint8Array<ArrayBuffer>): Promise<unknown> {
+  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/octet-stream' };
+  return (await fetch(url, { method: 'POST', headers, body })).json();
 }
 
 /** What an id is called → how an account gets a thing of its own that has one. */
@@ -90,6 +91,14 @@ const OWNED: Record<string, (account: Account, ids: Ids) => Promise<unknown>> = 
   },
   chat_session_id: async ({ post }) => (await post('/v2/chat-sessions')).id,
   sample_id: recordVoice,
+  recording_id: async ({ url, token }) => {
+    const [recording] = (await sendAudio(
+      `${url}/v1/conversations/from-audio`,
+      token,
+      new Uint8Array(16_000),
+    )) as Json[];
+    return recording?.id;
+  },
   photo_id: ({ url, token }) => takePhoto(url, token),
   app_id: async ({ post }) => (await post('/v1/apps', { name: 'Tea', ...APP })).id,
   app_key_id: async ({ post }, { app_id: id }) => (await post(`/v1/apps/${id}/keys`)).id,

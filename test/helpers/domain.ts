@@ -46,6 +46,7 @@ import {
 import { createDaySummaries } from '../../core/domain/notifications/day-summaries.ts';
 import { createNotifications } from '../../core/domain/notifications/notifications.ts';
 import { createPhotos } from '../../core/domain/photos/photos.ts';
+import { createRecordings } from '../../core/domain/recordings/recordings.ts';
 import { createEmbedding } from '../../core/domain/search/embedding.ts';
 import { createSearch } from '../../core/domain/search/search.ts';
 import { createSpeechSettings } from '../../core/domain/speech/speech-settings.ts';
@@ -57,6 +58,7 @@ import { createPhotoFiles } from '../../core/photos/photo-files.ts';
 import { createPictures } from '../../core/photos/pictures.ts';
 import { createRemember } from '../../core/pipeline/remember.ts';
 import { createPluginState } from '../../core/plugin-host/state.ts';
+import { createRecordingFiles } from '../../core/recordings/recording-files.ts';
 import { createSpeechProfiles } from '../../core/recordings/speech-profile.ts';
 import { createVoiceMessages } from '../../core/recordings/voice-messages.ts';
 import { AppError } from '../../core/runtime/errors.ts';
@@ -193,6 +195,12 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     remains: async () => [],
     people,
     vocabularies,
+    recordings: createRecordings({
+      storage,
+      clock,
+      sources: conversations.sources,
+      files: createRecordingFiles(await temporaryDirectory(t), 0),
+    }),
     speechSettings,
     voiceSamples,
     speechProfiles: createSpeechProfiles({ voiceSamples, speechSettings, ...voiceless, clock }),

@@ -455,6 +455,9 @@ export function createConversations({
     /** The conversation of a segment; null: it is unknown. */
     placeOf: async (userId: string, segmentId: string): Promise<string | null> =>
       isId(segmentId) ? ((await storage.segments.get(userId, segmentId))?.conversationId ?? null) : null,
+    /** When the last that was said in it ended (epoch ms); null: nothing was said. */
+    spokenUntil: async (conversation: Conversation): Promise<number | null> =>
+      endOfSpeech(conversation, await storage.segments.last(conversation.userId, conversation.id)),
     /** The row of a stream. */
     stream: (userId: string, id: string): Promise<Stream | null> => storage.streams.get(userId, id),
   };

@@ -24,6 +24,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   embeddings: 'are computed anew',
   memory_changes: 'are computed anew',
   photos: 'name files, which backups have',
+  recordings: 'name files that this server works through',
 };
 
 /** Tables in which an account that takes in an archive may have rows already. */

@@ -15,6 +15,7 @@ import { notificationChecks } from './storage/notifications.ts';
 import { ownershipChecks } from './storage/ownership.ts';
 import { passageChecks } from './storage/passages.ts';
 import { photoChecks } from './storage/photos.ts';
+import { recordingChecks } from './storage/recordings.ts';
 import { speechChecks } from './storage/speech.ts';
 import { storeChecks } from './storage/stores.ts';
 import { summaryChecks } from './storage/summaries.ts';
@@ -47,6 +48,7 @@ export const storageChecks: readonly StorageCheck[] = [
   ...calendarChecks,
   ...deviceChecks,
   ...photoChecks,
+  ...recordingChecks,
   ...speechChecks,
   ...passageChecks,
   ...chatChecks,

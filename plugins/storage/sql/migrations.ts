@@ -21,6 +21,7 @@ import { up as calendar } from './migrations/0017-calendar.ts';
 import { up as translations } from './migrations/0018-translations.ts';
 import { up as photos } from './migrations/0019-photos.ts';
 import { up as voices } from './migrations/0023-voices.ts';
+import { up as recordings } from './migrations/0028-recordings.ts';
 import { up as devices } from './migrations/0032-devices.ts';
 
 /** One step of the schema. It runs in a transaction with all others that are due, and is never undone. */
@@ -52,6 +53,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0018-translations', up: translations },
   { name: '0023-voices', up: voices },
   { name: '0032-devices', up: devices },
+  { name: '0028-recordings', up: recordings },
 ];
 
 type Context = Pick<PluginContext<never>, 'log' | 'clock' | 'error'>;

@@ -27,6 +27,7 @@ import type {
   Person,
   Photo,
   RateLimit,
+  Recording,
   Segment,
   SpeechSettings as SpeechSettingsRow,
   Stream,
@@ -214,6 +215,12 @@ export const Segments = table<Segment>({
 });
 
 export const Photos = table<Photo>({ name: 'photos', id: ['user_id', 'id'], booleans: ['discarded'] });
+
+export const Recordings = table<Recording>({
+  name: 'recordings',
+  id: ['user_id', 'id'],
+  json: ['conversationIds'],
+});
 
 export const Streams = table<Stream>({ name: 'streams', id: ['user_id', 'id'], json: ['setup'] });
 

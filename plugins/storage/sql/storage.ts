@@ -23,6 +23,7 @@ import { passageStore } from './passages.ts';
 import { photoStore } from './photos.ts';
 import { pluginStateStore } from './plugin-state.ts';
 import { rateLimitStore } from './rate-limits.ts';
+import { recordingStore } from './recordings.ts';
 import { speechStore } from './speech.ts';
 import { checkSqlite } from './sqlite-snapshot.ts';
 import { streamStore } from './streams.ts';
@@ -50,6 +51,7 @@ export async function createStorage(
     conversations: conversationStore(access),
     segments: segmentStore(access),
     photos: photoStore(access),
+    recordings: recordingStore(access),
     streams: streamStore(access),
     claims: claimStore(access),
     folders: folderStore(access),

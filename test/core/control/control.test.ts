@@ -56,6 +56,7 @@ function commandsOver(names: string[]): Commands {
     accounts: { signOut: unused, lost: unused, disable: unused, remove: unused },
     vocabularies: { words: unused, put: unused, add: unused, remove: unused, expected: unused },
     speechProfiles: { get: unused, record: unused, remove: unused },
+    recordings: { add: unused, get: unused },
     locks: { set: async () => 'ada' },
     accountExport: {
       archive() {

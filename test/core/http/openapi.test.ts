@@ -387,6 +387,16 @@ async function start(t: ExecutionContext) {
       { status: 404, path: UNKNOWN },
     ],
     reportDevices: [{ status: 200 }, { status: 422, body: { name: 'x', devices: 1 } }],
+    importAudio: [{ status: 200 }, { status: 422, query: 'silence=1' }],
+    listRecordings: [{ status: 200 }, { status: 422, query: 'limit=x' }],
+    getRecording: [
+      { status: 200, path: await recordingOf(rest) },
+      { status: 404, path: UNKNOWN },
+    ],
+    deleteRecording: [
+      { status: 200, path: await recordingOf(rest) },
+      { status: 404, path: UNKNOWN },
+    ],
     getSpeechProfile: [{ status: 200 }],
     recordSpeechProfile: [
       {
@@ -740,6 +750,11 @@ const TRANSCRIPT = {
 
 const VOICE = { hasProfile: true, seconds: 9, samples: [] };
 
+/** Answers the id of a recording that waits. */
+async function recordingOf({ recordings, user }: Awaited<ReturnType<typeof openRest>>): Promise<string> {
+  return (await recordings.add(user.id, { path: import.meta.filename, name: 'this' })).id;
+}
+
 /** Answers the id of a sample of somebody's voice. */
 async function voiceOf({ storage, people, user }: Awaited<ReturnType<typeof openRest>>): Promise<string> {
   const { id: personId } = await people.create(user.id, 'Vera');
@@ -874,6 +889,7 @@ test('Every operation answers as the OpenAPI document says, with success and wit
     speechSettings: breaking(rest.speechSettings),
     speechProfiles: breaking(rest.speechProfiles),
     voiceSamples: breaking(rest.voiceSamples),
+    recordings: breaking(rest.recordings),
     calendarLinks: breaking(rest.calendarLinks),
     devices: breaking(rest.devices),
     people: breaking(rest.people),

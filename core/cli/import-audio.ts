@@ -1,0 +1,152 @@
+import { stat } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
+import type { LoadedConfig } from '../../config/load.ts';
+import type { Args, Result } from '../control/commands.ts';
+import { callControl, controlPath } from '../control/control.ts';
+import { AppError } from '../runtime/errors.ts';
+import { onOneLine } from '../runtime/terminal.ts';
+import { print, settingsOf, withCommands } from './in-process.ts';
+import { table } from './table.ts';
+
+interface Options {
+  user: string;
+  startedAt?: string;
+  language?: string;
+  source?: string;
+  silence?: string;
+  detach?: boolean;
+  json?: boolean;
+}
+type Shown = Result<'recording.show'>;
+
+const POLL_MS = 500;
+const MINUTE_MS = 60_000;
+
+/** `import-audio`: recordings of hours become conversations. */
+export function addImportAudio(program: Command): void {
+  program
+    .command('import-audio <files...>')
+    .description('turn recordings, of any length and audio format, into conversations')
+    .requiredOption('--user <name>', 'the account')
+    .option('--started-at <time>', 'when the recording began, such as 2026-11-02T09:30; of one file')
+    .option('--language <code>', 'such as en (default: whatever is spoken, where that can be told)')
+    .option('--source <source>', 'where the conversations come from, such as phone')
+    .option('--silence <seconds>', 'a pause of so long begins another conversation (default: 120)')
+    .option('--detach', 'do not wait until they are text')
+    .option('--json', 'answer as one JSON object')
+    .addHelpText(
+      'after',
+      `
+Without --started-at a recording began when the name of its file says, as 2026-11-02_09-30-00.m4a does, else so long
+before the file was last changed as it takes. The files are copied: they may go when the command has taken them.
+
+Example: earshot import-audio meeting.m4a --user ada --started-at 2026-11-02T09:30`,
+    )
+    .action(async (files: string[], options: Options, command: Command) => {
+      const { user, detach, json } = options;
+      if (files.length > 1 && options.startedAt !== undefined)
+        throw new AppError('invalid_request', '--started-at is of one file: import the others by themselves');
+      const loaded = await settingsOf(command);
+      const wanted: Args<'recording.add'>[] = [];
+      for (const file of files) wanted.push(await request(file, options));
+      const { added, isServed } = await addAll(loaded, wanted);
+      const results = isServed && !detach ? await ended(loaded, user, added, !json) : added;
+      print(json, { recordings: results }, told(results, isServed));
+      if (results.some(({ state }) => state === 'failed'))
+        throw new AppError('invalid_input', 'Not every file could be turned into text: see above');
+    });
+}
+
+async function request(file: string, options: Options): Promise<Args<'recording.add'>> {
+  const path = resolve(file);
+  const { mtimeMs } = await stat(path).catch(cause => {
+    throw new AppError('not_found', `${file} cannot be read`, { cause });
+  });
+  const { user, language, source } = options;
+  const silence = Number(options.silence ?? 120);
+  if (!Number.isFinite(silence))
+    throw new AppError('invalid_request', `--silence ${options.silence} is no number of seconds`);
+  return {
+    ...{ user, path, name: basename(path), endedAt: Math.round(mtimeMs), silenceMs: silence * 1000 },
+    startedAt: options.startedAt === undefined ? null : instantOf(options.startedAt),
+    ...(language === undefined ? {} : { language }),
+    ...(source === undefined ? {} : { source }),
+  };
+}
+
+/** In the time zone of this machine, where it names none. */
+function instantOf(text: string): number {
+  const at = Date.parse(text);
+  if (Number.isNaN(at))
+    throw new AppError('invalid_request', `--started-at ${text} is no time: 2026-11-02T09:30`);
+  return at;
+}
+
+/** In the running server, or, where none runs, here on its data. */
+async function addAll(loaded: LoadedConfig, wanted: Args<'recording.add'>[]) {
+  const control = controlPath(loaded.config.dataDir);
+  const added: Shown[] = [];
+  for (const each of wanted) {
+    const answer = await callControl(control, 'recording.add', each);
+    if (answer !== 'absent') added.push(onOneLine(answer));
+    else if (added.length > 0) throw new AppError('unavailable', 'The server ended; import the rest again');
+    else return { added: await addHere(loaded, wanted), isServed: false };
+  }
+  return { added, isServed: true };
+}
+
+function addHere(loaded: LoadedConfig, wanted: Args<'recording.add'>[]): Promise<Shown[]> {
+  return withCommands(loaded, async commands => {
+    const added: Shown[] = [];
+    for (const each of wanted) added.push(onOneLine(await commands['recording.add'](each)));
+    return added;
+  });
+}
+
+/** Waits for all of them. */
+async function ended(
+  { config }: LoadedConfig,
+  user: string,
+  recordings: readonly Shown[],
+  isShown: boolean,
+): Promise<Shown[]> {
+  const results: Shown[] = [];
+  for (const { id } of recordings)
+    for (;;) {
+      const now = await callControl(controlPath(config.dataDir), 'recording.show', { user, id });
+      if (now === 'absent')
+        throw new AppError(
+          'unavailable',
+          'The server ended; it goes on with the recordings when it runs again',
+        );
+      if (now.state === 'done' || now.state === 'failed') {
+        results.push(onOneLine(now));
+        break;
+      }
+      if (isShown) showProgress(now);
+      await sleep(POLL_MS);
+    }
+  return results;
+}
+
+/** On one line of a terminal, which the next one replaces. */
+function showProgress({ name, heardMs, durationMs }: Shown): void {
+  if (!process.stderr.isTTY) return;
+  const done =
+    durationMs === null ? 'is being read' : `${minutes(heardMs)} of ${minutes(durationMs)} minutes`;
+  process.stderr.write(`\r${onOneLine(name)}: ${done} `);
+}
+
+function minutes(ms: number): string {
+  return (ms / MINUTE_MS).toFixed(1);
+}
+
+function told(recordings: readonly Shown[], isServed: boolean): string {
+  const rows = recordings.map(({ name, state, durationMs, conversations, error }) => [
+    ...[name, state, durationMs === null ? '' : minutes(durationMs), String(conversations), error ?? ''],
+  ]);
+  const shown = table(['file', 'state', 'minutes', 'conversations', ''], rows);
+  return isServed ? shown : `${shown}\nNo server runs: they become text when it does (earshot serve).`;
+}
