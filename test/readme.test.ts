@@ -222,6 +222,7 @@ for (const [path, text] of pages) {
   if (examples.length === 0) continue;
   test(`the examples of ${path} run as they stand`, async t => {
     const instance = await openServer(t, countingStt());
+    t.teardown(() => rm(join(process.cwd(), 'owner.zip'), { force: true })); // an example writes it
     let key = '';
     for (const example of examples) {
       const [, args] = /^npx earshot (.*)$/.exec(example) ?? [];
