@@ -1,24 +1,7 @@
 /** The forms of sentences that tell a lasting fact, and how each is noted. */
-
-export type Language = 'en' | 'de';
-
-interface Predicate {
-  /** Text after the subject. Its group `value`, if there is one, is read to the end of the clause. */
-  after: RegExp;
-  /** Sentence in the third person; `{}` is the value. */
-  say: string;
-  /** Topic that only one memory can have. */
-  topic?: string;
-  /** It is said of somebody or something of theirs: `Boss`. */
-  of?: RegExp;
-  /** Required beginning of the value, which is kept; the rest is left out. */
-  is?: RegExp;
-  /** Required part of the value. */
-  holds?: RegExp;
-  maxWords?: number;
-  /** The value begins with a verb. */
-  isVerb?: boolean;
-}
+import type { Grammar, Predicate } from './memory-form.ts';
+import { FRENCH_PREDICATES, frenchGrammar } from './memory-forms-french.ts';
+import { SPANISH_PREDICATES, spanishGrammar } from './memory-forms-spanish.ts';
 
 interface Question {
   question: RegExp;
@@ -32,26 +15,24 @@ interface Question {
   isOfOther?: boolean;
 }
 
-export const GERMAN = /\b(?:ich|und|nicht|das|der|die|ist|bitte|mich|dich|muss|noch|auch|den|mir)\b/i;
-
 /** A day of the year, or of a month. */
 const DAY =
   /(?:January|February|March|April|May|June|July|August|September|October|November|December|Januar|Februar|März|Mai|Juni|Juli|Oktober|Dezember|(?:st|nd|rd|th|ten|sten|ter)(?!\p{L})|\d)/iu;
 const OCCUPATION =
   /^(?:an? |the )?(?:\p{L}+ ){0,2}(?:accountant|actor|actress|architect|artist|author|baker|barber|bookkeeper|builder|butcher|carpenter|chef|cleaner|coach|conductor|consultant|cook|dentist|designer|developer|doctor|driver|editor|electrician|engineer|farmer|firefighter|fisherman|florist|gardener|hairdresser|journalist|judge|lawyer|lecturer|leader|librarian|manager|mechanic|midwife|miner|musician|nurse|optician|painter|pharmacist|photographer|physicist|physiotherapist|pilot|plumber|policeman|postman|potter|professor|programmer|psychologist|researcher|sailor|salesman|scientist|secretary|shepherd|soldier|solicitor|surgeon|surveyor|tailor|teacher|therapist|trainer|translator|vet|volunteer|waiter|waitress|welder|writer)(?!\p{L})/iu;
 const GERMAN_OCCUPATION =
-  /(?:lehrer|arzt|ärztin|ingenieur|bäcker|koch|köchin|anwalt|anwältin|pfleger|schwester|krankenschwester|hebamme|gärtner|tischler|schreiner|maurer|maler|schneider|verkäufer|fahrer|lektor|bibliothekar|journalist|redakteur|entwickler|informatiker|programmierer|architekt|apotheker|mechaniker|elektriker|buchhalter|beamter|beamtin|polizist|feuerwehrmann|musiker|künstler|fotograf|übersetzer|professor|wissenschaftler|physiker|biologe|chemiker|psychologe|therapeut|erzieher|friseur|landwirt|bauer|winzer|förster|imker|pilot|schauspieler|autor|sekretär|kellner|richter|soldat)(?:in)?(?!\p{L})/iu;
+  /(?:lehrer|arzt|ärztin|ingenieur|bäcker|koch|köchin|anwalt|anwältin|pfleger|schwester|krankenschwester|hebamme|gärtner|tischler|schreiner|maurer|maler|schneider|verkäufer|fahrer|lektor|bibliothekar|journalist|redakteur|entwickler|informatiker|programmierer|architekt|apotheker|mechaniker|elektriker|buchhalter|beamter|beamtin|polizist|feuerwehrmann|musiker|künstler|fotograf|übersetzer|professor|wissenschaftler|physiker|biologe|chemiker|psychologe|therapeut|erzieher|friseur|landwirt|bauer|winzer|förster|imker|pilot|schauspieler|autor|sekretär|kellner|richter|soldat|bergmann|kaufmann|seemann|zimmermann|hausmeister|maurer|klempner|installateur|drucker|optiker|logopäde|ergotherapeut|sozialarbeiter|steuerberater|makler|grafiker|designer|berater|student|rentner)(?:in)?(?!\p{L})/iu;
 const CONDITION =
   /^(?:very |badly |a bit |slightly )?(?:dyslexic|diabetic|asthmatic|colou?r[- ]?blind|night[- ]?blind|left[- ]?handed|lactose intolerant|gluten intolerant|epileptic|deaf(?: in one ear)?|autistic|vegan|an? (?:only child|twin|vegetarian|vegan|diabetic|coeliac|teetotaller|widow|widower|night person|morning person|night owl|early riser|night eater))(?!\p{L})/iu;
 const DIET = /^(?:an? )?(?:vegetarian|vegan|pescatarian|pescetarian)(?!\p{L})/iu;
 const GERMAN_DIET = /^(?:ein |eine )?(?:Vegetarier|Veganer|Pescetarier|vegetarisch|vegan)(?:in)?(?!\p{L})/iu;
 const ILLNESS =
-  /^(?:chronic |bad |really bad |severe )?(?:asthma|diabetes|migraines?|epilepsy|hay ?fever|arthritis|high blood pressure|tinnitus|dyslexia|perfect pitch|absolute pitch|an? [\p{L} ]{3,30} (?:allergy|intolerance))(?!\p{L})/iu;
+  /^(?:chronic |bad |really bad |severe )?(?:asthma|diabetes|migraines?|dementia|alzheimer's|parkinson's|cancer|eczema|psoriasis|co?eliac disease|crohn's|ana?emia|adhd|insomnia|sciatica|osteoporosis|gout|vertigo|epilepsy|hay ?fever|arthritis|high blood pressure|tinnitus|dyslexia|perfect pitch|absolute pitch|an? [\p{L} ]{3,30} (?:allergy|intolerance))(?!\p{L})/iu;
 const FAMILY =
-  /^(?:two|three|four|five|six|seven|eight|an? older|an? younger|an? little|an? big|twin|one) ?(?:\p{L}+ )?(?:children|kids|sons?|daughters?|brothers?|sisters?|boys|girls|cats|dogs|grandchildren|twins)(?!\p{L})/iu;
+  /^(?:twins(?!\p{L})|triplets(?!\p{L})|(?:two|three|four|five|six|seven|eight|an? older|an? younger|an? little|an? big|twin|one) ?(?:\p{L}+ )?(?:children|kids|stepchildren|sons?|daughters?|brothers?|sisters?|boys|girls|cats|dogs|grandchildren|twins)(?!\p{L}))/iu;
 const PLACE = /^\p{L}[\p{L}'-]*$|^\p{Lu}[\p{L}'-]*(?: \p{Lu}[\p{L}'-]*)+/u;
 const STATE =
-  /^(?:married(?: to \p{Lu}\p{L}+)?|divorced|widowed|engaged to \p{Lu}\p{L}+|retired|deaf in one ear|blind in one eye|short[- ]sighted|long[- ]sighted|claustrophobic|teetotal|bilingual|adopted|the (?:oldest|youngest|eldest) of \p{L}+|\p{Lu}\p{Ll}+(?:ish|ese|ian|ean)|Dutch|French|German|Greek|Swiss|Czech|Welsh|Indian|Mexican|American|vegetarian|vegan|pescatarian|Muslim|Catholic|Protestant|Buddhist|Hindu)(?!\p{L})/u;
+  /^(?:married(?: to \p{Lu}\p{L}+)?|divorced|widowed|engaged to \p{Lu}\p{L}+|retired|deaf in one ear|blind in one eye|short[- ]sighted|pregnant|expecting (?:a baby|twins|another)|long[- ]sighted|claustrophobic|teetotal|bilingual|adopted|the (?:oldest|youngest|eldest) of \p{L}+|\p{Lu}\p{Ll}+(?:ish|ese|ian|ean)|Dutch|French|German|Greek|Swiss|Czech|Welsh|Indian|Mexican|American|vegetarian|vegan|pescatarian|Muslim|Catholic|Protestant|Buddhist|Hindu)(?!\p{L})/u;
 /** How long it has been so. */
 const LASTING =
   /(?:for|since) (?:\p{L}{1,20} ){0,2}(?:years|decades|\d{4}|I was \p{L}|nineteen|twenty|school|college|university|childhood)/iu;
@@ -61,24 +42,35 @@ const REGULAR =
   /(?:every (?:day|morning|evening|night|week|weekend|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|summer|winter|year|Christmas|Easter)|(?:on )?(?:Mondays|Tuesdays|Wednesdays|Thursdays|Fridays|Saturdays|Sundays)|(?:once|twice|three times) a (?:week|month|year|day))(?!\p{L})/iu;
 const NAME_ALONE = /^\p{Lu}\p{Ll}+$/u;
 const GERMAN_STATE =
-  /^(?:verheiratet|geschieden|verwitwet|Rentner(?:in)?|pensioniert|in Rente|schwerhörig|kurzsichtig|weitsichtig|schwindelfrei|nicht schwindelfrei|Einzelkind|Zwilling|Legastheniker(?:in)?|Linkshänder(?:in)?|Diabetiker(?:in)?|Asthmatiker(?:in)?|Frühaufsteher(?:in)?|Nachtmensch|Morgenmuffel|trockener Alkoholiker|katholisch|evangelisch)(?!\p{L})/u;
+  /^(?:schwanger|(?:laktose|gluten|fruktose|histamin)intolerant|farbenblind|alleinerziehend|berufstätig|ledig|taub|blind|verheiratet|geschieden|verwitwet|Rentner(?:in)?|pensioniert|in Rente|schwerhörig|kurzsichtig|weitsichtig|schwindelfrei|nicht schwindelfrei|Einzelkind|Zwilling|Legastheniker(?:in)?|Linkshänder(?:in)?|Diabetiker(?:in)?|Asthmatiker(?:in)?|Frühaufsteher(?:in)?|Nachtmensch|Morgenmuffel|trockener Alkoholiker|katholisch|evangelisch)(?!\p{L})/u;
 const GERMAN_ILLNESS =
-  /^(?:Asthma|Diabetes|Zucker|Migräne|Heuschnupfen|Bluthochdruck|Rheuma|Neurodermitis|Epilepsie|Höhenangst|Flugangst|Platzangst|Arthrose|Gicht|Tinnitus|Zöliakie|Schuppenflechte|Parkinson)(?!\p{L})/u;
+  /^(?:Asthma|Diabetes|Zucker|Migräne|Heuschnupfen|Bluthochdruck|Rheuma|Neurodermitis|Epilepsie|Höhenangst|Flugangst|Platzangst|Arthrose|Gicht|Tinnitus|Zöliakie|Schuppenflechte|Parkinson|Demenz|Alzheimer|Krebs|ADHS|Depressionen|Schlafapnoe|Ekzeme|Reflux|eine Schilddrüsenunterfunktion|einen Herzfehler|einen Bandscheibenvorfall)(?!\p{L})/u;
 const GERMAN_REGULAR =
   /(?:jeden (?:Tag|Morgen|Abend|Montag|Dienstag|Mittwoch|Donnerstag|Freitag|Samstag|Sonntag|Sommer|Winter)|montags|dienstags|mittwochs|donnerstags|freitags|samstags|sonntags|einmal (?:in der|die|im) (?:Woche|Monat|Jahr)|zweimal (?:in der|die|im) (?:Woche|Monat))/iu;
 const VEHICLE =
   /(?:bike|car|van|bicycle|motorbike|scooter|volvo|subaru|toyota|ford|volkswagen|tesla)(?!\p{L})/iu;
 const PEOPLE =
-  /^(?:husband|wife|partner|girlfriend|boyfriend|boss|sister|brother|mother|mum|mom|father|dad|son|daughter|grandmother|grandfather|granddad|gran|aunt|uncle|nan|landlord|neighbour|teacher)$/i;
+  /^(?:husband|wife|partner|girlfriend|boyfriend|friend|mate|boss|manager|sister|brother|mother|mum|mom|father|dad|son|daughter|stepson|stepdaughter|grandson|granddaughter|grandmother|grandfather|grandma|grandpa|granddad|gran|aunt|uncle|cousin|niece|nephew|nan|landlord|landlady|neighbour|neighbor|teacher|doctor|dentist|gp|physio|therapist|lawyer|accountant|coach|hairdresser)$/i;
 const PARENT =
-  /^(?:husband|wife|partner|girlfriend|boyfriend|sister|brother|mother|mum|mom|father|dad|son|daughter|grandmother|grandfather|granddad|gran)$/i;
+  /^(?:husband|wife|partner|girlfriend|boyfriend|friend|sister|brother|mother|mum|mom|father|dad|son|daughter|grandmother|grandfather|grandma|grandpa|granddad|gran|nan|aunt|uncle)$/i;
 const PET = /^(?:dog|cat|horse|rabbit|parrot|tortoise)$/i;
 const LEUTE =
-  /^(?:Mann|Frau|Freund|Freundin|Partner|Partnerin|Chef|Chefin|Schwester|Bruder|Mutter|Vater|Sohn|Tochter|Oma|Opa|Tante|Onkel|Nachbar|Nachbarin|Vermieter|Hund|Katze|Kater|Pferd)$/i;
+  /^(?:Hausarzt|Hausärztin|Zahnarzt|Zahnärztin|Lehrer|Lehrerin|Enkel|Enkelin|Cousin|Cousine|Nichte|Neffe|Vermieterin|Eltern|Kinder|Großeltern|Mama|Papa|Mann|Frau|Freund|Freundin|Partner|Partnerin|Chef|Chefin|Schwester|Bruder|Mutter|Vater|Sohn|Tochter|Oma|Opa|Tante|Onkel|Nachbar|Nachbarin|Vermieter|Hund|Katze|Kater|Pferd)$/i;
 /** People who are named by what they are to somebody, in either language. */
 export const PERSON =
-  /^(?:husband|wife|partner|girlfriend|boyfriend|sister|brother|mother|mum|mom|father|dad|son|daughter|grandmother|grandfather|granddad|gran|aunt|uncle|nan|boss|neighbour|Mann|Frau|Freund|Freundin|Partner|Partnerin|Chef|Chefin|Schwester|Bruder|Mutter|Vater|Sohn|Tochter|Oma|Opa|Tante|Onkel|Nachbar|Nachbarin)$/i;
+  /^(?:friend|mate|manager|stepson|stepdaughter|grandson|granddaughter|grandma|grandpa|cousin|niece|nephew|parents|kids|children|grandparents|sons|daughters|Eltern|Kinder|Großeltern|Mama|Papa|Enkel|Enkelin|Cousin|Cousine|Nichte|Neffe|husband|wife|partner|girlfriend|boyfriend|sister|brother|mother|mum|mom|father|dad|son|daughter|grandmother|grandfather|granddad|gran|aunt|uncle|nan|boss|neighbour|Mann|Frau|Freund|Freundin|Partner|Partnerin|Chef|Chefin|Schwester|Bruder|Mutter|Vater|Sohn|Tochter|Oma|Opa|Tante|Onkel|Nachbar|Nachbarin)$/i;
+/** Several people, or several of something. */
+export const SEVERAL =
+  /^(?:parents|kids|children|grandparents|sons|daughters|Eltern|Kinder|Großeltern|enfants|filles|padres|hijos|hijas|hermanos|abuelos)$/i;
 const NAME = /^\p{Lu}/u;
+const CHILD = /^(?:son|daughter|stepson|stepdaughter|grandson|granddaughter|niece|nephew)$/i;
+const KIND = /^(?:Sohn|Tochter|Enkel|Enkelin|Neffe|Nichte)$/i;
+const WORKPLACE =
+  /(?<!\p{L})(?:bank|hospital|school|nursery|university|office|lab|laboratory|shop|supermarket|restaurant|bakery|kitchen|factory|warehouse|garage|library|museum|pharmacy|theatre|clinic|practice|hotel|prison|court|town hall|ministry|sales|marketing|finance|IT|law|publishing|construction|insurance|advertising|logistics|education|accounting|HR|film|television|retail|tourism|healthcare|the civil service|the city)(?!\p{L})/u;
+const MEDICINE =
+  /^(?:blood pressure|heart|thyroid|sleeping|iron|water) (?:pills|tablets|medication|medicine)|^(?:insulin|warfarin|metformin|statins|antidepressants|blood thinners|antihistamines|the pill)(?!\p{L})/iu;
+const OCCASION =
+  /^(?:an? )?(?:heart attack|stroke|hip replacement|hip replaced|knee replaced|knee replacement|bypass|kidney transplant|liver transplant|miscarriage|appendix out|tonsils out|brain tumou?r|breast cancer)(?!\p{L})/iu;
 
 const ENGLISH_PREDICATES: readonly Predicate[] = [
   {
@@ -340,11 +332,12 @@ const ENGLISH_PREDICATES: readonly Predicate[] = [
   },
   {
     of: PEOPLE,
-    after: /^ (?<value>(?!Mon|Tue|Wed|Thu|Fri|Sat|Sun|I )\p{Lu}\p{L}+)/u,
+    after: /^ (?<value>(?!Mrs? |Ms |Dr |Doctor |Mon|Tue|Wed|Thu|Fri|Sat|Sun|I )\p{Lu}\p{L}+)/u,
     say: 'is called {}',
     is: NAME_ALONE,
     maxWords: 1,
   },
+  { of: PEOPLE, after: /^ (?<value>(?:Mr|Mrs|Ms|Dr|Doctor) \p{Lu}\p{L}+)/u, say: 'is called {}' },
   { of: PEOPLE, after: /^ is name is (?<value>\p{Lu}\p{L}+)/u, say: 'is called {}', maxWords: 1 },
   { of: /^favou?rite$/i, after: /^ (?<value>\p{L}+ is .+)/u, say: '{}', maxWords: 6 },
   {
@@ -383,6 +376,129 @@ const ENGLISH_PREDICATES: readonly Predicate[] = [
     after: /^ was (?<value>(?:an? |the )\p{L}.+ (?:for \p{L}+ years|until .+|all my life))/u,
     say: 'was {}',
     maxWords: 10,
+  },
+  {
+    after: /^ (?:work|works) in (?<value>.+)/u,
+    say: 'works in {}',
+    topic: 'employer',
+    holds: WORKPLACE,
+    maxWords: 5,
+  },
+  {
+    after: /^ (?:am|is) working (?<value>(?:at|for) \p{Lu}.+)/u,
+    say: 'works {}',
+    topic: 'employer',
+    maxWords: 4,
+  },
+  {
+    after: /^ (?:work|works) (?<value>(?:nights|shifts|part time|freelance|from home)(?!\p{L}))/u,
+    say: 'works {}',
+  },
+  { after: /^ never (?:work|works) (?<value>on \p{Lu}\p{L}+days)/u, say: 'never works {}' },
+  { after: /^ (?:take|takes|am on|is on) (?<value>.+)/u, say: 'takes {}', is: MEDICINE, maxWords: 3 },
+  {
+    after: /^ (?:am|is|are) on (?<value>an? (?:[\p{L}-]+ ){0,3}diet(?!\p{L}))/u,
+    say: 'is on {}',
+    topic: 'diet',
+  },
+  {
+    after: /^ (?:had|have had|has had) (?:my |his |her )?(?<value>.+)/u,
+    say: 'had {}',
+    is: OCCASION,
+    maxWords: 3,
+  },
+  {
+    after:
+      /^ (?:became|turned|went|have been|has been) (?<value>(?:an? )?(?:vegetarian|vegan|pescatarian|teetotal|sober))(?!\p{L})/u,
+    say: 'is {}',
+    topic: 'diet',
+  },
+  {
+    after: /^ used to smoke|^ (?:do not|does not) smoke any ?more/u,
+    say: 'no longer smokes',
+    topic: 'smoking',
+  },
+  { after: /^ (?:run|runs) (?<value>(?:half |ultra )?marathons)/u, say: 'runs {}' },
+  {
+    after:
+      /^ (?:play|plays) in (?<value>(?:an?|the) (?:\p{L}+ ){0,2}(?:band|orchestra|quartet|team|league|ensemble)(?!\p{L}))/u,
+    say: 'plays in {}',
+  },
+  {
+    after: /^ (?:live|lives) (?<value>alone|by myself|on my own|with my \p{L}+)/u,
+    say: 'lives {}',
+    maxWords: 3,
+  },
+  {
+    after:
+      /^ (?:live|lives) (?<value>(?:on|in|at) (?:\p{L}+ ){0,2}\p{Lu}\p{L}+ (?:Street|Road|Avenue|Lane|Square|Drive|Terrace|Way))/u,
+    say: 'lives {}',
+    topic: 'address',
+  },
+  {
+    after: /^ (?:have lived|has lived) in (?<value>\p{Lu}\p{L}+) all /u,
+    say: 'lives in {}',
+    topic: 'home',
+  },
+  {
+    after:
+      /^ (?:have|has|own|owns|bought|have bought)(?: got)? (?<value>an? (?:\p{L}+ )?(?:house|flat|cottage|cabin|apartment|place|home) in (?:the )?\p{Lu}\p{L}+)/u,
+    say: 'has {}',
+  },
+  {
+    after: /^ studied (?<value>\p{L}+(?: \p{L}+)?(?: (?:at|in) \p{Lu}\p{L}+)?)/u,
+    say: 'studied {}',
+    topic: 'studies',
+    holds:
+      /^(?:\p{L}+(?:ics|ogy|istry|ory|phy|ing|ture|ology)|law|medicine|art|music|French|German|English|Spanish|economics)(?!\p{L})/u,
+    maxWords: 4,
+  },
+  {
+    after:
+      /^ (?:am|is|are) from (?<value>an? (?:\p{L}+ )?(?:village|town|city|island|farm) (?:in|near|on|outside) \p{Lu}\p{L}+)/u,
+    say: 'is from {}',
+    topic: 'origin',
+  },
+  {
+    after: /^ (?:am|is) not (?<value>an? (?:morning|night|dog|cat|people|coffee|tea) person)/u,
+    say: 'is not {}',
+  },
+  { after: /^ (?:got married|married) in (?<value>\d{4})(?!\d)/u, say: 'married in {}', topic: 'wedding' },
+  { after: /^ (?:bank|banks) with (?<value>\p{Lu}.+)/u, say: 'banks with {}', maxWords: 2 },
+  {
+    after:
+      /^ (?:go|goes) to (?<value>(?:an? |the )?(?:\p{L}+ ){0,2}(?:school|college|university|nursery|kindergarten|church|mosque|synagogue))(?!\p{L})/u,
+    say: 'goes to {}',
+    topic: 'school',
+    holds: /^(?:an? |the )?(?:\p{Lu}|university|college|nursery|kindergarten|church|mosque|synagogue)/u,
+  },
+  { of: PARENT, after: /^ (?:died|has died|passed away)(?!\p{L})/u, say: 'died', topic: 'life' },
+  {
+    of: CHILD,
+    after:
+      /^ is (?:now |already )?(?<value>(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|\d\d?))(?: years old| now| already|$|[,.!])/u,
+    say: 'is {} years old',
+    topic: 'age',
+  },
+  {
+    of: /^mother$/i,
+    after: /^ tongue is (?<value>\p{Lu}\p{L}+)/u,
+    say: 'tongue is {}',
+    topic: 'language',
+  },
+  {
+    of: /^(?:doctor|dentist|gp|physio|therapist|lawyer|accountant|coach|teacher|landlord|landlady|hairdresser|manager)$/i,
+    after: /^ is (?:called )?(?<value>(?:Mr |Mrs |Ms |Dr |Doctor )?\p{Lu}\p{L}+)/u,
+    say: 'is called {}',
+    topic: 'name',
+  },
+  { of: PET, after: /^ is name is (?<value>\p{Lu}\p{L}+)/u, say: 'is called {}', topic: 'name' },
+  {
+    of: /^birthday$/i,
+    after: /^ is in (?<value>\p{Lu}\p{L}+)/u,
+    say: 'is in {}',
+    topic: 'day',
+    holds: DAY,
   },
   {
     of: /^birthday$/i,
@@ -429,6 +545,12 @@ const ENGLISH_PREDICATES: readonly Predicate[] = [
 ];
 
 const GERMAN_PREDICATES: readonly Predicate[] = [
+  {
+    after:
+      /^ (?:wohne|wohnt|wohnen) (?<value>(?:in|an) de[rm] \p{Lu}\p{L}*(?:straße|gasse|weg|platz|allee))/u,
+    say: 'wohnt {}',
+    topic: 'address',
+  },
   {
     after: /^ (?:wohne|wohnen|wohnst|wohnt|lebe|leben|lebst|lebt) (?:jetzt )?in (?<value>.+)/u,
     say: 'wohnt in {}',
@@ -509,7 +631,7 @@ const GERMAN_PREDICATES: readonly Predicate[] = [
   },
   {
     after:
-      /^ (?:bin|ist) (?<value>Linkshänder|Linkshänderin|Legastheniker|Legasthenikerin|Diabetiker|Diabetikerin|Asthmatiker|Asthmatikerin|Rechtshänder|farbenblind|nachtblind)/u,
+      /^ (?:bin|ist) (?<value>Linkshänderin|Linkshänder|Legasthenikerin|Legastheniker|Diabetikerin|Diabetiker|Asthmatikerin|Asthmatiker|Rechtshänder|farbenblind|nachtblind)/u,
     say: 'ist {}',
   },
   {
@@ -640,6 +762,106 @@ const GERMAN_PREDICATES: readonly Predicate[] = [
   { after: /^ (?:spiele|spielt) seit .{2,25} (?<value>\p{Lu}\p{L}+)/u, say: 'spielt {}' },
   { of: LEUTE, after: /^ (?:war) (?<value>\p{L}.+)/u, say: 'war {}', holds: GERMAN_OCCUPATION, maxWords: 2 },
   {
+    after: /^ (?:bin|sind|ist) (?:.{2,30} )?nach (?<value>\p{Lu}\p{L}+) (?:um)?gezogen/u,
+    say: 'wohnt in {}',
+    topic: 'home',
+  },
+  {
+    after:
+      /^ arbeite[tn]? (?<value>(?:in einem|in einer|in meiner|für|an der|an einer|am|bei der|bei) (?!Stunde|Minute|Woche)\p{L}.+)/u,
+    say: 'arbeitet {}',
+    topic: 'employer',
+    maxWords: 5,
+  },
+  {
+    after:
+      /^ (?:lebe|lebt|leben|wohne|wohnt|wohnen) (?<value>allein|alleine|getrennt|mit meine\p{L} \p{L}+(?: zusammen)?|in einer WG)(?!\p{L})/u,
+    say: 'lebt {}',
+  },
+  {
+    after: /^ (?:wohne|wohnt|wohnen) in (?<value>\p{Lu}\p{L}+ \p{Lu}\p{L}+)/u,
+    say: 'wohnt in {}',
+    topic: 'home',
+  },
+  {
+    after:
+      /^ (?:nehme|nimmt) (?<value>(?:\p{Lu}\p{Ll}*(?:tabletten|pillen|tropfen|senker)|Blutverdünner|Insulin|Antidepressiva|Betablocker|Schilddrüsenhormone|Medikamente gegen .+)(?!\p{L}))/u,
+    say: 'nimmt {}',
+    maxWords: 4,
+  },
+  {
+    after: /^ (?:habe|hab|hat) (?:.{2,20} )?(?<value>\p{Lu}\p{L}+) studiert/u,
+    say: 'hat {} studiert',
+    topic: 'studies',
+  },
+  {
+    after:
+      /^ (?:hatte|hatten) (?:.{2,20} )?(?<value>eine[nm]? (?:Herzinfarkt|Schlaganfall|Fehlgeburt|Hirntumor|Bandscheibenvorfall|Brustkrebs))/u,
+    say: 'hatte {}',
+  },
+  { after: /^ (?:laufe|läuft) (?<value>Marathon|Halbmarathon)/u, say: 'läuft {}' },
+  {
+    after:
+      /^ (?:bin|ist|sind) (?:schon )?seit .{2,25} (?<value>verheiratet|geschieden|verwitwet|in Rente|trocken|zusammen)(?!\p{L})/u,
+    say: 'ist {}',
+    topic: 'state',
+  },
+  {
+    after:
+      /^ (?:habe|hab|haben|hat) (?<value>(?:ein|eine) (?:\p{L}+ )?(?:Haus|Wohnung|Ferienhaus|Ferienwohnung|Hütte) (?:in|an|auf) (?:der |dem )?\p{Lu}\p{L}+)/u,
+    say: 'hat {}',
+  },
+  {
+    after:
+      /^ (?:trinke|trinkt) (?:meinen|seinen|ihren|den) (?<value>(?:Kaffee|Tee) (?:schwarz|mit .+|ohne .+))/u,
+    say: 'trinkt {}',
+    maxWords: 4,
+  },
+  {
+    after: /^ (?:war) (?:früher |mal )?(?<value>\p{Lu}\p{L}+)(?:$|[ .,!])/u,
+    say: 'war {}',
+    holds: GERMAN_OCCUPATION,
+  },
+  {
+    after:
+      /^ (?:habe|hab|hat) im (?<value>Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember) Geburtstag/u,
+    say: 'hat im {} Geburtstag',
+    topic: 'day',
+  },
+  {
+    after:
+      /^ (?:geht|gehen|gehe) (?<value>(?:in die (?:erste|zweite|dritte|vierte|fünfte|sechste|siebte|achte|neunte|zehnte) Klasse|auf (?:das|die|eine|ein|aufs) .*(?:schule|gymnasium|Schule|Gymnasium)|in den Kindergarten|in die Kita))(?!\p{L})/u,
+    say: 'geht {}',
+    topic: 'school',
+  },
+  {
+    of: LEUTE,
+    after: /^ (?:ist|sind) (?:\p{L}+ ){0,3}(?<value>gestorben|tot|verstorben)(?!\p{L})/u,
+    say: 'ist {}',
+    topic: 'life',
+  },
+  {
+    of: KIND,
+    after:
+      /^ (?:ist|wird) (?:jetzt |schon )?(?<value>(?:eins|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|dreizehn|vierzehn|fünfzehn|sechzehn|siebzehn|achtzehn|\d\d?))(?: Jahre alt| geworden|$|[,.!])/u,
+    say: 'ist {} Jahre alt',
+    topic: 'age',
+  },
+  { of: /^Muttersprache$/i, after: /^ ist (?<value>\p{Lu}\p{L}+)/u, say: 'ist {}', topic: 'language' },
+  {
+    of: LEUTE,
+    after: /^ (?:kommen|kommt) aus (?<value>(?:der |dem |den )?\p{Lu}\p{L}+)/u,
+    say: 'kommt aus {}',
+    topic: 'origin',
+  },
+  { of: LEUTE, after: /^ (?:wohnen|leben) in (?<value>\p{Lu}\p{L}+)/u, say: 'wohnt in {}', topic: 'home' },
+  {
+    of: LEUTE,
+    after: /^ (?:ist|heißt) (?<value>(?:Frau |Herr |Doktor |Dr )\p{Lu}\p{L}+)/u,
+    say: 'heißt {}',
+    topic: 'name',
+  },
+  {
     of: /^Geburtstag$/i,
     after: /^ ist am (?<value>.+)/u,
     say: 'ist am {}',
@@ -664,9 +886,108 @@ const GERMAN_PREDICATES: readonly Predicate[] = [
   },
 ];
 
-export const PREDICATES: Readonly<Record<Language, readonly Predicate[]>> = {
+export type Code = 'en' | 'de' | 'fr' | 'es';
+
+export const PREDICATES: Readonly<Record<Code, readonly Predicate[]>> = {
   en: ENGLISH_PREDICATES,
   de: GERMAN_PREDICATES,
+  fr: FRENCH_PREDICATES,
+  es: SPANISH_PREDICATES,
+};
+
+const english = {
+  own: new Set(['i', 'we']),
+  listener: new Set(['you']),
+  third: new Set(['he', 'she']),
+  polite: null,
+  second: { are: 'am', have: 'have' },
+  possessives: new Set(['my', 'our']),
+  adjectives: new Set('new little older younger big best eldest oldest youngest'.split(' ')),
+  noFactBefore:
+    /(?<!\p{L})(?:if|unless|wish|imagine|pretend|would|could|used to|told|tell|said|says|say|asked|goes|thought|dream|dreamt|when|before|maybe|perhaps|as though|wenn|falls|hätte|hätten|wäre|wären|würde|könnte|sagt|sagte|gesagt|meinte|dachte|früher|vielleicht|damals|träume|träumt|träumte|angenommen)(?!\p{L})/iu,
+  asked: /(?:^| )(?:do|does|did|am|are|is|was|have|has|why|where|how|who|wo|warum|wer)$/i,
+  turn: / (?:but|because|anyway|aber|weil) /i,
+  end: /[.!?;,…:]| (?:because|but|so|when|if|unless|though|although|since then|which|yes|no|okay|ok|right|you know|as you know|remember|always|what|who|you|we|it|and (?:I|you|he|she|we|they|it|that|then|there|my)|I|he|she|they|it's|that's|weil|aber|wenn|falls|obwohl|denn|und (?:ich|du|er|sie|wir|dann|da|das)|ich|oder|ja|nein|wie du weißt)(?!\p{L})/iu,
+  looseEnd:
+    / (?:a|an|from|den|dem|the|and|or|of|to|in|on|at|for|with|that|than|then|now|again|too|anyway|actually|really|here|there|please|ever|is|am|are|und|der|die|das|ein|eine|auch|jetzt|ja|halt|da|dort|so|in|mit|zu|von|love|mate|darling)$/iu,
+  unclear:
+    /^(?:it|that|this|these|those|them|him|her|you|me|us|what|how|to|not|so|there|here|one|ones|something|anything|everything|nothing|another|today|tomorrow|tonight|es|das|dies|diese|dieser|ihn|sie|ihm|ihr|dich|mich|was|wie|heute|morgen)(?!\p{L})/iu,
+  vagueEnd: / (?:it|that|this|them|him|her|those|es|dem|den|das)$/i,
+  passing:
+    /(?<!\p{L})(?:today|tonight|tomorrow|yesterday|this (?:morning|week|weekend|evening|month|afternoon)|next (?:week|month|year)|last (?:week|night)|right now|at the moment|for now|in a minute|heute|(?<!jeden )morgen|gestern|gerade|nächste[nrs]? (?:Woche|Monat|Jahr|Wochenende|Montag|Dienstag|Mittwoch|Donnerstag|Freitag|Samstag|Sonntag)|diese (?:Woche|Nacht)|übermorgen)(?!\p{L})/iu,
+  prepare: text => text.replace(/^(?=been )/i, 'I have '),
+  follow: expanded,
+  theirs: (name, relation) => `${name}'s ${relation}`,
+  plural: text =>
+    text.replace(
+      /^(\p{L}+ )(is|has|lives|works|comes|speaks|goes|does)(?!\p{L})/u,
+      (_, who, verb) => `${who}${PLURALS[verb] ?? verb}`,
+    ),
+} satisfies Grammar;
+
+const german = {
+  ...english,
+  own: new Set(['ich', 'wir']),
+  listener: new Set(['du']),
+  third: new Set(['er', 'sie']),
+  polite: 'sie',
+  second: {
+    bist: 'ist',
+    sind: 'ist',
+    hast: 'hat',
+    haben: 'hat',
+    wohnst: 'wohnt',
+    wohnen: 'wohnt',
+    arbeitest: 'arbeitet',
+    arbeiten: 'arbeitet',
+    rauchst: 'raucht',
+    rauchen: 'raucht',
+    verträgst: 'verträgt',
+    vertragen: 'verträgt',
+    nimmst: 'nimmt',
+    nehmen: 'nimmt',
+    isst: 'isst',
+    essen: 'isst',
+    trinkst: 'trinkt',
+    trinken: 'trinkt',
+  },
+  possessives: new Set(['mein', 'meine', 'unser', 'unsere']),
+  adjectives: new Set(
+    'neue neuer neues kleine kleiner ältere älterer jüngere jüngerer beste bester große großer'.split(' '),
+  ),
+  prepare: text => text.replace(/^(?=(?:bin|hab|habe|esse|trinke|mag|vertrage|wohne|arbeite) )/i, 'ich '),
+  follow: straightened,
+  plural: text =>
+    text.replace(
+      /^(\p{L}+ )(ist|hat|wohnt|lebt|arbeitet|kommt|geht|spricht)(?!\p{L})/u,
+      (_, who, verb) => `${who}${PLURALS[verb] ?? verb}`,
+    ),
+} satisfies Grammar;
+
+export const GRAMMARS: Readonly<Record<Code, Grammar>> = {
+  en: english,
+  de: german,
+  fr: frenchGrammar,
+  es: spanishGrammar,
+};
+
+const PLURALS: Readonly<Record<string, string>> = {
+  is: 'are',
+  has: 'have',
+  lives: 'live',
+  works: 'work',
+  comes: 'come',
+  speaks: 'speak',
+  goes: 'go',
+  does: 'do',
+  ist: 'sind',
+  hat: 'haben',
+  wohnt: 'wohnen',
+  lebt: 'leben',
+  arbeitet: 'arbeiten',
+  kommt: 'kommen',
+  geht: 'gehen',
+  spricht: 'sprechen',
 };
 
 const ALLERGIES = /\b(?:any allergies|allergic to anything|any allergy)\b/i;
@@ -688,6 +1009,16 @@ export const QUESTIONS: readonly Question[] = [
     say: 'ist allergisch gegen {}',
   },
   {
+    question: /\ballergique à (?:quelque chose|quoi que ce soit)|(?:des|une) allergies?(?!\p{L})/iu,
+    answer: /^oui,? (?:à la |à l'|aux? |à )?(?<value>\p{L}+)/iu,
+    say: 'est allergique à {}',
+  },
+  {
+    question: /\balérgic[oa] a algo|(?:alguna|tiene|tienes) alergias?(?!\p{L})/iu,
+    answer: /^sí,? (?:al? |a la |a los |a las )?(?:el |la |los |las )?(?<value>\p{L}+)/iu,
+    say: 'es alérgico a {}',
+  },
+  {
     question: /\bwhen is (?<name>\p{L}+)['’]s birthday/iu,
     answer:
       /^(?<value>the \p{L}+ of \p{L}+|(?:January|February|March|April|May|June|July|August|September|October|November|December) \p{L}+)/iu,
@@ -706,3 +1037,43 @@ export const QUESTIONS: readonly Question[] = [
     isOfOther: true,
   },
 ];
+
+const PARTICLE =
+  / (?:ja|halt|eben|leider|übrigens|doch|eigentlich|einfach|sowieso|nun mal|bekanntlich|echt|wirklich|total|auch|noch|immer noch|immerhin|schließlich|selber|selbst)(?= )/giu;
+/** Finite verbs of the first and the third person, where they come before the subject, or at the end of the clause. */
+const FINITE_BEFORE =
+  / (wohne|wohnst|wohnt|wohnen|lebe|lebst|lebt|arbeite|arbeitet|lerne|lernt|spiele|spielt|studiere|studiert|trinke|trinkt|esse|isst|mag|bin|ist|habe|hab|hat|haben|vertrage|verträgt|kann|darf|singe|singt|komme|kommt|war|trage|trägt|spreche|spricht|rauche|raucht|sammle)$/iu;
+const FINITE_LAST =
+  /^( .{2,80}) (wohne|wohnt|wohnen|lebe|lebt|arbeite|arbeitet|lerne|lernt|spiele|spielt|trinke|trinkt|esse|isst|mag|bin|ist|habe|hab|hat|haben|vertrage|verträgt|kann|darf|singe|singt|komme|kommt|war|trage|trägt|spreche|spricht)$/u;
+
+/** Filler words, which add no meaning. */
+const FILLER =
+  / (?:still|just|really|actually|honestly|also|pretty|basically|literally|obviously|unfortunately|sadly|kind of|sort of)(?= )/giu;
+
+/**
+ * German as it would be after its subject: "jetzt wohne ich in Bonn" and "dass ich in Bonn wohne" become " wohne in Bonn".
+ * Particles are left out.
+ */
+function straightened(rest: string, said: string): string {
+  const plain = rest.replaceAll(PARTICLE, '');
+  const [, before] = FINITE_BEFORE.exec(said) ?? [];
+  if (before) return ` ${before}${plain}`;
+  const end = plain.search(english.end);
+  const clause = end < 0 ? plain : plain.slice(0, end);
+  const [, inner, last] = FINITE_LAST.exec(clause) ?? [];
+  return inner && last ? ` ${last}${inner}` : plain;
+}
+
+/** " 'm" and "n't" in full, and without words that say how or since when. */
+function expanded(rest: string): string {
+  return rest
+    .replace(/^'m /, ' am ')
+    .replace(/^'re /, ' are ')
+    .replace(/^'ve /, ' have ')
+    .replace(/^'s /, ' is ')
+    .replace(/^ don't /, ' do not ')
+    .replace(/^ doesn't /, ' does not ')
+    .replace(/^ isn't /, ' is not ')
+    .replace(/^ can't /, ' cannot ')
+    .replaceAll(FILLER, '');
+}

@@ -124,11 +124,19 @@ export function describe(
     language,
   );
   const verb = act.verb?.infinitive;
-  const objects = content.filter(word => word !== verb);
-  if (text === '' || (objects.length === 0 && !isVague && !isEnough(act, content))) return null;
+  const isTalk = TALK.has(verb ?? '');
+  const objects = content.filter(word => word !== verb && !(isTalk && isKnown(word, names)));
+  if (text === '' || (objects.length === 0 && !isVague && (isTalk || !isEnough(act, content)))) return null;
   if (isVague && act.verb === null) return null;
   if (act.verb === null && objects.length < 2) return null;
   return { text, from, isVague: isVague || objects.length === 0 };
+}
+
+/** "I'll tell you": nobody could tell later what. */
+const TALK = new Set('tell say show sagen zeigen dire montrer decir enseñar'.split(' '));
+
+function isKnown(word: string, { owner, people }: Names): boolean {
+  return [owner, ...people].some(name => name.toLowerCase() === word);
 }
 
 /** A verb alone is enough where it needs no object: "renew", but not "do". */

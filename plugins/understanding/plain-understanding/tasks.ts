@@ -159,7 +159,9 @@ class Finder {
       !(isPolite && (this.speakers <= 2 || this.context.people.includes(line.segment.speaker)))
     )
       return null;
-    const task = this.build(index, line, place, act, !isPolite && (act.verb?.isWeak ?? false));
+    const isAtOnce = isMomentary(line, act);
+    const needsDate = isAtOnce || act.verb?.isState || (!isPolite && act.verb?.isWeak);
+    const task = this.build(index, line, place, act, needsDate ?? false, isAtOnce);
     if (task?.due === null && (answer !== 'yes' || !isPolite)) return null;
     if (!task || reply === null) return task;
     const said = this.lines[reply] as Line;
@@ -383,6 +385,12 @@ function isRefused({ verb, stems }: Found, { tokens, language: { acts: words } }
   });
 }
 
+/** "Close the window": where the verb is not known, it is the word where a verb stands. */
+function isMomentary({ tokens, language: { acts: words } }: Line, { verb, from, to }: Act): boolean {
+  const place = words.isVerbLast ? to - 1 : from;
+  return words.momentary.has(verb?.infinitive ?? tokens[place]?.word ?? '');
+}
+
 function hasDeadline({ tokens, language, when }: Line): boolean {
   const isInside = (at: number) => when?.tokens.has(at) && when.tokens.has(at - 1);
   return when !== null && tokens.some(({ word }, at) => language.acts.deadlines.has(word) && !isInside(at));
@@ -413,7 +421,8 @@ function isNoPlan({ tokens, language }: Line, { kind, index, from, to, verbAt, p
   let resumed = earliest;
   for (let at = earliest; at < index; at++) if (words.yes.at(tokens, at)) resumed = at;
   for (let at = resumed; at < Math.max(index + 1, from); at++)
-    if (words.noPlanBefore.at(tokens, at) && !(kind === 'request' && at >= index)) return true;
+    if (words.noPlanBefore.at(tokens, at) && !((kind === 'request' || kind === 'promise') && at >= index))
+      return true;
   if (
     words.subject === null &&
     [1, 2].some(back => tokens[index - back]?.word === 'no' && isUnbroken(tokens, index - back, index))

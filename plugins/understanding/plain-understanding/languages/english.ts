@@ -285,6 +285,9 @@ export const english: Language = {
     fillers: words(
       'um uh er erm just please also then maybe kindly quickly really definitely certainly okay well hmm like first actually probably still anyway instead again love darling sir later',
     ),
+    momentary: words(
+      'open close shut hold pass hand turn wait sit stand look show stop speak switch hurry taste say repeat point press click start listen give swing catch pull drag',
+    ),
     carrying: words('bring wear take'),
     appointments:
       words(`appointment meeting dentist doctor lunch dinner breakfast brunch flight train interview party concert rehearsal

@@ -390,6 +390,9 @@ export const french: Language = {
       joue plombier passe passera viendra vient retrouve entraînement`),
     over: words('était étaient hier avait avaient fut dernière dernier'),
     deadlines: words("avant d' pour tard"),
+    momentary: words(
+      'ouvrir fermer tenir attendre passer montrer regarder arrêter parler dire goûter tourner appuyer répéter écouter pousser tirer allumer éteindre donner',
+    ),
     carrying: words('apporter emporter amener ramener prendre mettre prêter'),
   },
 };

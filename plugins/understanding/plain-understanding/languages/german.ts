@@ -387,6 +387,9 @@ export const german: Language = {
       vorstellung aufführung theater kino führung mitgliederversammlung fährt fliegt beginnt startet geht los liefert`),
     over: words('war waren gestern hatte hatten wurde damals gewesen vorgestern'),
     deadlines: words('bis vor spätestens fällig'),
+    momentary: words(
+      'öffnen schließen aufmachen zumachen halten festhalten warten setzen zeigen anschauen ansehen gucken schauen sagen sprechen reichen drehen geben probieren hinsetzen aufhören zuhören wiederholen drücken einschalten ausschalten anmachen ausmachen vorlesen',
+    ),
     carrying: words('mitbringen mitnehmen bringen vorbeibringen anziehen'),
   },
 };

@@ -162,6 +162,8 @@ export interface ActWords {
   over: ReadonlySet<string>;
   /** Before a date: it is the last one. */
   deadlines: ReadonlySet<string>;
+  /** Done at once where they are asked for without a day: "open". */
+  momentary: ReadonlySet<string>;
   /** After these something is carried to where people meet. */
   carrying: ReadonlySet<string>;
 }

@@ -375,6 +375,9 @@ export const spanish: Language = {
       comemos cenamos radiografía resonancia fontanero técnico`),
     over: words('era fue ayer estaba había tuvo estuvo pasado'),
     deadlines: words('antes para hasta'),
+    momentary: words(
+      'abrir cerrar esperar pasar sentar mirar parar hablar decir probar girar apretar repetir escuchar empujar tirar encender apagar sujetar dar enseñar',
+    ),
     carrying: words('traer llevar poner'),
   },
 };

@@ -147,6 +147,10 @@ export const DIALOGUES: Readonly<Record<string, readonly Dialogue[]>> = {
 /** What is refused, done, past, wished, told of others, said by television, or a state. */
 export const NO_TASKS: Readonly<Record<string, readonly string[]>> = {
   en: [
+    'B: can you close the window please / O: yes of course',
+    'B: you have to see that film / O: yeah sure',
+    "B: who was that / O: I'll tell you later",
+    'B: can you hold this for a second / O: sure',
     "A: can you drive us home / O: sorry I can't",
     'A: send me that picture / O: sending it now there done',
     'A: did you pay the invoice / O: paid it on friday',
@@ -161,6 +165,7 @@ export const NO_TASKS: Readonly<Record<string, readonly string[]>> = {
     'O: I work at the post office',
   ],
   de: [
+    'B: kannst du bitte das Fenster schließen / O: ja klar',
     'A: holst du morgen die Kinder ab / O: nein morgen kann ich nicht',
     'A: hast du den Klempner angerufen / O: ja gestern schon',
     'O: ich gehe jeden Morgen um sechs laufen / A: Respekt',
@@ -172,12 +177,14 @@ export const NO_TASKS: Readonly<Record<string, readonly string[]>> = {
     'O: ich arbeite bei der Post / A: schön',
   ],
   fr: [
+    'B: tu peux fermer la fenêtre / O: oui bien sûr',
     "O: si j'avais le temps j'apprendrais le piano / A: moi aussi",
     "O: je n'achète jamais de viande / A: ah bon",
     "A: il m'a dit je vais appeler la banque / O: et alors",
     'O: je vais au cinéma ce soir / A: chouette',
   ],
   es: [
+    'B: ¿puedes cerrar la ventana? / O: sí claro',
     'O: si tuviera dinero compraría un barco / A: ja ja',
     'O: no voy a llamar al banco / A: bueno',
     'A: ya has llamado al seguro / O: sí ayer',

@@ -37,6 +37,18 @@ const FACTS: Record<string, Record<string, string>> = {
     "Nora's birthday is the third of June": "Nora's birthday is on the third of June",
     'our dog is called Pixel': 'Dog is called Pixel',
     "I'm colour blind so which one is red": 'Is colour blind',
+    "I'm allergic to nuts": 'Is allergic to nuts',
+    'my daughter is called Mia': 'Daughter is called Mia',
+    'we moved to Lyon last spring': 'Lives in Lyon',
+    'my mum has dementia': 'Mum has dementia',
+    'I work in a bank': 'Works in a bank',
+    'we have a house in Devon': 'Has a house in Devon',
+    'my parents live in Hull': 'Parents live in Hull',
+    'I had a heart attack in 2015': 'Had a heart attack',
+    'my son is six': 'Son is six years old',
+    "Ben's wife is called Sue": "Ben's wife is called Sue",
+    "our cat's name is Minka": 'Cat is called Minka',
+    'did you know Priya moved to Oslo': 'Priya lives in Oslo',
   },
   de: {
     'ich bin ja allergisch gegen Nüsse': 'Ist allergisch gegen Nüsse',
@@ -53,6 +65,39 @@ const FACTS: Record<string, Record<string, string>> = {
     'ich gehe jeden Dienstag schwimmen': 'Geht jeden Dienstag schwimmen',
     'Ben verträgt keine Milch': 'Ben verträgt keine Milch',
     'bin Rentner': 'Ist Rentner',
+    'wir sind letztes Jahr nach Lyon gezogen': 'Wohnt in Lyon',
+    'ich gehe jeden Morgen joggen': 'Geht jeden Morgen joggen',
+    'meine Mutter hat Demenz': 'Mutter hat Demenz',
+    'meine Eltern kommen aus der Türkei': 'Eltern kommen aus der Türkei',
+    'mein Sohn geht auf das Goethe-Gymnasium': 'Sohn geht auf das Goethe-Gymnasium',
+    'ich wohne in der Lindenstraße': 'Wohnt in der Lindenstraße',
+  },
+  fr: {
+    'je suis allergique aux noix': 'Est allergique aux noix',
+    "ma fille s'appelle Mia": "Fille s'appelle Mia",
+    'on a déménagé à Lyon': 'Habite à Lyon',
+    "j'ai deux enfants": 'A deux enfants',
+    'je ne bois pas de café': 'Ne boit pas de café',
+    "je n'aime pas les champignons": "N'aime pas les champignons",
+    'mon mari travaille chez Airbus': 'Mari travaille chez Airbus',
+    "ma meilleure amie s'appelle Claire": "Amie s'appelle Claire",
+    'mes parents habitent à Brest': 'Parents habitent à Brest',
+    'Ben est végétarien': 'Ben est végétarien',
+    'je prends des cachets pour la tension': 'Prend des cachets pour la tension',
+    "mon anniversaire c'est le quatre juillet": 'Anniversaire est le quatre juillet',
+  },
+  es: {
+    'soy alérgico a las nueces': 'Es alérgico a las nueces',
+    'mi hija se llama Mia': 'Hija se llama Mia',
+    'nos hemos mudado a Valencia': 'Vive en Valencia',
+    'tenemos tres hijas': 'Tiene tres hijas',
+    'no bebo café': 'No bebe café',
+    'me encanta el jazz': 'Le encanta el jazz',
+    'trabajo en un hospital': 'Trabaja en un hospital',
+    'mis padres viven en Cádiz': 'Padres viven en Cádiz',
+    'mi cumpleaños es el cuatro de julio': 'Cumpleaños es el cuatro de julio',
+    'Nora vive en Gante': 'Nora vive en Gante',
+    'toco el piano desde niño': 'Toca el piano',
   },
 };
 
@@ -85,6 +130,33 @@ const NO_FACTS: Record<string, string[]> = {
     'er meinte ich wohne in Wien',
     'wir haben einen Hund gesehen',
     'ich mag nicht mehr',
+    'ich arbeite in einer Stunde weiter',
+    'die Milch ist gestorben teuer',
+    'morgen gehe ich joggen',
+    'meine Tochter kommt morgen',
+  ],
+  fr: [
+    'je suis fatigué',
+    'je vais à Lyon demain',
+    "si j'habitais à Rome je mangerais des pâtes",
+    'il a dit je suis allergique au travail',
+    "j'ai faim",
+    'on a rendez-vous à dix heures',
+    'je travaille ce soir',
+    "j'adore ça",
+    'est-ce que tu habites à Lyon',
+    'je dois appeler le dentiste',
+  ],
+  es: [
+    'estoy cansada',
+    'voy a Madrid mañana',
+    'si viviera en Roma comería pasta',
+    'dice que es de Bilbao',
+    'tengo hambre',
+    'tengo cita a las diez',
+    'me encanta eso',
+    'tengo que llamar al dentista',
+    'esta noche trabajo',
   ],
 };
 
@@ -109,6 +181,30 @@ test('known people are named, whoever speaks of them; those who are not known ar
   t.deepEqual(texts('en', ['Ben', "you're allergic to hard work"], ['Anna', 'ha']), []);
   t.deepEqual(texts('en', ['Anna', 'when is Nora back'], ['Ben', 'Sunday she teaches physics']), [
     'Nora teaches physics',
+  ]);
+});
+
+test('what somebody says of the owner is noted where the owner says yes, with both segments', t => {
+  const noted = [['s0', 's1']];
+  const given: [language: string, asked: string, answer: string, text: string][] = [
+    [
+      'en',
+      "You're allergic to penicillin, is that right?",
+      'Yes, since I was small.',
+      'Is allergic to penicillin',
+    ],
+    ['en', 'and are you diabetic', 'yes I am', 'Is diabetic'],
+    ['de', 'sind Sie Diabetiker', 'ja', 'Ist Diabetiker'],
+    ['fr', 'vous êtes allergique à la pénicilline', 'oui', 'Est allergique à la pénicilline'],
+    ['es', 'es usted alérgico a la penicilina', 'sí', 'Es alérgico a la penicilina'],
+  ];
+  for (const [language, asked, answer, text] of given) {
+    const found = heard(language, ['Speaker 2', asked], ['Anna', answer]);
+    t.deepEqual([found.map(each => each.text), found.map(({ from }) => from)], [[text], noted], asked);
+    t.deepEqual(texts(language, ['Speaker 2', asked], ['Anna', 'pardon']), [], asked);
+  }
+  t.deepEqual(texts('en', ['Speaker 2', 'I live in Rome and you live in Pisa'], ['Anna', 'yes']), [
+    'Lives in Pisa',
   ]);
 });
 
