@@ -37,6 +37,7 @@ import { createSummaryTemplates } from './domain/conversations/summary-templates
 import { createDevices } from './domain/devices/devices.ts';
 import { createAccountExport } from './domain/export/export.ts';
 import { createAccountImport } from './domain/export/import.ts';
+import { createForeignImports } from './domain/foreign/foreign-imports.ts';
 import { createMemories } from './domain/memories/memories.ts';
 import { createCategorise } from './domain/memories/memory-category.ts';
 import { createCompareMemories } from './domain/memories/memory-comparison.ts';
@@ -55,6 +56,7 @@ import { createActionItems } from './domain/tasks/action-items.ts';
 import { createDueNotices } from './domain/tasks/due-notices.ts';
 import { createGoals } from './domain/tasks/goals.ts';
 import { minuteOf, zoneOfMachine } from './domain/wall-clock.ts';
+import { createTakeIn } from './foreign/take-in.ts';
 import { createNotificationLimit, createRateLimits } from './http/rate-limit.ts';
 import { createServer } from './http/server.ts';
 import { createUploads } from './http/uploads.ts';
@@ -277,7 +279,14 @@ function createDomain(foundation: Foundation) {
   const calendarLinks = createCalendarLinks({ storage, clock, publicUrl });
   const calendarFeed = createCalendarFeed({ storage, clock, notifications });
   const accountExport = createAccountExport({ storage, conversations, calendarFeed, clock });
-  const accountImport = createAccountImport({ storage, clock });
+  const foreignImports = createForeignImports({ storage, clock, conversations });
+  const takeIn = createTakeIn({
+    accountImport: createAccountImport({ storage, clock }),
+    foreignImports,
+    notifications,
+    fetchUser,
+    clock,
+  });
 
   const search = createSearch({ storage, log: logOf('search'), embedder, vectors });
   const embedding = createEmbedding({ storage, clock, log: logOf('embedding'), embedder, vectors });
@@ -345,7 +354,8 @@ function createDomain(foundation: Foundation) {
     calendarLinks,
     calendarFeed,
     accountExport,
-    accountImport,
+    foreignImports,
+    takeIn,
     search,
     embedding,
     categorise,

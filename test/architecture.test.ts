@@ -45,6 +45,11 @@ const RULES: Rule[] = [
     may: ['core/{domain,audio}/**', 'core/listen/*.ts', ...RUNTIME],
     types: CONTRACTS,
   },
+  {
+    from: ['core/foreign/**'],
+    may: ['core/domain/{foreign,conversations}/*.ts', 'core/domain/*.ts', ...RUNTIME],
+    types: ['core/domain/export/*.ts', ...CONTRACTS],
+  },
   { from: ['core/photos/**'], may: RUNTIME, types: CONTRACTS },
   { from: ['core/pipeline/**'], may: ['core/domain/**', ...RUNTIME], types: CONTRACTS },
   { from: ['core/delivery/**'], may: ['core/domain/**', ...RUNTIME], types: CONTRACTS },
@@ -57,7 +62,7 @@ const RULES: Rule[] = [
   {
     from: ['core/control/**'],
     may: ['core/listen/orphaned-audio.ts', ...RUNTIME],
-    types: ['core/{backup,domain,plugin-host}/**', ...CONFIG, ...CONTRACTS],
+    types: ['core/{backup,domain,foreign,plugin-host}/**', ...CONFIG, ...CONTRACTS],
   },
   { from: ['core/plugin-host/**'], may: [...RUNTIME, ...CONFIG], types: CONTRACTS },
   { from: ['core/{app,services}.ts'], may: ['core/**', ...CONFIG] },

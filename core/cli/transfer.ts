@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
@@ -6,7 +7,7 @@ import type { Args, CommandName, Result } from '../control/commands.ts';
 import { callControl, controlPath } from '../control/control.ts';
 import { AppError } from '../runtime/errors.ts';
 import { onOneLine } from '../runtime/terminal.ts';
-import { print, settingsOf, withCommands } from './in-process.ts';
+import { perform, print, settingsOf, withCommands } from './in-process.ts';
 import { table } from './table.ts';
 
 interface Output {
@@ -45,40 +46,122 @@ function addExport(program: Command): void {
     });
 }
 
+interface ImportOptions extends Output {
+  user: string;
+  dryRun?: boolean;
+  keyFile?: string;
+  undo?: string;
+  list?: boolean;
+}
+
 function addImport(program: Command): void {
   program
-    .command('import <file>')
-    .description('take what "export" wrote into an account that is empty: all of it or nothing')
+    .command('import [from]')
+    .description('take in what "export" wrote, or what another product has: a file, a folder or an address')
     .requiredOption('--user <name>', 'the account; add a new one with: earshot user add <name>')
-    .option('--dry-run', 'check the whole file, and change nothing')
+    .option('--dry-run', 'read all of it, say what would be taken in, and change nothing')
+    .option('--key-file <file>', 'of an address: the file that has its key')
+    .option('--undo <id>', 'take back what an import from another product stored')
+    .option('--list', 'list the imports from other products')
     .option('--json', 'answer as one JSON object')
     .addHelpText(
       'after',
       `
-Others cannot store anything while it runs; audio that comes meanwhile waits on disk.
+What it is, is recognised: an archive of Earshot, which needs an account that is empty; exports of Omi,
+Limitless and Granola; Bee's folder; transcripts of PLAUD, Otter and Fireflies; SRT, VTT, Markdown and ICS;
+folders and ZIP archives with any of them; the interfaces of Omi and Limitless, with a key.
+What was taken in before is not taken in again.
 
-Example: earshot import ada.zip --user ada`,
+Examples:
+  earshot import ada.zip --user ada
+  earshot import lifelogs.zip --user ada --dry-run
+  earshot import https://api.omi.me --key-file omi-key.txt --user ada
+  earshot import --user ada --undo 5f0c21aa`,
     )
-    .action(async (file: string, options: Output & { user: string; dryRun?: boolean }, command: Command) => {
-      const { user, json, dryRun = false } = options;
-      const { rows } = await transfer(
-        await settingsOf(command),
-        'transfer.import',
-        { user, file: resolve(file), dryRun },
-        json ? () => {} : count => showProgress(`${count} rows`),
-      );
-      const counted = Object.entries(rows ?? {}).map(([name, count]) => [String(count), name]);
-      const verdict = dryRun
-        ? `The file can be taken in by ${user}. Nothing was changed.`
-        : `The account ${user} has it all now.`;
-      print(json, { user, dryRun, rows }, `${table(['rows', 'of'], counted)}\n${verdict}`);
+    .action(async (from: string | undefined, options: ImportOptions, command: Command) => {
+      const loaded = await settingsOf(command);
+      if (options.list) return listImports(loaded, options);
+      if (options.undo !== undefined) return undo(loaded, options.undo, options);
+      if (from === undefined)
+        throw new AppError('invalid_request', 'Say what is to be taken in: a file, a folder or an address');
+      return takeIn(loaded, from, options);
     });
+}
+
+async function takeIn(loaded: LoadedConfig, from: string, options: ImportOptions): Promise<void> {
+  const { user, json, dryRun = false, keyFile } = options;
+  const key = keyFile === undefined ? null : (await readKey(keyFile)).trim();
+  const file = /^https?:\/\//i.test(from) ? from : resolve(from);
+  const { rows, foreign } = await transfer(
+    loaded,
+    'transfer.import',
+    { user, file, dryRun, key },
+    json ? () => {} : count => showProgress(`${count} ${count === 1 ? 'thing' : 'things'}`),
+  );
+  const counted = countsOf(rows, foreign);
+  print(
+    json,
+    { user, dryRun, rows, foreign },
+    `${counted}${foreign ? tellForeign(user, dryRun, foreign) : tellOwn(user, dryRun)}`,
+  );
+}
+
+async function readKey(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch(cause => {
+    throw new AppError('invalid_request', `--key-file: ${file} cannot be read`, { cause });
+  });
+}
+
+type Came = Result<'transfer.progress'>;
+
+function countsOf(rows: Came['rows'], foreign: Came['foreign']): string {
+  const counted = Object.entries(rows ?? {}).map(([name, count]) => [String(count), name]);
+  if (foreign && foreign.known > 0) counted.push([String(foreign.known), 'there already']);
+  const left = (foreign?.leftOut ?? []).map(
+    ({ what, why, count }) => `Left out: ${count} × ${what}, as ${why}.`,
+  );
+  return [...(counted.length > 0 ? [table([foreign ? '' : 'rows', 'of'], counted)] : []), ...left, ''].join(
+    '\n',
+  );
+}
+
+function tellOwn(user: string, dryRun: boolean): string {
+  return dryRun
+    ? `The file can be taken in by ${user}. Nothing was changed.`
+    : `The account ${user} has it all now.`;
+}
+
+function tellForeign(user: string, dryRun: boolean, { id, format }: NonNullable<Came['foreign']>): string {
+  return dryRun
+    ? `This is ${format}. It can be taken in by ${user}. Nothing was changed.`
+    : `Taken in by ${user}: ${format}. To take it back: earshot import --user ${user} --undo ${id}`;
+}
+
+async function undo(loaded: LoadedConfig, id: string, { user, json }: ImportOptions): Promise<void> {
+  const { rows } = await transfer(loaded, 'transfer.undo', { user, id }, () => {});
+  print(
+    json,
+    { user, id, rows },
+    `${countsOf(rows, null)}Taken back: the account ${user} has none of it any more.`,
+  );
+}
+
+async function listImports(loaded: LoadedConfig, { user, json }: ImportOptions): Promise<void> {
+  const imports = await perform(loaded, 'transfer.imports', { user });
+  const rows = imports.map(({ id, startedAt, state, format, name, counts }) => [
+    ...[id, startedAt, state, format, name],
+    Object.entries(counts)
+      .map(([kind, count]) => `${count} ${kind}`)
+      .join(', '),
+  ]);
+  const none = `${user} has taken in nothing from elsewhere.`;
+  print(json, imports, rows.length === 0 ? none : table(['id', 'when', '', 'what', 'from', ''], rows));
 }
 
 type Call = <C extends CommandName>(command: C, args: Args<C>) => Promise<Result<C>>;
 
 /** Begins it, in the running server or here, and waits for its end. */
-async function transfer<C extends 'transfer.export' | 'transfer.import'>(
+async function transfer<C extends 'transfer.export' | 'transfer.import' | 'transfer.undo'>(
   loaded: LoadedConfig,
   command: C,
   args: Args<C>,

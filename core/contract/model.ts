@@ -147,6 +147,31 @@ export interface CalendarLink {
   createdAt: number;
 }
 
+/** One run that took in what a user had in another product. */
+export interface ForeignImport {
+  id: string;
+  userId: string;
+  /** For people: `Omi`. */
+  format: string;
+  /** Of the file, folder or server that it was read from. */
+  name: string;
+  /** `undoing`, and `running` after the server was ended, are to be undone. */
+  state: 'running' | 'done' | 'undoing' | 'undone';
+  /** What was stored, by kind. */
+  counts: Record<string, number>;
+  startedAt: number;
+  endedAt: number | null;
+}
+
+/** Something that such a run stored. */
+export interface ForeignItem {
+  /** Of the conversation, memory, task or person. */
+  id: string;
+  userId: string;
+  importId: string;
+  kind: 'conversation' | 'memory' | 'task' | 'person';
+}
+
 /** A chat of a user with the server about what was said. */
 export interface ChatSession {
   id: string;

@@ -15,6 +15,8 @@ import type {
   Device,
   Embedding,
   Folder,
+  ForeignImport,
+  ForeignItem,
   ForgottenMemory,
   Goal,
   GoalProgress,
@@ -148,6 +150,7 @@ export interface Stores {
   summaries: SummaryStore;
   calendarLinks: CalendarLinkStore;
   devices: DeviceStore;
+  foreignImports: ForeignImportStore;
   speech: SpeechStore;
   voices: VoiceStore;
   passages: PassageStore;
@@ -447,6 +450,28 @@ export interface PersonStore {
   rename(userId: string, id: string, name: string): Promise<boolean>;
   /** Resolves to whether there was one. */
   remove(userId: string, id: string): Promise<boolean>;
+  /** Removes those of these ids whom no segment and no voice names. At most 1000 ids. */
+  removeUnnamed(userId: string, ids: string[]): Promise<void>;
+}
+
+/** Runs that took in what users had elsewhere, and what each of them stored. */
+export interface ForeignImportStore {
+  insert(run: ForeignImport): Promise<void>;
+  get(userId: string, id: string): Promise<ForeignImport | null>;
+  /** The newest first. */
+  list(userId: string, limit: number): Promise<ForeignImport[]>;
+  /** Resolves to whether it is there. */
+  update(
+    userId: string,
+    id: string,
+    patch: Partial<Pick<ForeignImport, 'state' | 'counts' | 'endedAt'>>,
+  ): Promise<boolean>;
+  /** What an earlier run stored is this one's from now on. Rejects with `not_found` when the run is not there. */
+  note(items: ForeignItem[]): Promise<void>;
+  /** By id, in no other order. */
+  items(userId: string, importId: string, limit: number): Promise<ForeignItem[]>;
+  /** Ids that are not there are no error. At most 1000. */
+  forget(userId: string, ids: string[]): Promise<void>;
 }
 
 export interface ActionItemFilter {

@@ -5,25 +5,54 @@ import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import type { Users } from '../domain/accounts/users.ts';
 import type { AccountExport } from '../domain/export/export.ts';
-import type { AccountImport } from '../domain/export/import.ts';
+import type { ForeignImports } from '../domain/foreign/foreign-imports.ts';
+import type { TakeIn } from '../foreign/take-in.ts';
 import { AppError, toAppError } from '../runtime/errors.ts';
 
 const user = z.string().trim().min(1).max(100);
 const file = z.string().min(1).max(4096);
 const Rows = z.record(z.string(), z.number());
+const Foreign = z.object({
+  id: z.string().nullable(),
+  format: z.string(),
+  /** Things that were there already. */
+  known: z.number(),
+  leftOut: z.array(z.object({ what: z.string(), why: z.string(), count: z.number() })),
+});
 
 export const transferShapes = {
   /** Begins to write everything that an account owns to a new file; `transfer.progress` tells how it goes. */
   'transfer.export': { args: z.object({ user, file }), result: z.object({}) },
-  /** Begins to take such a file into an account that is empty. */
-  'transfer.import': { args: z.object({ user, file, dryRun: z.boolean() }), result: z.object({}) },
-  /** Progress of the last one. `done`: bytes of an export, rows of an import. `rows`, by table: once an import has ended. */
+  /**
+   * Begins to take in such a file, or what another product has written: a file, a folder, or, with its key, an address.
+   */
+  'transfer.import': {
+    args: z.object({ user, file, dryRun: z.boolean(), key: z.string().min(1).max(1000).nullable() }),
+    result: z.object({}),
+  },
+  /** Begins to take back what an import from another product has stored. */
+  'transfer.undo': { args: z.object({ user, id: z.string().min(1).max(100) }), result: z.object({}) },
+  /** Imports from other products, the newest first. */
+  'transfer.imports': {
+    args: z.object({ user }),
+    result: z.array(
+      z.object({
+        ...{ id: z.string(), format: z.string(), name: z.string(), state: z.string() },
+        ...{ counts: Rows, startedAt: z.string() },
+      }),
+    ),
+  },
+  /**
+   * Progress of the last one. `done`: bytes of an export, rows of an import. `rows`, by table or kind: once an import
+   * has ended. `foreign`: what came of an import from another product.
+   */
   'transfer.progress': {
     args: z.object({}),
     result: z.object({
       running: z.boolean(),
       done: z.number(),
       rows: Rows.nullable(),
+      foreign: Foreign.nullable(),
       error: z.string().nullable(),
     }),
   },
@@ -32,21 +61,24 @@ type Shapes = typeof transferShapes;
 type Args<C extends keyof Shapes> = z.output<Shapes[C]['args']>;
 type Progress = z.output<Shapes['transfer.progress']['result']>;
 
+const NOTHING: Progress = { running: false, done: 0, rows: null, foreign: null, error: null };
+
 export interface TransferServices {
   users: Pick<Users, 'byName'>;
   accountExport: AccountExport;
-  accountImport: AccountImport;
+  takeIn: TakeIn;
+  foreignImports: ForeignImports;
 }
 
-export function transferCommands({ users, accountExport, accountImport }: TransferServices) {
-  let state: Progress = { running: false, done: 0, rows: null, error: null };
+export function transferCommands({ users, accountExport, takeIn, foreignImports }: TransferServices) {
+  let state: Progress = NOTHING;
 
-  function begin(work: () => Promise<Record<string, number> | null>): void {
+  function begin(work: () => Promise<Pick<Progress, 'rows' | 'foreign'>>): void {
     if (state.running) throw new AppError('conflict', 'An export or import is running: wait for it');
-    state = { running: true, done: 0, rows: null, error: null };
+    state = { ...NOTHING, running: true };
     work().then(
-      rows => {
-        state = { ...state, running: false, rows };
+      came => {
+        state = { ...state, ...came, running: false };
       },
       error => {
         const { expose, message } = toAppError(error);
@@ -66,21 +98,33 @@ export function transferCommands({ users, accountExport, accountImport }: Transf
           state.done += length;
         });
         await writeNew(file, archive);
-        return null;
+        return { rows: null, foreign: null };
       });
       return {};
     },
-    async 'transfer.import'({ user, file, dryRun }: Args<'transfer.import'>) {
+    async 'transfer.import'({ user, file, dryRun, key }: Args<'transfer.import'>) {
       const account = await users.byName(user);
       begin(() =>
-        accountImport(account, file, {
+        takeIn(account, file, {
           dryRun,
-          onProgress: ({ rows }) => {
-            state.done += rows;
+          key,
+          onProgress: done => {
+            state.done = done;
           },
         }),
       );
       return {};
+    },
+    async 'transfer.undo'({ user, id }: Args<'transfer.undo'>) {
+      const account = await users.byName(user);
+      begin(async () => ({ rows: await foreignImports.undo(account, id), foreign: null }));
+      return {};
+    },
+    async 'transfer.imports'({ user }: Args<'transfer.imports'>) {
+      const runs = await foreignImports.list(await users.byName(user));
+      return runs.map(({ id, format, name, state, counts, startedAt }) => ({
+        ...{ id, format, name, state, counts, startedAt: new Date(startedAt).toISOString() },
+      }));
     },
     'transfer.progress': async () => state,
   };

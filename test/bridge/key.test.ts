@@ -67,6 +67,8 @@ async function setUp(t: ExecutionContext) {
       'calendar.unlink': unused,
       'transfer.export': unused,
       'transfer.import': unused,
+      'transfer.imports': unused,
+      'transfer.undo': unused,
       'transfer.progress': unused,
       'app.create': unused,
       'app.list': unused,

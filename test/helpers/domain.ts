@@ -36,6 +36,7 @@ import { createSummaryTemplates } from '../../core/domain/conversations/summary-
 import { createDevices } from '../../core/domain/devices/devices.ts';
 import { createAccountExport } from '../../core/domain/export/export.ts';
 import { createAccountImport } from '../../core/domain/export/import.ts';
+import { createForeignImports } from '../../core/domain/foreign/foreign-imports.ts';
 import { createMemories } from '../../core/domain/memories/memories.ts';
 import { createCategorise } from '../../core/domain/memories/memory-category.ts';
 import { createCompareMemories } from '../../core/domain/memories/memory-comparison.ts';
@@ -53,6 +54,7 @@ import { createSpeechSettings } from '../../core/domain/speech/speech-settings.t
 import { createVoiceSamples } from '../../core/domain/speech/voice-samples.ts';
 import { createActionItems } from '../../core/domain/tasks/action-items.ts';
 import { createGoals } from '../../core/domain/tasks/goals.ts';
+import { createTakeIn } from '../../core/foreign/take-in.ts';
 import { createUploads } from '../../core/http/uploads.ts';
 import { createPhotoFiles } from '../../core/photos/photo-files.ts';
 import { createPictures } from '../../core/photos/pictures.ts';
@@ -144,6 +146,8 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
   const retrieve = createRetrieval({ sources, embedder: late.embedder, log });
   const ask = createAsk({ sources, retrieve, notifications, models: () => models, clock, log });
   const calendarFeed = createCalendarFeed({ storage, notifications, clock });
+  const accountImport = createAccountImport({ storage, clock });
+  const foreignImports = createForeignImports({ storage, clock, conversations });
   const embedding = createEmbedding({ storage, clock, log, ...late });
   const accounts = createAccounts({
     ...{ storage, clock, log, events, users, signIn, embedding },
@@ -191,7 +195,12 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     calendarLinks: createCalendarLinks({ storage, clock, publicUrl: 'https://earshot.example' }),
     calendarFeed,
     accountExport: createAccountExport({ storage, conversations, calendarFeed, clock }),
-    accountImport: createAccountImport({ storage, clock }),
+    accountImport,
+    foreignImports,
+    takeIn: createTakeIn({
+      ...{ accountImport, foreignImports, notifications, clock },
+      fetchUser: outbound.fetchUser,
+    }),
     remains: async () => [],
     people,
     vocabularies,

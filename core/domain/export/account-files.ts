@@ -23,6 +23,8 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   streams: 'tell which audio this server has received',
   embeddings: 'are computed anew',
   memory_changes: 'are computed anew',
+  foreign_imports: 'tell what was taken in here, so that it can be undone here',
+  foreign_items: 'tell what was taken in here, so that it can be undone here',
   photos: 'name files, which backups have',
   recordings: 'name files that this server works through',
 };

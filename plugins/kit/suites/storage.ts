@@ -7,6 +7,7 @@ import { chatChecks } from './storage/chat.ts';
 import { deliveryChecks } from './storage/deliveries.ts';
 import { deviceChecks } from './storage/devices.ts';
 import { folderChecks } from './storage/folders.ts';
+import { foreignImportChecks } from './storage/foreign-imports.ts';
 import { goalChecks } from './storage/goals.ts';
 import { jobChecks } from './storage/jobs.ts';
 import { keyChecks } from './storage/keys.ts';
@@ -52,6 +53,7 @@ export const storageChecks: readonly StorageCheck[] = [
   ...speechChecks,
   ...passageChecks,
   ...chatChecks,
+  ...foreignImportChecks,
   ...appChecks,
   ...deliveryChecks,
   ...notificationChecks,

@@ -90,6 +90,16 @@ export function personStore({ read, write }: Access): PersonStore {
         'people.remove',
         async db => (await People.query(db).delete().where({ user_id: userId, id })) > 0,
       ),
+    async removeUnnamed(userId, ids) {
+      await write('people.removeUnnamed', db => {
+        const people = db('people').where('user_id', userId).whereIn('id', ids);
+        for (const table of ['segments', 'voices', 'voice_samples'])
+          people.whereNotExists(
+            db(table).where(`${table}.user_id`, userId).whereRaw('??.person_id = people.id', [table]),
+          );
+        return people.delete();
+      });
+    },
     list: userId =>
       read('people.list', db => all(People.query(db).where('user_id', userId).orderBy(['created_at', 'id']))),
   };

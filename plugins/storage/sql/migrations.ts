@@ -23,6 +23,7 @@ import { up as photos } from './migrations/0019-photos.ts';
 import { up as voices } from './migrations/0023-voices.ts';
 import { up as recordings } from './migrations/0028-recordings.ts';
 import { up as devices } from './migrations/0032-devices.ts';
+import { up as foreignImports } from './migrations/0037-foreign-imports.ts';
 
 /** One step of the schema. It runs in a transaction with all others that are due, and is never undone. */
 export interface Migration {
@@ -54,6 +55,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0023-voices', up: voices },
   { name: '0032-devices', up: devices },
   { name: '0028-recordings', up: recordings },
+  { name: '0037-foreign-imports', up: foreignImports },
 ];
 
 type Context = Pick<PluginContext<never>, 'log' | 'clock' | 'error'>;

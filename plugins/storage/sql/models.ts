@@ -14,6 +14,8 @@ import type {
   Device,
   Embedding,
   Folder,
+  ForeignImport,
+  ForeignItem,
   ForgottenMemory,
   Goal,
   GoalProgress,
@@ -298,6 +300,14 @@ export const Devices = table<Device>({
   json: ['notes'],
   booleans: ['lowBattery'],
 });
+
+export const ForeignImports = table<ForeignImport>({
+  name: 'foreign_imports',
+  id: ['user_id', 'id'],
+  json: ['counts'],
+});
+
+export const ForeignItems = table<ForeignItem>({ name: 'foreign_items', id: ['user_id', 'id'] });
 
 export const ChatSessions = table<ChatSession>({ name: 'chat_sessions', id: ['user_id', 'id'] });
 

@@ -13,6 +13,7 @@ import { deviceStore } from './devices.ts';
 import type { Dialect } from './dialect.ts';
 import { embeddingStore } from './embeddings.ts';
 import { folderStore } from './folders.ts';
+import { foreignImportStore } from './foreign-imports.ts';
 import { goalStore } from './goals.ts';
 import { grantStore } from './grants.ts';
 import { jobStore } from './jobs.ts';
@@ -64,6 +65,7 @@ export async function createStorage(
     summaries: summaryStore(access),
     calendarLinks: calendarLinkStore(access),
     devices: deviceStore(access),
+    foreignImports: foreignImportStore(access),
     speech: speechStore(access),
     voices: voiceStore(access),
     passages: passageStore(access),

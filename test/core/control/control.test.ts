@@ -63,7 +63,8 @@ function commandsOver(names: string[]): Commands {
         throw new Error('not used here');
       },
     },
-    accountImport: unused,
+    takeIn: unused,
+    foreignImports: { check: unused, take: unused, undo: unused, list: unused },
     backups: { begin() {}, progress: () => ({ running: false, backup: null, error: null }), state: unused },
     channelAddresses: {
       channels: async () => [],

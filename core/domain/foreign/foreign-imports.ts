@@ -1,0 +1,188 @@
+import type { Clock, ForeignImport, ForeignItem, User } from '../../contract/model.ts';
+import type { Storage } from '../../contract/plugin.ts';
+import { AppError } from '../../runtime/errors.ts';
+import type { Conversations } from '../conversations/conversations.ts';
+import { newId } from '../ids.ts';
+import { noteIn } from '../search/embedding.ts';
+import { followIn } from '../tasks/reminders.ts';
+import type { ForeignSource } from './foreign-item.ts';
+import { createForeignStore, idOfThing, type Run } from './foreign-store.ts';
+
+/** Things between two notes of the progress of a run. */
+const NOTED_EVERY = 500;
+const UNDONE_AT_ONCE = 250;
+const MAX_LISTED = 100;
+/** Notes of the same kind are counted and told once. */
+const MAX_NOTES = 50;
+
+/** The result of a run, or of its dry run. */
+export interface ForeignOutcome {
+  /** Null: nothing was changed. */
+  id: string | null;
+  format: string;
+  counts: Record<string, number>;
+  /** Things that were there already. */
+  known: number;
+  /** Things that were not taken in, the reason, and their number. */
+  leftOut: { what: string; why: string; count: number }[];
+}
+
+export type ForeignImports = ReturnType<typeof createForeignImports>;
+
+/**
+ * Takes in what a user had in another product. Everything is read and checked before anything is stored; when storing
+ * fails, what was stored goes again. Others read and write meanwhile.
+ */
+export function createForeignImports({
+  storage,
+  clock,
+  conversations,
+}: {
+  storage: Storage;
+  clock: Clock;
+  conversations: Pick<Conversations, 'remove'>;
+}) {
+  const foreign = createForeignStore(storage);
+
+  /** Reads all of it, and changes nothing. */
+  async function check(user: User, source: ForeignSource, onProgress: (done: number) => void) {
+    const outcome = startOf(source);
+    const seen = new Set<string>();
+    let done = 0;
+    for await (const thing of source.things()) {
+      onProgress(++done);
+      if (thing.kind === 'left_out') {
+        noteLeftOut(outcome, thing);
+        continue;
+      }
+      const id = idOfThing(user.id, thing);
+      if (seen.has(id) || (await foreign.isThere(user.id, thing))) outcome.known += 1;
+      else {
+        seen.add(id);
+        count(outcome, thing.kind);
+        if (thing.kind === 'conversation') for (const _ of thing.tasks) count(outcome, 'task');
+      }
+    }
+    if (done === 0) throw new AppError('invalid_request', `${source.name} has nothing in it`);
+    return outcome;
+  }
+
+  /** @throws {AppError} `invalid_request` that names the file and what is wrong with it; nothing is stored then */
+  async function take(user: User, source: ForeignSource, onProgress: (done: number) => void = () => {}) {
+    const checked = await check(user, source, () => {});
+    const now = clock.now();
+    const run: Run = { userId: user.id, importId: newId(now) };
+    const outcome = { ...startOf(source), leftOut: checked.leftOut, id: run.importId };
+    const { format, name } = source;
+    await storage.foreignImports.insert({
+      ...{ id: run.importId, userId: user.id, format, name, state: 'running', counts: {} },
+      ...{ startedAt: now, endedAt: null },
+    });
+    try {
+      let done = 0;
+      for await (const thing of source.things()) {
+        if (thing.kind === 'left_out') continue;
+        for (const stored of await foreign.store(run, thing, clock.now()))
+          if (stored === null) outcome.known += 1;
+          else count(outcome, stored);
+        onProgress(++done);
+        if (done % NOTED_EVERY === 0) await update(run, { counts: outcome.counts });
+      }
+      await update(run, { counts: outcome.counts, state: 'done', endedAt: clock.now() });
+    } catch (error) {
+      await undoRun(run);
+      throw error;
+    }
+    return outcome;
+  }
+
+  function update({ userId, importId }: Run, patch: Partial<ForeignImport>) {
+    return storage.foreignImports.update(userId, importId, patch);
+  }
+
+  /** Removes what a run stored, and answers how much of each kind that was. `not_found`, `conflict`. */
+  async function undo(user: User, id: string): Promise<Record<string, number>> {
+    const found = (await storage.foreignImports.list(user.id, MAX_LISTED)).filter(
+      run => run.id === id || (id.length >= 8 && run.id.endsWith(id)),
+    );
+    const [run] = found;
+    if (!run || found.length > 1)
+      throw new AppError(
+        'not_found',
+        `There is no import ${id}: earshot import --list shows those there are`,
+      );
+    if (run.state === 'undone') throw new AppError('conflict', `The import ${id} was undone already`);
+    return undoRun({ userId: user.id, importId: run.id });
+  }
+
+  async function undoRun(run: Run): Promise<Record<string, number>> {
+    const { userId, importId } = run;
+    await update(run, { state: 'undoing' });
+    const counts: Record<string, number> = {};
+    const people: string[] = [];
+    for (;;) {
+      const items = await storage.foreignImports.items(userId, importId, UNDONE_AT_ONCE);
+      for (const item of items) {
+        if (item.kind === 'person') people.push(item.id);
+        else if (!(await remove(item))) continue;
+        counts[item.kind] = (counts[item.kind] ?? 0) + 1;
+      }
+      await storage.foreignImports.forget(
+        userId,
+        items.map(({ id }) => id),
+      );
+      if (items.length < UNDONE_AT_ONCE) break;
+    }
+    await storage.people.removeUnnamed(userId, people);
+    await update(run, { state: 'undone', endedAt: clock.now() });
+    return counts;
+  }
+
+  /** Resolves to whether it was there; what the operator has locked stays. */
+  async function remove({ userId, id, kind }: ForeignItem): Promise<boolean> {
+    if (kind === 'conversation')
+      return conversations.remove(userId, id).then(
+        () => true,
+        error => {
+          if (error instanceof AppError && ['not_found', 'locked'].includes(error.code)) return false;
+          throw error;
+        },
+      );
+    const now = clock.now();
+    return storage.transaction('undo import', async tx => {
+      const before = await (kind === 'task' ? tx.actionItems : tx.memories).get(userId, id);
+      if (!before || before.locked) return false;
+      if ('description' in before) {
+        await tx.actionItems.remove(userId, id);
+        await followIn(tx, { before, after: null, dueGiven: false }, now);
+      } else {
+        await tx.memories.remove(userId, id);
+        await noteIn(tx, userId, [{ id, updatedAt: now }], now);
+      }
+      return true;
+    });
+  }
+
+  return {
+    check: (user: User, source: ForeignSource, onProgress: (done: number) => void = () => {}) =>
+      check(user, source, onProgress),
+    take,
+    undo,
+    /** The newest first. */
+    list: (user: User): Promise<ForeignImport[]> => storage.foreignImports.list(user.id, MAX_LISTED),
+  };
+}
+
+function startOf({ format }: ForeignSource): ForeignOutcome {
+  return { id: null, format, counts: {}, known: 0, leftOut: [] };
+}
+
+function count({ counts }: ForeignOutcome, kind: string): void {
+  counts[kind] = (counts[kind] ?? 0) + 1;
+}
+
+function noteLeftOut({ leftOut }: ForeignOutcome, { what, why }: { what: string; why: string }): void {
+  const same = leftOut.find(each => each.what === what && each.why === why);
+  if (same) same.count += 1;
+  else if (leftOut.length < MAX_NOTES) leftOut.push({ what, why, count: 1 });
+}

@@ -1,0 +1,90 @@
+/** The shape of imported things, between readers of formats and the domain. */
+import { z } from 'zod';
+import { LATEST } from '../wall-clock.ts';
+
+export const MAX_TITLE_CHARS = 200;
+export const MAX_OVERVIEW_CHARS = 10_000;
+export const MAX_SPEAKER_CHARS = 100;
+export const MAX_ITEM_CHARS = 2000;
+export const MAX_SEGMENT_TEXT_CHARS = 20_000;
+const MAX_SEGMENTS = 20_000;
+const MAX_TASKS = 200;
+
+const Instant = z.number().int().min(0).max(LATEST);
+/** Seconds since the conversation began. */
+const Seconds = z.number().min(0).max(1e9);
+/** The same key is the same thing, however often and from whichever file it comes. */
+const key = z.string().min(1).max(500);
+
+const Task = z.object({
+  description: z.string().min(1).max(MAX_ITEM_CHARS),
+  completed: z.boolean(),
+  dueAt: Instant.nullable(),
+});
+
+const Segment = z.object({
+  text: z.string().min(1).max(MAX_SEGMENT_TEXT_CHARS),
+  start: Seconds,
+  end: Seconds,
+  /** A name, or `Speaker 2`; null: not known. */
+  speaker: z.string().max(MAX_SPEAKER_CHARS).nullable(),
+  /** True: the owner of the account said it. */
+  isUser: z.boolean(),
+});
+
+const Conversation = z.object({
+  kind: z.literal('conversation'),
+  key,
+  /** One of the sources that conversations can come from. */
+  source: z.string(),
+  title: z.string().max(MAX_TITLE_CHARS),
+  overview: z.string().max(MAX_OVERVIEW_CHARS),
+  category: z.string().max(100),
+  startedAt: Instant,
+  finishedAt: Instant.nullable(),
+  language: z.string().max(35).nullable(),
+  starred: z.boolean(),
+  discarded: z.boolean(),
+  segments: z.array(Segment).max(MAX_SEGMENTS),
+  tasks: z.array(Task).max(MAX_TASKS),
+});
+
+const Memory = z.object({
+  kind: z.literal('memory'),
+  key,
+  content: z.string().min(1).max(MAX_ITEM_CHARS),
+  category: z.string().max(100),
+  tags: z.array(z.string().max(100)).max(50),
+  createdAt: Instant.nullable(),
+});
+
+const TaskItem = Task.extend({
+  kind: z.literal('task'),
+  key,
+  createdAt: Instant.nullable(),
+});
+
+/** Something that is known and not taken in. */
+const LeftOut = z.object({
+  kind: z.literal('left_out'),
+  what: z.string().max(200),
+  why: z.string().max(300),
+});
+
+export const ForeignItem = z.discriminatedUnion('kind', [Conversation, Memory, TaskItem, LeftOut]);
+
+export type ForeignThing = z.infer<typeof ForeignItem>;
+export type ForeignConversation = z.infer<typeof Conversation>;
+export type ForeignSegment = z.infer<typeof Segment>;
+export type ForeignMemory = z.infer<typeof Memory>;
+export type ForeignTask = z.infer<typeof TaskItem>;
+
+/** A file, folder or server that things are read from. */
+export interface ForeignSource {
+  /** Name for people: `Omi`. */
+  format: string;
+  /** Name for people, without secrets. */
+  name: string;
+  /** Everything in it, from the beginning at each call. Rejects, naming what is wrong, at the first that is. */
+  things(): AsyncIterable<ForeignThing>;
+}

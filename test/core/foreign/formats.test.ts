@@ -1,0 +1,144 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { ForeignItem, type ForeignThing } from '../../../core/domain/foreign/foreign-item.ts';
+import { readFiles } from '../../../core/foreign/read-files.ts';
+import { AppError } from '../../../core/runtime/errors.ts';
+import { temporaryDirectory } from '../../helpers/domain.ts';
+import { EXPORTS, writeExport } from '../../helpers/foreign-exports.ts';
+import { mutator } from '../../helpers/mutations.ts';
+
+const BEGAN = Date.parse('2025-03-02T09:00:00Z');
+const VARIANTS = 20;
+
+async function read(path: string): Promise<ForeignThing[]> {
+  const things: ForeignThing[] = [];
+  for await (const line of readFiles({ path, timeZone: 'UTC' }))
+    if (!('formats' in line)) things.push(ForeignItem.parse(line));
+  return things;
+}
+
+/** Summarises each thing on one line. */
+function told(things: readonly ForeignThing[]): string[] {
+  return things.map(thing => {
+    if (thing.kind === 'left_out') return `left out: ${thing.what}`;
+    if (thing.kind === 'memory') return `memory: ${thing.content}`;
+    if (thing.kind === 'task') return `task: ${thing.description}${thing.completed ? ', done' : ''}`;
+    const { title, overview, startedAt, segments, tasks } = thing;
+    const said = segments.map(
+      ({ text, start, end, speaker, isUser }) => `${start}-${end} ${isUser ? 'owner' : speaker}: ${text}`,
+    );
+    return [
+      `conversation at ${(startedAt - BEGAN) / 1000}: ${title}`,
+      overview,
+      ...said,
+      ...tasks.map(task => `to do: ${task.description}`),
+    ]
+      .filter(line => line !== '')
+      .join(' | ');
+  });
+}
+
+const EXPECTED: Record<keyof typeof EXPORTS, string[]> = {
+  omi: [
+    'left out: chat message',
+    'conversation at 0: Planning the garden | They plan what to plant. | 0-2.5 owner: Shall we plant beans? | 3-4 SPEAKER_01: And peas. | to do: Buy seeds',
+    'left out: conversation',
+    'memory: Likes beans',
+  ],
+  limitless: [
+    'conversation at 0: Garden | Beans and peas | 0-2.5 owner: Shall we plant beans? | 3-4 Ada: And peas.',
+  ],
+  bee: [
+    'conversation at 0: Conversation 4711 | They plan what to plant. | 0-150 Ada: Shall we plant beans? | 150-300 Unknown: And peas.',
+    'left out: daily note',
+    'memory: Likes beans (1)',
+    'memory: Has a garden (2)',
+    'task: Buy seeds',
+    'task: Dig, done',
+  ],
+  plaud: [
+    'left out: recording',
+    'conversation at 0: 2025-03-02 09_00_00 | 0-2.5 Speaker 1: Shall we plant beans? | 3-4 Speaker 2: And peas.',
+  ],
+  'plaud text': [
+    'conversation at 0: 2025-03-02 09_00_00 | 0-3 Speaker 1: Shall we plant beans? | 3-8 Speaker 2: And peas.',
+  ],
+  otter: [
+    'conversation at 0: Garden plans | 0-3 Ada Byron: Shall we plant beans? | 3-8 Speaker 2: And peas.',
+  ],
+  'fireflies text': [
+    'conversation at 0: Garden-plans | 0-3 Ada Byron: Shall we plant beans? | 3-8 Grace Hopper: And peas.',
+  ],
+  fireflies: [
+    'conversation at 0: Garden plans | 0-2 Ada Byron: Shall we plant beans? | 3-4 Grace Hopper: And peas.',
+  ],
+  'fireflies interface': [
+    'conversation at 0: Garden plans | They plan what to plant. | 0-2.5 Ada Byron: Shall we plant beans? | 3-4 Grace Hopper: And peas.',
+  ],
+  granola: [
+    'conversation at 0: Garden plans | Beans, peas | 0-2.5 owner: Shall we plant beans? | 3-4 Speaker 2: And peas.',
+    'left out: note',
+  ],
+  markdown: [
+    'conversation at 0: Garden plans | 0-0 owner: Shall we plant beans? | 0.001-0.001 owner: And peas.',
+  ],
+  vtt: [
+    'conversation at 0: 20250302_090000 garden | 0-2.5 Ada Byron: Shall we plant beans? | 3-4 Grace Hopper: And peas & corn.',
+  ],
+  ics: ['task: Buy seeds, and soil', 'task: Dig, done', 'left out: event'],
+};
+
+for (const name of Object.keys(EXPORTS) as (keyof typeof EXPORTS)[]) {
+  test(`${name}: what its export says is read`, async t => {
+    const folder = await writeExport(await temporaryDirectory(t), EXPORTS[name]);
+    t.deepEqual(told(await read(folder)), EXPECTED[name]);
+  });
+
+  test(`${name}: ${VARIANTS} broken exports are refused by name, or read as far as they are whole`, async t => {
+    for (const [broken, whole] of Object.entries(EXPORTS[name])) {
+      const mutations = mutator([Buffer.from(whole)], 20);
+      let refused = 0;
+      for (let variant = 0; variant < VARIANTS; variant++) {
+        const folder = await mkdtemp(join(tmpdir(), 'earshot-foreign-'));
+        const { mutation, message } = mutations.next();
+        const files = { ...EXPORTS[name], [broken]: message };
+        try {
+          await read(await writeExport(folder, files));
+        } catch (error) {
+          if (!(error instanceof AppError)) throw error;
+          refused += 1;
+          t.is(error.code, 'invalid_request', `${mutation}: ${error.message}`);
+          t.true(error.message.includes(broken), `${mutation}: ${error.message}`);
+        } finally {
+          await rm(folder, { recursive: true });
+        }
+      }
+      if (!broken.endsWith('.mp3')) t.true(refused > 0, `${broken}: nothing was refused`);
+    }
+  });
+}
+
+test('A due date is that of its time zone', async t => {
+  const folder = await writeExport(await temporaryDirectory(t), EXPORTS.ics);
+  const [task] = await read(folder);
+  t.is(task?.kind === 'task' && task.dueAt, Date.parse('2025-03-03T08:00:00Z'));
+});
+
+test('What nobody knows is refused by name, and so is everything beside it', async t => {
+  const folder = await writeExport(await temporaryDirectory(t), {
+    ...EXPORTS.otter,
+    'sub/letter.docx': 'PK',
+    'plain.txt': 'A letter without any times.\n',
+    '.DS_Store': 'x',
+  });
+  const error = await t.throwsAsync<AppError>(read(folder));
+  t.is(error?.code, 'invalid_request');
+  t.regex(error?.message ?? '', /plain\.txt, sub\/letter\.docx: no known format/);
+  await writeFile(join(folder, 'alone.mp3'), 'x');
+  await rm(join(folder, 'sub'), { recursive: true });
+  await rm(join(folder, 'plain.txt'));
+  t.regex((await t.throwsAsync<AppError>(read(folder)))?.message ?? '', /alone\.mp3 is a recording without/);
+  t.regex((await t.throwsAsync<AppError>(read(join(folder, 'nowhere'))))?.message ?? '', /nowhere.*ENOENT/);
+});
