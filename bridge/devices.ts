@@ -24,7 +24,7 @@ export interface DevicesOptions {
   drivers: readonly Driver[];
   /** Names or addresses; empty: every wearable that a driver knows. */
   only: string[];
-  /** What the owner of the device at this address calls it; undefined: nothing. */
+  /** Returns the owner's name for the device at this address; undefined: none. */
   nameOf?(address: string): string | undefined;
   /** Opens a place for what one connection will record. */
   begin(info: RecordingInfo): Recording;
@@ -91,7 +91,7 @@ export interface DeviceStatus extends Identified {
 
 export interface Devices {
   counts(): DeviceCounts[];
-  /** Of each that has been connected since the start; the signal is measured now. */
+  /** Reports each device that was connected since the start; the signal is measured now. */
   statuses(): Promise<DeviceStatus[]>;
   /** Ends every connection in good order. */
   stop(): Promise<void>;

@@ -17,7 +17,7 @@ export interface Driver {
   title: string;
   /** Source that core stores; absent: `name`. Core stores a source that it does not know as `unknown`. */
   source?: string;
-  /** What of it rests on inference, and nobody has confirmed on a device; shown to people with each such device. */
+  /** Assumptions that nobody has confirmed on a device; shown to people with each such device. */
   inferred?: readonly string[];
   match: Match;
   /**

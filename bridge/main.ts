@@ -96,7 +96,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
   const ownersKeys = new Map(
     paired.flatMap(({ key }) => (key === null ? [] : [[key, fixedKey(key)] as const])),
   );
-  /** Of the account whose wearable this is. */
+  /** Returns the keys of the account that owns this wearable. */
   const keysOf = (clientDeviceId: string) =>
     ownersKeys.get(pairedOf(paired, clientDeviceId)?.key ?? '') ?? keys;
   const uplinkOptions = {

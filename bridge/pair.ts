@@ -10,7 +10,7 @@ import type { Radio } from './radio.ts';
 import type { Advertisement } from './scanner.ts';
 import { confirm } from './wearable.ts';
 
-/** Who sits in front of it. */
+/** Person at the terminal. */
 export interface Person {
   say(text: string): void;
   /** Null: there is no more input. */
@@ -41,7 +41,7 @@ interface Found {
   candidates: Driver[];
   /** Percent; null: it does not tell. */
   battery: number | null;
-  /** Whose driver confirmed it; null: none, and why. */
+  /** Driver that confirmed it; null: none, with the reason. */
   driver: Driver | null;
   problem: string | null;
 }
@@ -78,7 +78,7 @@ export async function pair(options: PairOptions): Promise<void> {
   }
 }
 
-/** What was chosen before, for people. */
+/** Lists earlier choices for people. */
 export function renderPaired(all: readonly Paired[]): string {
   if (all.length === 0)
     return 'No wearable is paired: the bridge carries every one that a driver knows. earshot bridge pair chooses.\n';

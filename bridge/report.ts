@@ -12,7 +12,7 @@ import type { CoreAddress } from './uplink.ts';
 export interface ReportLimits {
   /** Without any news core is told again so often. */
   everyMs: number;
-  /** What happens within so long goes out together. */
+  /** Time for which changes are gathered into one report. */
   gatherMs: number;
   answerMs: number;
   firstRetryMs: number;

@@ -137,7 +137,7 @@ export function identityOf(
   return { clientDeviceId: `${source}_${hashOf(address)}`, deviceName: name, source };
 }
 
-/** Of an address, as ids have it. */
+/** Hashes an address, as ids contain it. */
 export function hashOf(address: string): string {
   return createHash('sha256').update(address).digest('hex').slice(0, 12);
 }

@@ -37,7 +37,7 @@ export interface Wearable {
   introduced: boolean;
 }
 
-/** What is known of a device once a driver has confirmed it. */
+/** Facts about a device that a driver has confirmed. */
 export interface Identified {
   clientDeviceId: string;
   source: string;

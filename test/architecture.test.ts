@@ -4,7 +4,7 @@ import { isBuiltin } from 'node:module';
 import { matchesGlob, posix } from 'node:path';
 import test from 'ava';
 
-/** Who may import whom. The first row that matches a file is its rule; a file without a row breaks the test. */
+/** Allowed imports. The first row that matches a file is its rule; a file without a row breaks the test. */
 interface Rule {
   from: string[];
   /** Files of the project, beside those of its own row. */
@@ -20,7 +20,7 @@ interface Rule {
 const CONTRACTS = ['core/contract/*.ts', 'bridge/driver.ts'];
 const RUNTIME = ['core/runtime/*.ts'];
 const CONFIG = ['config/{called-as,load,schema}.ts'];
-/** What several plugins, and authors, share: no plugin reaches into another. */
+/** Files that plugins and authors share: no plugin reaches into another. */
 const KIT = ['plugins/kit/*.ts', 'plugins/kit/{engine,geometry,message,sherpa}/*.ts'];
 
 const RULES: Rule[] = [
@@ -136,7 +136,7 @@ const RULES: Rule[] = [
   { from: ['config/**'] },
 ];
 
-/** What has one owner: the word, as it stands in code outside of comments and strings. */
+/** Words with exclusive owners, as they stand in code outside of comments and strings. */
 const OWNED_WORDS: { what: string; pattern: RegExp; among?: string; owners: string[] }[] = [
   {
     what: 'process.env',

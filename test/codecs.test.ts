@@ -12,7 +12,7 @@ import { wordErrorRate } from './helpers/word-error-rate.ts';
 const test = anyTest as TestFn<{ server: TestServer }>;
 /** Far enough from the limits that another processor's rounding does not tip it. */
 const SAID = 'health';
-/** What the committed AAC file says. */
+/** Words in the committed AAC file. */
 const SAID_IN_AAC = 'tomorrow';
 const sound = concatSamples([silence(0.5), speech(SAID), silence(1)]);
 

@@ -6,7 +6,7 @@ import { join, silence, speech } from './helpers/sound.ts';
 import { wordErrorRate } from './helpers/word-error-rate.ts';
 
 const test = anyTest as TestFn<{ server: TestServer }>;
-/** Of which nothing is misheard where nothing is lost, and much where each loss ends the utterance. */
+/** Recording that is understood perfectly without losses, and badly where each loss ends the utterance. */
 const SAID = 'health';
 const sound = join(silence(0.5), speech(SAID), silence(1));
 const SEED = 1;

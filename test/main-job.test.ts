@@ -77,7 +77,7 @@ for (const [name, { text }] of Object.entries(sentences)) {
   );
 }
 
-/** Of 10 ms each. */
+/** Ticks of 10 ms each. */
 const BUSY_TICKS = 5;
 
 /** Processor time that a process has had, in ticks. */

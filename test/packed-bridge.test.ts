@@ -9,7 +9,7 @@ import { coreProcess } from './helpers/core-process.ts';
 import { execute, openWorkplace, ROOT, type Workplace, whyNoPackages } from './helpers/packed.ts';
 import { countingStt } from './helpers/services.ts';
 
-/** What the server alone needs. */
+/** Packages that the server alone needs. */
 const HEAVY =
   /^(node|koa.*|@koa\/.*|better-sqlite3|knex|objection|pg|sherpa-onnx-.*|koffi|lc3codec|tsyringe|commander|@abandonware\/.*)$/;
 

@@ -6,9 +6,12 @@ import { check } from 'recheck';
 import { isThorough } from './helpers/thorough.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-/** Of one expression; most take a few milliseconds. */
+/** Time limit for one expression; most take a few milliseconds. */
 const CHECK_MS = 600_000;
-/** Those that take linear time, by their text. `npm run torture -- --tests` checks them again, and writes this list. */
+/**
+ * List of expressions of linear time, by their text. `npm run torture -- --tests` checks them again, and writes this
+ * list.
+ */
 const CHECKED = join(import.meta.dirname, 'fixtures/linear-expressions.json');
 
 interface Expression {

@@ -153,11 +153,11 @@ export interface ForeignImport {
   userId: string;
   /** For people: `Omi`. */
   format: string;
-  /** Of the file, folder or server that it was read from. */
+  /** Name of the file, folder or server that it was read from. */
   name: string;
   /** `undoing`, and `running` after the server was ended, are to be undone. */
   state: 'running' | 'done' | 'undoing' | 'undone';
-  /** What was stored, by kind. */
+  /** Number of stored items by kind. */
   counts: Record<string, number>;
   startedAt: number;
   endedAt: number | null;
@@ -165,7 +165,7 @@ export interface ForeignImport {
 
 /** Something that such a run stored. */
 export interface ForeignItem {
-  /** Of the conversation, memory, task or person. */
+  /** Id of the conversation, memory, task or person. */
   id: string;
   userId: string;
   importId: string;
@@ -301,15 +301,15 @@ export interface VoiceSample {
 export interface Recording {
   id: string;
   userId: string;
-  /** Of the file, as its owner calls it. */
+  /** Name of the file, as its owner has it. */
   name: string;
   bytes: number;
   state: 'waiting' | 'running' | 'done' | 'failed';
-  /** What went wrong, for its owner; of one that is done: what could not be read of it. */
+  /** Error message for its owner; of a finished one: the part that could not be read. */
   error: string | null;
-  /** Of its first sample; null: not known until its length is. */
+  /** Time of its first sample; null: not known until its length is. */
   startedAt: number | null;
-  /** Of its last sample, where its owner said that instead. */
+  /** Time of its last sample, where its owner gave that instead. */
   endedAt: number | null;
   /** ISO 639-1, or `multi`. */
   language: string;

@@ -466,7 +466,7 @@ export interface ForeignImportStore {
     id: string,
     patch: Partial<Pick<ForeignImport, 'state' | 'counts' | 'endedAt'>>,
   ): Promise<boolean>;
-  /** What an earlier run stored is this one's from now on. Rejects with `not_found` when the run is not there. */
+  /** Assigns items that an earlier run stored to this one. Rejects with `not_found` when the run is not there. */
   note(items: ForeignItem[]): Promise<void>;
   /** By id, in no other order. */
   items(userId: string, importId: string, limit: number): Promise<ForeignItem[]>;

@@ -69,7 +69,7 @@ export function createTranscribeRecording(deps: Deps) {
     }
   };
 
-  /** What was heard of it stays. */
+  /** Marks a recording as failed; its transcript so far stays. */
   async function fail({ userId, id }: Recording, error: string): Promise<void> {
     const recording = await recordings.find(userId, id);
     if (!recording) return;
@@ -114,7 +114,7 @@ export function createTranscribeRecording(deps: Deps) {
     }
   }
 
-  /** Those from a sample on, up to where it is damaged. */
+  /** Yields the samples from one on, up to where the file is damaged. */
   async function* samplesFrom(recording: Measured, from: number, signal: AbortSignal) {
     let at = 0;
     const end = Math.floor(recording.durationMs * SAMPLES_PER_MS);

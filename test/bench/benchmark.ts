@@ -1,4 +1,4 @@
-/** What every benchmark is, and what it answers. */
+/** Interface and results of benchmarks. */
 
 export interface Benchmark {
   /** `streams:40`: chosen by it, or by `streams` where no benchmark has that name. */
@@ -9,7 +9,7 @@ export interface Benchmark {
   run(bench: Bench): Promise<Table[]>;
 }
 
-/** What a benchmark is given. */
+/** Arguments of a benchmark. */
 export interface Bench {
   /** The short form: does it work at all? Its figures mean little. */
   quick: boolean;

@@ -1,4 +1,4 @@
-/** What the bridge costs for each wearable that streams, without what the simulation of wearables costs. */
+/** Measures the bridge's cost for each streaming wearable, without the cost of simulating wearables. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

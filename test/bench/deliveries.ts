@@ -15,11 +15,11 @@ const WAYS: readonly Way[] = [
   'bare undici',
 ];
 const ROUNDS = 5;
-/** Of a user. */
+/** Webhooks per user. */
 const HOOKS = [1, 8];
 /** Deliveries of one round. */
 const COUNT = { quick: 64, long: 4000 };
-/** Of deliveries per second, to bare undici. */
+/** Deliveries per second, relative to bare undici. */
 const GOAL = 0.5;
 
 export const DELIVERIES: Benchmark[] = [

@@ -33,7 +33,7 @@ const SIZES = {
 };
 type Sizes = (typeof SIZES)['long'];
 const LIMIT = 100;
-/** Of a page, at p99. */
+/** Goal for a page, at p99. */
 const GOAL_MS = 20;
 
 async function run(bench: Bench, client: Client): Promise<Table[]> {
@@ -49,7 +49,7 @@ async function run(bench: Bench, client: Client): Promise<Table[]> {
   return [await pages(bench, client, sizes, storage, dialect), await causes(client, sizes, storage)];
 }
 
-/** What is asked for, by the number of the page: another one each time, where there are others. */
+/** Builds the queries of a page, by its number, so that each one differs if it can. */
 function questionsOf({ deliveries }: Storage, rows: number) {
   const mine = (filter: Omit<DeliveryFilter, 'limit'>) => deliveries.list(OWNER, { ...filter, limit: LIMIT });
   const ofApp = (page: number, filter: Omit<DeliveryFilter, 'limit'> = {}) =>

@@ -1,4 +1,4 @@
-/** What one that never answers costs the others, and what a delivery costs its cause. */
+/** Measures what a receiver that never answers costs the others, and what a delivery costs its cause. */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -16,7 +16,7 @@ import { PROMPT, startCore } from './streams/subjects.ts';
 const STREAMS = 50;
 const ROUNDS = 3;
 const SECONDS = 20;
-/** Of the 99th percentile of what is ours. */
+/** Goal for our share, at p99. */
 const GOAL_MS = 20;
 const PERCENTILES = [50, 95, 99];
 const RECOGNISER_MS = 100;

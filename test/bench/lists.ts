@@ -49,7 +49,7 @@ interface Core extends Subject {
   userId: string;
 }
 
-/** What one subject did in one round. */
+/** Result of one subject in one round. */
 interface Answered extends Pick<Counted, 'perSecond' | 'p50Ms' | 'p99Ms'> {
   /** Processor time of one answer, in ms: what else runs on the machine disturbs it less. */
   cpuMs: number;

@@ -22,7 +22,7 @@ async function bench(...args: string[]) {
   return { out, error, status };
 }
 
-/** Of everything that is measured. */
+/** Lists the figures of all cells. */
 function figures(cells: Cell[]): number[] {
   return cells.flatMap(cell =>
     typeof cell === 'number' ? cell : typeof cell === 'object' && cell ? cell.median : [],

@@ -1,4 +1,4 @@
-/** What sessions notice of others: of those whose recogniser does all that it should not, and of clients that attack. */
+/** Measures how sessions are affected by others: by faulty recognisers, and by clients that attack. */
 import { join } from 'node:path';
 import { VICES } from '../fixtures/plugins/faulty-stt.ts';
 import {
@@ -26,7 +26,7 @@ const GOOD = 40;
 const HOSTILE = 20;
 const ATTACK_EVERY_MS = 1000;
 const ROUNDS = 5;
-/** Of the 99th percentile, to the same sessions alone. */
+/** Goal at p99, relative to the same sessions alone. */
 const GOAL = 1.5;
 /** The load alone of the sessions with faulty recognisers. */
 const MORE = 'beside as many that behave';

@@ -10,7 +10,7 @@ export type Place = 'subject' | 'load';
 const CORES = { subject: '0', load: '1' };
 const CAN_PIN = availableParallelism() > 1 && spawnSync('taskset', ['-V']).status === 0;
 
-/** What stands before a command to run it there; nothing where cores cannot be chosen. */
+/** Returns the arguments before a command that runs it there; none if cores cannot be chosen. */
 export function launcherOf(place: Place): string[] {
   return CAN_PIN ? ['taskset', '-c', CORES[place]] : [];
 }

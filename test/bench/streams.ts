@@ -104,7 +104,7 @@ async function climb(bench: Bench, share: number): Promise<Table> {
 
 type Climbed = Measured & { waits: number[] };
 
-/** What else runs on the machine only adds: a step that was slow is tried again, and the best counts. */
+/** Repeats a slow step and takes the best, because other programs on the machine only slow it down. */
 async function best(bench: Bench, subject: Subject, load: Omit<Load, 'seconds'>): Promise<Climbed> {
   const tries: Climbed[] = [];
   const p99 = ({ waits }: Climbed) => percentile(waits, 99);

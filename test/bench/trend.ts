@@ -1,4 +1,4 @@
-/** What a series of samples says about the long run. */
+/** Estimates the long-term trend of a series of samples. */
 
 export interface Point {
   x: number;
@@ -6,7 +6,7 @@ export interface Point {
 }
 
 export interface Trend {
-  /** Of y for each unit of x. */
+  /** Change of y for each unit of x. */
   slope: number;
   /** Half of the interval in which the true slope lies with 95 % probability. */
   plusMinus: number;

@@ -1,4 +1,4 @@
-/** What it costs to understand hours of conversation offline, in processor time and memory. */
+/** Measures the processor time and memory for understanding hours of conversation offline. */
 import type { SpokenSegment } from '../../core/contract/plugin.ts';
 import { instantOf, wallTime } from '../../core/domain/wall-clock.ts';
 import plugin from '../../plugins/understanding/plain-understanding/index.ts';

@@ -20,7 +20,7 @@ const MAIN = join(ROOT, 'bridge/bin.mjs');
 const RECORDING = join(ROOT, 'test/fixtures/tomorrow.wav');
 const clock = createClock(Date.now);
 const source = createFrames(await readWav(RECORDING), 21);
-/** What the pendant sends: the recording, and silence behind it, so that time goes on. */
+/** Frames that the pendant sends: the recording, and silence behind it, so that time continues. */
 const expected = (count: number) =>
   Array.from({ length: count }, (_, i) => Buffer.from(source.at(i)).toString('hex'));
 

@@ -84,7 +84,10 @@ const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');
 const event = (code: number, parameters: Iterable<number>) =>
   Buffer.from([4, code, [...parameters].length, ...parameters]);
 
-/** What a connection carries, as one data packet. @param channel 4: attributes, 5: signalling, 6: pairing */
+/**
+ * Builds one data packet of a connection.
+ * @param channel 4: attributes, 5: signalling, 6: pairing
+ */
 function carried(handle: number, channel: number, message: Buffer): Buffer {
   const packet = Buffer.alloc(9 + message.length);
   packet[0] = 2;

@@ -19,7 +19,7 @@ import { openSpool, type Spool } from '../../bridge/spool.ts';
 
 process.setMaxListeners(100); // every library instance listens for the end of the process
 const clock = createClock(Date.now);
-/** What drivers sleep, and how long a silence of a device may last, without the waiting. */
+/** Clock that shortens the sleeps of drivers and the allowed silence of a device. */
 const hasty = { now: Date.now, sleep: (ms: number, signal?: AbortSignal) => clock.sleep(ms / 20, signal) };
 const samples = await readWav(new URL('../fixtures/tomorrow.wav', import.meta.url).pathname);
 const sound = createFrames(samples, 21);

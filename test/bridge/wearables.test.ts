@@ -28,7 +28,7 @@ const log = pino({ level: 'silent' });
 const drivers = await builtInDrivers();
 const TRACES = new URL('../fixtures/drivers/', import.meta.url).pathname;
 
-/** What each simulated wearable plays. Its trace in test/fixtures/drivers is made of the first seconds of it. */
+/** Recording of each simulated wearable. Its trace in test/fixtures/drivers is made of the first seconds of it. */
 interface Simulated {
   sound: Sound;
   board(options: PeripheralOptions): Board;

@@ -17,7 +17,7 @@ const TOKENS = Buffer.from('<blk> 0\n');
 
 interface Checkout {
   directory: string;
-  /** What the system's package manager was asked; in place of the real one. */
+  /** Returns the calls of the stand-in for the system's package manager. */
   aptCalls(): Promise<string[]>;
   model(name: string): string;
   setup(env?: Record<string, string>, args?: string[]): Promise<{ code: number; said: string; out: string }>;

@@ -24,7 +24,7 @@ async function languageModel({ app }: TestServer) {
   return (await app.commands.status({})).ready.find(({ part }) => part === 'language model');
 }
 
-/** Of a memory that is stored without one. */
+/** Stores a memory without a category, and returns the one it gets. */
 async function categoryOf({ app, url }: TestServer, content: string): Promise<unknown> {
   const [owner] = await app.commands['user.list']({});
   const { token } = await app.commands.token({ user: owner?.name ?? '' });

@@ -28,7 +28,7 @@ test('An app is told, signed, what happens to who installed it, may do what they
   await anna.post('/v1/users/developer/webhook/memory_created', { url: `${receiver.url}?of=anna` });
   const talk = async () =>
     String((await anna.post('/v1/dev/user/conversations/from-segments', { transcript_segments: TALK })).id);
-  /** What has come since the last look, by its address. */
+  /** Takes the requests since the last call, by address. */
   const told = async (count: number) => {
     await receiver.arrived(count);
     const came = receiver.received.splice(0);

@@ -1,4 +1,4 @@
-/** What looks like a command of Earshot in what it says. */
+/** Commands of Earshot in its own output. */
 const HINT = /\b(?:npx )?earshot ((?:[a-z][a-z-]*)(?: [a-z][a-z-]*)?)/g;
 /** Without `key`: `key ada` makes one. */
 const COMMANDS_WITHIN = ['user', 'notify', 'app', 'models', 'system', 'plugin', 'hook'];

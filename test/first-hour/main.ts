@@ -108,7 +108,7 @@ async function addressOf(workplace: Workplace, ...options: string[]): Promise<st
   return until('the server answers', async () => /"url":"([^"]+)"/.exec(await status())?.[1] ?? null);
 }
 
-/** What `look` finds, looked for five times a second, for a minute. */
+/** Polls `look` five times a second until it finds something, for a minute. */
 async function until<T>(what: string, look: () => Promise<T | null>): Promise<T> {
   const late = Date.now() + 60_000;
   while (Date.now() < late) {

@@ -9,7 +9,7 @@ import { profileRecording } from './voices.ts';
 
 export interface Account {
   name: string;
-  /** Of its server. */
+  /** Address of its server. */
   url: string;
   /** An ID token. */
   token: string;
@@ -71,7 +71,7 @@ async function sendAudio(url: string, token: string, body: Uint8Array<ArrayBuffe
   return (await fetch(url, { method: 'POST', headers, body })).json();
 }
 
-/** What an id is called → how an account gets a thing of its own that has one. */
+/** Ways for an account to get a thing of its own, by the name of its id. */
 const OWNED: Record<string, (account: Account, ids: Ids) => Promise<unknown>> = {
   conversation_id: async ({ post }) =>
     (await post('/v1/dev/user/conversations/from-segments', { transcript_segments: TALK })).id,

@@ -58,7 +58,7 @@ export async function signIn(page: Page, { url }: Pick<TestServer, 'url'>, path 
   await page.locator('nav.side').waitFor();
 }
 
-/** What axe finds that keeps people from using the page. */
+/** Lists barriers that axe finds on the page. */
 export async function inaccessible(page: Page): Promise<string[]> {
   const found = await page.evaluate(`${axe.source}; axe.run(document, { resultTypes: ['violations'] })`);
   const { violations } = found as {

@@ -63,7 +63,7 @@ export async function startChatServer(): Promise<ChatServer> {
   }
 }
 
-/** What a model answers that does as it is told. */
+/** Answers as a model that obeys. */
 function obedient({ response_format }: AskedChat): string {
   const schema = response_format?.json_schema?.schema;
   return schema === undefined ? 'Red is a warm colour.' : JSON.stringify(sampleOf(schema));

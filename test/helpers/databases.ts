@@ -13,8 +13,9 @@ interface Database {
 }
 
 /**
- * What tests of a whole file run on, one after the other: SQLite, and a Postgres server of its own, which is stopped
- * after the last test. Where there can be none its tests are skipped, and a test says so, which fails in CI.
+ * Opens the databases that a whole file of tests runs on, one after the other: SQLite, and a Postgres server of its
+ * own, which is stopped after the last test. Where Postgres cannot start, its tests are skipped, and a test says so,
+ * which fails in CI.
  */
 export async function openDatabases(test: TestFn): Promise<Database[]> {
   const sqlite: Database = { name: 'SQLite', open: clock => temporaryStorage({ clock }) };

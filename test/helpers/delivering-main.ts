@@ -15,7 +15,7 @@ import { conversation, user } from '../../plugins/kit/suites/storage/rows.ts';
 import conversationCreated from '../../plugins/webhook/conversation-created/index.ts';
 import { openStorage } from './storage.ts';
 
-/** What it is started with, as JSON. */
+/** Arguments at the start, as JSON. */
 export interface DeliveringPlan {
   /** The database. */
   file: string;

@@ -1,4 +1,4 @@
-/** What a log may not show: what people said and wrote, and what opens doors. */
+/** Finds what a log must not show: what people said and wrote, and credentials. */
 
 import type { Row, Storage } from '../../core/contract/plugin.ts';
 import { createLog, type Log } from '../../core/runtime/log.ts';
@@ -27,11 +27,11 @@ const CREDENTIALS =
 /** Shorter ones stand in messages of ours, too. */
 const LEAST_CHARACTERS = 16;
 
-/** Of a thing, not what it says: the body of a delivery has some, and a log names things by theirs. */
+/** Form of ids. A log may name things by their ids, which bodies of deliveries contain, too. */
 const AN_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const AN_INSTANT = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
 
-/** Of the plugin that made a structure: no secret. */
+/** Name of the field with the plugin that made a structure: no secret. */
 const PLUGIN = 'plugin';
 
 /** A log that keeps its lines, all of them. */
@@ -41,7 +41,7 @@ export function keptLog(): { log: Log; lines: string[] } {
   return { log, lines };
 }
 
-/** What of it these lines show, with what this storage holds. */
+/** Lists the data of this storage that these lines show. */
 export async function indiscretions(lines: readonly string[], storage: Storage): Promise<string[]> {
   const all = lines.join('');
   const shown = new Set(all.match(CREDENTIALS));

@@ -16,7 +16,7 @@ export interface Step {
     | 'sync names';
   /** Path of a file or directory within the one that was watched; empty: that one. */
   name: string;
-  /** Of a sync: the thread that waits for it. */
+  /** Position of a write; for a sync, the thread that waits for it. */
   offset: number;
   data: Buffer;
   /** Length of the journal up to its end, bytes. */
@@ -74,8 +74,8 @@ const isDirectory = ({ kind }: Step) => kind === 'make directory';
 const parentOf = (path: string) => (dirname(path) === '.' ? '' : dirname(path));
 
 /**
- * What a disk promises is what was synced: a file's content by its own sync, its name by one of the directory, and
- * either only as it was when that sync began.
+ * Simulates a disk that keeps synced data alone: a file's content by its own sync, its name by one of the directory,
+ * and either only as it was when that sync began.
  */
 export function createVolatileDisk() {
   const now: Names = new Map();
@@ -140,7 +140,7 @@ export function createVolatileDisk() {
   return {
     take,
     afterPowerLoss,
-    /** What the process itself would read now. */
+    /** Returns what the process itself would read now. */
     read(name: string): Buffer | null {
       const file = now.get(name);
       return file ? applied(file.safe, file.unsynced) : null;

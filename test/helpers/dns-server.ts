@@ -48,7 +48,7 @@ function questionOf(query: Buffer): { name: string; end: number } {
   return { name: labels.join('.').toLowerCase(), end: at + 1 };
 }
 
-/** Of the name in the question, to be forgotten at once. */
+/** Builds an answer to the name in the question, to be forgotten at once. */
 function recordOf(address: string): Buffer {
   const isIPv6 = isIP(address) === 6;
   const bytes = isIPv6 ? bytesOf(address) : address.split('.').map(Number);

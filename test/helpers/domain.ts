@@ -88,7 +88,7 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
   const { storage, close } = await openStorage(clock);
   t.teardown(close);
   const local = await localIdentity(clock, await temporaryDirectory(t), storage);
-  /** Who vouches for people; a test may add and take away. */
+  /** Identity providers; a test may add and remove some. */
   const providers: ChosenProviders = { working: [local], missing: [] };
   const identities = createIdentities(() => providers);
   const events = createEvents();

@@ -1,4 +1,4 @@
-/** What a household might have said: for pictures of the page, and for tests that want something to look at. */
+/** Conversations of a household: for pictures of the page, and for tests that need data. */
 import { accountOf } from './accounts.ts';
 import type { TestServer } from './services.ts';
 

@@ -5,7 +5,7 @@ export const SPEECH = ['good morning', 'see you later'].map((text, index) => ({
   wordErrors: 0,
 }));
 
-/** What a server hears in these 16-bit little-endian samples: a known recording with silence around it, or nothing. */
+/** Recognises a known recording in these 16-bit little-endian samples, with silence around it, or nothing. */
 export function hear(pcm: Buffer): { text: string; startSeconds: number; endSeconds: number } {
   const samples = Array.from({ length: Math.floor(pcm.length / 2) }, (_, at) => pcm.readInt16LE(at * 2));
   const start = samples.findIndex(sample => sample !== 0);

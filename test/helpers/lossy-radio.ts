@@ -12,7 +12,7 @@ import { messagesOf } from './packets.ts';
 import type { TestServer } from './services.ts';
 import { random, type Sound } from './sound.ts';
 
-/** What a pendant sends, and the ATT MTU of its connection. */
+/** Frames of each pendant, and the ATT MTU of its connection. */
 export const SENDERS = {
   'opus 10 ms': { codec: 'opus', frameMs: 10, mtu: 256, frames: (sound: Sound) => firmware(sound, 20) },
   'opus 20 ms': { codec: 'opus_fs320', frameMs: 20, mtu: 256, frames: (sound: Sound) => firmware(sound, 21) },
@@ -79,7 +79,7 @@ export interface Received {
   text: string;
   /** Packets and sound that the radio lost. */
   made: { packets: number; ms: number };
-  /** What the bridge tells core of that. */
+  /** Loss that the bridge reports to core. */
   told: { ms: number };
 }
 
@@ -117,7 +117,7 @@ export async function hearThrough(
   };
 }
 
-/** What the bridge's spool holds of these notifications. */
+/** Returns the bridge's spool for these notifications. */
 async function recorded(sender: Sender, notifications: readonly Buffer[]) {
   const { codec, frameMs, mtu } = SENDERS[sender];
   const format = { codec, sampleRate: 16_000, frameMs };

@@ -6,7 +6,7 @@ import PostalMime, { type Email } from 'postal-mime';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 
 const TLS = new URL('../fixtures/tls/', import.meta.url);
-/** Of `localhost`, signed by itself. */
+/** Self-signed certificate of `localhost`. */
 export const CERTIFICATE = readFileSync(new URL('certificate.pem', TLS), 'utf8');
 const KEY = readFileSync(new URL('key.pem', TLS), 'utf8');
 
@@ -24,7 +24,7 @@ export async function startMailServer(options: SMTPServerOptions = {}) {
   const arrived: Arrived[] = [];
   let refusal: { step: 'recipient' | 'data'; code: number; words: string } | null = null;
 
-  /** What it refuses once: `code` and its own words. */
+  /** Refuses one step once, with `code` and these words. */
   function refuse(step: 'recipient' | 'data', code: number, words: string): void {
     refusal = { step, code, words };
   }

@@ -14,7 +14,7 @@ interface Line {
   text: string;
 }
 
-/** What stands between the fences of a question. */
+/** Extracts the data between the fences of a question. */
 export function dataOf({ messages }: AskedChat): string {
   const text = messages.flatMap(({ content }) =>
     typeof content === 'string' ? [content] : content.map(part => part.text ?? ''),

@@ -14,9 +14,9 @@ export interface Asked {
 export interface NotifyServer {
   url: string;
   asked: Asked[];
-  /** Of what it took: what a person sees. */
+  /** Words that a person sees, of each accepted message. */
   words: string[];
-  /** What it answers next instead, once. */
+  /** Replaces the next answer, once. */
   next: ((response: ServerResponse) => void) | null;
   close(): Promise<void>;
 }

@@ -25,7 +25,7 @@ const ODD_TEXTS = [
     '00000000-0000-0000-0000-000000000000',
   ],
 ];
-/** What `JSON.stringify` cannot write: put in its place afterwards. */
+/** Literals that `JSON.stringify` cannot write: inserted afterwards. */
 const LITERALS: Record<string, string> = {
   '@huge': '1e400',
   '@tiny': '1e-400',

@@ -7,7 +7,7 @@ import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import { freePort } from './free-port.ts';
 
 const REDIRECT = 'http://127.0.0.1/callback';
-/** What its ID tokens last. */
+/** Lifetime of its ID tokens. */
 const ID_TOKEN_S = 3600;
 
 /** A real provider on a real socket, that can be stopped and started again with other keys. */
@@ -19,7 +19,7 @@ export interface OidcProvider {
   stop(): Promise<void>;
   /** Signs this person in to this app, as a browser does. */
   idToken(subject: string, client?: string): Promise<string>;
-  /** Of the same flow: for this resource (RFC 8707), with these scopes. */
+  /** Issues an access token by the same flow, for this resource (RFC 8707), with these scopes. */
   accessToken(subject: string, resource: string, scope: string): Promise<string>;
 }
 

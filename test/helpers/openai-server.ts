@@ -7,7 +7,7 @@ export interface Asked {
   fields: Record<string, string>;
   fileName: string;
   fileType: string;
-  /** What the WAV file holds after its header. */
+  /** Samples of the WAV file, after its header. */
   pcm: Buffer;
 }
 

@@ -6,7 +6,7 @@ import { plainEnvironment } from './cli.ts';
 
 export const ROOT = join(import.meta.dirname, '../..');
 
-/** What an install might compile with. */
+/** Programs that an install might compile with. */
 const COMPILERS = /(^|-)(g?make|cc|c[89]9|gcc|[gc]\+\+|clang|cpp|python)([\d.-]|$)/;
 
 interface Ran {

@@ -28,7 +28,7 @@ export async function patientOf(
   };
 }
 
-/** What a check finds, however long it takes, by what it looked at. Whatever is wrong has to come with its cure. */
+/** Runs a check to its end, and returns its findings by name. Every fault must come with its cure. */
 export async function look(
   t: ExecutionContext,
   check: Check,

@@ -9,7 +9,7 @@ interface Pushed {
   bytes: number;
   /** As the browser decrypts it. */
   payload: Record<string, unknown>;
-  /** Of the VAPID token: verified, made for this service. */
+  /** Claims of the VAPID token: verified, issued for this service. */
   claims: Record<string, unknown>;
 }
 
@@ -49,7 +49,7 @@ export async function startPushService() {
     pushed,
     close,
     url,
-    /** What the browser answers to `subscribe()`, as JSON. */
+    /** Result of `subscribe()` in the browser, as JSON. */
     subscription: {
       endpoint: `${url}/push/JzLQ3raZJfFBR0aqvOMsLrt54w4rJUsV`,
       expirationTime: null,

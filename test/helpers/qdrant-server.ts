@@ -8,7 +8,7 @@ export interface QdrantServer {
   url: string;
   /** `GET /collections`, in the order that they came. */
   requests: string[];
-  /** What it is said to be. */
+  /** Version that it claims. */
   version: string;
   /** The one that it wants; null: none. */
   apiKey: string | null;
@@ -20,7 +20,7 @@ export interface QdrantServer {
   removeCollection(name: string): void;
   /** As another program would. */
   addCollection(name: string): void;
-  /** What is set for a collection: vectors, graphs, indexed fields. */
+  /** Returns the settings of a collection: vectors, graphs, indexed fields. */
   describe(name: string): unknown;
   close(): Promise<void>;
 }

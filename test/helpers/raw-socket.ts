@@ -9,7 +9,7 @@ export interface Frame {
   opcode: number;
   payload?: Uint8Array | string;
   masked?: boolean;
-  /** What the header tells, where it is not so. */
+  /** Length in the header, if it is wrong. */
   length?: bigint;
 }
 

@@ -7,7 +7,7 @@ import paraphrases from '../fixtures/paraphrases.json' with { type: 'json' };
 import { startIndex } from '../plugins/vectors/context.ts';
 import { openDomain, temporaryDirectory } from './domain.ts';
 
-/** What somebody told of himself, and another way to ask for it that shares next to no word with it. */
+/** Statement of somebody, and another way to ask for it that shares next to no word with it. */
 export type Pair = readonly [memory: string, query: string];
 
 /**
@@ -16,7 +16,7 @@ export type Pair = readonly [memory: string, query: string];
  */
 export const PAIRS = paraphrases as unknown as Record<'tune' | 'test' | 'names', Pair[]>;
 
-/** What share of the memories that people labelled gets that label. */
+/** Returns the share of labelled memories that get their label. */
 export async function rightCategories(
   categorise: (content: string) => Promise<string>,
   half: 'tune' | 'test',

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
 
-/** What a receiver of webhooks does with a request that it has read. */
+/** Answers a request that a webhook receiver has read. */
 export type Behaviour = (response: ServerResponse, request: IncomingMessage) => void;
 
 export interface Received {

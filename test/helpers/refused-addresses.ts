@@ -1,6 +1,6 @@
 /** Addresses that no user may have this server ask, each of which somebody has tried on some server. */
 
-/** What a DNS server says of the names among them. */
+/** DNS answers for the names among them. */
 export const NAMES: Record<string, string[]> = {
   'loopback.example': ['127.0.0.1'],
   'loopback6.example': ['::1'],
@@ -17,7 +17,7 @@ export const NAMES: Record<string, string[]> = {
 };
 
 /**
- * What it is, and the address as a user may give it.
+ * Lists addresses as a user may enter them, with descriptions.
  * @param PORT something listens there at 127.0.0.1; `PORT6`: at ::1
  */
 export function refusedAddresses(PORT: number, PORT6: number): [what: string, url: string][] {

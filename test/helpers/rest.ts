@@ -13,7 +13,7 @@ import { type Domain, openDomain } from './domain.ts';
 /** Understands as a server does that is set up in no particular way. */
 export const PLAIN = { name: plainUnderstanding.name, ...plainUnderstanding.setup() };
 
-/** What the pipeline asks for of models and vectors: what the domain has by then. */
+/** Selects the models and vectors that the pipeline needs, as the domain has them by then. */
 export function meaningOf({ models, meaning }: Pick<Domain, 'models' | 'meaning'>) {
   return { models: () => models, embedder: () => meaning.embedder() };
 }

@@ -16,7 +16,7 @@ const realClock: Clock = {
   },
 };
 
-/** What core gives a storage plugin; silent unless told otherwise. */
+/** Builds the context of a storage plugin; silent unless told otherwise. */
 export function storageContext(changes: Partial<StorageContext> = {}): StorageContext {
   return {
     log: pino({ level: 'silent' }),

@@ -8,14 +8,14 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { hear } from './known-speech.ts';
 
 export type Protocol = 'vosk' | 'custom-stt' | 'deepgram';
-/** What the server does instead of its work. */
+/** Fault of the server. */
 export type Fault = 'mute' | 'deaf' | 'garbage' | 'huge' | 'refuses' | 'hangs-up';
 
 export interface SttServer {
   url: string;
   port: number;
   fault: Fault | null;
-  /** Of each connection, in order. */
+  /** Request of each connection, in order. */
   requests: { url: URL; headers: IncomingMessage['headers'] }[];
   /** Text messages of clients, in order. */
   said: string[];

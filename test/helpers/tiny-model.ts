@@ -27,9 +27,9 @@ const HEADS = 2;
 const INNER = 32;
 const CONTEXT = 4096;
 
-/** What it prefers, whatever came before, the best first. */
+/** Tokens that it prefers in any context, best first. */
 const LIKED = ['</s>', '"', ']', '}', ':', ',', 't', 'f', 'n', '1', '{', '[', '▁'];
-/** What it prefers after a token to all of those. */
+/** Tokens that it prefers to all of those after another one. */
 const FOLLOWS: readonly [before: string, next: string][] = [
   ['"', 'r'],
   ['r', 'e'],

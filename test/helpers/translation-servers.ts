@@ -18,7 +18,7 @@ export interface TranslationServer {
 
 export const KEY = 'key-not-to-be-seen';
 
-/** What these servers make of a text: enough to see which text, and which languages, it was. */
+/** Marks a text as translated, so that the text and its languages are visible. */
 const translated = (text: string, from: string, to: string) => `(${from}-${to}) ${text}`;
 
 /** LibreTranslate's `POST /translate`, as its manual describes it, on a real socket. */

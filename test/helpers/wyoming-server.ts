@@ -11,7 +11,7 @@ interface Event {
 /** A connection, as the server sees it. */
 export interface Caller {
   socket: Socket;
-  /** What came, in order; of audio-chunk only the first. */
+  /** Received events, in order; of audio-chunk only the first. */
   events: { type: string; data: Record<string, unknown> }[];
   pcm: Buffer[];
   closed: Promise<void>;
@@ -20,7 +20,7 @@ export interface Caller {
 export interface WyomingServer {
   port: number;
   callers: Caller[];
-  /** What `info` says. */
+  /** Answer to `describe`. */
   info: unknown;
   /** Another way to answer an event; true: done, nothing else is to happen. */
   intercept: (event: Event, caller: Caller) => boolean;

@@ -10,7 +10,7 @@ import { contextOf } from '../plugins/stt/context.ts';
 import { readConversations } from './conversations.ts';
 import { understandingQuality } from './understanding.ts';
 
-/** Of the text of a question or an answer, where the server does not tell its tokens. */
+/** Characters per token, for servers that do not report their tokens. */
 const CHARACTERS_PER_TOKEN = 4;
 
 /** The tables of understanding, with calls, tokens and seconds in the titles. */

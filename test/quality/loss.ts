@@ -14,7 +14,7 @@ const KINDS: [string, Loss][] = [
 
 export const ALL_SENDERS = Object.keys(SENDERS) as Sender[];
 
-/** What lost radio packets cost. */
+/** Measures the effect of lost radio packets. */
 export async function loss(server: TestServer, senders: readonly Sender[] = ALL_SENDERS): Promise<Table> {
   const rows: Table['rows'] = [];
   for (const sender of senders) {

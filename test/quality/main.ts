@@ -32,7 +32,7 @@ const HELP = `Measures how well Earshot hears (the whole server, pocketsphinx, r
 
 const CODECS: SentCodec[] = ['pcm8', 'pcm16', 'opus', 'opus_fs320', 'lc3', 'lc3_fs1030'];
 const SENTENCES = Object.entries(sentences);
-/** Of speech over white noise, dB. */
+/** Ratios of speech to white noise, dB. */
 const RATIOS = [30, 20, 15, 10];
 const NOISES: Record<string, ArrayLike<number>> = {
   'white noise': sound.whiteNoise(60),

@@ -44,7 +44,7 @@ async function search(embedder: Embedder): Promise<Table> {
   };
 }
 
-/** What a test would undo in the end. */
+/** Runs work with the teardown that a test offers. */
 async function undone<T>(work: (t: { teardown(undo: () => unknown): void }) => Promise<T>): Promise<T> {
   const undo: (() => unknown)[] = [];
   try {

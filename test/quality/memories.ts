@@ -25,9 +25,9 @@ interface Counts {
   found: number;
   wanted: number;
   right: number;
-  /** Of a memory that was found already. */
+  /** Repetitions of a memory that was found already. */
   twice: number;
-  /** What a careful person noted as no fact. */
+  /** Statements that a careful person would not note. */
   junk: number;
 }
 const NONE: Counts = { found: 0, wanted: 0, right: 0, twice: 0, junk: 0 };

@@ -187,7 +187,7 @@ function share(part: number, whole: number): Cell {
   return whole === 0 ? '-' : (part / whole).toFixed(2);
 }
 
-/** What core would hand over. */
+/** Builds the context that core would pass. */
 function given({ owner, people, language, timeZone, openTasks, segments, startedAt }: Conversation): {
   transcript: SpokenSegment[];
   context: UnderstandingContext;

@@ -25,7 +25,7 @@ interface CarefulOptions {
   dice: Dice;
 }
 
-/** What is confirmed is kept for so many messages, to be said again. */
+/** Confirmed messages that are kept, to be sent again. */
 const KEPT = 400;
 export const RETRY_MS = 150;
 

@@ -17,7 +17,7 @@ export interface Run {
   frames: number;
 }
 
-/** What is looked at as a whole: each tone goes through it in whole periods, so that no other is heard in it. */
+/** Window of analysis: each tone has whole periods in it, so that no other one is detected. */
 export const FRAME_MS = 10;
 export const CODE_MS = 800;
 const FRAME = (SAMPLE_RATE * FRAME_MS) / 1000;
@@ -25,7 +25,7 @@ const TONES = 32;
 const PLACES = 10;
 const PLACE_FRAMES = CODE_MS / FRAME_MS / PLACES;
 const AMPLITUDE = 10_000;
-/** Of a frame that is mostly tone. */
+/** Least loudness of a frame that is mostly tone. */
 const LEAST_RMS = 1500;
 
 const radians = (tone: number) => (2 * Math.PI * (500 + 100 * tone)) / SAMPLE_RATE;
@@ -53,7 +53,7 @@ function checksum(hex: string): string {
   return (crc32(hex) & 0xffff).toString(16).padStart(4, '0');
 }
 
-/** What these tones say; null where they are not whole. */
+/** Decodes the number of these tones; null if they are incomplete. */
 export function numberIn(runs: readonly Run[]): Said | null {
   const tones = placesIn(runs).map(({ tone }) => tone);
   if (tones.length !== PLACES || tones.some((tone, place) => tone >> 4 !== place % 2)) return null;
@@ -140,7 +140,7 @@ export function createReader() {
   }
 
   return {
-    /** What was over with these samples. */
+    /** Returns the tones that ended with these samples. */
     push(samples: Int16Array): Heard[] {
       const all = new Int16Array(rest.length + samples.length);
       all.set(rest);
@@ -154,7 +154,7 @@ export function createReader() {
       }
       return over;
     },
-    /** What was still under way. */
+    /** Returns the tone that was still running. */
     end: take,
   };
 }

@@ -65,7 +65,7 @@ export async function deliveriesTorture(
   async function live(): Promise<{ born: ChildProcess; ready: Promise<unknown> }> {
     const born = fork(MAIN, [JSON.stringify(plan)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
     child = born;
-    /** Of each user, until all of a batch are done. */
+    /** Running deliveries of each user, until all of a batch are done. */
     const underWay = wanted.map(() => new Set<string>());
     const order = (index: number) => {
       const ids = [...(wanted[index] ?? [])].slice(0, AT_ONCE);

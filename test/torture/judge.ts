@@ -1,4 +1,4 @@
-/** What is stored, held against what was said. */
+/** Compares what is stored with what was said. */
 import { z } from 'zod';
 import type { CoreProcess } from '../helpers/core-process.ts';
 import { CODE_MS, FRAME_MS, numberIn, type Run, runsIn } from './code.ts';

@@ -11,7 +11,7 @@ export const FAULTS = ['reset', 'deaf', 'mute', 'stall'] as const;
 export type Fault = (typeof FAULTS)[number];
 
 export interface Line {
-  /** What the device connects to. */
+  /** Address that the device connects to. */
   url: string;
   /** Does it to every connection that there is. False: there is none. */
   cut(fault: Fault, stallMs: number): boolean;

@@ -8,7 +8,7 @@ interface PlainOptions {
   url: URL;
   key: string;
   script: Script;
-  /** Of its clock's zero, epoch ms. */
+  /** Zero of its clock, epoch ms. */
   startedAt: number;
   /** Times real time. */
   speed: number;

@@ -3,7 +3,7 @@ import { isUnharmed, LIBRARIES, radioTorture } from './radio.ts';
 
 process.setMaxListeners(1000); // every library instance listens for the end of the process
 
-/** What `npm run torture -- --radio` does, in short. */
+/** Plan of `npm run torture -- --radio`, in short. */
 const PLAN = { seed: 2026, packets: 20_000 };
 
 for (const library of LIBRARIES) {

@@ -27,7 +27,7 @@ export interface RadioReport extends RadioCounts {
   packets: number;
   /** Times that the pendant was connected. */
   connections: number;
-  /** Of those packets that it sent for the count of frames, at the end. */
+  /** Whether the packets that it sent for the frame count, at the end, were received. */
   heardAfterwards: boolean;
   /** Between the first tenth and the end. */
   grownBytes: number;
@@ -166,7 +166,7 @@ function radioPackets(seed: number, controller: Controller, pendant: Pendant): (
 
 /** An adapter that lies of itself is rarer than a stranger, and costs all connections each time. */
 const ADAPTER_EVERY = 200;
-/** What fits an HCI data packet. */
+/** Most bytes in an HCI data packet. */
 const MOST_BYTES = 1024;
 
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');

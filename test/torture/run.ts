@@ -31,7 +31,7 @@ export interface Counted {
   seconds: number;
 }
 
-/** What was said, and what became of it. */
+/** Words that were spoken, and their outcome. */
 export interface Played {
   counted: Counted;
   spoken: Spoken[];
@@ -44,7 +44,7 @@ export interface Stage {
 }
 
 const TONES = join(import.meta.dirname, '../fixtures/plugins/tones.ts');
-/** Who talks, and to what server. */
+/** Speakers, and their server. */
 export interface Cast {
   config: Record<string, unknown>;
   kinds: readonly Kind[];
@@ -155,7 +155,7 @@ export async function emptied(dir: string) {
   while ((await readdir(dir)).length > 0) await sleep(100);
 }
 
-/** What goes on is not listed. */
+/** Ends conversations, because lists hold none that are still open. */
 export async function endConversations(core: CoreProcess, source: string) {
   for (let ended = true; ended; ) {
     const client = await connectListen(core.url, core.key, { source, client_device_id: source });

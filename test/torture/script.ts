@@ -12,7 +12,7 @@ export interface Message {
   finish: boolean;
 }
 
-/** What a device says: numbers from 0 on, with pauses in between. */
+/** Script of a device: numbers from 0 on, with pauses in between. */
 export interface Script {
   /** Where each number begins, in ms of the device's own clock. */
   readonly places: readonly number[];
@@ -31,13 +31,13 @@ export interface ScriptOptions {
   gapsFromMs?: number;
   /** After every so many numbers the client asks for the end of the conversation. */
   finishEvery?: number;
-  /** What stands for a number; absent: its tones. */
+  /** Replaces the sound of a number; absent: its tones. */
   soundOf?: (said: Said) => Sound;
 }
 
 export const MESSAGE_MS = 20;
 const MESSAGE = (SAMPLE_RATE * MESSAGE_MS) / 1000;
-/** Of silence before the first number, after the last, and around a gap. */
+/** Silence before the first number, after the last, and around a gap. */
 const LEAD_MS = 600;
 
 export function createScript(options: ScriptOptions): Script {

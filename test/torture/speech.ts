@@ -59,7 +59,7 @@ export function isUnderstood({ undisturbed, disturbed }: SpeechReport): boolean 
   return disturbed <= undisturbed + MOST_POINTS;
 }
 
-/** Of all devices, in order of time. */
+/** Computes the word error rate of all devices, in order of time. */
 function percentWrong({ spoken, stored }: Played): number {
   const all = spoken.map(({ device, source, places }) => ({
     said: places.map((_, number) => sentenceOf({ device, number }).text).join(' '),

@@ -8,7 +8,7 @@ import { isGood, judge, LONGEST_ERROR_MS, readAll, type Spoken, type Stored } fr
 import { emptied, endConversations, noneOpen, TONES_CONFIG, torture } from './run.ts';
 import { createScript } from './script.ts';
 
-/** What `npm run torture` does, in short. */
+/** Plan of `npm run torture`, in short. */
 const PLAN = { seed: 2026, devices: 5, kills: 4, cuts: 10, speed: 4, stallMs: 4000 };
 
 test('however the server is killed and lines are cut, each confirmed number is stored once, in order, at its time', async t => {

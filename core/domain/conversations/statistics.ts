@@ -16,11 +16,11 @@ export interface Statistics {
   days: ({ date: string } & Said)[];
   /** Words by the hour of the day at which they began. */
   hours: number[];
-  /** Who spoke, most words first; conversations: in how many. */
+  /** Speakers, most words first; `conversations`: the number that each spoke in. */
   people: ({ name: string; personId: string | null; isUser: boolean } & Said)[];
 }
 
-/** Those with nobody's name count as one. */
+/** Speakers without a name count as one. */
 const UNKNOWN = 'unknown';
 
 /**

@@ -9,15 +9,15 @@ import { timeInName } from './recorded-at.ts';
 /** The durable job that turns a recording into conversations; its key is the recording. */
 export const RECORDING_JOB = 'recording.transcribe';
 
-/** Of one file: ten hours of stereo as a studio has it. */
+/** Bytes of one file: ten hours of stereo in studio quality. */
 export const MAX_RECORDING_BYTES = 8 * 1024 ** 3;
-/** Of one user, together. */
+/** Bytes of all waiting files of one user. */
 const MAX_WAITING_BYTES = 64 * 1024 ** 3;
 const MAX_WAITING = 10_000;
 /** As a live connection's. */
 const SILENCE_MS = { least: 2000, usual: 120_000, most: 14_400_000 };
 const MAX_NAME_CHARS = 200;
-/** What is over is listed for so long. */
+/** Time for which finished recordings stay listed. */
 const KEPT_MS = 30 * 24 * 3_600_000;
 
 export interface NewRecording {
@@ -27,9 +27,9 @@ export interface NewRecording {
   isTemporary?: boolean;
   /** As its owner calls it: people see it, and its ending tells the codec of a file without a header. */
   name: string;
-  /** Of the first sample (epoch ms); null or absent: by its name, else by its end. */
+  /** Time of the first sample (epoch ms); null or absent: by its name, else by its end. */
   startedAt?: number | null | undefined;
-  /** Of the last sample (epoch ms), such as the time of the file; null or absent: it ended when it came. */
+  /** Time of the last sample (epoch ms), such as the time of the file; null or absent: the time of arrival. */
   endedAt?: number | null | undefined;
   /** ISO 639-1, or `multi`, which is usual. */
   language?: string | undefined;

@@ -17,10 +17,10 @@ export const OWNER = idOf(1);
 const TARGETS = 20;
 export const APPS = TARGETS / 2;
 export const targetOf = (number: number) => idOf(1000 + (number % TARGETS));
-/** Of the target of this number, which is less. */
+/** App of the target with this number, which is smaller. */
 export const appOf = (number: number) => idOf(2000 + (number % APPS));
 
-/** Of 101 rows; the rest was delivered. */
+/** Rows of each 101 with these states; the others were delivered. */
 const RARE = { failed: 2, dropped: 2 };
 
 /** So many deliveries of one user among 20, oldest first, with an attempt each. */
@@ -78,7 +78,7 @@ async function addSome(db: Knex, { before, from, hex }: Series, userId: string, 
   });
 }
 
-/** Of a conversation of few words. */
+/** Body of a conversation of few words. */
 const BODY = JSON.stringify({
   structured: {
     title: 'Planning the budget',

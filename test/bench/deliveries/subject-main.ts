@@ -41,13 +41,13 @@ export interface SubjectOrder {
 export interface SubjectSaid {
   event: 'ran';
   ms: number;
-  /** Of the whole process. */
+  /** Processor time of the whole process. */
   cpuMs: number;
 }
 
 const USER = 'u';
 const SEGMENTS = 20;
-/** Of each hook, as the deliverer does. */
+/** Concurrent requests per webhook, as the deliverer has them. */
 const AT_ONCE = 8;
 const AT_A_TIME = 50;
 
@@ -134,7 +134,7 @@ interface Post {
   body: string;
 }
 
-/** What hooks would be told of so many events. */
+/** Builds the requests that webhooks would get for so many events. */
 async function postsOf(count: number): Promise<Post[]> {
   const posts: Post[] = [];
   const owner = await storage.users.get(USER);
@@ -155,7 +155,7 @@ async function postAll(posts: Post[], post: (one: Post) => Promise<unknown>): Pr
   await Promise.all(Array.from({ length: AT_ONCE * hooks.length }, worker));
 }
 
-/** What is to be measured, when all is there that it needs. */
+/** Preparations of each subject; the returned function is measured. */
 const prepare: Record<Way, (count: number) => Promise<() => Promise<void>>> = {
   async 'from causes'(count) {
     const all = await converse(count);

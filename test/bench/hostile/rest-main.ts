@@ -18,7 +18,7 @@ export type RestTold =
     };
 
 const PATH = '/v1/dev/user/conversations?limit=25';
-/** What was asked last may come so late. */
+/** Time for the last answers to arrive. */
 const TAIL_MS = 5000;
 
 process.once('message', (plan: RestPlan) => {

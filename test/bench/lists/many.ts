@@ -10,7 +10,7 @@ const NOW = Date.UTC(2026, 0, 1);
 const OTHERS = 19;
 const SHARE = 0.05;
 
-/** Of a user, by the row's number. */
+/** Rows of each user. */
 const ROWS = {
   [Conversations.tableName]: (userId: string, number: number) =>
     Conversations.fromJson(conversation(userId, number)).$toDatabaseJson(),

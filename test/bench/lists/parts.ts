@@ -1,4 +1,4 @@
-/** What a request costs core part by part: how long each takes when it runs alone, in this process. */
+/** Measures the parts of a request in core: the time of each when it runs alone, in this process. */
 
 import type { Storage } from '../../../core/contract/plugin.ts';
 import { createCredentials } from '../../../core/domain/accounts/credentials.ts';
@@ -24,7 +24,7 @@ export interface PartsPlan {
   storage: Storage;
   userId: string;
   key: string;
-  /** Of a conversation that is there. */
+  /** Id of an existing conversation. */
   id: string;
   /** Requests a minute. */
   limits: Parameters<typeof createRateLimits>[0]['limits'];
@@ -82,7 +82,7 @@ export async function partsOf(plan: PartsPlan): Promise<Record<string, number>[]
   return taken;
 }
 
-/** Of so many, once it is compiled. */
+/** Measures the median of so many runs, after compilation. */
 export async function medianMs(work: () => unknown, times: number): Promise<number> {
   const took: number[] = [];
   for (let i = 0; i < times * 2; i++) {

@@ -1,4 +1,4 @@
-/** What is asked for: of each kind of row the statements and the JSON of the floor, and the requests. */
+/** Resources to list: for each kind of row the statements and the JSON of the floor, and the requests. */
 import { randomUUIDv7 } from 'node:crypto';
 import type { Conversation } from '../../../core/contract/model.ts';
 import { conversationJson } from '../../../core/domain/conversations/conversation-json.ts';
@@ -17,7 +17,7 @@ export interface Resource {
   /** Beside the user's id. */
   shown: string;
   toJson(row: Row): object;
-  /** What is posted, and the row that it becomes: without, nothing is. */
+  /** Body to post, and the row that it becomes; absent: nothing is posted. */
   draft?: Draft;
   toRow?(draft: Draft, userId: string): Row;
 }

@@ -1,4 +1,4 @@
-/** What is searched: the same for a seed, always. */
+/** Corpora for search, the same for each seed. */
 import type { Embedder } from '../../../core/contract/plugin.ts';
 import words from '../../../plugins/embedder/words/index.ts';
 

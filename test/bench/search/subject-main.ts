@@ -11,9 +11,9 @@ export interface SearchPlan {
   fills: boolean;
   corpus: keyof typeof CORPORA;
   dataDir: string;
-  /** Of the one user who searches. */
+  /** Memories of the one user who searches. */
   memories: number;
-  /** Of each other one. */
+  /** Memories of each other user. */
   others: number;
   users: number;
   queries: number;

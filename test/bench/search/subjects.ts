@@ -7,7 +7,7 @@ import { createLog } from '../../../core/runtime/log.ts';
 import sqliteVectors from '../../../plugins/vectors/sqlite-vectors/index.ts';
 import type { Corpus } from './corpora.ts';
 
-/** Who searches. */
+/** User who searches. */
 export const OWNER = 'user-0';
 
 export interface Subject {

@@ -12,9 +12,9 @@ import { exact, index, OWNER, type Subject } from './subjects.ts';
 
 export interface WholePlan {
   dataDir: string;
-  /** Of the one user who searches. */
+  /** Memories of the one user who searches. */
   memories: number;
-  /** Of each other one. */
+  /** Memories of each other user. */
   others: number;
   users: number;
   queries: number;
@@ -31,9 +31,9 @@ export interface WholeFilled {
 export interface WholeSearched {
   event: 'searched';
   ms: number[];
-  /** Of the whole process, for one question. */
+  /** Processor time of the whole process, per question. */
   cpuMs: number;
-  /** Of the thread that carries sockets, for one question. */
+  /** Time of the thread with the sockets, per question. */
   mainMs: number;
   /** The longest time that nothing else could be done in that thread. */
   heldMs: number;

@@ -19,7 +19,7 @@ interface Stream {
   sentAt: number[];
   /** How often the server closed it. */
   losses: number;
-  /** What came back: the sample at which an utterance ended, and how long after it was sent. */
+  /** Received utterances: the sample at which each ended, and its delay after sending. */
   heard: { endSample: number; afterMs: number }[];
 }
 
@@ -147,7 +147,7 @@ function sendNext(stream: Stream, packets: readonly Uint8Array[], lags: number[]
   stream.dueAt += FRAME_MS;
 }
 
-/** Of what was said between two moments. */
+/** Judges the utterances between two moments. */
 function judge(streams: readonly Stream[], loop: Loop, from: number, to: number) {
   const during = (stream: Stream, sample: number) => {
     const at = stream.sentAt[Math.ceil(sample / FRAME_SAMPLES) - 1] ?? Number.NaN;

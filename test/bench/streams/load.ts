@@ -1,7 +1,7 @@
 import type { Bench } from '../benchmark.ts';
 import { endProcess, nextMessage, startProgram } from '../processes.ts';
 
-/** What the load generator is to do. */
+/** Plan of the load generator. */
 export interface Plan {
   url: string;
   key: string;
@@ -13,13 +13,13 @@ export interface Plan {
   measureMs: number;
   /** Shifts the streams against each other. */
   seed: number;
-  /** What is spoken, each by one stream after the other; absent: English. */
+  /** Languages to speak, distributed over the streams; absent: English. */
   languages?: readonly string[];
   /** Goes on where the server closes, after a pause, as the bridge does; absent: that is the end. */
   reconnects?: boolean;
 }
 
-/** What it saw while it counted. */
+/** Observations during the measurement. */
 export interface Heard {
   /** From sending the last sample of an utterance, hangover included, to its segment, in ms. */
   latencies: number[];

@@ -127,7 +127,7 @@ test.serial('a WAV file of a coding that ffmpeg knows is told how to be converte
   t.deepEqual([...(await withPath(`${dir}:/usr/bin:/bin`, () => readWav(file)))], [5, 6, 7]);
 });
 
-/** What stands in for ffmpeg: answers with a WAV file as ffmpeg writes it into a pipe, or fails as it does. */
+/** Installs a stand-in for ffmpeg: it answers with a WAV file as ffmpeg writes it into a pipe, or fails likewise. */
 async function installFfmpeg(t: ExecutionContext, answer: Buffer | null): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'ffmpeg-'));
   t.teardown(() => rm(dir, { recursive: true }));

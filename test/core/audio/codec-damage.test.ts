@@ -5,7 +5,7 @@ import { random, rms, speech } from '../../helpers/sound.ts';
 
 const SHARES = [0.01, 0.1, 0.5];
 const SEEDS = [1, 2, 3, 4, 5];
-/** What is so much quieter than it was said is lost; what was quieter than this is not missed. */
+/** Share of the original loudness below which audio counts as lost. */
 const LOST = 0.1;
 const QUIET_RMS = 200;
 /** A resampler may be ahead or behind. */
@@ -33,14 +33,14 @@ const SENT: Record<Codec, Uint8Array[]> = {
 
 type Damage = (message: Uint8Array, below: (limit: number) => number) => Uint8Array;
 
-/** Of PCM only whole samples are cut off: the rest of one would shift all that follows. */
+/** Kinds of damage. PCM is cut at whole samples alone: the rest of one would shift everything after it. */
 const DAMAGES: Record<string, Damage> = {
   missing: () => new Uint8Array(0),
   random: (message, below) => Uint8Array.from(message, () => below(256)),
   'cut short': (message, below) => message.subarray(0, 4 + 2 * below((message.length - 4) / 2)),
 };
 
-/** What became of each message. */
+/** Decodes each message. */
 async function decode(codec: string, messages: readonly Uint8Array[]): Promise<Int16Array[]> {
   const sampleRate = codec === 'pcm8' ? 8000 : 16_000;
   const decoder = await createDecoder(checkFormat({ codec, sampleRate, channels: 1 }));

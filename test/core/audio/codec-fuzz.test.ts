@@ -83,7 +83,7 @@ function raw(sampleRate: number, sampleBytes: number, codec: 'pcm8' | 'pcm16'): 
   };
 }
 
-/** What is wrong with this answer; null: nothing. */
+/** Describes the fault of this answer; null: none. */
 function faultOf(subject: Subject, message: Uint8Array, { pcm, bad }: Decoded): string | null {
   const [least, most] = message.length === 0 ? [0, 0] : subject.samples(message);
   if (!(pcm instanceof Int16Array) || pcm.length < least || pcm.length > most)

@@ -8,7 +8,7 @@ import test, { type ExecutionContext } from 'ava';
 import { asCalled, COMMAND_NAMES } from '../../../config/called-as.ts';
 import { earshot, MAIN, plainEnvironment } from '../../helpers/cli.ts';
 
-/** What main.mjs hands over to, as emitted: it tells who runs it, and does as it is told. */
+/** Program that main.mjs starts, as emitted: it reports its process, and obeys its arguments. */
 const PROGRAM = `
 export async function run(argv) {
   const { promise, resolve } = Promise.withResolvers();

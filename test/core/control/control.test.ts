@@ -132,7 +132,7 @@ async function serve(t: ExecutionContext, limits = {}, commands = commandsOver([
   return path;
 }
 
-/** What the server says to these bytes, up to its end of the connection. */
+/** Sends these bytes, and returns the server's answer up to the end of the connection. */
 async function say(path: string, bytes: string): Promise<string> {
   const socket = createConnection(path);
   socket.end(bytes);

@@ -48,7 +48,7 @@ async function start(t: ExecutionContext, open = onSqlite) {
     await completedConversation(domain, anna.id, ['hello'], { title });
     await work();
   };
-  /** What was told since the last call. */
+  /** Number of summaries seen so far. */
   let seen = 0;
   async function told(): Promise<[title: string, text: string][]> {
     const all = (await notifications.list(anna.id, { limit: 100 })).reverse();

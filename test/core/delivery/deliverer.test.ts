@@ -95,7 +95,7 @@ async function open(
 
 interface Expected {
   state: Delivery['state'];
-  /** Of the answer; null: there was none. */
+  /** Status of the response; null: there was none. */
   status: number | null;
   /** After how many ms it is tried again. */
   againMs?: number;

@@ -13,7 +13,7 @@ const CANARY = 'canary-words-5521';
 const databases = await openDatabases(test);
 const [{ open: onSqlite }] = databases as [(typeof databases)[number]];
 
-/** Of every test. */
+/** Logs of all tests. */
 const logs: unknown[] = [];
 test.after('Nothing of what was said, asked or told was logged', t => {
   t.true(logs.length > 0);

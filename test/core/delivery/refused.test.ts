@@ -14,7 +14,7 @@ const never = new AbortController().signal;
 let connects = 0;
 createHook({ init: (_id, type) => void (type === 'TCPCONNECTWRAP' && connects++) }).enable();
 
-/** What listens there would be reached by half of the rows. */
+/** Local servers, which half of the rows would reach. */
 const servers = await Promise.all(['127.0.0.1', '::1'].map(listen));
 const [PORT = 0, PORT6 = 0] = servers.map(server => (server.address() as AddressInfo).port);
 

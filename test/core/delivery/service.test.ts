@@ -66,7 +66,7 @@ async function open(t: ExecutionContext, behaviour?: Behaviour) {
         .join(),
     );
 
-  /** What became of so many that were live, once it is written down. */
+  /** Waits for the recorded outcomes of so many live deliveries. */
   async function logged(count: number) {
     for (;;) {
       const log = await storage.deliveries.list(user.id, { limit: 200 });
@@ -76,7 +76,7 @@ async function open(t: ExecutionContext, behaviour?: Behaviour) {
     }
   }
 
-  /** What became of the rest. */
+  /** Closes, and returns the outcomes of the rest. */
   async function closed() {
     const closing = delivery.live.close();
     clock.advance(2000);

@@ -19,7 +19,7 @@ const verifies = (secret: string, body: string, headers: Record<string, string>)
 };
 
 const TEXTS = ['hello', 'Grüße', '你好', '🧑‍🚀', 'a"b\\c', '\u2028', 'x'.repeat(5000), ''];
-/** Of 24 to 32 bytes, bodies of every sort; every second hook was given a new secret an hour ago. */
+/** Bodies of every sort, with secrets of 24 to 32 bytes; every second webhook got a new secret an hour ago. */
 const DELIVERIES = Array.from({ length: 1000 }, (_, number) => {
   const rotated = number % 2 === 1;
   const secret = newSecret(24 + (number % 9));

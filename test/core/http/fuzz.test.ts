@@ -55,7 +55,7 @@ function send(url: string, agent: Agent, { method, path, headers, body }: OddReq
   });
 }
 
-/** What is wrong with an answer, by the document. */
+/** Judges an answer by the document. */
 function judge(document: OpenApi) {
   const check = checker(document);
   return ({ operation }: OddRequest, { status, headers, text }: Answer): string[] => {

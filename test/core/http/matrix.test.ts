@@ -20,8 +20,7 @@ import {
 import { buildServer, countingStt, type TestServer } from '../../helpers/services.ts';
 import { voiceModelOptions } from '../../helpers/voices.ts';
 
-/** What no account is needed for. A route that is new here was meant to be open to all. */
-/** What may be another's: apps are there for everyone on the server. */
+/** Things that another account may see: apps are there for everyone on the server. */
 const SHARED: Readonly<Record<string, string>> = {
   getApp: 'app_id',
   installApp: 'app_id',
@@ -142,7 +141,7 @@ function put(target: unknown, [step, ...way]: Place['way'], value: string): void
 interface Cast {
   anna: Account;
   ben: Account;
-  /** What is refused, by what is wrong with it. */
+  /** Refused requests, by their fault. */
   refused: Record<string, string | null>;
   expired: string;
   keyOf(account: Account, scopes: readonly Scope[]): Promise<string>;

@@ -38,10 +38,10 @@ import { openRest } from '../../helpers/rest.ts';
 /** How an operation is called, beside what its credential and its body make of it. */
 interface Call {
   status: number;
-  /** Of a server with something else in it. */
+  /** Address of a server in another state. */
   url?: string;
   headers?: Record<string, string>;
-  /** What its parameters are, with blanks between them. */
+  /** Parameters of the path, separated by blanks. */
   path?: string;
   query?: string;
   /** As JSON; absent: the example of the document, where there is a body at all. */
@@ -138,7 +138,7 @@ async function start(t: ExecutionContext) {
     number += 1; // the same again would be the one that is there
     return (await rest.channelAddresses.add(rest.user.id, { channel: 'log', address: { number } })).id;
   };
-  /** Of an account of its own: the calls renew and end the link of the one that asks. */
+  /** Makes a link in an account of its own: the calls renew and end the link of their account. */
   const calendarQuery = async () => {
     const { path } = await rest.calendarLinks.renew((await rest.users.add('calendar')).id);
     return path.split('?')[1] ?? '';
@@ -213,7 +213,7 @@ async function start(t: ExecutionContext) {
   await rest.send('POST', `/v1/apps/enable?app_id=${tea}`);
   const ben = await rest.users.add('ben');
   await rest.apps.install(ben.id, tea, { actions: [] });
-  /** What every operation for apps answers. */
+  /** Failures that every operation for apps shares. */
   const forApp = (query = '', body?: unknown): Call[] => [
     { status: 200, path: tea, query: `${granted}${query}`, ...(body === undefined ? {} : { body }) },
     { status: 404, path: tea, query: `uid=${UNKNOWN}${query}` },
@@ -231,7 +231,7 @@ async function start(t: ExecutionContext) {
     ...rest.uploads,
     open: () => ({ read: failing('internal'), release: async () => {} }),
   };
-  /** What only this operation can answer, by its id; what has the same cause everywhere is provoked for all. */
+  /** Calls that provoke failures of single operations, by operation id; common failures are provoked for all. */
   const calls: Record<string, Call[]> = {
     listConversations: [
       { status: 200 },
@@ -827,7 +827,9 @@ async function announceLarge(
 /** It asks no service, and so none can be broken. */
 const UNBREAKABLE = 'endSession';
 
-/** What in these exchanges does not agree with the document, and what of the document they do not show. */
+/**
+ * Lists contradictions between these exchanges and the document, and answers in the document that none of them shows.
+ */
 function complaints(document: OpenApi, exchanges: Exchange[]): string[] {
   const check = checker(document);
   return operationsOf(document).flatMap(({ operation }) => {

@@ -1,4 +1,4 @@
-/** What one client may take before others would notice. */
+/** Bounds of one client, before others would notice it. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';

@@ -24,7 +24,7 @@ const CALL = {
 const OWNER = { tag: 1, speaker: 'SPEAKER_00', is_user: true };
 const OTHER = { tag: 2, speaker: 'SPEAKER_01', is_user: false };
 
-/** What each side says, from the same moment on. */
+/** Recordings of the two sides, from the same moment on. */
 interface Talk {
   owner: Sound;
   other: Sound;

@@ -59,7 +59,7 @@ async function metric(server: TestServer, line: string): Promise<number> {
   );
 }
 
-/** What is not on the disk yet when its client goes is looked at, and counted, once more. */
+/** Tells whether audio is not on the disk yet when its client leaves: it would be examined, and counted, once more. */
 const isPending = async (server: TestServer) =>
   (await metric(server, 'earshot_spool_bytes{state="pending"}')) > 0;
 
@@ -77,7 +77,7 @@ function talk(client: ListenClient, parts: Uint8Array[][]): void {
 }
 
 for (const [codec, { messages, sampleRate, longestMs }] of Object.entries(SENT)) {
-  /** What a decoder makes of these, in one go. */
+  /** Decodes these messages in one go. */
   async function decoded(parts: Uint8Array[][]) {
     const decoder = await createDecoder(checkFormat({ codec, sampleRate, channels: 1 }));
     let samples = 0;

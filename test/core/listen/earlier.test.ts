@@ -14,7 +14,7 @@ const QUERY = {
   started_at: new Date(BEGAN_AT).toISOString(),
 };
 const LIST = '/v1/dev/user/conversations?include_transcript=true';
-/** Of the long one, and the people who speak in each. */
+/** Utterances of the long one, and the people who speak in each. */
 const UTTERANCES = 1000;
 const SPEAKERS = 5;
 const SAID = speech('budget');

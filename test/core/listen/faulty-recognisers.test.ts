@@ -14,7 +14,7 @@ import { atPeak, join as joined, silence, speech } from '../../helpers/sound.ts'
 const QUERY = { codec: 'pcm16', sample_rate: 16000, conversation_timeout: 14400 };
 const SAID = joined(speech('budget'), silence(4));
 
-/** What the client of each is told. */
+/** Outcomes that clients of each are told. */
 const VICES: Record<string, 'timeout' | 'upstream_error'> = {
   ...{ shut: 'timeout', hangs: 'timeout', late: 'timeout', slow: 'timeout' },
   ...{ refused: 'upstream_error', void: 'upstream_error', unclosed: 'upstream_error' },

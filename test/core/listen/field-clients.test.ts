@@ -1,4 +1,4 @@
-/** What programs in the field send to `/v4/listen`, and what they need of its answers. */
+/** Messages that programs in the field send to `/v4/listen`, and the answers that they need. */
 import anyTest, { type TestFn } from 'ava';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
 import { keptLog } from '../../helpers/discretion.ts';

@@ -19,7 +19,7 @@ const test = anyTest as TestFn<{ server: TestServer; neighbour: ListenClient; sa
 
 const QUERY = 'codec=pcm16&sample_rate=16000&conversation_timeout=600';
 const SAID = samplesToBytes(joined(speech('budget'), silence(4)));
-/** What the recogniser makes of it. */
+/** Text that the recogniser makes of it. */
 const WORDS = /^\d+ tenths$/;
 const KiB = 1024;
 
@@ -53,7 +53,7 @@ async function openStreams(server: TestServer): Promise<number> {
   return Number(/^earshot_streams_open\{codec="pcm16"\} (\d+)$/m.exec(metrics)?.[1]);
 }
 
-/** Of the conversation that it spoke in, once there is some. */
+/** Waits for the stored text of the conversation that it spoke in. */
 async function storedText(server: TestServer, raw: RawSocket): Promise<string> {
   const id = /"conversation_id":"([^"]+)"/.exec(raw.received())?.[1];
   let texts: string[] = [];

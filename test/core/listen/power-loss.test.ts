@@ -46,7 +46,7 @@ async function talk(client: ListenClient, from: number): Promise<void> {
   }
 }
 
-/** What a client was told, and how long the journal was by then: it was promised with these steps, or before. */
+/** Promise to a client, and the length of the journal at that time: it was made with these steps, or before. */
 interface Promised {
   stream: string;
   messages: number;

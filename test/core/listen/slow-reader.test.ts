@@ -10,7 +10,7 @@ import { connectListen, type ListenClient } from '../../helpers/listen-client.ts
 import { countingStt, openServer, type TestServer } from '../../helpers/services.ts';
 import { join as joined, silence, speech } from '../../helpers/sound.ts';
 
-/** Who does not read does not answer a ping: it is to fall for what it leaves unread, however slow this machine is. */
+/** No heartbeat: a client that does not read answers no ping, but shall be closed for its unread bytes. */
 const PATIENT = { ...countingStt(), listen: { heartbeatMs: 600_000 } };
 const QUERY = { codec: 'pcm16', sample_rate: 16000, conversation_timeout: 600 };
 const MAX_UNSENT_BYTES = 5 * 1024 * 1024; // of the configuration's defaults
@@ -20,7 +20,7 @@ const ONE_ANSWER_BYTES = 200 + 512;
 const ASKED = 'this is not JSON';
 const BATCH = 5000;
 
-/** What the server holds, in bytes. */
+/** Reads how many bytes the server holds. */
 async function heldIn(instance: TestServer, queue: 'answers' | 'messages'): Promise<number> {
   const metrics = await (await fetch(`${instance.url}/metrics`)).text();
   return Number(new RegExp(`^earshot_queue_bytes\\{queue="${queue}"\\} (\\d+)$`, 'm').exec(metrics)?.[1]);

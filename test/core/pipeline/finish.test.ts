@@ -334,7 +334,7 @@ test('Processing again changes what was heard, and keeps what its owner changed,
   t.is(await storage.jobs.nextRunAt([REMINDER_JOB]), null);
 });
 
-/** What every try to understand makes of `said`, by turns; `null` fails as a model that is away. */
+/** Understands `said` by each of these answers in turn; `null` fails as an unreachable model does. */
 function tries(...answers: (string | null)[]): Understanding['understand'] {
   return async ([first]) => {
     const text = answers.shift() ?? null;

@@ -28,7 +28,7 @@ interface Outcome {
   folders: unknown;
   notifications: unknown;
   deliveries: unknown;
-  /** Of webhooks; one that was cut off is sent again under the same id. */
+  /** Webhooks received; an interrupted one is sent again under the same id. */
   received: number;
 }
 
@@ -39,7 +39,7 @@ interface Run {
   wasKilled: boolean;
 }
 
-/** What becomes of a conversation, and of a correction, when the process is killed at a step of that; 0: it is not. */
+/** Runs a conversation, and a correction, in a process that is killed at a given step; 0: it is not killed. */
 async function run(t: ExecutionContext, killAt: number): Promise<Run> {
   const undo: (() => unknown)[] = [];
   const stage = { teardown: (step: () => unknown) => void undo.push(step) };

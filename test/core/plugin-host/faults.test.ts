@@ -10,7 +10,7 @@ import { eventually } from '../../helpers/eventually.ts';
 import { manualClock } from '../../helpers/manual-clock.ts';
 import { countingStt } from '../../helpers/services.ts';
 
-/** What a third party may forget to catch, once its plugin runs. */
+/** Errors that a third party may leave uncaught, once its plugin runs. */
 const RUDE = `
 import { EventEmitter } from 'node:events';
 import { connect } from 'node:net';

@@ -5,7 +5,7 @@ import type { NotificationMessage, Plugin, PluginState } from '../../../core/con
 import { createOutbound, type Outbound } from '../../../core/delivery/outbound.ts';
 import { contextOf } from '../stt/context.ts';
 
-/** What servers may be asked: this machine, as if its operator had allowed it. */
+/** Hosts that may be reached: this machine, as if its operator had allowed it. */
 const ALLOWED = ['127.0.0.1', 'localhost'];
 
 interface Setup {

@@ -29,7 +29,7 @@ async function setUp(
   const clock = manualClock();
   const settings = { url: broker.url, prefix, discoveryPrefix, ...options };
   const { channel, failed, send, stop } = await startChannel(t, mqtt, settings, { clock });
-  /** What was published where users listen. */
+  /** Returns the messages published where users listen. */
   const events = async () => {
     await listener.settle();
     return listener.heard.filter(({ topic }) => topic.startsWith(`${prefix}/`));

@@ -8,7 +8,7 @@ import { pageChecks } from '../../../plugins/kit/suites/page.ts';
 import dashboard from '../../../plugins/page/dashboard/index.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
-/** Of JavaScript that the first view loads, compressed. */
+/** Compressed bytes of JavaScript that the first view loads. */
 const MAX_BYTES = 120 * 1024;
 
 buildDashboard(ROOT, { say() {} });

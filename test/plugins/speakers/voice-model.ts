@@ -10,7 +10,7 @@ const BANDS = 80;
 
 interface Projection {
   dimensions: number;
-  /** Of the statistics of many voices. */
+  /** Mean of the statistics of many voices. */
   mean: number[];
   /** By statistic, then by dimension. */
   matrix: number[];

@@ -34,7 +34,7 @@ interface Shape {
 const YES = { sqlite: '1', postgres: 'true' };
 const NO = { sqlite: '0', postgres: 'false' };
 
-/** What a table has, `n` being the number of the row: `@yes` and `@no` are what the database calls them. */
+/** Shapes of tables, `n` being the number of the row: `@yes` and `@no` are the database's booleans. */
 const TABLES: Record<string, Shape> = {
   memories: {
     columns:
@@ -207,7 +207,7 @@ const LISTS: Record<string, (storage: Storage) => Promise<unknown>> = {
   'addresses of channels': ({ channelAddresses }) => channelAddresses.list('anna'),
 };
 
-/** What looks for a few rows by their keys, in no order. */
+/** Queries for a few rows by their keys, in no order. */
 const LOOKS: Record<string, (storage: Storage, dialect: Dialect) => Promise<unknown>> = {
   'some memories by their ids': ({ memories }) => memories.some('anna', ['m1', 'm2', 'm3']),
   'segments of several conversations': ({ segments }) => segments.list('anna', ['c41', 'c43']),

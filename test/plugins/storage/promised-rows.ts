@@ -1,4 +1,4 @@
-/** What is stored again and again, so that each transaction leaves traces in several tables. */
+/** Rows that are stored repeatedly, so that each transaction leaves traces in several tables. */
 
 import type { Storage } from '../../../core/contract/plugin.ts';
 import { conversation, job, segment, stream, user } from '../../../plugins/kit/suites/storage/rows.ts';

@@ -19,7 +19,7 @@ export interface Running {
   stt: SttProvider;
   /** Resolves to what the plugin reported with `fail`. */
   failed: Promise<Error>;
-  /** What it logged, newest last. */
+  /** Log of the plugin, newest last. */
   logged: Logged[];
   stop(): Promise<void>;
 }
@@ -29,7 +29,7 @@ const realClock: Clock = {
   sleep: (ms, signal) => sleep(ms, undefined, signal ? { signal } : {}),
 };
 
-/** What a plugin is given; `stop` undoes newest first. */
+/** Builds the context of a plugin; `stop` runs its handlers, newest first. */
 export function contextOf(clock: Clock = realClock) {
   const undo: (() => void | Promise<void>)[] = [];
   const stop = async () => {
@@ -111,7 +111,7 @@ export function crash({ logged }: Running): void {
   process.kill(pidOf(logged), 'SIGKILL');
 }
 
-/** Of the process that was started last. */
+/** Returns the id of the process that was started last. */
 export function pidOf(logged: Logged[]): number {
   const pid = logged.findLast(({ fields }) => typeof fields.pid === 'number')?.fields.pid;
   if (typeof pid !== 'number') throw new Error('no process was logged');

@@ -7,10 +7,10 @@
 import { writeFile } from 'node:fs/promises';
 
 const STATE = 16;
-/** What each of a state's numbers stands for. */
+/** Indexes of the numbers of a state. */
 const [LOW, HIGH, END, TIME, SQUARE, EMPTY, GREAT, BALANCE] = [0, 1, 2, 3, 4, 5, 6, 7];
 const GREATNESS = 100;
-/** What a normalisation divides by. */
+/** Divisor of a normalisation. */
 const SPREAD = GREATNESS * Math.sqrt(2 / STATE);
 
 const FRAMES = 256; // of 20 ms
@@ -103,7 +103,7 @@ function tokenWeight(at: number): number {
 /** How wide a place is, as a share of what is heard: 0.2 s of 5.12. */
 const WIDTH = 0.04;
 const SHARPNESS = 1 / (2 * WIDTH * WIDTH);
-/** What an attention is divided by. */
+/** Divisor of an attention. */
 const ATTENTION = Math.sqrt(STATE);
 /** A tone that fills its place comes to about 6, what leaks from the next place to less than 1. */
 const LOUDNESS = 2200;

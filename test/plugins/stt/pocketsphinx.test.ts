@@ -47,7 +47,7 @@ test.serial('pocketsphinx follows three voices as a wearable sends them', async 
   }
 });
 
-/** What arrives of it after 32 kbit/s, in packets of 20 ms. */
+/** Passes samples through Opus at 32 kbit/s, in packets of 20 ms. */
 function throughOpus(samples: Int16Array): Int16Array {
   const encoder = new Encoder({ channels: 1, sample_rate: 16000, application: 'restricted_lowdelay' });
   encoder.bitrate = 32_000;

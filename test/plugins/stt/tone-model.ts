@@ -57,7 +57,7 @@ export async function writeToneModel(directory: string) {
   );
 }
 
-/** What the model hears as `text`: 300 ms of a chord for each word, 400 ms of silence around it. */
+/** Synthesises audio that the model hears as `text`: 300 ms of a chord for each word, 400 ms of silence around it. */
 export function sounds(text: string): Int16Array {
   const parts = text
     .split(' ')

@@ -175,7 +175,7 @@ test('wyoming opens only once the server has answered again', async t => {
   t.is((await failure(t, opening())).code, 'upstream_error');
 });
 
-/** What a server does instead of answering the end of the audio. */
+/** Faults of a server at the end of the audio. */
 const FAILURES: Record<string, { write: Buffer | string | null; code: ErrorCode }> = {
   'a server that never answers': { write: '', code: 'timeout' },
   'a server that hangs up': { write: null, code: 'upstream_error' },

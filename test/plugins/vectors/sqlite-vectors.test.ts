@@ -32,7 +32,7 @@ async function start(t: ExecutionContext, dataDir: string, options = {}) {
 
 const SPACE = { name: 'memories.words-en-1', dimensions: 400 };
 
-/** Of one user, in many directions; the same each time. */
+/** Makes vectors of one user in many directions; the same each time. */
 function itemsOf(userId: string, count: number): VectorItem[] {
   let state = userId.length;
   const next = () => {

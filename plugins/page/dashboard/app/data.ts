@@ -59,7 +59,7 @@ export interface Memory {
   reviewed: boolean;
 }
 
-/** What a memory says, or said before. */
+/** Present or earlier text of a memory. */
 export interface MemoryVersion {
   /** Null: it says so now. */
   id: string | null;

@@ -1,7 +1,7 @@
 /**
- * What every codec's decoder must do, as plain checks that throw: run each against a codec.
+ * Requirements for every codec's decoder, as plain checks that throw: run each against a codec.
  *
- *   for (const check of codecChecks) test(check.title, () => check.run(subject));
+ *     for (const check of codecChecks) test(check.title, () => check.run(subject));
  */
 import assert from 'node:assert/strict';
 import type { Decoded, Decoder } from '../../../../core/audio/codecs.ts';
@@ -14,7 +14,7 @@ export interface CodecSubject {
   /** A sound at 16 kHz mono, at least a second of it, and the messages that an encoder made of it. */
   sound: Int16Array;
   messages: Uint8Array[];
-  /** What each of them, but for the last, becomes. */
+  /** Samples of each message except the last. */
   messageSamples: number;
   /** How alike sound and decoded sound are at the least: their correlation. */
   likeness: number;
@@ -22,9 +22,9 @@ export interface CodecSubject {
   lagSamples: number;
   /** Messages that are none, each in the place of one of `messages`; empty where all bytes are sound. */
   broken: Uint8Array[];
-  /** Of a sample, where messages may be cut anywhere and a part of one is carried over; absent: they are packets. */
+  /** Bytes of a sample, if messages may be cut anywhere and a partial one is carried over; absent: they are packets. */
   sampleBytes?: number;
-  /** What a message of this many bytes may become at most. */
+  /** Returns the most samples that a message of this many bytes may have. */
   maxSamples(bytes: number): number;
 }
 
@@ -109,7 +109,7 @@ async function bearsNoise(subject: CodecSubject): Promise<void> {
 
 /** Lost samples; a loss need not be as long as so many messages. */
 const LOSSES = [1, 47, 160, 333, 3200];
-/** What is made up is at least so loud, as a share of what came just before it. */
+/** Least loudness of concealed audio, as a share of the audio just before it. */
 const LEAST_LOUDNESS = 0.2;
 
 async function conceals(subject: CodecSubject): Promise<void> {

@@ -359,7 +359,7 @@ test.serial(
   },
 );
 
-/** What a person at a terminal sees, who answers each of these prompts. */
+/** Runs a terminal session that answers each of these prompts, and returns its output. */
 async function atTerminal(dataDir: string, answers: [prompt: string, typed: string][]) {
   const command = [process.execPath, MAIN, '--data-dir', dataDir, 'user', 'password', 'owner'];
   const child = spawn('script', ['-qefc', command.join(' '), '/dev/null'], { env: plainEnvironment() });

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { createAnswerText } from '../../../../core/domain/ask/answer-text.ts';
 
-/** What is shown, however it is cut into pieces. */
+/** Returns the shown text, cut into pieces of any size. */
 function read(whole: string, size: number, count = 9) {
   const filter = createAnswerText(count);
   const pieces = whole.match(new RegExp(`[\\s\\S]{1,${size}}`, 'g')) ?? [];

@@ -22,7 +22,7 @@ async function start(t: ExecutionContext, open?: Parameters<typeof openDomain>[1
   const { conversations, memories, people, users, clock, storage } = domain;
   const user = await users.add('miriam');
   const nora = await people.create(user.id, 'Nora');
-  /** What the plugin makes of a conversation, whatever was said. */
+  /** Statements that the plugin returns for a conversation, whatever its words. */
   const tells = new Map<string, Told[]>();
 
   function finishWith(signal = running, onAnswer = () => {}, create = createFinish) {

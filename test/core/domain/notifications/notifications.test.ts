@@ -17,10 +17,10 @@ const DAY_MS = 24 * HOUR_MS;
 const SECRET = 'canary-pin-7719';
 const TEXT = 'canary-text: call the doctor';
 const databases = await openDatabases(test);
-/** What the databases have in common does not need both of them. */
+/** SQLite, for behaviour that does not depend on the database. */
 const [{ open: onSqlite }] = databases as [(typeof databases)[number]];
 
-/** Of every test. */
+/** Logs of all tests. */
 const logs: unknown[] = [];
 test.after('No text and no secret was logged', t => {
   t.true(logs.length > 0);

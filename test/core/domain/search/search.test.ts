@@ -52,7 +52,7 @@ async function start(t: ExecutionContext, open?: Parameters<typeof openDomain>[1
 
   const find = async (text: string, limit = 3) =>
     (await search.search(user.id, text, limit)).map(({ memory }) => memory.content);
-  /** What is in the index itself, whatever the store says. */
+  /** Searches the index itself, regardless of the store. */
   const indexed = async (text: string, maker = embedder) => {
     const [vector] = await maker.embed([text], new AbortController().signal);
     const space = { name: `memories.${maker.id}`, dimensions: maker.dimensions };

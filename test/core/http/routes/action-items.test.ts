@@ -41,7 +41,7 @@ async function start(t: ExecutionContext, open?: Parameters<typeof openRest>[1])
     return answer.body;
   };
   const lock = (id: string) => storage.actionItems.update(user.id, id, { locked: true });
-  /** What waits for who delivers notifications, as a deliverer gets it: taken away. */
+  /** Takes the waiting notices of a kind, as a deliverer does. */
   const take = async (kind: string, now = clock.now()) => {
     const jobs = await storage.jobs.claim([kind], now, 1000, 100);
     for (const job of jobs) await storage.jobs.done(job);

@@ -46,7 +46,7 @@ async function authorsServer(t: ExecutionContext, answer: (response: ServerRespo
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
 }
 
-/** What the interface promises of apps: a sentence each, and how it shows. */
+/** Promises of the interface for apps: a sentence each, with its test. */
 const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
   [
     'an app is described as it was made, with its signing secret this once',

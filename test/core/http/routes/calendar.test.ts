@@ -20,7 +20,7 @@ async function read({ url }: Pick<Rest, 'url'>, path: string, headers: Record<st
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-/** What a calendar program makes of it. */
+/** Parses a calendar as a calendar program does. */
 function entriesOf(t: ExecutionContext, text: string) {
   for (const line of text.split('\r\n')) t.true(Buffer.byteLength(line) <= 75, line);
   t.false(text.includes('\u0000') || text.includes('\ufffd'));

@@ -23,7 +23,7 @@ async function start(t: ExecutionContext, open?: Parameters<typeof openRest>[1])
   };
   const get = (id: string) => good('GET', `${LIST}/${id}?include_transcript=true`);
   const ids = async () => (await good('GET', LIST)).map(({ id }: Json) => id);
-  /** What was said, each with its time. */
+  /** Lists segments with their times. */
   const said = ({ transcript_segments: segments }: { transcript_segments: Json[] }) =>
     segments.map(({ text, start, end }) => [text, start, end]);
   /** Runs the pipeline until it is done with so many. */

@@ -19,7 +19,7 @@ const LIST = '/v1/deliveries';
 const UNKNOWN = '01890000-0000-7000-8000-000000000000';
 /** Headers that differ from one request to the next. */
 const COUNTED = ['date', 'x-ratelimit-remaining'];
-/** What are no ids. */
+/** Invalid ids. */
 const NONE = ['x', 'null', "a'--", 'ü', 'x'.repeat(3000)];
 
 type Rest = Awaited<ReturnType<typeof openRest>>;
@@ -67,7 +67,7 @@ async function replayable(rest: Rest, changes: Partial<Delivery> = {}, url?: str
 
 const replayOf = (row: Delivery | undefined) => `${LIST}/${row?.id}/replay`;
 
-/** What the interface promises of the log of deliveries: a sentence each, and how it shows. */
+/** Promises of the interface for the log of deliveries: a sentence each, with its test. */
 const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
   [
     'the log is listed newest first, as it was written down, without what was sent',

@@ -11,7 +11,7 @@ function bridge({ send }: Pick<Rest, 'send'>, id = 'kitchen', credential?: strin
     send('PUT', `/v1/bridges/${id}`, { name: id, version: '0.1.0', devices, buttons }, credential);
 }
 
-/** What happened until now, and nothing of it again. */
+/** Takes the events so far. */
 function happenings({ told }: Pick<Rest, 'told'>) {
   return told['device.happened'].splice(0).map(({ device, happening: { kind, button } }) => {
     return [device.id, kind, ...(button === null ? [] : [button])].join(' ');

@@ -9,7 +9,7 @@ const DAY_MS = 24 * 3600_000;
 
 type Rest = Awaited<ReturnType<typeof openRest>>;
 
-/** What the interface promises of a user's own webhooks: a sentence each, and how it shows. */
+/** Promises of the interface for a user's own webhooks: a sentence each, with its test. */
 const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
   [
     'a webhook goes where its user says, until they say that it goes nowhere',

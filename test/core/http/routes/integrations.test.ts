@@ -40,7 +40,7 @@ const texts = (of: { content?: string; description?: string }[]) =>
 const titles = ({ conversations }: { conversations: { structured: { title: string } }[] }) =>
   conversations.map(({ structured }) => structured.title);
 
-/** What the interface promises to apps: a sentence each, and how it shows. */
+/** Promises of the interface to apps: a sentence each, with its test. */
 const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
   [
     'a notification is passed on in its own words, with who says so',

@@ -11,7 +11,7 @@ const KEYS = '/v1/dev/keys';
 
 type Rest = Awaited<ReturnType<typeof openRest>>;
 
-/** What the interface promises of keys: a sentence each, and how it shows. */
+/** Promises of the interface for keys: a sentence each, with its test. */
 const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
   [
     'a key is shown once, and afterwards by its ends',

@@ -55,7 +55,7 @@ async function start(t: ExecutionContext) {
   return { ...rest, said, model, post, chat, list };
 }
 
-/** What the frames of an answer say. */
+/** Decodes the frames of an answer. */
 function framesOf(stream: string) {
   const frames = stream.split('\n\n').filter(frame => frame !== '' && !frame.startsWith(':'));
   const of = (name: string) =>
@@ -66,7 +66,7 @@ function framesOf(stream: string) {
   return { frames, pieces, text: pieces.join(''), done, error };
 }
 
-/** What a model was given. */
+/** Extracts the data that a model was given. */
 function given({ messages }: AskedChat) {
   const [system, user] = messages.map(({ content }) =>
     typeof content === 'string' ? content : content.map(({ text }) => text).join(''),

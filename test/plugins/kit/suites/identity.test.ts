@@ -4,7 +4,7 @@ import { decodeJwt, decodeProtectedHeader, jwtVerify, SignJWT } from 'jose';
 import type { IdentityProvider } from '../../../../core/contract/plugin.ts';
 import { type IdentitySubject, identityChecks } from '../../../../plugins/kit/suites/identity.ts';
 
-/** What is wrong with it → the check that has to notice. */
+/** Checks that have to notice each fault. */
 const CAUGHT = {
   'lets anyone in': 'refuses what is no token, with unauthorized',
   'refuses in words of its own': 'refuses what is no token, with unauthorized',

@@ -144,7 +144,7 @@ export const DIALOGUES: Readonly<Record<string, readonly Dialogue[]>> = {
   ],
 };
 
-/** What is refused, done, past, wished, told of others, said by television, or a state. */
+/** Sentences that are no tasks: refused, done, past, wished, told of others, said by television, or a state. */
 export const NO_TASKS: Readonly<Record<string, readonly string[]>> = {
   en: [
     'B: can you close the window please / O: yes of course',

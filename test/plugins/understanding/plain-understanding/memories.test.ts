@@ -4,7 +4,7 @@ import { memoriesOf } from '../../../../plugins/understanding/plain-understandin
 
 type Line = readonly [speaker: string, text: string];
 
-/** Of what Anna and others said; Ben and Nora are known. */
+/** Returns the memories of these lines; Ben and Nora are known. */
 function heard(language: string, ...lines: Line[]) {
   const transcript = lines.map(
     ([speaker, text], index): SpokenSegment => ({

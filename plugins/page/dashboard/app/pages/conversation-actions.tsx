@@ -1,4 +1,4 @@
-/** What can be done with a whole conversation, beside correcting it. */
+/** Actions on a whole conversation, beside corrections. */
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { Dialog, Icon, Show, say, sayError, useLoaded } from '../components.tsx';

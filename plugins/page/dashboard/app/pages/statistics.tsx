@@ -7,7 +7,7 @@ import { api } from '../session.ts';
 import { t } from '../texts.ts';
 
 const SPANS = [7, 30, 90];
-/** Of the people in the chart. */
+/** People in the chart. */
 const MOST = 12;
 
 export function Statistics() {
