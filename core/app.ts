@@ -162,6 +162,7 @@ async function start(services: Services, onStop: (close: Close) => void) {
 
   await listen.start(); // before the jobs, which would end the conversations that wait for text
 
+  await services.accountImport.recover();
   handleJobs(services);
   await embedding.begin();
   jobs.start(node);

@@ -280,8 +280,9 @@ function createDomain(foundation: Foundation) {
   const calendarFeed = createCalendarFeed({ storage, clock, notifications });
   const accountExport = createAccountExport({ storage, conversations, calendarFeed, clock });
   const foreignImports = createForeignImports({ storage, clock, conversations });
+  const accountImport = createAccountImport({ storage, clock });
   const takeIn = createTakeIn({
-    accountImport: createAccountImport({ storage, clock }),
+    accountImport,
     foreignImports,
     notifications,
     fetchUser,
@@ -355,6 +356,7 @@ function createDomain(foundation: Foundation) {
     calendarFeed,
     accountExport,
     foreignImports,
+    accountImport,
     takeIn,
     search,
     embedding,

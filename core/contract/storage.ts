@@ -88,16 +88,19 @@ export interface Storage extends Stores {
    */
   tables<T>(work: (tables: Table[]) => Promise<T>): Promise<T>;
   /**
-   * Every table that holds rows of users, parents before what belongs to them, for the export of one account. Others
-   * read and write meanwhile: a row that is changed while it is read comes as it was, or as it is.
+   * Every table that holds rows of users, parents before what belongs to them, for the export or import of one account.
+   * Others read and write meanwhile: a row that is changed while it is read comes as it was, or as it is.
    */
   owned(): Promise<OwnedTable[]>;
 }
 
-export interface OwnedTable {
-  name: string;
+export interface OwnedTable extends Pick<Table, 'name' | 'storable' | 'unfit'> {
   /** In batches that fit into memory. */
   rows(userId: string): AsyncIterable<Row[]>;
+  /** Inserts rows in a transaction of their own. */
+  write(rows: Row[]): Promise<void>;
+  /** Removes all rows of a user, and what belongs to them, in transactions of at most 250 rows. */
+  clear(userId: string): Promise<void>;
 }
 
 export interface StorageState {

@@ -55,7 +55,7 @@ export function createTakeIn({
       return { rows: counts, foreign };
     }
     let done = 0;
-    const rows = await accountImport(user, from, {
+    const rows = await accountImport.take(user, from, {
       dryRun,
       onProgress(written) {
         done += written.rows;

@@ -1,9 +1,11 @@
+import { basename } from 'node:path';
 import { promisify } from 'node:util';
 import yauzl, { type Entry, type ZipFile } from 'yauzl';
 import { z } from 'zod';
-import type { Clock, User } from '../../contract/model.ts';
-import type { Row, Storage, Table } from '../../contract/plugin.ts';
+import type { Clock, ForeignImport, User } from '../../contract/model.ts';
+import type { OwnedTable, Row, Storage } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
+import { newId } from '../ids.ts';
 import { dataFile, FORMAT, LEFT_OUT, MANIFEST, REPLACEABLE } from './account-files.ts';
 
 const MAX_MANIFEST_BYTES = 64 * 1024;
@@ -12,6 +14,9 @@ const MAX_LINE_CHARS = 32 * 1024 * 1024;
 const MAX_ENTRIES = 2_000_000;
 const BATCH = 250;
 const OWNER = 'user_id';
+/** When the account had been disabled before, in the counts of a run. */
+const DISABLED_AT = 'disabled_at';
+const MAX_RUNS = 100;
 
 const Manifest = z.object({
   format: z.int(),
@@ -32,47 +37,102 @@ interface Options {
 
 export type AccountImport = ReturnType<typeof createAccountImport>;
 
-export function createAccountImport(parts: { storage: Storage; clock: Clock }) {
-  return (user: User, file: string, options?: Options) => importAccount(parts, user, file, options);
-}
+/** Marks the run that is an archive of Earshot's own. */
+const OWN_FORMAT = 'Earshot';
 
 /**
- * Takes an archive of `createAccountExport` into an account that has nothing yet: all of it or nothing. Others cannot
- * write meanwhile.
- * @returns the number of rows by table
- * @throws {AppError} `invalid_request` that names the file and the line, `conflict` where the account is not empty
+ * Takes archives of `createAccountExport` into accounts that have nothing yet: all of it or nothing. Rows are written in
+ * small transactions, between which others write. Until the last one the account is disabled, so nobody sees a part.
  */
-async function importAccount(
-  { storage, clock }: { storage: Storage; clock: Clock },
-  user: User,
-  file: string,
-  { dryRun = false, onProgress = () => {} }: Options = {},
-): Promise<Record<string, number>> {
-  const archive = await openArchive(file);
-  try {
-    await requireEmpty(storage, user);
-    const counts = await storage.tables(async tables => {
-      const done = await writeAll(tables, archive, user, onProgress);
-      if (dryRun) throw new Rollback(done);
-      return done;
-    });
-    await noteMemories(storage, clock, user.id);
-    return counts;
-  } catch (error) {
-    if (error instanceof Rollback) return error.counts;
-    throw error;
-  } finally {
-    archive.close();
+export function createAccountImport({ storage, clock }: { storage: Storage; clock: Clock }) {
+  /**
+   * @returns the number of rows by table
+   * @throws {AppError} `invalid_request` that names the file and the line, `conflict` where the account is not empty
+   */
+  async function take(
+    user: User,
+    file: string,
+    { dryRun = false, onProgress = () => {} }: Options = {},
+  ): Promise<Record<string, number>> {
+    const archive = await openArchive(file);
+    try {
+      await requireEmpty(storage, user);
+      const run = await begin(user, basename(file));
+      const before = await takeSettings(user.id);
+      let counts: Record<string, number>;
+      try {
+        counts = await writeAll(await storage.owned(), archive, user, onProgress);
+        if (!dryRun) await noteMemories(storage, clock, user.id);
+      } catch (error) {
+        await takeBack(run, before);
+        throw error;
+      }
+      if (dryRun) await takeBack(run, before);
+      else await end(run, 'done', counts);
+      return counts;
+    } finally {
+      archive.close();
+    }
   }
-}
 
-/** Takes back what a dry run has written. */
-class Rollback extends Error {
-  readonly counts: Record<string, number>;
-  constructor(counts: Record<string, number>) {
-    super('nothing is kept of a dry run');
-    this.counts = counts;
+  /** Disables the account, and notes in the run whether it had been. */
+  async function begin(user: User, name: string): Promise<ForeignImport> {
+    const now = clock.now();
+    const run: ForeignImport = {
+      ...{ id: newId(now), userId: user.id, format: OWN_FORMAT, name, state: 'running' },
+      ...{ counts: user.disabledAt === null ? {} : { [DISABLED_AT]: user.disabledAt } },
+      ...{ startedAt: now, endedAt: null },
+    };
+    await storage.transaction('begin import', async tx => {
+      await tx.foreignImports.insert(run);
+      await tx.users.update(user.id, { disabledAt: now });
+    });
+    return run;
   }
+
+  /** Makes the account what it was, with all of the archive or nothing of it. */
+  async function end(run: ForeignImport, state: 'done' | 'undone', counts: Record<string, number>) {
+    const { userId, id } = run;
+    await storage.transaction('end import', async tx => {
+      await tx.users.update(userId, { disabledAt: run.counts[DISABLED_AT] ?? null });
+      await tx.foreignImports.update(userId, id, { state, counts, endedAt: clock.now() });
+    });
+  }
+
+  /** Removes the settings that an archive may replace, and answers them. */
+  async function takeSettings(userId: string): Promise<Map<string, Row[]>> {
+    const settings = new Map<string, Row[]>();
+    for (const table of await storage.owned()) {
+      if (!REPLACEABLE.has(table.name)) continue;
+      for await (const page of table.rows(userId))
+        settings.set(table.name, [...(settings.get(table.name) ?? []), ...page]);
+      await table.clear(userId);
+    }
+    return settings;
+  }
+
+  /** @param settings that the account had; absent: they are lost, and those of a new account count */
+  async function takeBack(run: ForeignImport, settings?: ReadonlyMap<string, Row[]>): Promise<void> {
+    const tables = await storage.owned();
+    for (const table of tables.toReversed())
+      if (LEFT_OUT[table.name] === undefined) await table.clear(run.userId);
+    for (const table of tables) {
+      const rows = settings?.get(table.name);
+      if (rows) await table.write(rows);
+    }
+    await end(run, 'undone', {});
+  }
+
+  /** Takes back what a server that was killed has written of an archive. Runs before anybody is served. */
+  async function recover(): Promise<void> {
+    for (const { id, disabledAt } of await storage.users.list()) {
+      if (disabledAt === null) continue;
+      const runs = await storage.foreignImports.list(id, MAX_RUNS);
+      for (const run of runs) if (run.format === OWN_FORMAT && run.state === 'running') await takeBack(run);
+    }
+  }
+
+  return { take, recover };
 }
 
 async function requireEmpty(storage: Storage, user: User): Promise<void> {
@@ -90,7 +150,7 @@ async function requireEmpty(storage: Storage, user: User): Promise<void> {
 type Archive = Awaited<ReturnType<typeof openArchive>>;
 
 async function writeAll(
-  tables: Table[],
+  tables: OwnedTable[],
   archive: Archive,
   user: User,
   onProgress: NonNullable<Options['onProgress']>,
@@ -115,7 +175,7 @@ async function writeAll(
 }
 
 async function writeTable(
-  table: Table,
+  table: OwnedTable,
   archive: Archive,
   user: User,
   onProgress: NonNullable<Options['onProgress']>,
@@ -141,7 +201,7 @@ async function writeTable(
   return number;
 }
 
-function rowOf(table: Table, line: string, number: number, user: User): Row {
+function rowOf(table: OwnedTable, line: string, number: number, user: User): Row {
   const where = `${dataFile(table.name)}, line ${number}`;
   const row = z.record(z.string(), z.unknown()).safeParse(fromJson(line));
   if (!row.success) throw wrong(`${where}, is no JSON object`);

@@ -111,6 +111,11 @@ export function createForeignImports({
         'not_found',
         `There is no import ${id}: earshot import --list shows those there are`,
       );
+    if (run.format === 'Earshot')
+      throw new AppError(
+        'conflict',
+        `The import ${id} was all of an account: delete the account to take it back`,
+      );
     if (run.state === 'undone') throw new AppError('conflict', `The import ${id} was undone already`);
     return undoRun({ userId: user.id, importId: run.id });
   }

@@ -69,21 +69,28 @@ export async function openTables(
             rows.slice(at, at + ROWS_AT_ONCE),
           );
       },
-      storable(row) {
-        const changed = Object.entries(row).flatMap(([column, value]) => {
-          const kept = typeof value === 'string' ? tables.storable(value) : value;
-          return kept === value ? [] : [[column, kept]];
-        });
-        return changed.length === 0 ? row : { ...row, ...Object.fromEntries(changed) };
-      },
-      unfit(row) {
-        const wrong = columns.find(({ name, kind }) => plain(kind, row[name]) === undefined);
-        if (wrong) return wrong.name;
-        const known = new Set(columns.map(column => column.name));
-        return Object.keys(row).find(each => !known.has(each)) ?? null;
-      },
+      ...checksOf(tables, columns),
     };
   }
+}
+
+/** Judges rows before they are written. */
+function checksOf(tables: Dialect['tables'], columns: readonly Column[]): Pick<Table, 'storable' | 'unfit'> {
+  return {
+    storable(row) {
+      const changed = Object.entries(row).flatMap(([column, value]) => {
+        const kept = typeof value === 'string' ? tables.storable(value) : value;
+        return kept === value ? [] : [[column, kept]];
+      });
+      return changed.length === 0 ? row : { ...row, ...Object.fromEntries(changed) };
+    },
+    unfit(row) {
+      const wrong = columns.find(({ name, kind }) => plain(kind, row[name]) === undefined);
+      if (wrong) return wrong.name;
+      const known = new Set(columns.map(column => column.name));
+      return Object.keys(row).find(each => !known.has(each)) ?? null;
+    },
+  };
 }
 
 const OWNER = 'user_id';
@@ -91,14 +98,15 @@ const OWNER = 'user_id';
 /** Tables with rows of users, each read page by page outside of any transaction. */
 export async function openOwned(
   { place, tables }: Pick<Dialect, 'place' | 'tables'>,
-  { read }: Pick<Access, 'read'>,
+  { read, atomic }: Pick<Access, 'read' | 'atomic'>,
   error: PluginContext<never>['error'],
 ): Promise<OwnedTable[]> {
   const found = await tables.shapes(query => read('tables', query));
   const owned = parentsFirst(found).filter(({ columns }) => columns.some(({ name }) => name === OWNER));
   return owned.map(shape => {
     const { name, key } = shape;
-    const toRow = rowReader(place, shape, columnsOf(place, shape, error), error);
+    const columns = columnsOf(place, shape, error);
+    const toRow = rowReader(place, shape, columns, error);
     const wanted = shape.columns.map(column => column.name);
     return {
       name,
@@ -114,6 +122,18 @@ export async function openOwned(
           if (page.length < ROWS_AT_ONCE) return;
           last = key.map(column => page.at(-1)?.[column] as Knex.Value); // came from here
         }
+      },
+      ...checksOf(tables, columns),
+      async write(rows) {
+        await atomic(`${name}.write`, db => tables.insert(query => Promise.resolve(query(db)), shape, rows));
+      },
+      async clear(userId) {
+        for (let removed = ROWS_AT_ONCE; removed === ROWS_AT_ONCE; )
+          removed = await atomic(`${name}.clear`, db =>
+            db(name)
+              .whereIn(key as string[], db(name).select(key).where(OWNER, userId).limit(ROWS_AT_ONCE))
+              .delete(),
+          );
       },
     };
   });

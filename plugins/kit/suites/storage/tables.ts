@@ -73,6 +73,36 @@ export const tableChecks: StorageCheck[] = [
     },
   },
   {
+    title: 'the rows of one user are removed and written back in small transactions, and nobody else’s',
+    async run({ storage }) {
+      for (const id of ['ada', 'eve']) {
+        await storage.users.insert(user(id));
+        const talk = conversation('talk', id);
+        await storage.conversations.insert(talk);
+        const said = Array.from({ length: 600 }, (_, at) => segment(`${at}`, talk, { start: at }));
+        await storage.segments.upsert(said);
+      }
+      const rowsOfUser = async (id: string) => {
+        const found = new Map<string, Row[]>();
+        for (const { name, rows } of await storage.owned())
+          for await (const page of rows(id)) found.set(name, [...(found.get(name) ?? []), ...page]);
+        return found;
+      };
+      const [adas, eves] = [await rowsOfUser('ada'), await rowsOfUser('eve')];
+      for (const table of (await storage.owned()).reverse()) await table.clear('ada');
+      assert.deepEqual(await rowsOfUser('ada'), new Map());
+      assert.deepEqual(await rowsOfUser('eve'), eves);
+      for (const table of await storage.owned()) {
+        const rows = adas.get(table.name) ?? [];
+        assert.ok(rows.every(row => table.unfit(row) === null && table.storable(row) === row));
+        if (rows.length > 0) await table.write(rows);
+      }
+      assert.deepEqual(await rowsOfUser('ada'), adas);
+      const conversations = (await storage.owned()).find(({ name }) => name === 'conversations');
+      await assert.rejects(async () => conversations?.write(adas.get('conversations') ?? []));
+    },
+  },
+  {
     title: 'tables are handed over whole, by key in the order of bytes, parents first',
     async run({ storage }) {
       const ids = ['\u{1f600}', '\uffff', 'ä', 'Z', 'a', '_', '-']; // not the order of any language, nor of UTF-16

@@ -8,6 +8,7 @@ import yauzl, { type Entry, type ZipFile } from 'yauzl';
 import yazl from 'yazl';
 import type { Row, Storage } from '../../../../core/contract/plugin.ts';
 import { LEFT_OUT } from '../../../../core/domain/export/account-files.ts';
+import { createAccountImport } from '../../../../core/domain/export/import.ts';
 import type { AppError } from '../../../../core/runtime/errors.ts';
 import { earshot } from '../../../helpers/cli.ts';
 import { openDatabases } from '../../../helpers/databases.ts';
@@ -110,9 +111,9 @@ for (const from of DATABASES)
       const before = await rowsOf(rest.storage, rest.user.id);
       t.true(Object.keys(before).length >= 8, Object.keys(before).join(', '));
 
-      const checked = await other.accountImport(user, file, { dryRun: true });
+      const checked = await other.accountImport.take(user, file, { dryRun: true });
       t.deepEqual(await rowsOf(other.storage, user.id), {}, 'a dry run changes nothing');
-      const counts = await other.accountImport(user, file);
+      const counts = await other.accountImport.take(user, file);
       t.deepEqual(counts, checked);
       const after = await rowsOf(other.storage, user.id);
       if (from.name === to.name || from.name === 'Postgres') t.deepEqual(after, before);
@@ -125,11 +126,12 @@ for (const from of DATABASES)
       const found = await other.conversations.search(user.id, 'Sternchen', { limit: 5, offset: 0 });
       t.is(found.length, 1, 'it can be searched');
 
-      const again = await t.throwsAsync<AppError>(other.accountImport(user, file));
+      t.is((await other.users.byName('eve')).disabledAt, null);
+      const again = await t.throwsAsync<AppError>(other.accountImport.take(user, file));
       t.is(again?.code, 'conflict');
       t.deepEqual(await rowsOf(other.storage, user.id), after);
       const twin = await rest.users.add('twin');
-      await rest.accountImport(twin, file);
+      await rest.accountImport.take(twin, file);
       t.deepEqual(await rowsOf(rest.storage, twin.id), before, 'beside the account that it is of');
     });
 
@@ -221,7 +223,7 @@ test('An archive that is broken is refused with its place, and nothing of it is 
   ];
   for (const [what, files, named] of variants) {
     await writeZip(file, files);
-    const error = await t.throwsAsync<AppError>(rest.accountImport(user, file), undefined, what);
+    const error = await t.throwsAsync<AppError>(rest.accountImport.take(user, file), undefined, what);
     t.is(error?.code, 'invalid_request', what);
     t.regex(error?.message ?? '', named, what);
     t.deepEqual(await rowsOf(rest.storage, user.id), {}, what);
@@ -235,14 +237,60 @@ test('An archive that is broken is refused with its place, and nothing of it is 
   ] as const) {
     await writeFile(file, broken);
     t.is(
-      (await t.throwsAsync<AppError>(rest.accountImport(user, file), undefined, what))?.code,
+      (await t.throwsAsync<AppError>(rest.accountImport.take(user, file), undefined, what))?.code,
       'invalid_request',
       what,
     );
     t.deepEqual(await rowsOf(rest.storage, user.id), {}, what);
   }
   await rm(file);
-  t.is((await t.throwsAsync<AppError>(rest.accountImport(user, file)))?.code, 'invalid_request');
+  t.is((await t.throwsAsync<AppError>(rest.accountImport.take(user, file)))?.code, 'invalid_request');
+});
+
+test('While an archive is taken in others write, nobody sees a part, and a start takes back what a killed server left', async t => {
+  const rest = await lived(t);
+  const file = await exported(t, rest);
+  const { storage, accountImport, conversations, users } = rest;
+  const eve = await users.add('eve');
+  await storage.notifications.putSettings({
+    ...(await rest.notifications.settings(eve.id)),
+    timeZone: 'Asia/Tokyo',
+  });
+  const before = await rowsOf(storage, eve.id);
+  await accountImport.take(eve, file, { dryRun: true });
+  t.deepEqual(await rowsOf(storage, eve.id), before, 'settings stay as they were');
+
+  const batches: Promise<unknown>[] = [];
+  const dead = Promise.withResolvers<void>();
+  const hang = () => {
+    dead.resolve();
+    return new Promise<never>(() => {});
+  };
+  const hanging = new Proxy(storage, {
+    get: (target, name) =>
+      name === 'embeddings' ? { ...target.embeddings, note: hang } : Reflect.get(target, name),
+  });
+  const dying = createAccountImport({ storage: hanging, clock: rest.clock });
+  const text = { text: 'Said meanwhile.', source: 'omi', deviceId: null, language: 'en', geolocation: null };
+  void dying.take(eve, file, {
+    onProgress: () =>
+      batches.push(
+        conversations.storeText({ ...text, userId: rest.user.id, startedAt: null, finishedAt: null }),
+      ),
+  });
+  await dead.promise;
+  t.true(batches.length > 5);
+  await Promise.all(batches);
+  t.truthy((await users.byName('eve')).disabledAt, 'all rows are there, and nobody may see them yet');
+  t.true((await storage.conversations.list(eve.id, { limit: 9, offset: 0 })).length > 0);
+  await accountImport.recover();
+  t.deepEqual(await rowsOf(storage, eve.id), {});
+  const found = await users.byName('eve');
+  t.is(found.disabledAt, null);
+  await accountImport.take(found, file);
+  t.true((await storage.conversations.list(eve.id, { limit: 9, offset: 0 })).length > 0);
+  const [run] = await rest.foreignImports.list(found);
+  t.is((await t.throwsAsync<AppError>(rest.foreignImports.undo(found, run?.id ?? '')))?.code, 'conflict');
 });
 
 test('One export of an account at a time, and one that is broken off ends', async t => {
