@@ -13,7 +13,7 @@ const ID = '0199c0de-0000-7000-8000-000000000001';
 export function addAppCommands(program: Command): void {
   const app = program
     .command('app')
-    .description('apps: programs that are told what happens to those who installed them')
+    .description('apps: programs that receive events of the accounts that installed them')
     .addHelpText('after', '\nExample: earshot app create ada "Tea counter" --actions read_conversations');
   addCreate(app);
   addList(app);
@@ -37,7 +37,7 @@ interface CreateOptions extends Output {
 function addCreate(app: Command): void {
   app
     .command('create <user> <name>')
-    .description('make an app of an account, and print its secrets: they are shown this once')
+    .description('create an app owned by an account, and print its secrets; they are shown only once')
     .option('--webhook-url <url>', 'where it is told what happens')
     .option(
       '--triggers <list>',
@@ -91,7 +91,7 @@ function addList(app: Command): void {
 function addShow(app: Command): void {
   app
     .command('show <app>')
-    .description('show an app, by id or name: what it asks for, its secrets, and how its webhooks fare')
+    .description('show an app, named by id or name: its permissions, secrets and the state of its webhooks')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot app show "Tea counter"')
     .action(async (given: string, { json }: Output, command: Command) => {
@@ -114,7 +114,7 @@ function addShow(app: Command): void {
 function addKeys(app: Command): void {
   app
     .command('keys <app>')
-    .description('list the secrets of an app, newest first; make one, or revoke one')
+    .description('list the secrets of an app, newest first; create or revoke one')
     .option('--new', 'make one and print it: it is shown this once')
     .option('--revoke <id>', 'remove one, at once and for good')
     .option('--json', 'answer as one JSON object')
@@ -147,7 +147,7 @@ function addRotate(app: Command): void {
   app
     .command('rotate <app>')
     .description(
-      'sign the webhooks of an app with a new secret, and print it; for 24 hours the old one signs, too',
+      'replace the signing secret of an app and print the new one; the old one also signs for 24 hours',
     )
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot app rotate "Tea counter"')
@@ -160,7 +160,7 @@ function addRotate(app: Command): void {
 function addDelete(app: Command): void {
   app
     .command('delete <app>')
-    .description('delete an app with its secrets; nobody has it installed any more')
+    .description('delete an app with its secrets and installations')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', `\nExample: earshot app delete ${ID}`)
     .action(async (given: string, { json }: Output, command: Command) => {
@@ -172,7 +172,9 @@ function addDelete(app: Command): void {
 function addInstall(app: Command): void {
   app
     .command('install <user> <app>')
-    .description('install an app for an account: it is told what happens to it, and may do what it asks for')
+    .description(
+      'install an app for an account: it receives events and gets the permissions that it requests',
+    )
     .option('--scopes <list>', 'of what it asks to know only these, by commas', byCommas)
     .option('--actions <list>', 'of what it asks to do only these, by commas', byCommas)
     .option('--json', 'answer as one JSON object')
@@ -202,7 +204,7 @@ interface InstallOptions extends Output {
 function addUninstall(app: Command): void {
   app
     .command('uninstall <user> <app>')
-    .description('uninstall an app of an account: from now on it is told nothing, and refused')
+    .description('uninstall an app for an account: it receives no more events and loses its permissions')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot app uninstall ada "Tea counter"')
     .action(async (user: string, given: string, { json }: Output, command: Command) => {

@@ -21,10 +21,8 @@ const POLL_MS = 250;
 export function addBackup(program: Command): void {
   const backup = program
     .command('backup')
-    .description(
-      'make a backup of everything, also while the server runs; list those there are; make a key for them',
-    )
-    .option('--to <dir>', 'where to, instead of the directory of the configuration')
+    .description('back up everything, also while the server runs; list backups; make a key for encryption')
+    .option('--to <dir>', 'target directory (default: the one in the configuration)')
     .option('--json', 'answer as one JSON object')
     .addHelpText(
       'after',
@@ -73,7 +71,7 @@ function addList(backup: Command): void {
 function addKey(backup: Command): void {
   backup
     .command('key')
-    .description('make a pair of keys for encrypted backups, and print both; nothing is stored')
+    .description('generate a key pair for encrypted backups and print it; nothing is stored')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot backup key')
     .action(async (_options: Output, command: Command) => {

@@ -19,12 +19,12 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 export function addBridge(program: Command): void {
   const bridge = program
     .command('bridge')
-    .description('connect wearables over Bluetooth and carry what they hear to the server, until Ctrl-C')
+    .description('connect wearables over Bluetooth and stream their audio to the server until Ctrl-C')
     .option(
       '--simulate [file]',
       'no Bluetooth: a simulated pendant plays this recording, or one that comes along; WAV, or what ffmpeg reads',
     )
-    .option('--loop', 'it plays the file again and again')
+    .option('--loop', 'play the file repeatedly')
     .option('--json', 'one JSON object per event')
     .addHelpText('after', '\nExample: earshot bridge --simulate')
     .action(async (options: BridgeOptions, command: Command) => {
@@ -39,10 +39,10 @@ export function addBridge(program: Command): void {
 function addBridgeTools(bridge: Command): void {
   bridge
     .command('pair')
-    .description('choose a wearable in reach: what it is called, and whose it is')
-    .option('--list', 'show what was chosen')
-    .option('--forget <name>', 'carry this one no more')
-    .option('--simulate', 'the simulated pendant, instead of wearables')
+    .description('pair a wearable in reach: give it a name and an owner')
+    .option('--list', 'list paired wearables')
+    .option('--forget <name>', 'remove this wearable')
+    .option('--simulate', 'use the simulated pendant instead of a wearable')
     .addHelpText('after', '\nExample: earshot bridge pair')
     .action(async (_: object, command: Command) => {
       const { list, forget, simulate } = command.optsWithGlobals<{
@@ -71,11 +71,11 @@ function addBridgeTools(bridge: Command): void {
 export function addDevice(program: Command): void {
   const device = program
     .command('device')
-    .description('check descriptions of wearables, and record how one talks');
+    .description('wearables: pair them, check their descriptions, record traces');
   device
     .command('check')
     .argument('<file>', 'a driver: YAML, or a module')
-    .description('say whether it is valid and what it means, and play a recorded trace to it')
+    .description('validate and explain a description, and play a recorded trace to it')
     .option('--trace <file>', 'the trace to play, as `device record` makes it')
     .addHelpText('after', '\nExample: earshot device check my-board.yaml --trace my-board.trace.jsonl')
     .action((file: string, { trace }: { trace?: string }) =>
@@ -85,10 +85,10 @@ export function addDevice(program: Command): void {
     .command('record')
     .argument('<file>', 'where the trace goes; what is said is in it')
     .description('record a trace of a wearable in reach')
-    .option('--driver <file>', 'use this driver and no other')
+    .option('--driver <file>', 'use only this driver')
     .option('--device <name>', 'name or address of the wearable; absent: the first that a driver knows')
-    .option('--seconds <n>', 'how much', '20')
-    .option('--simulate', 'the simulated pendant, instead of a wearable')
+    .option('--seconds <n>', 'seconds to record', '20')
+    .option('--simulate', 'use the simulated pendant instead of a wearable')
     .addHelpText('after', '\nExample: earshot device record my-board.trace.jsonl --driver my-board.yaml')
     .action((file: string, options: RecordOptions, command: Command) => {
       const { driver, device: name, seconds, simulate } = options;

@@ -9,7 +9,7 @@ interface Output {
 export function addCalendarCommands(program: Command): void {
   const calendar = program
     .command('calendar')
-    .description('events and tasks of an account in the calendar that people use')
+    .description('calendar: subscribe to the events and tasks of an account by a secret link')
     .addHelpText('after', '\nExample: earshot calendar link ada');
   addLink(calendar);
   addUnlink(calendar);
@@ -18,7 +18,7 @@ export function addCalendarCommands(program: Command): void {
 function addLink(calendar: Command): void {
   calendar
     .command('link <user>')
-    .description('make the secret link of an account; the link of before is refused at once')
+    .description('create the secret link of an account; an earlier link is revoked')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot calendar link ada')
     .action(async (user: string, { json }: Output, command: Command) => {
@@ -36,7 +36,7 @@ function addLink(calendar: Command): void {
 function addUnlink(calendar: Command): void {
   calendar
     .command('unlink <user>')
-    .description('end the secret link of an account, at once')
+    .description('revoke the secret link of an account')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot calendar unlink ada')
     .action(async (user: string, { json }: Output, command: Command) => {

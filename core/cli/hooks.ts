@@ -13,20 +13,20 @@ type Shown = Result<'hook.list'>[number];
 export function addHookCommands(program: Command): void {
   const hook = program
     .command('hook')
-    .description('webhooks: addresses of your own that are told what happens to an account')
+    .description('webhooks: addresses of your own that receive events of an account')
     .addHelpText('after', '\nExample: earshot hook set ada memory_created https://n8n.example.org/in');
   addList(hook);
   addSet(hook);
   addTest(hook);
-  addSwitch(hook, 'enable', 'send a webhook again, also one that the server has switched off');
-  addSwitch(hook, 'disable', 'send a webhook no more until it is enabled; it keeps its address');
+  addSwitch(hook, 'enable', 'enable a webhook, also one that the server has disabled');
+  addSwitch(hook, 'disable', 'disable a webhook; its address is kept');
   addRemove(hook);
 }
 
 function addList(hook: Command): void {
   hook
     .command('list <user>')
-    .description('list where the webhooks of an account and its apps go, oldest first, and how they fare')
+    .description('list the webhooks of an account and its apps with their state, oldest first')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot hook list ada')
     .action(async (user: string, { json }: Output, command: Command) => {
@@ -65,9 +65,12 @@ function addSet(hook: Command): void {
   hook
     .command('set <user> <type> <url>')
     .description(
-      'have an address told of memory_created, transcript_processed, audio_bytes, …; of audio_bytes with "," and the seconds between two pieces after the address',
+      'send events of a type (memory_created, transcript_processed, audio_bytes, …) to an address; for audio_bytes, append "," and the seconds per delivery to the address',
     )
-    .option('--label <label>', 'one more address of this type; without it, the default address is set')
+    .option(
+      '--label <label>',
+      'label of an additional address of this type; without it, the default address is set',
+    )
     .option('--json', 'answer as one JSON object')
     .addHelpText(
       'after',
@@ -90,7 +93,7 @@ function addSet(hook: Command): void {
 function addTest(hook: Command): void {
   hook
     .command('test <user> <webhook>')
-    .description('send a made-up event to a webhook, named by id, label or type, and show the answer')
+    .description('send a sample event to a webhook, named by id, label or type, and show the response')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot hook test ada memory_created')
     .action(async (user: string, webhook: string, { json }: Output, command: Command) => {
@@ -123,7 +126,7 @@ function addSwitch(hook: Command, verb: 'enable' | 'disable', description: strin
 function addRemove(hook: Command): void {
   hook
     .command('remove <user> <webhook>')
-    .description('remove a webhook, named by id, label or type; what waits for it is not sent')
+    .description('remove a webhook, named by id, label or type; pending deliveries are not sent')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot hook remove ada n8n')
     .action(async (user: string, webhook: string, { json }: Output, command: Command) => {

@@ -28,7 +28,7 @@ const MINUTE_MS = 60_000;
 export function addImportAudio(program: Command): void {
   program
     .command('import-audio <files...>')
-    .description('turn recordings, of any length and audio format, into conversations')
+    .description('transcribe recordings of any length and audio format into conversations')
     .requiredOption('--user <name>', 'the account')
     .option('--started-at <time>', 'when the recording began, such as 2026-11-02T09:30; of one file')
     .option('--language <code>', 'such as en (default: whatever is spoken, where that can be told)')

@@ -14,7 +14,7 @@ export function addMcp(program: Command): void {
       'serve the Model Context Protocol on standard input and output, for programs such as Claude Desktop that start their tools themselves',
     )
     .option('--write', 'also offer tools that create conversations, memories, tasks and people')
-    .option('--user <name>', 'whose data it is (default: the configured account)')
+    .option('--user <name>', 'account to read (default: the configured one)')
     .option('--key <key>', 'an API key, instead of --user')
     .option('--url <url>', 'a server elsewhere, http://host:port; needs --key')
     .addHelpText('after', '\nExample: earshot mcp --user ada')

@@ -39,7 +39,7 @@ const CATALOGUE = new URL('../../config/models.json', import.meta.url);
 export function addModels(program: Command): void {
   const models = program
     .command('models')
-    .description('speech models: what there is, and what of it is on this machine')
+    .description('models: list, download and remove them')
     .addHelpText('after', '\nExample: earshot models list');
   addList(models);
   addPull(models);
@@ -49,7 +49,7 @@ export function addModels(program: Command): void {
 function addList(models: Command): void {
   models
     .command('list', { isDefault: true })
-    .description('list the models that Earshot knows')
+    .description('list available and installed models')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot models list')
     .action(async ({ json }: Output, command: Command) => {
@@ -63,8 +63,8 @@ function addList(models: Command): void {
 function addPull(models: Command): void {
   models
     .command('pull <name>')
-    .description('fetch a model; a download that broke off goes on where it stopped')
-    .option('--into <dir>', 'where to, instead of into the data directory')
+    .description('download a model; an interrupted download is resumed')
+    .option('--into <dir>', 'target directory (default: in the data directory)')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot models pull whisper-base')
     .action(async (name: string, { into, json }: Output & { into?: string }, command: Command) => {

@@ -15,7 +15,7 @@ interface Options {
 export function addMove(program: Command): void {
   program
     .command('move')
-    .description('copy everything into the empty database of another configuration, and check every row')
+    .description('copy all data to the empty database of another configuration, and verify every row')
     .requiredOption('--to <file>', 'the other configuration')
     .option('--json', 'answer as one JSON object')
     .addHelpText(

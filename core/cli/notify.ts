@@ -13,7 +13,7 @@ interface Output {
 export function addNotify(program: Command): void {
   const notify = program
     .command('notify')
-    .description('where notifications go')
+    .description('notifications: the addresses of an account')
     .addHelpText('after', '\nExample: earshot notify channels');
   addChannels(notify);
   addAdd(notify);
@@ -25,7 +25,7 @@ export function addNotify(program: Command): void {
 function addChannels(notify: Command): void {
   notify
     .command('channels')
-    .description('list the channels, and what an address of each is')
+    .description('list the channels and the fields of their addresses')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot notify channels')
     .action(async ({ json }: Output, command: Command) => {
@@ -49,11 +49,9 @@ function described({ channel, title, address }: Result<'notify.channels'>[number
 function addAdd(notify: Command): void {
   notify
     .command('add <user> <channel> [fields...]')
-    .description(
-      'have the notifications of an account sent there, too; each field as name=text, or name:=JSON',
-    )
-    .option('--label <label>', 'what to call it')
-    .option('--secret <field>', 'a field that is typed without being shown, or piped in')
+    .description('add an address for the notifications of an account; each field as name=text, or name:=JSON')
+    .option('--label <label>', 'label in lists')
+    .option('--secret <field>', 'field that is typed hidden, or piped in')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot notify add ada ntfy topic=ada-8k2 --secret token')
     .action(
@@ -94,7 +92,7 @@ function fromJson(name: string, text: string): unknown {
 function addList(notify: Command): void {
   notify
     .command('list <user>')
-    .description('list where the notifications of an account go, oldest first')
+    .description('list the notification addresses of an account, oldest first')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot notify list ada')
     .action(async (user: string, { json }: Output, command: Command) => {
@@ -120,7 +118,7 @@ function placeOf({ address, secrets }: Pick<Result<'notify.list'>[number], 'addr
 function addTest(notify: Command): void {
   notify
     .command('test <user> <id>')
-    .description('send one message there, now')
+    .description('send a test notification to an address')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot notify test ada 0190c9f2-1111-7000-8000-000000000001')
     .action(async (user: string, id: string, { json }: Output, command: Command) => {
@@ -133,7 +131,7 @@ function addTest(notify: Command): void {
 function addRemove(notify: Command): void {
   notify
     .command('remove <user> <id>')
-    .description('send nothing there any more')
+    .description('remove a notification address')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot notify remove ada 0190c9f2-1111-7000-8000-000000000001')
     .action(async (user: string, id: string, { json }: Output, command: Command) => {

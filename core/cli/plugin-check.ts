@@ -21,15 +21,16 @@ export function addPluginCheck(program: Command): void {
     .description('for authors of plugins')
     .addHelpText('after', '\nExample: earshot plugin check ./acme-stt.mjs')
     .command('check <path>')
-    .description(
-      'try a plugin, a file or an npm package, in every way that the server would, and tell what fails',
-    )
+    .description('check a plugin, given as a file or an npm package, against its contract')
     .option('--options <file>', "YAML file with the plugin's options")
-    .option('--address <file>', 'YAML file with an address, for a channel: some 30 notifications go there')
-    .option('--language <code>', 'a language that it has', 'en')
+    .option(
+      '--address <file>',
+      'YAML file with an address, for a channel: about 30 notifications are sent to it',
+    )
+    .option('--language <code>', 'a language that the plugin supports', 'en')
     .option('--speech <file>', 'a recording in that language, instead of our own; may be repeated', add, [])
-    .option('--text <text>', 'what is said in it', add, [])
-    .option('--limit <s>', 'seconds that all of it may take', seconds, 300)
+    .option('--text <text>', 'the words spoken in it', add, [])
+    .option('--limit <s>', 'time limit in seconds', seconds, 300)
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot plugin check ./acme-stt.mjs --options acme.yaml')
     .action(async (path: string, options: CheckOptions) => {

@@ -20,9 +20,9 @@ const MAX_KEY_BYTES = 64 * 1024;
 export function addRestore(program: Command): void {
   program
     .command('restore <backup>')
-    .description('put a backup back, into an empty data directory or in place of what is there')
-    .option('--dry-run', 'check the whole backup, tell what is in it, and change nothing')
-    .option('--replace', 'move what is in the data directory aside first')
+    .description('restore a backup, into an empty data directory or in place of existing data')
+    .option('--dry-run', 'check the whole backup, show its contents, and change nothing')
+    .option('--replace', 'move existing data to a directory beside it first')
     .option('--identity <file>', 'the file with the private key of an encrypted backup')
     .option('--json', 'answer as one JSON object')
     .addHelpText(

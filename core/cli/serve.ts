@@ -6,7 +6,7 @@ import { settingsHere } from './in-process.ts';
 export function addServe(program: Command): void {
   program
     .command('serve')
-    .description('run the server, until Ctrl-C')
+    .description('run the server until Ctrl-C')
     .addHelpText('after', '\nExample: earshot serve --data-dir /var/lib/earshot')
     .action(async (_options: object, command: Command) => {
       const loaded = settingsHere(command);

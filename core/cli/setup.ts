@@ -13,7 +13,7 @@ export function addSetup(program: Command): void {
   program
     .command('setup')
     .description(
-      'make a speech recogniser ready on this machine, by fetching a model or, as root, with apt-get',
+      'set up a speech recogniser on this machine: download a model or, as root, install one with apt-get',
     )
     .addHelpText('after', '\nExample: earshot setup')
     .action(async (_options: object, command: Command) => {

@@ -6,7 +6,7 @@ import { perform, print, settingsOf } from './in-process.ts';
 export function addStatus(program: Command): void {
   program
     .command('status')
-    .description('tell where the server listens, what is ready, and what makes the rest ready')
+    .description('show the address of the server, what is ready, and how to make the rest ready')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot status')
     .action(async ({ json }: { json?: boolean }, command: Command) => {

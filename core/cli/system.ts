@@ -7,7 +7,7 @@ import { perform, print, settingsOf } from './in-process.ts';
 export function addSystem(program: Command): void {
   const system = program
     .command('system')
-    .description('the server itself')
+    .description('settings of the server itself')
     .addHelpText('after', '\nExample: earshot system rotate-keys');
   addRotateKeys(system);
   addMemoryAccess(system);
@@ -22,7 +22,7 @@ interface Output {
 function addRotateKeys(system: Command): void {
   system
     .command('rotate-keys')
-    .description('sign ID tokens with a new key from now on; existing tokens stay valid until they expire')
+    .description('sign new ID tokens with a new key; existing tokens stay valid until they expire')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot system rotate-keys')
     .action(async ({ json }: Output, command: Command) => {
@@ -36,7 +36,7 @@ function addMemoryAccess(system: Command): void {
     .command('memory-access')
     .addArgument(new Argument('<user>', 'an account'))
     .addArgument(new Argument('<state>', 'may its memories be read?').choices(['on', 'off']))
-    .description('let the memories of an account be read over the REST interface, or not')
+    .description('allow or forbid programs to read the memories of an account')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot system memory-access ada off')
     .action(async (user: string, state: string, { json }: Output, command: Command) => {

@@ -57,11 +57,13 @@ interface ImportOptions extends Output {
 function addImport(program: Command): void {
   program
     .command('import [from]')
-    .description('take in what "export" wrote, or what another product has: a file, a folder or an address')
+    .description(
+      'import an archive of "export", or data of another product, from a file, a folder or an address',
+    )
     .requiredOption('--user <name>', 'the account; add a new one with: earshot user add <name>')
-    .option('--dry-run', 'read all of it, say what would be taken in, and change nothing')
-    .option('--key-file <file>', 'of an address: the file that has its key')
-    .option('--undo <id>', 'take back what an import from another product stored')
+    .option('--dry-run', 'read everything, show what would be imported, and change nothing')
+    .option('--key-file <file>', 'file with the API key of the address')
+    .option('--undo <id>', 'undo an import from another product')
     .option('--list', 'list the imports from other products')
     .option('--json', 'answer as one JSON object')
     .addHelpText(

@@ -9,11 +9,11 @@ interface Output {
 export function addVocabularyCommands(program: Command): void {
   const vocabulary = program
     .command('vocabulary')
-    .description('names and words of an account that recognisers are to expect, beside the names of people')
+    .description('vocabulary: names and words that recognisers should expect, beside the names of people')
     .addHelpText('after', '\nExample: earshot vocabulary add ada "Dr. Okonkwo" Earshot');
   vocabulary
     .command('list <user>')
-    .description('list the words, one a line')
+    .description('list the words, one per line')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot vocabulary list ada')
     .action(async (user: string, { json }: Output, command: Command) => {

@@ -15,11 +15,11 @@ interface Output {
 export function addVoiceCommands(program: Command): void {
   const voice = program
     .command('voice')
-    .description('the voice of an account’s owner: recorded once, it is known in what is said')
+    .description('voice profile: recordings by which the owner of an account is recognised')
     .addHelpText('after', '\nExample: earshot voice record ada me.wav');
   voice
     .command('show <user>')
-    .description('show what is known of the voice')
+    .description('show the state of the voice profile')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot voice show ada')
     .action(async (user: string, { json }: Output, command: Command) => {
@@ -34,7 +34,7 @@ export function addVoiceCommands(program: Command): void {
   voice
     .command('record <user> <files...>')
     .description(
-      'take recordings of the voice: 8 s or more of speech of that person alone, in any audio format',
+      'add recordings of the voice: at least 8 s of speech by that person alone, in any audio format',
     )
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot voice record ada me.wav')
@@ -50,7 +50,7 @@ export function addVoiceCommands(program: Command): void {
     });
   voice
     .command('remove <user>')
-    .description('forget the voice, also as it was heard in conversations')
+    .description('delete everything known about the voice, also from conversations')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot voice remove ada')
     .action(async (user: string, { json }: Output, command: Command) => {

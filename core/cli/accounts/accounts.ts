@@ -13,7 +13,7 @@ interface Output {
 export function addAccountCommands(program: Command): void {
   const user = program
     .command('user')
-    .description('accounts of this server')
+    .description('accounts: list, add and manage them')
     .addHelpText('after', '\nExample: earshot user add ada');
   addUserAdd(user);
   addUserList(user);
@@ -60,8 +60,8 @@ function addUserList(user: Command): void {
 function addUserPassword(user: Command): void {
   user
     .command('password <name>')
-    .description('give an account a password, typed without being shown or piped in; it has to sign in again')
-    .option('--remove', 'take it away: only "earshot token" lets that account in then')
+    .description('set the password of an account, typed hidden or piped in; its sessions end')
+    .option('--remove', 'remove the password: only "earshot token" gives access then')
     .option('--json', 'answer as one JSON object')
     .addHelpText(
       'after',
@@ -78,7 +78,7 @@ function addUserPassword(user: Command): void {
 function addUserRename(user: Command): void {
   user
     .command('rename <name> <new>')
-    .description('give an account another name, to sign in with, too')
+    .description('rename an account; the new name is also used to sign in')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot user rename ada grace')
     .action(async (name: string, wanted: string, { json }: Output, command: Command) => {
@@ -92,9 +92,7 @@ function addUserRole(user: Command): void {
     .command('role')
     .argument('<name>', 'an account')
     .addArgument(new Argument('<role>', 'what it may do').choices(['owner', 'operator']))
-    .description(
-      'let an account see to the accounts of others, as an operator, or to its own alone, as an owner',
-    )
+    .description('set the role of an account: an operator manages all accounts, an owner only their own')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot user role ada operator')
     .action(async (name: string, role: 'owner' | 'operator', { json }: Output, command: Command) => {
@@ -106,7 +104,7 @@ function addUserRole(user: Command): void {
 function addToken(program: Command): void {
   program
     .command('token <user>')
-    .description('print a new ID token, which may do everything that the account may')
+    .description('issue an ID token, which has all permissions of the account, and print it')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot token ada')
     .action(async (user: string, { json }: Output, command: Command) => {
@@ -129,9 +127,9 @@ function addKey(program: Command): void {
 function addKeyCreate(key: Command): void {
   key
     .command('create <user>', { isDefault: true })
-    .description('make an API key and print it: it is shown this once, and lasts until it is revoked')
+    .description('create an API key and print it; it is shown only once, and valid until it is revoked')
     .requiredOption('--scopes <list>', 'what it may do: listen, conversations:read, … by commas', byCommas)
-    .option('--name <name>', 'what it is for, in lists of keys')
+    .option('--name <name>', 'name in lists of keys')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot key create ada --scopes listen --name pendant')
     .action(async (user: string, options: KeyOptions, command: Command) => {
@@ -166,7 +164,7 @@ function addKeyRotate(key: Command): void {
   key
     .command('rotate <user> <key>')
     .description(
-      'print a new API key in the place of an old one, named by id or name, which is refused from now on',
+      'replace an API key, named by id or name, and print the new one; the old one is refused at once',
     )
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot key rotate ada 0190c9f2-1111-7000-8000-000000000001')
@@ -179,7 +177,7 @@ function addKeyRotate(key: Command): void {
 function addKeyRevoke(key: Command): void {
   key
     .command('revoke <user> <key>')
-    .description('remove an API key, by its id or name, at once and for good')
+    .description('revoke an API key, named by id or name')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot key revoke ada pendant')
     .action(async (user: string, id: string, { json }: Output, command: Command) => {

@@ -19,7 +19,7 @@ export function addAccountEnds(user: Command): void {
 function addSignOut(user: Command): void {
   user
     .command('sign-out <name>')
-    .description('end all ID tokens of an account that there are, and tell what still works')
+    .description('revoke all ID tokens of an account, and list credentials that still work')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot user sign-out ada')
     .action(async (name: string, { json }: Output, command: Command) => {
@@ -33,7 +33,7 @@ function addLost(user: Command): void {
   user
     .command('lost <name>')
     .description(
-      'a device was lost or stolen: end ID tokens, API keys, pushes to devices and live connections',
+      'end ID tokens, API keys, web push and live connections of an account, after a device was lost or stolen',
     )
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot user lost ada')
@@ -81,7 +81,7 @@ function listed(head: string, groups: [what: string, names: string[]][]): string
 function addDisable(user: Command): void {
   user
     .command('disable <name>')
-    .description('refuse everything that speaks for an account until it is enabled; its data stays')
+    .description('disable an account: all its credentials are refused until it is enabled; its data stays')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot user disable ada')
     .action(async (name: string, { json }: Output, command: Command) => {
@@ -98,7 +98,7 @@ function addDisable(user: Command): void {
 function addEnable(user: Command): void {
   user
     .command('enable <name>')
-    .description('let a disabled account in again, with the credentials that it had')
+    .description('enable a disabled account, with its earlier credentials')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot user enable ada')
     .action(async (name: string, { json }: Output, command: Command) => {
@@ -111,7 +111,7 @@ function addRemove(user: Command): void {
   user
     .command('remove <name>')
     .description('delete an account with everything that it owns, for good; backups keep it')
-    .option('--yes', 'needed: nothing brings it back')
+    .option('--yes', 'required, because this cannot be undone')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot user remove ada --yes')
     .action(async (name: string, { json, yes }: Output & { yes?: boolean }, command: Command) => {

@@ -12,14 +12,14 @@ export interface DemoOptions {
 export function addDemo(program: Command): void {
   program
     .command('demo')
-    .description('show the whole way from a simulated wearable to a finished conversation')
+    .description('demonstrate the whole way from a simulated wearable to a finished conversation')
     .option(
       '--audio <file>',
       'what is said: WAV, or with ffmpeg installed any format (default: a recording that comes along)',
     )
     .option('--exit', 'end after the first finished conversation')
-    .option('--limit <s>', 'seconds that it may take beyond the recording itself', seconds, 90)
-    .option('--json', 'one JSON object per event, the conversation as GET answers it last')
+    .option('--limit <s>', 'time limit in seconds, beyond the length of the recording', seconds, 90)
+    .option('--json', 'one JSON object per event; the last one is the whole conversation')
     .addHelpText('after', '\nExample: earshot demo --exit')
     .action(async (options: DemoOptions, command: Command) => {
       const { demo } = await import('./playback.ts'); // loads codecs and more

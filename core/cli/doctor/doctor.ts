@@ -14,7 +14,7 @@ const LIMIT_MS = 240_000;
 export function addDoctor(program: Command): void {
   program
     .command('doctor')
-    .description('check everything that can be wrong, and say what to do; changes no data')
+    .description('check the whole installation and suggest fixes; changes no data')
     .option('--json', 'answer as one JSON object')
     .addHelpText('after', '\nExample: earshot doctor')
     .action(async ({ json }: { json?: boolean }, command: Command) => {

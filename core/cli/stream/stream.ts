@@ -19,7 +19,7 @@ export function addStream(program: Command): void {
   program
     .command('stream <file>')
     .description(
-      'send a recording (WAV; MP3, M4A, Ogg, FLAC and others where ffmpeg is installed) to the server as a device would, and show what becomes of it',
+      'stream a recording (WAV; with ffmpeg also MP3, M4A, Ogg, FLAC and others) to the server as a device would, and print the transcript',
     )
     .option('--speed <n>', 'times real time', positive, 1)
     .addOption(
