@@ -2,11 +2,12 @@ import { fileURLToPath } from 'node:url';
 import type { Driver } from './driver.ts';
 import { loadDriver } from './driver-check.ts';
 import bee from './drivers/bee.ts';
+import limitless from './drivers/limitless.ts';
 import omi from './drivers/omi.ts';
 import omiGlass from './drivers/omi-glass.ts';
 import plaud from './drivers/plaud.ts';
 
-const MODULES: readonly Driver[] = [omi, omiGlass, bee, plaud];
+const MODULES: readonly Driver[] = [omi, omiGlass, bee, plaud, limitless];
 /** As anybody may describe a device. */
 const DESCRIBED = ['fieldy', 'friend', 'owl'];
 

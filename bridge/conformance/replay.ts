@@ -270,10 +270,12 @@ function createPeer(trace: Trace, result: Replayed, unsettled: ReadonlySet<objec
     closing.resolve(reason);
   }
 
-  const indexOf = (event: { write: string; value: string }) =>
-    pending.findIndex(
-      ({ place, value }) => place === plainPlace(event.write) && value === event.value.toLowerCase(),
-    );
+  function indexOf(event: { write: string; value: string }): number {
+    const [wanted, text] = [plainPlace(event.write), event.value.toLowerCase()];
+    const exact = pending.findIndex(({ place, value }) => place === wanted && value === text);
+    if (exact >= 0) return exact;
+    return pending.findIndex(({ place, value }) => place === wanted && differsByTime(value, text));
+  }
 
   return {
     link,
@@ -290,6 +292,18 @@ function createPeer(trace: Trace, result: Replayed, unsettled: ReadonlySet<objec
       for (const listener of listeners.get(plainPlace(place)) ?? []) listener(Buffer.from(bytes));
     },
   };
+}
+
+/** Length of a time of day in ms, in hex digits of 8 bytes: protobuf takes 6 of them. */
+const TIME_DIGITS = 16;
+const HEAD_DIGITS = 8;
+
+/** Tells whether two writes, in hex, say the same at different times. */
+function differsByTime(one: string, other: string): boolean {
+  if (one.length !== other.length || one.length <= HEAD_DIGITS + TIME_DIGITS) return false;
+  const differing = [...one].flatMap((digit, at) => (digit === other[at] ? [] : [at]));
+  const [first = 0, last = 0] = [differing[0], differing.at(-1)];
+  return first >= HEAD_DIGITS && last - first < TIME_DIGITS;
 }
 
 /** Lists the values that reads of each characteristic return, one after the other; the last one repeats. */

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts';
+import { bytesOf, fieldsOf, messageOf, numberOf, packetOf } from '../drivers/limitless-wire.ts';
 import { type Board, type BoardOptions, createBoard, type Sound } from './board.ts';
 
 /** Options that all of them share. */
@@ -200,5 +201,73 @@ const plaud: Kind = options => {
   return device;
 };
 
+const LIMITLESS = (number: string) => `632de${number}-604c-446b-a80f-7963e950f3fb`;
+/** More than one notification holds. */
+const FRAMES_OF_PAGE = 8;
+
+/** It sends pages of frames, in parts, once the live mode was asked for. */
+const limitless: Kind = options => {
+  let index = 0;
+  let page = 0;
+
+  function take(bytes: Buffer): undefined {
+    const command = fieldsOf(bytesOf(fieldsOf(bytes), 4) ?? new Uint8Array());
+    const mode = bytesOf(command, 8);
+    if (mode) device.play(numberOf(fieldsOf(mode), 2) === 1);
+  }
+
+  function pack(frames: readonly Uint8Array[], mtu: number): Buffer[] {
+    const audio = frames.map((frame, at) => {
+      const chunk = messageOf([
+        [1, at * 20],
+        [2, messageOf([[1, frame]])],
+      ]);
+      return [3, chunk] as const;
+    });
+    const content = messageOf([[1, options.clock.now()], [2, page], ...audio]);
+    const message = messageOf([
+      [
+        2,
+        messageOf([
+          [2, 1],
+          [4, page],
+          [5, page],
+          [6, content],
+        ]),
+      ],
+    ]);
+    page += 1;
+    index += 1;
+    const room = mtu - 3 - 20;
+    const parts = Math.ceil(message.length / room);
+    return Array.from({ length: parts }, (_, part) =>
+      Buffer.from(packetOf(index, part, parts, message.subarray(part * room, (part + 1) * room))),
+    );
+  }
+
+  const device = board(
+    {
+      name: 'Pendant',
+      advertised: [LIMITLESS('001')],
+      services: [
+        {
+          uuid: LIMITLESS('001'),
+          characteristics: [
+            { uuid: LIMITLESS('002'), properties: ['write', 'writeWithoutResponse'], write: take },
+            { uuid: LIMITLESS('003'), properties: ['notify'] },
+          ],
+        },
+        level(58),
+      ],
+      audio: LIMITLESS('003'),
+      framesPerPack: FRAMES_OF_PAGE,
+      pack,
+      waitsForStart: true,
+    },
+    options,
+  );
+  return device;
+};
+
 /** One for each driver, by its name. */
-export const PERIPHERALS = { fieldy, friend, owl, bee, plaud } satisfies Record<string, Kind>;
+export const PERIPHERALS = { fieldy, friend, owl, bee, plaud, limitless } satisfies Record<string, Kind>;

@@ -71,6 +71,7 @@ const WEARABLES: Record<string, Simulated> = {
     seconds: 1,
   },
   plaud: { sound: opusSound(80), board: PERIPHERALS.plaud, seconds: 2 },
+  limitless: { sound: opusSound(80), board: PERIPHERALS.limitless, seconds: 3 },
   bee: { sound: aacSound(), board: PERIPHERALS.bee, seconds: 2 },
   owl: { sound: aacSound(), board: PERIPHERALS.owl, seconds: 2 },
 };
