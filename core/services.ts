@@ -279,7 +279,7 @@ function createDomain(foundation: Foundation) {
   const calendarLinks = createCalendarLinks({ storage, clock, publicUrl });
   const calendarFeed = createCalendarFeed({ storage, clock, notifications });
   const accountExport = createAccountExport({ storage, conversations, calendarFeed, clock });
-  const foreignImports = createForeignImports({ storage, clock, conversations });
+  const foreignImports = createForeignImports({ storage, clock, conversations, recordings });
   const accountImport = createAccountImport({ storage, clock });
   const takeIn = createTakeIn({
     accountImport,

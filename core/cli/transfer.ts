@@ -71,7 +71,7 @@ function addImport(program: Command): void {
       `
 What it is, is recognised: an archive of Earshot, which needs an account that is empty; exports of Omi,
 Limitless and Granola; Bee's folder; transcripts of PLAUD, Otter and Fireflies; SRT, VTT, Markdown and ICS;
-folders and ZIP archives with any of them; the interfaces of Omi and Limitless, with a key.
+audio files; folders and ZIP archives with any of them; the interfaces of Omi and Limitless, with a key.
 What was taken in before is not taken in again.
 
 Examples:

@@ -169,7 +169,7 @@ export interface ForeignItem {
   id: string;
   userId: string;
   importId: string;
-  kind: 'conversation' | 'memory' | 'task' | 'person';
+  kind: 'conversation' | 'memory' | 'task' | 'person' | 'recording';
 }
 
 /** A chat of a user with the server about what was said. */

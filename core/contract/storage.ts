@@ -471,6 +471,8 @@ export interface ForeignImportStore {
   ): Promise<boolean>;
   /** Assigns items that an earlier run stored to this one. Rejects with `not_found` when the run is not there. */
   note(items: ForeignItem[]): Promise<void>;
+  /** Whether an import has stored this, and was not undone. */
+  has(userId: string, id: string): Promise<boolean>;
   /** By id, in no other order. */
   items(userId: string, importId: string, limit: number): Promise<ForeignItem[]>;
   /** Ids that are not there are no error. At most 1000. */

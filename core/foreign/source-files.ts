@@ -12,6 +12,8 @@ export interface SourceFile {
   /** Epoch ms. */
   modifiedAt: number;
   read(): Promise<Buffer>;
+  /** On the disk; null: it is in an archive. */
+  place: string | null;
   /** Reads its beginning: at most 4 KiB, as text. */
   head(): Promise<string>;
 }
@@ -59,6 +61,7 @@ function fileAt(
 ): SourceFile {
   return {
     path,
+    place: full,
     bytes: size,
     modifiedAt: Math.round(mtimeMs),
     async read() {
@@ -125,6 +128,7 @@ function zipped(zip: ZipFile, entry: Entry): SourceFile {
 
   return {
     path,
+    place: null,
     bytes: uncompressedSize,
     modifiedAt: entry.getLastModDate().getTime(),
     async read() {

@@ -144,7 +144,7 @@ const STORES = {
   claims: ['take'],
   folders: ['insertMissing', 'get', 'list', 'counts', 'update', 'remove'],
   people: ['insert', 'get', 'list', 'rename', 'remove', 'removeUnnamed'],
-  foreignImports: ['insert', 'get', 'list', 'update', 'note', 'items', 'forget'],
+  foreignImports: ['insert', 'get', 'list', 'update', 'note', 'has', 'items', 'forget'],
   actionItems: ['insert', 'get', 'list', 'update', 'remove', 'moveAll'],
   memories: ['insert', 'get', 'some', 'list', 'page', 'ofTopic', 'update', 'remove', 'match'],
   forgottenMemories: ['insert', 'list', 'remove'],

@@ -147,7 +147,13 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
   const ask = createAsk({ sources, retrieve, notifications, models: () => models, clock, log });
   const calendarFeed = createCalendarFeed({ storage, notifications, clock });
   const accountImport = createAccountImport({ storage, clock });
-  const foreignImports = createForeignImports({ storage, clock, conversations });
+  const recordings = createRecordings({
+    storage,
+    clock,
+    sources: conversations.sources,
+    files: createRecordingFiles(await temporaryDirectory(t), 0),
+  });
+  const foreignImports = createForeignImports({ storage, clock, conversations, recordings });
   const embedding = createEmbedding({ storage, clock, log, ...late });
   const accounts = createAccounts({
     ...{ storage, clock, log, events, users, signIn, embedding },
@@ -204,12 +210,7 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     remains: async () => [],
     people,
     vocabularies,
-    recordings: createRecordings({
-      storage,
-      clock,
-      sources: conversations.sources,
-      files: createRecordingFiles(await temporaryDirectory(t), 0),
-    }),
+    recordings,
     speechSettings,
     voiceSamples,
     speechProfiles: createSpeechProfiles({ voiceSamples, speechSettings, ...voiceless, clock }),

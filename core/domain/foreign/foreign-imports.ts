@@ -3,6 +3,7 @@ import type { Storage } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
 import type { Conversations } from '../conversations/conversations.ts';
 import { newId } from '../ids.ts';
+import type { Recordings } from '../recordings/recordings.ts';
 import { noteIn } from '../search/embedding.ts';
 import { followIn } from '../tasks/reminders.ts';
 import type { ForeignSource } from './foreign-item.ts';
@@ -37,12 +38,14 @@ export function createForeignImports({
   storage,
   clock,
   conversations,
+  recordings,
 }: {
   storage: Storage;
   clock: Clock;
   conversations: Pick<Conversations, 'remove'>;
+  recordings: Pick<Recordings, 'add' | 'find' | 'remove'>;
 }) {
-  const foreign = createForeignStore(storage);
+  const foreign = createForeignStore(storage, recordings);
 
   /** Reads all of it, and changes nothing. */
   async function check(user: User, source: ForeignSource, onProgress: (done: number) => void) {
@@ -145,14 +148,8 @@ export function createForeignImports({
 
   /** Resolves to whether it was there; what the operator has locked stays. */
   async function remove({ userId, id, kind }: ForeignItem): Promise<boolean> {
-    if (kind === 'conversation')
-      return conversations.remove(userId, id).then(
-        () => true,
-        error => {
-          if (error instanceof AppError && ['not_found', 'locked'].includes(error.code)) return false;
-          throw error;
-        },
-      );
+    if (kind === 'conversation') return removeConversation(userId, id);
+    if (kind === 'recording') return removeRecording(userId, id);
     const now = clock.now();
     return storage.transaction('undo import', async tx => {
       const before = await (kind === 'task' ? tx.actionItems : tx.memories).get(userId, id);
@@ -166,6 +163,25 @@ export function createForeignImports({
       }
       return true;
     });
+  }
+
+  async function removeConversation(userId: string, id: string): Promise<boolean> {
+    return conversations.remove(userId, id).then(
+      () => true,
+      error => {
+        if (error instanceof AppError && ['not_found', 'locked'].includes(error.code)) return false;
+        throw error;
+      },
+    );
+  }
+
+  /** With the conversations that were made of it. */
+  async function removeRecording(userId: string, id: string): Promise<boolean> {
+    const found = await recordings.find(userId, id);
+    if (!found) return false;
+    await recordings.remove(userId, id);
+    for (const each of found.conversationIds) await removeConversation(userId, each);
+    return true;
   }
 
   return {

@@ -64,6 +64,18 @@ const TaskItem = Task.extend({
   createdAt: Instant.nullable(),
 });
 
+/** A recording that is still to be transcribed. */
+const Recording = z.object({
+  kind: z.literal('recording'),
+  key,
+  /** On this machine. */
+  path: z.string().max(4096),
+  name: z.string().max(200),
+  /** Null: its name or its end tells. */
+  startedAt: Instant.nullable(),
+  endedAt: Instant,
+});
+
 /** Something that is known and not taken in. */
 const LeftOut = z.object({
   kind: z.literal('left_out'),
@@ -71,12 +83,13 @@ const LeftOut = z.object({
   why: z.string().max(300),
 });
 
-export const ForeignItem = z.discriminatedUnion('kind', [Conversation, Memory, TaskItem, LeftOut]);
+export const ForeignItem = z.discriminatedUnion('kind', [Conversation, Memory, TaskItem, Recording, LeftOut]);
 
 export type ForeignThing = z.infer<typeof ForeignItem>;
 export type ForeignConversation = z.infer<typeof Conversation>;
 export type ForeignSegment = z.infer<typeof Segment>;
 export type ForeignMemory = z.infer<typeof Memory>;
+export type ForeignRecording = z.infer<typeof Recording>;
 export type ForeignTask = z.infer<typeof TaskItem>;
 
 /** A file, folder or server that things are read from. */

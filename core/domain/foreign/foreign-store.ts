@@ -6,12 +6,14 @@ import { NO_STRUCTURE } from '../conversations/lifecycle.ts';
 import { derivedId, newId } from '../ids.ts';
 import { languageOf } from '../languages.ts';
 import { isMemoryCategory, scoringOf } from '../memories/memories.ts';
+import type { Recordings } from '../recordings/recordings.ts';
 import { noteIn } from '../search/embedding.ts';
 import { index } from '../search/passages.ts';
 import { followIn } from '../tasks/reminders.ts';
 import type {
   ForeignConversation,
   ForeignMemory,
+  ForeignRecording,
   ForeignSegment,
   ForeignTask,
   ForeignThing,
@@ -39,7 +41,7 @@ export function idOfThing(userId: string, { kind, key }: { kind: string; key: st
   return derivedId(`${userId}\0foreign\0${kind}\0${key}`);
 }
 
-export function createForeignStore(storage: Storage) {
+export function createForeignStore(storage: Storage, recordings: Pick<Recordings, 'add'>) {
   /** Answers what was stored, and of which things it was made: people come with conversations. */
   async function store(
     run: Run,
@@ -48,6 +50,7 @@ export function createForeignStore(storage: Storage) {
   ): Promise<Stored[]> {
     const id = idOfThing(run.userId, thing);
     if (thing.kind === 'conversation') return storeConversation(run, id, thing, now);
+    if (thing.kind === 'recording') return [await storeRecording(run, id, thing)];
     return [
       thing.kind === 'memory' ? await storeMemory(run, id, thing, now) : await storeTask(run, id, thing, now),
     ];
@@ -56,6 +59,7 @@ export function createForeignStore(storage: Storage) {
   async function isThere(userId: string, thing: ForeignThing): Promise<boolean> {
     if (thing.kind === 'left_out') return false;
     const id = idOfThing(userId, thing);
+    if (thing.kind === 'recording') return storage.foreignImports.has(userId, id);
     if (thing.kind === 'memory') return (await storage.memories.get(userId, id)) !== null;
     if (thing.kind === 'task') return (await storage.actionItems.get(userId, id)) !== null;
     return (await storage.conversations.get(userId, id))?.status === 'completed';
@@ -106,6 +110,19 @@ export function createForeignStore(storage: Storage) {
     return storage.transaction('take in task', tx =>
       insertTask(tx, run, id, { ...thing, conversationId: null }, now),
     );
+  }
+
+  /** It becomes conversations by and by. Noted are itself and, under its key, that it came. */
+  async function storeRecording({ userId, importId }: Run, id: string, thing: ForeignRecording) {
+    if (await storage.foreignImports.has(userId, id)) return null;
+    const { path, name, startedAt, endedAt } = thing;
+    const source = 'external_integration';
+    const about = { path, name, startedAt, endedAt, source, sessionId: id };
+    const recording = await recordings.add(userId, about);
+    await storage.foreignImports.note(
+      [id, recording.id].map(each => ({ id: each, userId, importId, kind: 'recording' })),
+    );
+    return 'recording' as const;
   }
 
   return { store, isThere };

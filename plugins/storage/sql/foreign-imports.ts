@@ -37,6 +37,11 @@ export function foreignImportStore({ read, write }: Access): ForeignImportStore 
         db('foreign_items').insert(items.map(columns)).onConflict(['user_id', 'id']).merge(),
       );
     },
+    has: (userId, id) =>
+      read(
+        'foreignImports.has',
+        async db => (await one(ForeignItems.query(db).where({ user_id: userId, id }))) !== null,
+      ),
     items: (userId, importId, limit) =>
       read('foreignImports.items', db =>
         all(

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
@@ -25,6 +25,8 @@ function told(things: readonly ForeignThing[]): string[] {
     if (thing.kind === 'left_out') return `left out: ${thing.what}`;
     if (thing.kind === 'memory') return `memory: ${thing.content}`;
     if (thing.kind === 'task') return `task: ${thing.description}${thing.completed ? ', done' : ''}`;
+    if (thing.kind === 'recording')
+      return `recording: ${thing.name} from ${new Date(thing.startedAt ?? thing.endedAt).toISOString()}`;
     const { title, overview, startedAt, segments, tasks } = thing;
     const said = segments.map(
       ({ text, start, end, speaker, isUser }) => `${start}-${end} ${isUser ? 'owner' : speaker}: ${text}`,
@@ -136,9 +138,20 @@ test('What nobody knows is refused by name, and so is everything beside it', asy
   const error = await t.throwsAsync<AppError>(read(folder));
   t.is(error?.code, 'invalid_request');
   t.regex(error?.message ?? '', /plain\.txt, sub\/letter\.docx: no known format/);
-  await writeFile(join(folder, 'alone.mp3'), 'x');
-  await rm(join(folder, 'sub'), { recursive: true });
-  await rm(join(folder, 'plain.txt'));
-  t.regex((await t.throwsAsync<AppError>(read(folder)))?.message ?? '', /alone\.mp3 is a recording without/);
   t.regex((await t.throwsAsync<AppError>(read(join(folder, 'nowhere'))))?.message ?? '', /nowhere.*ENOENT/);
+});
+
+test('Voice notes of WhatsApp and other recordings have the time of the file, or of the name where it was copied since', async t => {
+  const folder = await writeExport(await temporaryDirectory(t), {
+    'WhatsApp Voice Notes/202509/PTT-20250302-WA0001.opus': 'a',
+    'WhatsApp Voice Notes/202509/PTT-20250102-WA0007.opus': 'b',
+    'memo.m4a': 'c',
+  });
+  t.deepEqual(told(await read(folder)), [
+    'recording: PTT-20250102-WA0007.opus from 2025-01-02T12:00:07.000Z',
+    'recording: PTT-20250302-WA0001.opus from 2025-03-02T09:00:00.000Z',
+    'recording: memo.m4a from 2025-03-02T09:00:00.000Z',
+  ]);
+  await writeExport(folder, { 'none.mp3': '' });
+  t.regex((await t.throwsAsync<AppError>(read(folder)))?.message ?? '', /none\.mp3 is empty/);
 });

@@ -45,6 +45,10 @@ export const foreignImportChecks: StorageCheck[] = [
       assert.deepEqual(await foreignImports.items('anna', 'a', 9), [item('m1', first), item('m2', first)]);
       assert.deepEqual(idsOf(await foreignImports.items('anna', 'b', 9)), ['m3']);
       assert.deepEqual(idsOf(await foreignImports.items('anna', 'a', 1)), ['m1']);
+      assert.deepEqual(await Promise.all(['anna', 'ben'].map(id => foreignImports.has(id, 'm2'))), [
+        true,
+        false,
+      ]);
       await foreignImports.forget('anna', ['m1', 'unknown']);
       assert.deepEqual(idsOf(await foreignImports.items('anna', 'a', 9)), ['m2']);
       assert.deepEqual(idsOf(await foreignImports.items('ben', 'a', 9)), ['m1']);

@@ -145,7 +145,7 @@ function textOf(userId: string, number: number) {
 
 test('A run that was cut off is taken up by the next one, and nothing is doubled', async t => {
   const domain = await openDomain(t);
-  const { storage, clock, events } = domain;
+  const { storage, clock, events, recordings } = domain;
   const user = await account(domain);
   const things = [conversation(1), conversation(2)];
   const source = {
@@ -161,7 +161,7 @@ test('A run that was cut off is taken up by the next one, and nothing is doubled
     segments: { ...storage.segments, upsert: () => new Promise(() => {}) },
   };
   const conversations = createConversations({ storage: dying, clock, events });
-  void createForeignImports({ storage: dying, clock, conversations }).take(user, source);
+  void createForeignImports({ storage: dying, clock, conversations, recordings }).take(user, source);
   await eventually(
     async () => (await storage.conversations.list(user.id, { limit: 9, offset: 0 })).length > 0,
   );
@@ -189,6 +189,25 @@ test('People whom something else names stay when an import is taken back', async
   if (segment && ada) await storage.segments.upsert([{ ...segment, personId: ada.id }]);
   await foreignImports.undo(user, foreign?.id?.slice(-8) ?? '');
   t.deepEqual(await storage.people.list(user.id), ada ? [ada] : []);
+});
+
+test('Recordings wait to be transcribed, once, and go with what was made of them', async t => {
+  const domain = await openDomain(t);
+  const { storage, takeIn, recordings, foreignImports } = domain;
+  const user = await account(domain);
+  const folder = await writeExport(await temporaryDirectory(t), { 'a/memo.wav': 'RIFF', 'copy.wav': 'RIFF' });
+  const { rows, foreign } = await takeIn(user, folder, TAKE);
+  t.deepEqual([rows, foreign?.known], [{ recording: 1 }, 1]);
+  const [waiting, ...others] = await recordings.list(user.id, { limit: 9, offset: 0 });
+  t.like(waiting, { name: 'memo.wav', state: 'waiting' });
+  t.is(others.length, 0);
+  t.deepEqual((await takeIn(user, folder, TAKE)).rows, {}, 'known by its content');
+  const { id } = await completedConversation(domain, user.id, ['Said in it.']);
+  if (waiting) await recordings.update(waiting, { state: 'done', conversationIds: [id] });
+  t.deepEqual(await foreignImports.undo(user, foreign?.id ?? ''), { recording: 1 });
+  const { conversations, recordings: left, foreign_items } = await rowsOf(storage, user.id);
+  t.deepEqual([conversations, left, foreign_items], [undefined, undefined, undefined]);
+  t.deepEqual((await takeIn(user, folder, TAKE)).rows, { recording: 1 });
 });
 
 test('One broken file among whole ones: nothing is taken in', async t => {
