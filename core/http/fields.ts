@@ -61,7 +61,7 @@ export function instant() {
       context.addIssue({ code: 'custom', message, params: { type: 'datetime_parsing' } });
       return z.NEVER;
     })
-    .meta({ format: 'date-time', description: 'In UTC unless it names a zone' });
+    .meta({ format: 'date-time', description: 'In UTC unless it contains a time zone' });
 }
 
 /** A body of a PATCH: changes what it names, and has to name something. */

@@ -36,8 +36,7 @@ const SECURITY_SCHEMES = {
   apiKey: {
     type: 'http',
     scheme: 'bearer',
-    description:
-      'An API key, `omi_dev_…`, with the scope that the operation names: `earshot key USER --scopes LIST`',
+    description: 'An API key, `omi_dev_…`, with the scope of the operation: `earshot key USER --scopes LIST`',
   },
   metricsToken: {
     type: 'http',
@@ -54,34 +53,36 @@ const SECURITY_SCHEMES = {
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'JWT',
-    description: 'An ID token, which may do everything that its owner may: `earshot token USER`',
+    description: 'An ID token, which has all permissions of its owner: `earshot token USER`',
   },
 } as const;
 
 const Issue = z.object({
-  loc: z.array(z.union([z.string(), z.int()])).describe('Where: body, query or path, and the way from there'),
+  loc: z
+    .array(z.union([z.string(), z.int()]))
+    .describe('Location: body, query or path, and the path within it'),
   msg: z.string(),
-  type: z.string().describe('The kind, for programs'),
+  type: z.string().describe('Type of the problem, for programs'),
 });
 const Invalid = z.object({ detail: z.array(Issue) }).meta({ id: 'Invalid' });
 /** Why nothing came of a request, in words. */
 export const Failed = z.object({ detail: z.string() }).meta({ id: 'Failed' });
 const Reason = z.looseObject({
-  code: z.string().describe('The kind, for programs'),
+  code: z.string().describe('Type of the problem, for programs'),
   message: z.string(),
 });
 const Forbidden = z.object({ detail: z.union([z.string(), Reason]) }).meta({ id: 'Forbidden' });
 const Changed = Reason.extend({
-  current: z.looseObject({}).describe('The values that it has'),
-  yours: z.looseObject({}).describe('The values that were to be written'),
+  current: z.looseObject({}).describe('Present values'),
+  yours: z.looseObject({}).describe('Refused values'),
 });
 const Conflict = z.object({ detail: z.union([z.string(), Changed]) }).meta({ id: 'Conflict' });
 const RETRY_AFTER = z.int().describe('Seconds');
 /** On every answer of an operation that is limited. */
 const RATE_HEADERS = {
-  'X-RateLimit-Limit': z.int().optional().describe('Requests of this kind that may come in a minute'),
-  'X-RateLimit-Remaining': z.int().optional().describe('How many of them may come now'),
-  'X-RateLimit-Reset': z.int().optional().describe('Seconds until all of them may come again'),
+  'X-RateLimit-Limit': z.int().optional().describe('Requests of this kind per minute'),
+  'X-RateLimit-Remaining': z.int().optional().describe('Remaining requests'),
+  'X-RateLimit-Reset': z.int().optional().describe('Seconds until the limit is fully available again'),
 };
 
 /** Descriptions of failures for clients; the status follows from the code. */
@@ -127,7 +128,7 @@ export function openApiRoute(document: () => object): OpenRoute {
     id: 'getOpenApi',
     path: '/openapi.json',
     tag: 'Service',
-    summary: 'This interface as an OpenAPI document',
+    summary: 'Get this OpenAPI document',
     answers: { 200: { description: 'The document', type: JSON_TYPE, schema } },
     serve: fixed(JSON_TYPE, () => JSON.stringify(document())),
   };

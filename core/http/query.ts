@@ -14,7 +14,7 @@ export function integer(options: { from: number; to?: number; absent: number }) 
   return value
     .transform(given => given ?? absent)
     .meta({
-      description: `${range}; what is beyond is brought into range`,
+      description: `${range}; values beyond are clamped`,
       override: { type: 'integer', default: absent },
     });
 }

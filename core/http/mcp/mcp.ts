@@ -139,7 +139,7 @@ export function createMcp({
     id: 'getMcpMetadata',
     path: METADATA_PATH,
     tag: 'Service',
-    summary: 'Tell MCP clients which provider issues access tokens (RFC 9728)',
+    summary: 'Get the metadata of the protected resource for MCP clients (RFC 9728)',
     answers: {
       200: {
         description: 'The metadata of the protected resource',
@@ -152,7 +152,8 @@ export function createMcp({
         }),
       },
       404: {
-        description: 'Access tokens are not taken here: there is no such provider, or no public address',
+        description:
+          'Access tokens are not accepted: no provider issues them, or the server has no public address',
         type: 'application/json',
         schema: z.object({ detail: z.string() }),
       },

@@ -31,12 +31,12 @@ export interface Tool {
   answer(answered: unknown, given: Record<string, unknown>): Promise<object>;
 }
 
-const limit = z.int().min(1).max(MAX_LIMIT).default(DEFAULT_LIMIT).describe('How many to answer at most');
+const limit = z.int().min(1).max(MAX_LIMIT).default(DEFAULT_LIMIT).describe('Maximum number of results');
 const cursor = z
   .string()
   .regex(/^\d{1,9}$/)
   .optional()
-  .describe('next_cursor of the answer before, to read on; left out: from the beginning');
+  .describe('next_cursor of the previous page; absent: the first page');
 const words = z.string().min(1).max(1000);
 const id = z.string().min(1).max(100);
 const moment = z.string().max(40);
@@ -72,8 +72,8 @@ export const TOOLS: readonly Tool[] = [
     title: 'Search conversations',
     operation: 'searchConversations',
     description:
-      'Find recorded conversations by words of their title, overview or transcript, the best first. Each comes with the passage that fits best. Use get_conversation to read one whole.',
-    input: z.object({ query: words.describe('Words to look for; one of them is enough') }),
+      'Search recorded conversations by words of their title, overview or transcript, best match first. Each result has the best passage. Use get_conversation to read a whole one.',
+    input: z.object({ query: words.describe('Words to search for; one match is enough') }),
   }),
   listTool({
     name: 'list_conversations',
@@ -86,7 +86,7 @@ export const TOOLS: readonly Tool[] = [
         .optional()
         .describe('From this instant or UTC day on: 2026-05-04 or 2026-05-04T09:00:00Z'),
       end_date: moment.optional().describe('Until this instant or UTC day, inclusive'),
-      starred: z.boolean().optional().describe('True: only those that the user marked with a star'),
+      starred: z.boolean().optional().describe('True: starred ones only'),
     }),
   }),
   {
@@ -117,11 +117,10 @@ export const TOOLS: readonly Tool[] = [
       name: 'search_memories',
       title: 'Search memories',
       operation: 'searchMemories',
-      description:
-        'Find facts that are remembered about the user, by what they mean and by their words, the best first.',
-      input: z.object({ query: words.describe('What they are about') }),
+      description: 'Search facts about the user by meaning and by words, best match first.',
+      input: z.object({ query: words.describe('Categories') }),
     }),
-    input: z.object({ query: words.describe('What they are about'), limit }),
+    input: z.object({ query: words.describe('Categories'), limit }),
     request: ({ query, limit }) => ({ query: { query, limit } }),
     answer: async (answered, given) =>
       page('items', (answered as { items: unknown }).items, { from: 0, most: Number(given.limit) }),
@@ -130,7 +129,7 @@ export const TOOLS: readonly Tool[] = [
     name: 'list_memories',
     title: 'List memories',
     operation: 'listMemories',
-    description: 'List facts that are remembered about the user.',
+    description: 'List stored facts about the user.',
     input: z.object({}),
   }),
   listTool({
@@ -139,8 +138,8 @@ export const TOOLS: readonly Tool[] = [
     operation: 'listActionItems',
     description: 'List tasks, open ones before completed ones, those with a due date first.',
     input: z.object({
-      completed: z.boolean().optional().describe('False: only open ones'),
-      conversation_id: id.optional().describe('Only those that were heard in this conversation'),
+      completed: z.boolean().optional().describe('False: open ones only'),
+      conversation_id: id.optional().describe('Only those from this conversation'),
     }),
   }),
   {
@@ -165,7 +164,9 @@ export const TOOLS: readonly Tool[] = [
       'Store a text, such as notes of a meeting, as a conversation. Its title, overview and tasks are made afterwards.',
     input: z.object({
       text: z.string().min(1).max(100_000),
-      started_at: moment.optional().describe('When it was said, ISO 8601 with a zone; left out: now'),
+      started_at: moment
+        .optional()
+        .describe('Time of the conversation, ISO 8601 with a time zone; absent: now'),
       language: z.string().max(20).optional().describe('ISO 639-1'),
     }),
   }),
@@ -183,7 +184,7 @@ export const TOOLS: readonly Tool[] = [
     description: 'Create a task.',
     input: z.object({
       description: z.string().min(1).max(500),
-      due_at: moment.optional().describe('ISO 8601 with a zone; the user is reminded then'),
+      due_at: moment.optional().describe('ISO 8601 with a time zone; the user gets a reminder at this time'),
     }),
   }),
   writeTool(
@@ -191,12 +192,12 @@ export const TOOLS: readonly Tool[] = [
       name: 'update_task',
       title: 'Change a task',
       operation: 'updateActionItem',
-      description: 'Complete a task, open it again, or change its words or due date.',
+      description: 'Complete or reopen a task, or change its description or due date.',
       input: z.object({
-        action_item_id: id.describe('The id of the task'),
+        action_item_id: id.describe('Id of the task'),
         completed: z.boolean().optional(),
         description: z.string().min(1).max(500).optional(),
-        due_at: moment.nullable().optional().describe('ISO 8601 with a zone; null: none'),
+        due_at: moment.nullable().optional().describe('ISO 8601 with a time zone; null: none'),
       }),
     },
     'action_item_id',

@@ -15,16 +15,16 @@ const AccountJson = z
   .object({
     id: z.string(),
     name: z.string(),
-    role: Role.describe('`operator`: may see to the accounts of others, and sees nothing of their data'),
+    role: Role.describe('`operator`: manages the accounts of others, without access to their data'),
     disabled: z.boolean(),
     created_at: z.iso.datetime(),
   })
   .meta({ id: 'Account' });
 
 const AccountEdit = someOf({
-  name: text({ max: MAX_NAME_CHARS }).exactOptional().describe('Differs from all others by more than case'),
-  disabled: z.boolean().exactOptional().describe('Refuses all its credentials. By operators alone'),
-  role: Role.exactOptional().describe('By operators alone'),
+  name: text({ max: MAX_NAME_CHARS }).exactOptional().describe('Unique, ignoring case'),
+  disabled: z.boolean().exactOptional().describe('Whether all its credentials are refused. Operators only'),
+  role: Role.exactOptional().describe('Operators only'),
 }).meta({ id: 'AccountEdit', override: { examples: [{ name: 'ada' }] } });
 
 /** Accounts: one's own, and, for operators, those of all. */
@@ -37,7 +37,7 @@ export function accountRoutes(accounts: Accounts, users: Users): Route[] {
       method: 'get',
       id: 'listAccounts',
       path: LIST,
-      summary: 'List your own account; for operators those of all, oldest first',
+      summary: 'List your own account; for operators all accounts, oldest first',
       params: z.object({}),
       response: z.array(AccountJson),
       handle: async ({ principal: { user } }) =>

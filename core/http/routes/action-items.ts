@@ -24,7 +24,7 @@ export const ActionItemJson = z
     updated_at: dateTime,
     due_at: dateTime.nullable(),
     completed_at: dateTime.nullable(),
-    conversation_id: z.string().nullable().describe('That it was heard in; null: it stands by itself'),
+    conversation_id: z.string().nullable().describe('Conversation that it comes from; null: none'),
   })
   .meta({ id: 'ActionItem' });
 
@@ -44,7 +44,7 @@ const Draft = z
   .object({
     description,
     completed: optional(z.boolean(), false),
-    due_at: optional(instant(), null).describe('Its reminder is sent then; in UTC unless it names a zone'),
+    due_at: optional(instant(), null).describe('Time of its reminder; in UTC unless it contains a time zone'),
   })
   .transform(({ due_at: dueAt, ...draft }): ActionItemDraft => ({ ...draft, dueAt }))
   .meta({ id: 'ActionItemDraft', override: { examples: [DRAFT_EXAMPLE] } });

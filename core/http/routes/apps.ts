@@ -28,20 +28,19 @@ const ABOUT = {
   id: z.string(),
   name: z.string(),
   description: z.string(),
-  owned: z.boolean().describe('It is yours to change'),
-  enabled: z.boolean().describe('You have installed it'),
+  owned: z.boolean().describe('Whether you own it'),
+  enabled: z.boolean().describe('Whether you installed it'),
   capabilities: z.array(z.enum(CAPABILITIES)),
   external_integration: z
     .object({
       triggers_on: z.array(z.string()).describe('Types of webhooks'),
-      webhook_url: z
-        .string()
-        .nullable()
-        .describe("Where they are sent; null also where the app is another's"),
+      webhook_url: z.string().nullable().describe('Address of its webhooks; null for apps of others, too'),
       setup_completed_url: z
         .string()
         .nullable()
-        .describe('Likewise: asked with `?uid=` before it is installed'),
+        .describe(
+          'Address that is asked with `?uid=` whether a user has set the app up; null for apps of others, too',
+        ),
       actions: z.array(z.object({ action: z.enum(ACTIONS) })),
     })
     .nullable(),
@@ -58,31 +57,31 @@ const NewAppJson = z
       .string()
       .nullable()
       .describe(
-        'Signs its webhooks (Standard Webhooks): shown this once, when its first webhook is set up; otherwise null',
+        'Secret that signs its webhooks (Standard Webhooks): shown once, when its first webhook is set up; otherwise null',
       ),
   })
   .meta({ id: 'NewApp' });
 
 const GRANTED = {
-  granted_scopes: scopes.describe('What you let it know of you'),
-  granted_actions: actions.describe('What you let it do'),
+  granted_scopes: scopes.describe('Data about you that it may use'),
+  granted_actions: actions.describe('Actions that you allow it'),
 };
 const InstalledJson = z.object({ ...ABOUT, ...GRANTED, installed_at: dateTime }).meta({ id: 'InstalledApp' });
 
 const KEY = {
   id: z.string(),
-  label: z.string().describe('Its beginning and its end: `sk_1a2b...9z0y`'),
+  label: z.string().describe('Abbreviated secret: `sk_1a2b...9z0y`'),
   created_at: dateTime,
 };
 const KeyJson = z.object(KEY).meta({ id: 'AppKey' });
 const NewKeyJson = z
-  .object({ ...KEY, secret: z.string().describe('What the app sends. It is shown this once') })
+  .object({ ...KEY, secret: z.string().describe('The secret, which is shown only once') })
   .meta({ id: 'NewAppKey' });
 
 export const SecretJson = z
   .object({
-    signing_secret: z.string().describe('It is shown this once'),
-    old_until: dateTime.describe('Until when the one of before signs as well'),
+    signing_secret: z.string().describe('Shown only once'),
+    old_until: dateTime.describe('Time until which the previous secret also signs'),
   })
   .meta({ id: 'SigningSecret' });
 
@@ -105,7 +104,7 @@ const actionsBody = z
   .array(z.union([action, z.object({ action }).transform(given => given.action)]))
   .max(ACTIONS.length)
   .transform(given => [...new Set(given)])
-  .describe('What it may be allowed to do: names, or objects with `action`');
+  .describe('Actions that it requests: names, or objects with `action`');
 
 const SETTINGS = {
   capabilities: capabilities.exactOptional(),
@@ -117,7 +116,7 @@ const SETTINGS = {
       actions: actionsBody.exactOptional(),
     })
     .exactOptional()
-    .describe('What is left out stays as it is'),
+    .describe('Absent fields keep their value'),
   proactive_notification: z
     .object({ scopes: scopes.transform(given => [...new Set(given)]) })
     .exactOptional(),
@@ -148,7 +147,9 @@ const EditBody = someOf({
 
 const InstallBody = z
   .object({
-    scopes: optional(scopes, undefined).describe('Only these; left out: all it asks for'),
+    scopes: optional(scopes, undefined).describe(
+      'Restricts the grant to these; absent: all that it requests',
+    ),
     actions: optional(actions, undefined).describe('Likewise'),
   })
   .optional()
@@ -173,7 +174,7 @@ export function appRoutes(apps: Apps): Route[] {
       method: 'get',
       id: 'listApps',
       path: LIST,
-      summary: 'List the apps of everyone on this server, newest first: all of them can be installed',
+      summary: 'List the apps of all accounts, newest first: any of them can be installed',
       response: z.array(AppJson),
       async handle({ principal: { user } }) {
         const [all, installed] = await Promise.all([apps.list(), apps.installedIds(user.id)]);
@@ -185,7 +186,7 @@ export function appRoutes(apps: Apps): Route[] {
       method: 'post',
       id: 'createApp',
       path: LIST,
-      summary: 'Create an app; its webhooks are sent for those who install it',
+      summary: 'Create an app; its webhooks receive events of the users who install it',
       errors: ['conflict'],
       body: AppBody,
       response: NewAppJson,
@@ -199,7 +200,7 @@ export function appRoutes(apps: Apps): Route[] {
       method: 'get',
       id: 'listInstalledApps',
       path: `${LIST}/enabled`,
-      summary: 'List the apps that you have installed, newest first, with what you allow them',
+      summary: 'List the apps that you installed, newest first, with your grants',
       response: z.array(InstalledJson),
       handle: async ({ principal: { user } }) =>
         (await apps.installed(user.id)).map(installed => ({
@@ -213,7 +214,7 @@ export function appRoutes(apps: Apps): Route[] {
       method: 'post',
       id: 'installApp',
       path: `${LIST}/enable`,
-      summary: 'Install an app: it is told what happens to you, and may do what you allow',
+      summary: 'Install an app: it receives your events, and gets the permissions that you grant',
       errors: ['not_found', 'conflict'],
       query: named,
       body: InstallBody,
@@ -232,7 +233,7 @@ export function appRoutes(apps: Apps): Route[] {
       method: 'post',
       id: 'uninstallApp',
       path: `${LIST}/disable`,
-      summary: 'Uninstall an app: from now on it is told nothing, and refused',
+      summary: 'Uninstall an app: it receives no more events and loses its permissions',
       errors: ['not_found'],
       query: named,
       response: Done,
@@ -246,7 +247,7 @@ export function appRoutes(apps: Apps): Route[] {
       method: 'get',
       id: 'getApp',
       path: ONE,
-      summary: 'Get one app, whoever’s it is; its addresses are shown to its owner alone',
+      summary: 'Get an app; only its owner sees its addresses',
       errors: ['not_found'],
       params: one,
       response: AppJson,
@@ -257,7 +258,7 @@ export function appRoutes(apps: Apps): Route[] {
       method: 'patch',
       id: 'updateApp',
       path: ONE,
-      summary: 'Change an app. What it asks for beyond what its users allowed, they have to allow anew',
+      summary: 'Change an app. Users have to grant additional permissions anew',
       errors: ['not_found'],
       params: one,
       body: EditBody,
@@ -272,7 +273,7 @@ export function appRoutes(apps: Apps): Route[] {
       method: 'delete',
       id: 'deleteApp',
       path: ONE,
-      summary: 'Delete an app with its secrets; nobody has it installed any more',
+      summary: 'Delete an app with its secrets and installations',
       errors: ['not_found'],
       params: one,
       response: Deleted,
@@ -286,7 +287,7 @@ export function appRoutes(apps: Apps): Route[] {
       method: 'post',
       id: 'rotateAppSigningSecret',
       path: `${ONE}/signing-secret/rotate`,
-      summary: 'Sign the webhooks of an app with another secret; for 24 hours both sign',
+      summary: "Rotate the signing secret of an app's webhooks; both secrets sign for 24 hours",
       errors: ['not_found', 'conflict'],
       params: one,
       response: SecretJson,
@@ -310,7 +311,7 @@ export function appRoutes(apps: Apps): Route[] {
       method: 'post',
       id: 'createAppKey',
       path: `${ONE}/keys`,
-      summary: 'Create a secret, with which the app acts for those who installed it',
+      summary: 'Create a secret, with which the app acts for the users who installed it',
       errors: ['not_found', 'conflict'],
       params: one,
       response: NewKeyJson,
@@ -324,7 +325,7 @@ export function appRoutes(apps: Apps): Route[] {
       method: 'delete',
       id: 'deleteAppKey',
       path: `${ONE}/keys/{app_key_id}`,
-      summary: 'Delete a secret: it is refused from now on',
+      summary: 'Delete a secret, which is refused at once',
       errors: ['not_found'],
       params: z.object({ app_id: z.string(), app_key_id: z.string() }),
       response: Deleted,

@@ -22,9 +22,9 @@ const Question = z
   .object({
     question: text({ max: MAX_QUESTION_CHARS }),
     time_zone: optional(timeZone, null).describe(
-      'In which the question is asked, for words such as yesterday; left out: that of your notifications',
+      'Time zone for words such as yesterday; absent: the one of your notifications',
     ),
-    timezone: optional(timeZone, null).describe('As time_zone'),
+    timezone: optional(timeZone, null).describe('Alias of time_zone'),
   })
   .meta({ id: 'Question', override: { examples: [{ question: 'When does the train leave?' }] } });
 
@@ -32,10 +32,10 @@ export const SourceJson = z
   .object({
     type: z.enum(SOURCE_TYPES),
     id: z.string(),
-    title: z.string().describe('Of a memory or an action item: how it begins'),
+    title: z.string().describe('Title; for a memory or an action item, the beginning of its text'),
     text: z.string().describe('A passage of the conversation, the memory, or the action item'),
-    created_at: z.iso.datetime().describe('When it was said, or noted'),
-    segment_id: z.string().nullable().describe('Of a conversation, the moment in it; null: as a whole'),
+    created_at: z.iso.datetime().describe('Time at which it was said or noted'),
+    segment_id: z.string().nullable().describe('Segment of a conversation; null: the whole conversation'),
   })
   .meta({ id: 'AnswerSource' });
 
@@ -45,10 +45,10 @@ const AnswerJson = z
     model: z
       .string()
       .nullable()
-      .describe('The language model that made it; null: none did, and the answer says why'),
+      .describe('Language model that wrote it; null: none, and the answer says why'),
     sources: z
       .array(SourceJson)
-      .describe('What the model used, or what fits best; [1] in an answer is the first of them'),
+      .describe('Sources that the model used, or the best matches; [1] in an answer is the first of them'),
   })
   .meta({ id: 'Answer' });
 
@@ -91,7 +91,7 @@ export function askRoutes({ ask }: Ask): Route[] {
       id: 'askStreaming',
       path: `${PATH}/stream`,
       summary:
-        'The same as server-sent events: `text` for each piece of the answer, then `done` with all of it, or `error`',
+        'Stream an answer as server-sent events: `text` for each piece, then `done` with all of it, or `error`',
       response: z.string(),
       type: 'text/event-stream',
       handle: ({ principal, body }) =>

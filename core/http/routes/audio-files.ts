@@ -6,10 +6,12 @@ import type { Upload } from '../uploads.ts';
 
 /** Format of a raw audio body, which has no header. */
 export const RawAudio = z.object({
-  sample_rate: integerWithin({ from: 8000, to: 48_000, absent: 16_000 }).describe('Of raw PCM16, in Hz'),
-  channels: integerWithin({ from: 1, to: 2, absent: 1 }).describe('Of raw PCM16'),
+  sample_rate: integerWithin({ from: 8000, to: 48_000, absent: 16_000 }).describe(
+    'Sample rate of raw PCM16, in Hz',
+  ),
+  channels: integerWithin({ from: 1, to: 2, absent: 1 }).describe('Channels of raw PCM16'),
   codec: choice(['pcm16', 'pcm8', 'opus']).describe(
-    'Of a body without a header; opus: packets, each behind its length in four bytes, the lowest first. Left out: pcm16',
+    'Codec of a body without a header; opus: packets, each preceded by its length in four bytes (little-endian). Absent: pcm16',
   ),
 });
 

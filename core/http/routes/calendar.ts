@@ -12,14 +12,14 @@ const PATH = '/v1/calendar/link';
 
 const LinkJson = z
   .object({
-    hint: z.string().describe('The beginning and the end of its secret'),
+    hint: z.string().describe('Abbreviated secret'),
     created_at: z.iso.datetime(),
   })
   .meta({ id: 'CalendarLink' });
 
 const NewLinkJson = LinkJson.extend({
-  path: z.string().describe('To be put after the address of the server. It is shown this once'),
-  url: z.string().nullable().describe('The whole address; null where the server has no `publicUrl`'),
+  path: z.string().describe('Path below the address of the server. Shown only once'),
+  url: z.string().nullable().describe('Complete address; null if the server has no `publicUrl`'),
 }).meta({ id: 'NewCalendarLink' });
 
 const Wanted = z.object({ token: z.string().max(100).catch(''), tasks: z.enum(TASKS_SHOWN).default('todo') });
@@ -38,7 +38,7 @@ export function calendarRoutes(links: CalendarLinks): Route[] {
       ...own,
       method: 'get',
       id: 'getCalendarLink',
-      summary: 'Tell whether a calendar link is there; null: there is none',
+      summary: 'Get the calendar link; null: there is none',
       response: LinkJson.nullable(),
       async handle({ principal: { user } }) {
         const link = await links.get(user.id);
@@ -49,7 +49,7 @@ export function calendarRoutes(links: CalendarLinks): Route[] {
       ...own,
       method: 'post',
       id: 'renewCalendarLink',
-      summary: 'Make a calendar link, or another one: the one of before is refused at once',
+      summary: 'Create or replace the calendar link; an earlier link is refused at once',
       response: NewLinkJson,
       async handle({ principal: { user } }) {
         const { link, path, url } = await links.renew(user.id);
@@ -60,7 +60,7 @@ export function calendarRoutes(links: CalendarLinks): Route[] {
       ...own,
       method: 'delete',
       id: 'deleteCalendarLink',
-      summary: 'End the calendar link, at once',
+      summary: 'Revoke the calendar link',
       errors: ['not_found'],
       handle: ({ principal: { user } }) => links.remove(user.id),
     }),
@@ -80,7 +80,7 @@ export function calendarFeedRoute(
     path: FEED_PATH,
     tag: 'Calendar',
     summary:
-      'Events and tasks as iCalendar, by the secret of a calendar link (`?token=`); `tasks=event` shows tasks where they are due, `tasks=none` leaves them out',
+      'Get events and tasks as iCalendar, by the secret of a calendar link (`?token=`); `tasks=event` shows tasks as events at their due time, `tasks=none` leaves them out',
     answers: {
       200: { description: 'The calendar', type: 'text/calendar', schema: z.string() },
       404: { description: 'There is no such link', type: 'application/json', schema: Failed },

@@ -14,8 +14,8 @@ const ChannelJson = z
   .object({
     channel: z.string(),
     title: z.string(),
-    address: z.looseObject({}).describe('What an address of it is, as a JSON schema'),
-    public_info: z.record(z.string(), z.string()).describe('What a program needs to make one'),
+    address: z.looseObject({}).describe('JSON schema of its addresses'),
+    public_info: z.record(z.string(), z.string()).describe('Values that a client needs to create an address'),
   })
   .meta({ id: 'NotificationChannel' });
 
@@ -25,10 +25,10 @@ const AddressJson = z
     channel: z.string(),
     label: z.string(),
     address: z.record(z.string(), z.unknown()).describe('Without its secrets'),
-    secrets: z.array(z.string()).describe('The names of those that it has'),
+    secrets: z.array(z.string()).describe('Names of the secret fields that are set'),
     enabled: z.boolean(),
-    off_reason: z.string().nullable().describe('Why the server switched it off'),
-    failing_since: z.iso.datetime().nullable().describe('Since when nothing got through'),
+    off_reason: z.string().nullable().describe('Reason for which the server disabled it'),
+    failing_since: z.iso.datetime().nullable().describe('Time since which every delivery has failed'),
     created_at: z.iso.datetime(),
   })
   .meta({ id: 'NotificationAddress' });
@@ -36,12 +36,12 @@ const AddressJson = z
 const fields = z
   .record(z.string().max(MAX_LABEL_CHARS), z.unknown())
   .meta({ maxProperties: MAX_FIELDS })
-  .describe('As its channel wants it');
+  .describe('Address in the form of its channel');
 const label = name({ max: MAX_LABEL_CHARS });
 
 const Draft = z
   .object({
-    channel: text({ max: MAX_LABEL_CHARS }).describe('The name of a channel'),
+    channel: text({ max: MAX_LABEL_CHARS }).describe('Name of a channel'),
     label: optional(label, undefined).describe('Absent: the name of the channel'),
     address: fields,
   })
@@ -51,7 +51,7 @@ const Edit = someOf({
   label: label.exactOptional(),
   address: fields
     .exactOptional()
-    .describe('Takes the place of the fields that it names, null takes one away; the others stay'),
+    .describe('Replaces the fields that it contains; null removes a field; others stay'),
   enabled: z.boolean().exactOptional(),
 }).meta({ id: 'NotificationAddressEdit', override: { examples: [{ label: 'Phone' }] } });
 
@@ -66,7 +66,7 @@ export function channelAddressRoutes(addresses: ChannelAddresses): Route[] {
       method: 'get',
       id: 'listNotificationChannels',
       path: '/v1/notifications/channels',
-      summary: 'List the channels that notifications can go to',
+      summary: 'List notification channels',
       response: z.array(ChannelJson),
       handle: async () =>
         (await addresses.channels()).map(({ name, title, schema, publicInfo }) => ({
@@ -78,7 +78,7 @@ export function channelAddressRoutes(addresses: ChannelAddresses): Route[] {
       method: 'get',
       id: 'listNotificationAddresses',
       path: LIST,
-      summary: 'List where notifications go, oldest first',
+      summary: 'List notification addresses, oldest first',
       response: z.array(AddressJson),
       handle: async ({ principal: { user } }) => (await addresses.list(user.id)).map(addressJson),
     }),
@@ -87,7 +87,7 @@ export function channelAddressRoutes(addresses: ChannelAddresses): Route[] {
       method: 'post',
       id: 'createNotificationAddress',
       path: LIST,
-      summary: 'Have notifications sent there, too; the same address again is the one that is there',
+      summary: 'Add a notification address; a duplicate returns the existing one',
       errors: ['conflict'],
       body: Draft,
       maxBodyBytes: MAX_BODY_BYTES,
@@ -99,7 +99,7 @@ export function channelAddressRoutes(addresses: ChannelAddresses): Route[] {
       method: 'patch',
       id: 'updateNotificationAddress',
       path: ONE,
-      summary: 'Change an address, or switch it on or off',
+      summary: 'Change, enable or disable a notification address',
       body: Edit,
       maxBodyBytes: MAX_BODY_BYTES,
       response: AddressJson,
@@ -111,7 +111,7 @@ export function channelAddressRoutes(addresses: ChannelAddresses): Route[] {
       method: 'delete',
       id: 'deleteNotificationAddress',
       path: ONE,
-      summary: 'Send nothing there any more',
+      summary: 'Delete a notification address',
       response: z.object({ success: z.literal(true) }),
       async handle({ principal: { user }, params }) {
         await addresses.remove(user.id, params.address_id);
@@ -123,10 +123,10 @@ export function channelAddressRoutes(addresses: ChannelAddresses): Route[] {
       method: 'post',
       id: 'testNotificationAddress',
       path: `${ONE}/test`,
-      summary: 'Send one message there, now, and tell what became of it; at most 20 in an hour',
+      summary: 'Send a test message and return its outcome; at most 20 an hour',
       response: z.object({
         sent: z.boolean(),
-        error: z.string().nullable().describe('What went wrong; null: nothing'),
+        error: z.string().nullable().describe('Error message; null: none'),
       }),
       async handle({ principal: { user }, params }) {
         const error = await addresses.test(user.id, params.address_id);

@@ -35,14 +35,14 @@ const SearchQuery = z.object({
     .pipe(text({ max: MAX_QUERY_CHARS }).optional())
     .optional()
     .describe(
-      'Words, in any case, with or without accents; one of them is enough, 32 count. Left out: all, the newest first',
+      'Words, ignoring case and accents; one match is enough, and the first 32 count. Absent: all conversations, newest first',
     ),
   limit: integer({ from: 1, to: MAX_LIMIT, absent: DEFAULT_LIMIT }),
   offset: integer({ from: 0, absent: 0 }),
 });
 
 const FoundJson = ConversationJson.extend({
-  snippet: z.string().describe('The passage that fits best, at most 500 characters; empty without a query'),
+  snippet: z.string().describe('Best passage, at most 500 characters; empty without a query'),
 }).meta({ id: 'FoundConversation' });
 
 const policyOf = (query: { include_transcript: boolean }) =>
@@ -58,7 +58,7 @@ const EditBody = someOf({
   expected: z
     .object({ title: text({ max: MAX_TITLE_CHARS, mayBeEmpty: true }).exactOptional() })
     .exactOptional()
-    .describe('The title that you saw: a 409 with both versions where it is another one by now'),
+    .describe('Title that the edit is based on: if it has changed, the response is a 409 with both versions'),
 }).meta({ id: 'ConversationEdit', override: { examples: [EDIT_EXAMPLE] } });
 
 /** Reading, changing and deleting conversations. */
@@ -70,7 +70,7 @@ export function conversationRoutes(conversations: Conversations): Route[] {
       id: 'listConversations',
       path: '/v1/dev/user/conversations',
       tag: 'Conversations',
-      summary: 'List conversations that are completed, newest first',
+      summary: 'List completed conversations, newest first',
       scope: 'conversations:read',
       params: z.object({}),
       query: ListQuery,
@@ -97,7 +97,7 @@ export function conversationRoutes(conversations: Conversations): Route[] {
       path: '/v1/dev/user/conversations/search',
       tag: 'Conversations',
       summary:
-        'Find completed conversations by words of their title, overview or transcript, the best first; or all of them',
+        'Search completed conversations by words of their title, overview or transcript, best match first; without a query list all',
       scope: 'conversations:read',
       policy: 'search',
       params: z.object({}),
@@ -137,7 +137,7 @@ export function conversationRoutes(conversations: Conversations): Route[] {
       id: 'updateConversation',
       path: '/v1/dev/user/conversations/{conversation_id}',
       tag: 'Conversations',
-      summary: 'Change the title, the folder or the marks of a conversation',
+      summary: 'Change the title, folder or flags of a conversation',
       scope: 'conversations:write',
       errors: ['not_found', 'conflict', 'locked'],
       params: z.object({ conversation_id: z.string() }),

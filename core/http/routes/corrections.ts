@@ -15,22 +15,24 @@ const SegmentEdit = someOf({
   person_id: text()
     .nullable()
     .exactOptional()
-    .describe(`Who said it: the id of a person, \`${OWNER}\` for the owner, null for nobody that is known`),
+    .describe(`Speaker: the id of a person, \`${OWNER}\` for the owner, null for nobody known`),
   expected: z
     .object({
       text: text({ max: MAX_SEGMENT_CHARS, mayBeEmpty: true }).exactOptional(),
       person_id: text().nullable().exactOptional(),
     })
     .exactOptional()
-    .describe('The values that you saw: a 409 with both versions where they are others by now'),
+    .describe(
+      'Values that the correction is based on: if they have changed, the response is a 409 with both versions',
+    ),
 }).meta({ id: 'SegmentEdit', override: { examples: [{ person_id: OWNER }] } });
 
 const Merge = z
-  .object({ with: text().describe('The id of the other conversation') })
+  .object({ with: text().describe('Id of the other conversation') })
   .meta({ id: 'Merge', override: { examples: [{ with: EXAMPLE_ID }] } });
 
 const Split = z
-  .object({ segment_id: text().describe('The first one of the new conversation') })
+  .object({ segment_id: text().describe('Id of the first segment of the new conversation') })
   .meta({ id: 'Split', override: { examples: [{ segment_id: EXAMPLE_ID }] } });
 
 /** Corrections that owners make to their conversations. Responses include the transcript. */
@@ -49,7 +51,7 @@ export function correctionRoutes(conversations: Conversations): Route[] {
       method: 'patch',
       id: 'correctSegment',
       path: `${ONE}/segments/{segment_id}`,
-      summary: 'Correct what was said, or who said it; another text is summarised again',
+      summary: 'Correct the text or the speaker of a segment; a changed text is summarised again',
       errors: ['not_found', 'conflict', 'locked'],
       params: z.object({ conversation_id: z.string(), segment_id: z.string() }),
       body: SegmentEdit,
@@ -66,7 +68,7 @@ export function correctionRoutes(conversations: Conversations): Route[] {
       id: 'mergeConversations',
       path: `${ONE}/merge`,
       summary:
-        'Add another conversation to this one, each at its time, and delete the other one; both are over. What they were about is made anew',
+        'Merge another ended conversation into this ended one, and delete the other; the result is summarised again',
       errors: ['not_found', 'conflict', 'locked'],
       params: one,
       body: Merge,
@@ -81,7 +83,7 @@ export function correctionRoutes(conversations: Conversations): Route[] {
       id: 'splitConversation',
       path: `${ONE}/split`,
       summary:
-        'Make what was said from a segment on a conversation of its own, which is answered; it is over. What they were about is made anew',
+        'Split an ended conversation at a segment, and return the new conversation; both are summarised again',
       errors: ['not_found', 'conflict', 'locked'],
       params: one,
       body: Split,

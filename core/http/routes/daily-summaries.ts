@@ -10,12 +10,12 @@ const MAX_LIMIT = 1000;
 
 const DailySummaryJson = z
   .object({
-    date: z.iso.date().describe('The day, in the time zone'),
+    date: z.iso.date().describe('Day in the time zone'),
     time_zone: z.string(),
     summary: z.string(),
     created_at: z.iso.datetime(),
-    conversation_ids: z.array(z.string()).describe('That it tells of; some may be deleted by now'),
-    action_item_ids: z.array(z.string()).describe('That were open; some may be deleted by now'),
+    conversation_ids: z.array(z.string()).describe('Summarised conversations, which may be deleted by now'),
+    action_item_ids: z.array(z.string()).describe('Open tasks, which may be deleted by now'),
   })
   .meta({ id: 'DailySummary' });
 
@@ -27,7 +27,7 @@ export function dailySummaryRoutes(summaries: DaySummaries): Route[] {
       ...common,
       id: 'listDailySummaries',
       path: LIST,
-      summary: 'List the summaries of days, the latest first',
+      summary: 'List daily summaries, latest first',
       params: z.object({}),
       query: z.object({
         limit: integer({ from: 1, to: MAX_LIMIT, absent: DEFAULT_LIMIT }),
@@ -40,7 +40,7 @@ export function dailySummaryRoutes(summaries: DaySummaries): Route[] {
       ...common,
       id: 'getDailySummary',
       path: `${LIST}/{date}`,
-      summary: 'Get the summary of one day',
+      summary: 'Get the daily summary of one day',
       errors: ['not_found'],
       params: z.object({ date: z.string().describe('YYYY-MM-DD') }),
       query: z.object({}),

@@ -14,18 +14,22 @@ const dateTime = z.iso.datetime();
 const STATES = ['pending', 'delivered', 'failed', 'dropped'] as const;
 
 const RECORD = {
-  id: z.string().describe('Also the webhook-id that the receiver sees'),
+  id: z.string().describe('Id, which receivers see as webhook-id'),
   target_kind: z.enum(['hook', 'channel']),
-  target_id: z.string().describe('Of the webhook, or of the address of a channel; it may be gone'),
-  app_id: z.string().nullable().describe('The app that it goes to'),
-  type: z.string().describe('Of the webhook, or the event that is told of'),
-  subject: z.string().describe('What it is about: the id of a conversation or notification, or a day'),
-  state: z.enum(STATES).describe('pending: tried again at next_at. dropped: it was about now, and too late'),
+  target_id: z
+    .string()
+    .describe('Id of the webhook or the notification address, which may be deleted by now'),
+  app_id: z.string().nullable().describe('Receiving app'),
+  type: z.string().describe('Type of the webhook, or event of the notification'),
+  subject: z.string().describe('Subject: the id of a conversation or notification, or a day'),
+  state: z
+    .enum(STATES)
+    .describe('pending: tried again at next_at. dropped: a live delivery that was too late'),
   attempts: z.int(),
   next_at: dateTime.nullable(),
   created_at: dateTime,
   ended_at: dateTime.nullable(),
-  replay_of: z.string().nullable().describe('The delivery that this one repeats'),
+  replay_of: z.string().nullable().describe('Id of the delivery that this one repeats'),
 };
 const DeliveryJson = z.object(RECORD).meta({ id: 'Delivery' });
 
@@ -34,9 +38,9 @@ const AttemptJson = z
     number: z.int(),
     at: dateTime,
     took_ms: z.int(),
-    status: z.int().nullable().describe('Of the HTTP answer; null: there was none'),
-    error: z.string().nullable().describe('What went wrong; null: nothing'),
-    answer: z.string().nullable().describe('The first KiB of the answer'),
+    status: z.int().nullable().describe('HTTP status; null: there was no response'),
+    error: z.string().nullable().describe('Error message; null: none'),
+    answer: z.string().nullable().describe('First KiB of the response'),
   })
   .meta({ id: 'DeliveryAttempt' });
 
@@ -45,8 +49,8 @@ const WholeDeliveryJson = z
     ...RECORD,
     query: z.string(),
     content_type: z.string(),
-    body: z.string().nullable().describe('What is sent; null: it was not kept'),
-    tries: z.array(AttemptJson).describe('By number'),
+    body: z.string().nullable().describe('Body; null: not stored'),
+    tries: z.array(AttemptJson).describe('Attempts, in order'),
   })
   .meta({ id: 'DeliveryWithAttempts' });
 
@@ -63,9 +67,9 @@ export function deliveryRoutes(deliveries: Deliveries): Route[] {
       summary: 'List deliveries about you, or to a webhook of your app, newest first',
       params: z.object({}),
       query: z.object({
-        target_id: word().meta({ description: 'To this webhook or address alone' }),
+        target_id: word().meta({ description: 'Only deliveries to this webhook or address' }),
         state: choice(STATES),
-        before: word().meta({ description: 'An id: those that were made before it' }),
+        before: word().meta({ description: 'Id of a delivery: only earlier ones' }),
         limit: integer({ from: 1, to: MAX_LIMIT, absent: DEFAULT_LIMIT }),
       }),
       response: z.array(DeliveryJson),
@@ -96,7 +100,7 @@ export function deliveryRoutes(deliveries: Deliveries): Route[] {
       method: 'post',
       id: 'replayDelivery',
       path: `${ONE}/replay`,
-      summary: 'Send it once more, as a new delivery',
+      summary: 'Repeat a delivery as a new one',
       errors: ['not_found', 'conflict'],
       response: DeliveryJson,
       handle: async ({ principal: { user }, params }) =>

@@ -18,29 +18,24 @@ const STATES = ['streaming', 'quiet', 'muted', 'disconnected'] as const;
 
 const DeviceJson = z
   .object({
-    id: z.string().describe('The `client_device_id` of its live connections'),
-    name: z.string().describe('What to call it'),
-    custom_name: z.string().nullable().describe('As its owner calls it'),
-    advertised_name: z.string().describe('As it calls itself'),
+    id: z.string().describe('`client_device_id` of its live connections'),
+    name: z.string().describe('Display name'),
+    custom_name: z.string().nullable().describe('Name that its owner chose'),
+    advertised_name: z.string().describe('Name that it advertises'),
     source: z.string(),
-    driver: z.string().describe('What its bridge knows it by; may be empty'),
+    driver: z.string().describe('Driver that the bridge uses; may be empty'),
     model: z.string().nullable(),
     firmware: z.string().nullable(),
-    state: z
-      .enum(STATES)
-      .describe('quiet: connected, and it sends nothing; muted: its microphone is switched off'),
-    reason: z.string().nullable().describe('Why it is in this state'),
+    state: z.enum(STATES).describe('quiet: connected without sending; muted: its microphone is off'),
+    reason: z.string().nullable().describe('Reason for this state'),
     connected: z.boolean(),
     codec: z.string().nullable(),
     battery: z.int().nullable().describe('Percent'),
     low_battery: z.boolean(),
     signal_dbm: z.int().nullable(),
-    loss_percent: z
-      .number()
-      .nullable()
-      .describe('Of its audio, within connections, since its bridge started'),
+    loss_percent: z.number().nullable().describe('Audio lost within connections since its bridge started'),
     storage_free_bytes: z.int().nullable(),
-    notes: z.array(z.string()).describe('What is known of this kind of wearable by inference alone'),
+    notes: z.array(z.string()).describe('Unconfirmed assumptions about this kind of wearable'),
     bridge: z.object({ id: z.string(), name: z.string(), version: z.string().nullable() }),
     connected_at: z.iso.datetime().nullable(),
     last_seen_at: z.iso.datetime(),
@@ -80,20 +75,20 @@ const EXAMPLE = {
 
 const Report = z
   .object({
-    name: label.describe('Of the bridge'),
+    name: label.describe('Id of the bridge'),
     version: optional(code, null),
     devices: z
       .array(Reported)
       .max(MAX_REPORTED)
-      .describe('All that it has or had; one that is left out is disconnected'),
+      .describe('All its wearables, connected or not; a missing one counts as disconnected'),
     buttons: optional(z.array(Press).max(MAX_BUTTONS), []).describe(
-      'Presses since the report before, in order; one that was told already is ignored',
+      'Button presses since the previous report, in order; repetitions are ignored',
     ),
   })
   .meta({ id: 'BridgeReport', override: { examples: [EXAMPLE] } });
 
 const Edit = z
-  .object({ name: label.nullable().describe('Null: as it calls itself') })
+  .object({ name: label.nullable().describe('Null: the advertised name') })
   .meta({ id: 'DeviceEdit', override: { examples: [{ name: 'Pendant of Anna' }] } });
 
 /** The wearables of an account, and what bridges tell of them. */
@@ -106,7 +101,7 @@ export function deviceRoutes(devices: Devices): Route[] {
       method: 'get',
       id: 'listDevices',
       path: '/v1/devices',
-      summary: 'List wearables that bridges carry, oldest first',
+      summary: 'List wearables, oldest first',
       scope: 'conversations:read',
       params: z.object({}),
       response: z.object({ devices: z.array(DeviceJson) }),
@@ -143,7 +138,7 @@ export function deviceRoutes(devices: Devices): Route[] {
       method: 'delete',
       id: 'deleteDevice',
       path: '/v1/devices/{device_id}',
-      summary: 'Forget a wearable; it is back when a bridge that carries it reports again',
+      summary: 'Delete a wearable; it returns when its bridge reports it again',
       credential: 'idToken',
       errors: ['not_found'],
       params: one,
@@ -158,7 +153,7 @@ export function deviceRoutes(devices: Devices): Route[] {
       method: 'put',
       id: 'reportDevices',
       path: '/v1/bridges/{bridge_id}',
-      summary: 'Report, as a bridge, the state of all its wearables: on every change, and each minute',
+      summary: 'Report the state of all wearables of a bridge: on every change, and each minute',
       scope: 'listen',
       errors: ['conflict'],
       params: z.object({

@@ -32,7 +32,7 @@ export const docsRoute: OpenRoute = {
   id: 'getDocs',
   path: '/docs',
   tag: 'Service',
-  summary: 'This interface as a page on which it can be tried out',
+  summary: 'Get an interactive page of this API',
   answers: { 200: { description: 'The page', type: 'text/html', schema: z.string() } },
   serve: file('text/html', new URL('../docs/page.html', import.meta.url), {
     'Content-Security-Policy': PAGE_POLICY,

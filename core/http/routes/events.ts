@@ -17,7 +17,7 @@ export function eventRoutes(feed: Feed): Route[] {
       path: '/v1/events',
       tag: 'Events',
       summary:
-        'Live changes as server-sent events: what is said, and which conversations, memories, action items and devices change. A client that was cut off sends Last-Event-ID',
+        'Stream live changes as server-sent events: spoken words, and changes of conversations, memories, action items and devices. A reconnecting client sends Last-Event-ID',
       scope: 'conversations:read',
       params: z.object({}),
       query: z.object({}),

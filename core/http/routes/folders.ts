@@ -14,7 +14,7 @@ const FolderJson = z
   .object({
     id: z.string(),
     name: z.string(),
-    description: z.string().describe('Empty where there is none'),
+    description: z.string().describe('Empty if there is none'),
     color: z.string(),
     icon: z.string(),
     created_at: z.iso.datetime(),
@@ -22,7 +22,7 @@ const FolderJson = z
     order: z.int(),
     is_default: z.boolean(),
     is_system: z.boolean(),
-    conversation_count: z.int().describe('Without discarded ones'),
+    conversation_count: z.int().describe('Number of conversations, without discarded ones'),
   })
   .meta({ id: 'Folder' });
 
@@ -65,7 +65,7 @@ export function folderRoutes(conversations: Pick<Conversations, 'folders'>, fold
       method: 'post',
       id: 'createFolder',
       path: '/v1/folders',
-      summary: 'Create a folder, the last in their order',
+      summary: 'Create a folder, last in order',
       errors: ['conflict'],
       params: z.object({}),
       body: Draft,
@@ -77,7 +77,7 @@ export function folderRoutes(conversations: Pick<Conversations, 'folders'>, fold
       method: 'patch',
       id: 'updateFolder',
       path: '/v1/folders/{folder_id}',
-      summary: 'Change a folder; one of the system keeps its name',
+      summary: 'Change a folder; system folders keep their names',
       errors: ['not_found'],
       params: one,
       body: Edit,
@@ -92,7 +92,7 @@ export function folderRoutes(conversations: Pick<Conversations, 'folders'>, fold
       method: 'delete',
       id: 'deleteFolder',
       path: '/v1/folders/{folder_id}',
-      summary: 'Delete a folder, not one of the system; its conversations are then in Personal',
+      summary: 'Delete a folder other than a system folder; its conversations move to Personal',
       errors: ['not_found', 'conflict'],
       params: one,
       response: z.object({ success: z.literal(true) }),
@@ -106,7 +106,7 @@ export function folderRoutes(conversations: Pick<Conversations, 'folders'>, fold
       id: 'listFolders',
       path: '/v1/dev/user/folders',
       tag: 'Folders',
-      summary: 'List folders in their order',
+      summary: 'List folders in order',
       scope: 'conversations:read',
       params: z.object({}),
       query: z.object({}),

@@ -24,13 +24,13 @@ const goalType = z.enum(['boolean', 'scale', 'numeric']);
 const GoalJson = z
   .object({
     id: z.string(),
-    goal_id: z.string().describe('As id'),
+    goal_id: z.string().describe('Same as id'),
     source: z.literal('user'),
     title: z.string(),
-    desired_outcome: z.string().describe('Empty where there is none'),
+    desired_outcome: z.string().describe('Empty if there is none'),
     why_it_matters: z.string().nullable(),
     success_criteria: z.array(z.string()),
-    horizon_at: dateTime.nullable().describe('By when; when it has passed the goal stays active'),
+    horizon_at: dateTime.nullable().describe('Target date; the goal stays active after it'),
     goal_type: goalType,
     target_value: z.number().nullable(),
     current_value: z.number(),
@@ -41,7 +41,7 @@ const GoalJson = z
     status: z
       .enum(['active', 'paused', 'completed'])
       .describe(
-        'completed: current_value has reached target_value, from above where it began above it; it is active again when that is no longer so. paused: is_active was set to false',
+        'completed: current_value has reached target_value, from below or from above; otherwise active. paused: is_active was set to false',
       ),
     created_at: dateTime,
     updated_at: dateTime,
@@ -75,7 +75,7 @@ const Draft = z
     target_value: optional(value, null).describe(
       'Absent: max_value; without one the goal is never completed',
     ),
-    current_value: optional(value, null).describe('Absent: 0, or what is nearest to it in range'),
+    current_value: optional(value, null).describe('Absent: 0, or the nearest value in range'),
     min_value: optional(value, null).describe(RANGE),
     max_value: optional(value, null),
     unit: optional(unit, null),
@@ -90,11 +90,11 @@ const Edit = someOf({
   horizon_at: instant().exactOptional(),
   goal_type: goalType.exactOptional(),
   target_value: value.exactOptional(),
-  current_value: value.exactOptional().describe('Is added to the history'),
+  current_value: value.exactOptional().describe('Added to the history'),
   min_value: value.exactOptional().describe(RANGE),
   max_value: value.exactOptional(),
   unit: unit.exactOptional(),
-  is_active: z.boolean().exactOptional().describe('False: paused. True: no longer'),
+  is_active: z.boolean().exactOptional().describe('False pauses the goal, true resumes it'),
 }).meta({ id: 'GoalEdit', override: { examples: [{ current_value: 3 }] } });
 
 /** Goals of users and their progress. */
@@ -114,7 +114,7 @@ export function goalRoutes(goals: Goals): Route[] {
         limit: integer({ from: 1, to: MAX_LIMIT, absent: DEFAULT_LIMIT }),
         include_inactive: boolean()
           .transform(given => given ?? false)
-          .meta({ description: 'Also paused and completed ones', override: { default: false } }),
+          .meta({ description: 'Include paused and completed goals', override: { default: false } }),
       }),
       response: z.array(GoalJson),
       async handle({ principal: { user }, query: { limit, include_inactive: all } }) {
@@ -180,7 +180,7 @@ export function goalRoutes(goals: Goals): Route[] {
       method: 'patch',
       id: 'updateGoalProgress',
       path: `${ONE}/progress`,
-      summary: 'Tell how far a goal is',
+      summary: 'Set the present value of a goal',
       scope: 'goals:write',
       errors: ['not_found'],
       params: one,
@@ -194,7 +194,7 @@ export function goalRoutes(goals: Goals): Route[] {
       method: 'get',
       id: 'getGoalHistory',
       path: `${ONE}/history`,
-      summary: 'The last value of each day on which one was set, oldest first',
+      summary: 'Get the last value of each day with a change, oldest first',
       scope: 'goals:read',
       errors: ['not_found'],
       params: one,

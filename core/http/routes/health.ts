@@ -16,14 +16,16 @@ export function healthRoute(health: () => Promise<Health>): OpenRoute {
       status: z.enum(statuses),
       parts: z
         .array(z.string())
-        .describe('What does not work, such as speech recognition; GET needs no credential, so no reasons'),
+        .describe(
+          'Failing parts, such as speech recognition; without reasons, because no credential is needed',
+        ),
     }),
   });
   return {
     id: 'getHealth',
     path: '/healthz',
     tag: 'Service',
-    summary: 'Tell whether the server works',
+    summary: 'Check the health of the server',
     answers: {
       200: answer(
         'ok: everything that is configured works. degraded: it serves, but parts do not work; audio that cannot be transcribed is kept on disk until it can',

@@ -15,14 +15,16 @@ const HookJson = z
   .object({
     id: z.string(),
     type: z.string(),
-    label: z.string().describe("Tells your own webhooks of one type apart; '' is the default one"),
+    label: z
+      .string()
+      .describe("Label that distinguishes your own webhooks of one type; '' is the default one"),
     url: z.string(),
-    seconds: z.int().nullable().describe('Between two pieces of audio; null where it is of no audio'),
-    app_id: z.string().nullable().describe('Of the app of yours that it is of; null: it is your own'),
+    seconds: z.int().nullable().describe('Seconds of audio per delivery; null for other types'),
+    app_id: z.string().nullable().describe('Id of your app that owns it; null: it is your own'),
     enabled: z.boolean(),
-    off_reason: z.string().nullable().describe('Why the server has switched it off'),
-    failing_since: dateTime.nullable().describe('Nothing could be delivered since then'),
-    signing_secret_hint: z.string().describe('The beginning and the end of the secret that signs it'),
+    off_reason: z.string().nullable().describe('Reason for which the server disabled it'),
+    failing_since: dateTime.nullable().describe('Time since which every delivery has failed'),
+    signing_secret_hint: z.string().describe('Abbreviated secret that signs it'),
     created_at: dateTime,
     updated_at: dateTime,
   })
@@ -31,17 +33,14 @@ const HookJson = z
 const Address = z.object({ url: z.string().max(MAX_URL_CHARS) });
 const AddressBody = Address.meta({
   id: 'HookAddress',
-  description: 'Of `audio_bytes` with a comma and the seconds between two pieces: 1 to 60, or 5',
+  description: 'For `audio_bytes`, followed by a comma and the seconds per delivery: 1 to 60, default 5',
   override: { examples: [{ url: 'https://hooks.example.org/earshot' }] },
 });
 
 const SigningJson = z
   .object({
-    hint: z
-      .string()
-      .nullable()
-      .describe('The beginning and the end of the secret; null: there is no webhook yet'),
-    old_until: dateTime.nullable().describe('Until when the one of before signs as well'),
+    hint: z.string().nullable().describe('Abbreviated secret; null: there is no webhook yet'),
+    old_until: dateTime.nullable().describe('Time until which the previous secret also signs'),
   })
   .meta({ id: 'SigningSecretHint' });
 
@@ -70,7 +69,7 @@ export function hookRoutes(hooks: Hooks): Route[] {
       method: 'get',
       id: 'listHooks',
       path: '/v1/hooks',
-      summary: 'List your own webhooks and those of your apps, and how they fare',
+      summary: 'List your own webhooks and those of your apps, with their state',
       response: z.array(HookJson),
       handle: async ({ principal: { user } }) => (await hooks.list(user.id)).map(toJson),
     }),
@@ -96,7 +95,7 @@ export function hookRoutes(hooks: Hooks): Route[] {
       method: 'get',
       id: 'getDeveloperWebhookStatus',
       path: `${ALL}/status`,
-      summary: 'Tell which of your own webhooks are sent, by every name of every type',
+      summary: 'Get a boolean for each type of webhook, under every name: whether yours is enabled',
       response: z.record(z.string(), z.boolean()),
       handle: ({ principal: { user } }) => hooks.status(user.id),
     }),
@@ -105,7 +104,7 @@ export function hookRoutes(hooks: Hooks): Route[] {
       method: 'get',
       id: 'getDeveloperWebhookSecret',
       path: `${ALL}/secret`,
-      summary: 'Tell which secret signs your own webhooks',
+      summary: 'Get the abbreviated secret that signs your own webhooks',
       response: SigningJson,
       async handle({ principal: { user } }) {
         const signing = await hooks.signing(user.id);
@@ -120,7 +119,8 @@ export function hookRoutes(hooks: Hooks): Route[] {
       method: 'post',
       id: 'rotateDeveloperWebhookSecret',
       path: `${ALL}/secret/rotate`,
-      summary: 'Sign your own webhooks with another secret, which is shown; for 24 hours both sign',
+      summary:
+        'Rotate the secret that signs your own webhooks, and return the new one; both secrets sign for 24 hours',
       errors: ['conflict'],
       response: SecretJson,
       handle: async ({ principal: { user } }) => secretJson(await hooks.rotate(user.id)),
@@ -130,7 +130,7 @@ export function hookRoutes(hooks: Hooks): Route[] {
       method: 'get',
       id: 'getDeveloperWebhook',
       path: OWN,
-      summary: "Tell where one of your own webhooks goes; '': nowhere",
+      summary: "Get the address of one of your own webhooks; '': none",
       errors: ['not_found'],
       params: typed,
       response: Address,
@@ -143,7 +143,7 @@ export function hookRoutes(hooks: Hooks): Route[] {
       method: 'post',
       id: 'setDeveloperWebhook',
       path: OWN,
-      summary: "Say where one of your own webhooks goes, which enables it; '' or ',' switches it off",
+      summary: "Set the address of one of your own webhooks, and enable it; '' or ',' disables it",
       errors: ['not_found'],
       params: typed,
       body: AddressBody,

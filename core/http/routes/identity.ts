@@ -36,7 +36,7 @@ const Token = z
   .object({
     token: z.string().describe('An ID token: send it as "Authorization: Bearer …"'),
     token_type: z.literal('Bearer'),
-    expires_in: z.int().describe('Seconds; then, or once its owner was signed out, a new one is needed'),
+    expires_in: z.int().describe('Lifetime in seconds; signing out revokes it earlier'),
   })
   .meta({ id: 'Token' });
 
@@ -49,7 +49,7 @@ const SessionJson = z
 
 const Welcome = z
   .object({
-    code: text({ max: MAX_CHARS }).describe('As in the link that the server prints'),
+    code: text({ max: MAX_CHARS }).describe('Code of the link that the server prints'),
     password: z.string().min(1).max(MAX_CHARS).meta({ format: 'password' }),
   })
   .meta({
@@ -86,7 +86,7 @@ export function identityOperations({
       path: SESSION_PATH,
       tag: 'Signing in',
       summary:
-        'Sign in for a browser: a token for an hour, and a cookie that scripts cannot read, which gets new ones for 30 days',
+        'Sign in from a browser: returns a token for an hour, and sets an HttpOnly cookie that gets new tokens for 30 days',
       errors: ['unauthorized', 'conflict', 'rate_limited'],
       body: Credentials,
       response: SessionJson,
@@ -98,7 +98,7 @@ export function identityOperations({
       id: 'renewSession',
       path: `${SESSION_PATH}/token`,
       tag: 'Signing in',
-      summary: 'Get a new token with the cookie of a session',
+      summary: 'Get a new token with the session cookie',
       errors: ['unauthorized', 'conflict', 'rate_limited'],
       response: SessionJson,
       async handle({ session }) {
@@ -113,7 +113,7 @@ export function identityOperations({
       id: 'endSession',
       path: SESSION_PATH,
       tag: 'Signing in',
-      summary: 'Forget the cookie of a session',
+      summary: 'Clear the session cookie',
       errors: ['rate_limited'],
       response: z.object({ status: z.literal('ok') }),
       async handle({ session }) {
@@ -126,7 +126,8 @@ export function identityOperations({
       id: 'acceptWelcome',
       path: '/v1/auth/welcome',
       tag: 'Signing in',
-      summary: 'Give the first account its first password, with the code of the link that the server prints',
+      summary:
+        'Set the first password of the first account, with the code of the link that the server prints',
       errors: ['unauthorized', 'conflict', 'rate_limited'],
       body: Welcome,
       response: SessionJson,
@@ -153,7 +154,7 @@ export function identityOperations({
       id: 'changePassword',
       path: '/v1/auth/password',
       tag: 'Signing in',
-      summary: 'Change your own password, with the present one; all ID tokens of before end',
+      summary: 'Change your own password, with the present one; earlier ID tokens are revoked',
       errors: ['unauthorized', 'conflict', 'rate_limited'],
       body: NewPassword,
       response: z.object({ status: z.literal('ok') }),
@@ -175,7 +176,7 @@ export function publicKeysRoute(signIn: SignIn): OpenRoute {
     id: 'getPublicKeys',
     path: '/.well-known/jwks.json',
     tag: 'Signing in',
-    summary: 'The public keys of ID tokens that this server issues, as a JSON Web Key Set',
+    summary: 'Get the public keys of ID tokens that this server issues, as a JSON Web Key Set',
     answers: { 200: { description: 'The keys', type: 'application/json', schema: JsonWebKeys } },
     async serve(context) {
       context.set('Cache-Control', 'public, max-age=300');

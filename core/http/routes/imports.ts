@@ -114,11 +114,11 @@ function fromSegments(sources: ReadonlySet<string>) {
       client_device_id: optional(deviceId, null),
       client_platform: optional(z.enum(['ios', 'android', 'macos']), null),
       client_session_id: sessionId.describe(
-        'The same again is the same conversation, stored and processed once',
+        'Idempotency key: repeated requests with it create one conversation',
       ),
-      client_conversation_id: sessionId.describe('As client_session_id'),
-      session_id: sessionId.describe('As client_session_id'),
-      client_id: sessionId.describe('As client_session_id'),
+      client_conversation_id: sessionId.describe('Alias of client_session_id'),
+      session_id: sessionId.describe('Alias of client_session_id'),
+      client_id: sessionId.describe('Alias of client_session_id'),
     })
     .meta({ id: 'ConversationFromSegments', override: { examples: [SEGMENTS_EXAMPLE] } });
 }
@@ -133,13 +133,15 @@ export function fromText(sources: ReadonlySet<string>) {
     .object({
       ...aboutOf(sources),
       text: text({ max: MAX_TEXT_CHARS }).describe(
-        `More than ${MAX_SEGMENT_CHARS} characters become several segments, divided at sentences`,
+        `Text; more than ${MAX_SEGMENT_CHARS} characters are split into several segments at sentences`,
       ),
       text_source: optional(
         z.enum(['audio_transcript', 'message', 'other_text']),
         'audio_transcript',
-      ).describe('What kind of text it is; all kinds are treated alike'),
-      text_source_spec: optional(text({ max: MAX_NAME_CHARS }), null).describe('More about that; not kept'),
+      ).describe('Kind of text; all kinds are treated alike'),
+      text_source_spec: optional(text({ max: MAX_NAME_CHARS }), null).describe(
+        'Details of the kind; not stored',
+      ),
     })
     .meta({ id: 'ConversationFromText', override: { examples: [TEXT_EXAMPLE] } });
 }

@@ -34,8 +34,8 @@ function isStatus(name: string): name is ConversationStatus {
   return (STATUSES as readonly string[]).includes(name);
 }
 
-const uid = text().describe('The user who installed the app');
-const message = text({ max: MAX_MESSAGE_CHARS }).describe('What they are told, as it is');
+const uid = text().describe('Id of a user who installed the app');
+const message = text({ max: MAX_MESSAGE_CHARS }).describe('Text of the notification');
 const PAGE = {
   uid,
   limit: integer({ from: 1, to: MAX_LIMIT, absent: DEFAULT_LIMIT }),
@@ -46,9 +46,11 @@ const SPAN = { start_date: instant('start'), end_date: instant('end') };
 const ConversationQuery = z.object({
   ...PAGE,
   ...SPAN,
-  statuses: listOf(isStatus, STATUSES, true).describe('Left out: completed'),
+  statuses: listOf(isStatus, STATUSES, true).describe('Absent: completed'),
   include_discarded: boolean(),
-  max_transcript_segments: integer({ from: -1, absent: DEFAULT_SEGMENTS }).describe('Of each; -1: all'),
+  max_transcript_segments: integer({ from: -1, absent: DEFAULT_SEGMENTS }).describe(
+    'Transcript segments per conversation; -1: all',
+  ),
 });
 
 const TaskQuery = z.object({
@@ -63,7 +65,7 @@ const TaskQuery = z.object({
 const MemoriesBody = z
   .object({
     text: optional(text({ max: MAX_TEXT_CHARS }), null).describe(
-      `Becomes one memory, or, where it has more than ${MAX_CONTENT_CHARS} characters, several`,
+      `Becomes one memory, or several if it is longer than ${MAX_CONTENT_CHARS} characters`,
     ),
     memories: optional(z.array(z.object({ content, tags: optional(tags, []) })).max(MAX_BATCH), []),
   })
@@ -79,7 +81,7 @@ const MemoriesBody = z
 const SearchBody = z
   .object({
     query: text({ max: MAX_QUERY_CHARS }).describe(
-      'Words, in any case, with or without accents; one of them is enough, 32 count',
+      'Words, ignoring case and accents; one match is enough, and the first 32 count',
     ),
     page: optional(z.int().min(1).max(MAX_LIMIT), 1),
     per_page: optional(z.int().min(1).max(MAX_PAGE), DEFAULT_PAGE),
@@ -89,7 +91,7 @@ const SearchBody = z
   })
   .meta({ id: 'ConversationSearch', override: { examples: [{ query: 'tea' }] } });
 
-const MessageBody = z.object({ uid, aid: text().describe('The id of the app'), message }).meta({
+const MessageBody = z.object({ uid, aid: text().describe('Id of the app'), message }).meta({
   id: 'AppMessage',
   override: {
     examples: [
@@ -104,7 +106,7 @@ const MessageBody = z.object({ uid, aid: text().describe('The id of the app'), m
 
 const AppMemoryJson = MemoryJson.extend({
   uid: z.string(),
-  layer: z.null().describe('Always null: memories have no layers here'),
+  layer: z.null().describe('Always null: memories have no layers'),
 }).meta({ id: 'AppMemory' });
 
 const Ok = z.object({ status: z.literal('Ok') });
@@ -148,7 +150,7 @@ export function integrationRoutes(
       method: 'post',
       id: 'notifyUser',
       path: `${APP}/notification`,
-      summary: 'Tell a user something, in these words',
+      summary: 'Send a notification to a user, as exact text',
       policy: 'notification',
       query: z.object({ uid, message }),
       response: Ok,
@@ -160,7 +162,7 @@ export function integrationRoutes(
       method: 'post',
       id: 'notifyUserByBody',
       path: '/v1/integrations/notification',
-      summary: 'Tell a user something, in these words: the same, with all of it in the body',
+      summary: 'Send a notification to a user, as exact text, with all parameters in the body',
       policy: 'notification',
       params: z.object({}),
       query: z.object({}),
@@ -196,7 +198,8 @@ export function integrationRoutes(
       method: 'post',
       id: 'searchUserConversations',
       path: `${APP}/search/conversations`,
-      summary: 'Find conversations of a user by words of their title, overview or transcript, the best first',
+      summary:
+        'Search conversations of a user by words of their title, overview or transcript, best match first',
       policy: 'search',
       query,
       body: SearchBody,
@@ -229,7 +232,7 @@ export function integrationRoutes(
       method: 'post',
       id: 'createUserConversation',
       path: `${APP}/user/conversations`,
-      summary: 'Create a conversation of a user from text; its title and overview are made afterwards',
+      summary: 'Create a conversation of a user from text; its title and overview follow later',
       query,
       body: textBody,
       response: Empty,
@@ -257,7 +260,7 @@ export function integrationRoutes(
       method: 'post',
       id: 'createUserMemories',
       path: `${APP}/user/memories`,
-      summary: `Create memories of a user, of a text or up to ${MAX_BATCH} of them, all or none`,
+      summary: `Create memories of a user from a text, or up to ${MAX_BATCH} given ones, all or none`,
       policy: 'batch',
       query,
       body: MemoriesBody,

@@ -9,15 +9,18 @@ const Scopes = z.array(z.enum(SCOPES)).max(SCOPES.length);
 const RECORD = {
   id: z.string(),
   name: z.string(),
-  key_prefix: z.string().describe('Its beginning and its end: `omi_dev_1a2b...9z0y`'),
+  key_prefix: z.string().describe('Abbreviated key: `omi_dev_1a2b...9z0y`'),
   scopes: Scopes,
   created_at: z.iso.datetime(),
-  last_used_at: z.iso.datetime().nullable().describe('Up to a minute late; null: never'),
+  last_used_at: z.iso
+    .datetime()
+    .nullable()
+    .describe('Time of the last use, up to a minute late; null: never'),
 };
 const KeyJson = z.object(RECORD).meta({ id: 'Key' });
 
 const NewKeyJson = z
-  .object({ ...RECORD, key: z.string().describe('What to send. It is shown this once') })
+  .object({ ...RECORD, key: z.string().describe('The key, which is shown only once') })
   .meta({ id: 'NewKey' });
 
 const KEY_EXAMPLE = { name: 'Kitchen tablet', scopes: ['conversations:read'] };
@@ -25,7 +28,7 @@ const KEY_EXAMPLE = { name: 'Kitchen tablet', scopes: ['conversations:read'] };
 const KeyBody = z
   .object({
     name: name({ max: MAX_KEY_NAME_CHARS }),
-    scopes: optional(Scopes.min(1), undefined).describe('What it may do; left out: read everything'),
+    scopes: optional(Scopes.min(1), undefined).describe('Scopes; absent: all read scopes'),
   })
   .meta({ id: 'KeyCreate', override: { examples: [KEY_EXAMPLE] } });
 
@@ -51,7 +54,7 @@ export function keyRoutes(keys: Keys): Route[] {
       id: 'createKey',
       path: '/v1/dev/keys',
       tag: 'Keys',
-      summary: 'Create an API key; a memory scope brings the stored grant of its name with it',
+      summary: 'Create an API key; a memory scope also stores the grant of the same name',
       credential: 'idToken',
       errors: ['conflict'],
       params: z.object({}),
@@ -68,7 +71,7 @@ export function keyRoutes(keys: Keys): Route[] {
       id: 'rotateKey',
       path: '/v1/dev/keys/{key_id}/rotate',
       tag: 'Keys',
-      summary: 'Replace the key itself; its id, scopes and grants stay, and the old one is refused at once',
+      summary: 'Rotate an API key: its id, scopes and grants stay, and the old key is refused at once',
       credential: 'idToken',
       errors: ['not_found'],
       ...ONE,
@@ -83,7 +86,7 @@ export function keyRoutes(keys: Keys): Route[] {
       id: 'deleteKey',
       path: '/v1/dev/keys/{key_id}',
       tag: 'Keys',
-      summary: 'Revoke an API key, at once and for good',
+      summary: 'Revoke an API key',
       credential: 'idToken',
       errors: ['not_found'],
       ...ONE,
@@ -94,7 +97,7 @@ export function keyRoutes(keys: Keys): Route[] {
       id: 'getOwnKey',
       path: '/v1/dev/key',
       tag: 'Keys',
-      summary: 'Tell about the API key that asks',
+      summary: 'Get the API key of this request',
       credential: 'apiKey',
       params: z.object({}),
       query: z.object({}),

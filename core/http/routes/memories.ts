@@ -33,10 +33,10 @@ export const MemoryJson = z
     tags: z.array(z.string()),
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime(),
-    manually_added: z.boolean().describe('Somebody wrote it; otherwise it was taken from a conversation'),
-    scoring: z.string().describe('What lists are sorted by'),
-    reviewed: z.boolean().describe('Written or accepted by its owner; otherwise it waits to be reviewed'),
-    user_review: z.boolean().nullable().describe('Null: not asked yet'),
+    manually_added: z.boolean().describe('Whether somebody wrote it; otherwise it comes from a conversation'),
+    scoring: z.string().describe('Sort key of lists'),
+    reviewed: z.boolean().describe('Whether its owner wrote or accepted it; otherwise it awaits review'),
+    user_review: z.boolean().nullable().describe('Verdict of its owner; null: none yet'),
     edited: z.boolean(),
   })
   .meta({ id: 'Memory' });
@@ -49,12 +49,12 @@ const HitJson = z.object({
     .number()
     .min(0)
     .max(1)
-    .describe('1: the first by words and by meaning; 0.5: the first by one of them alone'),
+    .describe('1: best match by words and by meaning; 0.5: best match by one of them'),
 });
 
 const FoundJson = z
   .object({
-    items: z.array(HitJson).describe('The most relevant first'),
+    items: z.array(HitJson).describe('Most relevant first'),
     returned_count: z.int(),
     archive_default_visible: z.literal(false),
     policy: z.object({
@@ -68,10 +68,10 @@ const FoundJson = z
 
 const VersionJson = z
   .object({
-    id: z.string().nullable().describe('Null: what the memory says now'),
+    id: z.string().nullable().describe('Null: the present version'),
     content: z.string(),
-    as_of: z.iso.datetime().describe('When it was last said, written or confirmed'),
-    superseded_at: z.iso.datetime().nullable().describe('Null: it is not'),
+    as_of: z.iso.datetime().describe('Time at which it was last said, written or confirmed'),
+    superseded_at: z.iso.datetime().nullable().describe('Time at which it was replaced; null: it is current'),
     sources: z
       .array(
         z.object({
@@ -80,16 +80,18 @@ const VersionJson = z
           said_at: z.iso.datetime(),
         }),
       )
-      .describe('Where it was said; none: it was written down, or its conversations are deleted'),
+      .describe('Sources; none: somebody wrote it, or its conversations are deleted'),
   })
   .meta({ id: 'MemoryVersion' });
 
 const Review = z
-  .object({ accept: z.boolean().describe('False: it is deleted, and not stored again when it is heard') })
+  .object({ accept: z.boolean().describe('False deletes it, and it is not stored again when it is heard') })
   .meta({ id: 'MemoryReview', override: { examples: [{ accept: true }] } });
 
 const Undo = z
-  .object({ version: optional(text(), null).describe('The id of one in its history; absent: the last') })
+  .object({
+    version: optional(text(), null).describe('Id of a version in its history; absent: the latest one'),
+  })
   .meta({ id: 'MemoryUndo', override: { examples: [{}] } });
 
 const ListQuery = z.object({
@@ -100,7 +102,7 @@ const ListQuery = z.object({
 });
 
 const SearchQuery = z.object({
-  query: text({ max: MAX_QUERY_CHARS }).describe('What it is about, in any words'),
+  query: text({ max: MAX_QUERY_CHARS }).describe('Subject to search for, in any words'),
   limit: integerWithin({ from: 1, to: MAX_HITS, absent: DEFAULT_HITS }),
 });
 
@@ -141,7 +143,7 @@ export function memoryRoutes(memories: Memories, search: Search): Route[] {
       method: 'get',
       id: 'listMemories',
       path: LIST,
-      summary: 'List memories, those that were written down first, then the newest',
+      summary: 'List memories: written ones first, then the newest',
       scope: 'memories:read',
       query: ListQuery,
       response: z.array(MemoryJson),
@@ -160,7 +162,7 @@ export function memoryRoutes(memories: Memories, search: Search): Route[] {
       method: 'get',
       id: 'searchMemories',
       path: `${LIST}/vector/search`,
-      summary: 'Find memories by what they mean and by their words; a key needs the grant memories:read too',
+      summary: 'Search memories by meaning and by words; a key also needs the grant memories:read',
       scope: 'memories:read',
       policy: 'search',
       query: SearchQuery,
@@ -235,7 +237,7 @@ export function memoryRoutes(memories: Memories, search: Search): Route[] {
       method: 'delete',
       id: 'deleteMemory',
       path: ONE,
-      summary: 'Delete a memory, for good: it is not stored again when it is heard',
+      summary: 'Delete a memory for good: it is not stored again when it is heard',
       scope: 'memories:write',
       errors: ['not_found', 'locked'],
       params: one,
@@ -250,7 +252,7 @@ export function memoryRoutes(memories: Memories, search: Search): Route[] {
       method: 'get',
       id: 'getMemoryHistory',
       path: `${OWN}/history`,
-      summary: 'Get what a memory says and said before, the newest first, and where it was said',
+      summary: 'Get the versions of a memory, newest first, with their sources',
       credential: 'idToken',
       errors: ['not_found'],
       params: one,
@@ -265,7 +267,7 @@ export function memoryRoutes(memories: Memories, search: Search): Route[] {
       method: 'post',
       id: 'restoreMemory',
       path: `${OWN}/undo`,
-      summary: 'Undo a change: the memory says again what it said before, if it ever said something else',
+      summary: 'Restore an earlier version of a memory',
       credential: 'idToken',
       errors: ['not_found', 'locked'],
       params: one,
@@ -281,7 +283,7 @@ export function memoryRoutes(memories: Memories, search: Search): Route[] {
       method: 'post',
       id: 'reviewMemory',
       path: `${OWN}/review`,
-      summary: 'Accept a memory, or reject it: it is deleted then',
+      summary: 'Accept a memory, or reject and delete it',
       credential: 'idToken',
       errors: ['not_found', 'locked'],
       params: one,

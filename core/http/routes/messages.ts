@@ -24,11 +24,11 @@ const MessageJson = z
     sender: z.enum(['human', 'ai']),
     type: z.literal('text'),
     chat_session_id: z.string().nullable(),
-    model: z.string().nullable().describe('The language model that wrote it; null: none did'),
+    model: z.string().nullable().describe('Language model that wrote it; null: none'),
     sources: z
       .array(SourceJson)
       .describe(
-        'What an answer rests on, as it is now; [1] in the text is the first. What is gone is left out',
+        'Sources of an answer in their present form; [1] in the text is the first. Deleted ones are missing',
       ),
     memories_id: z.array(z.string()).describe('Ids of the conversations among the sources'),
     memories: z
@@ -53,7 +53,7 @@ const MessageJson = z
 const SessionJson = z
   .object({
     id: z.string(),
-    title: z.string().describe('How its first question begins; "" until there is one'),
+    title: z.string().describe('Beginning of its first question; "" until there is one'),
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime(),
   })
@@ -65,15 +65,15 @@ const Send = z
     file_ids: optional(
       z.array(z.string().max(MAX_CODE_CHARS)).max(0, { message: 'Files are not taken here' }),
       [],
-    ).describe('Always empty: files are not taken here'),
+    ).describe('Always empty: files are not accepted'),
     time_zone: optional(timeZone, null).describe(
-      'In which it is asked, for words such as yesterday; left out: that of your notifications',
+      'Time zone for words such as yesterday; absent: the one of your notifications',
     ),
   })
   .meta({ id: 'NewChatMessage', override: { examples: [{ text: 'What did Eve say about the trip?' }] } });
 
 const InSession = z.object({
-  chat_session_id: word().describe('Left out: the session that was used last'),
+  chat_session_id: word().describe('Absent: the session used last'),
 });
 
 export const FRAMES: Frames<ShownMessage> = {
@@ -92,7 +92,7 @@ export function messageRoutes(chat: Chat): Route[] {
       method: 'get',
       id: 'listMessages',
       path: MESSAGES,
-      summary: 'List the messages of a chat session, the newest first',
+      summary: 'List the messages of a chat session, newest first',
       errors: ['not_found'],
       query: InSession.extend({
         limit: integer({ from: 1, to: MAX_LIMIT, absent: DEFAULT_LIMIT }),
@@ -108,7 +108,7 @@ export function messageRoutes(chat: Chat): Route[] {
       id: 'sendMessage',
       path: MESSAGES,
       summary:
-        'Ask, and follow the answer: frames `data: <text>` (line breaks as __CRLF__), then `done: <the message as JSON in base64>`, or `error: <JSON>`',
+        'Ask a question and stream the answer: frames `data: <text>` (line breaks as __CRLF__), then `done: <the message as JSON in base64>`, or `error: <JSON>`',
       errors: ['not_found'],
       policy: 'search',
       query: InSession,
@@ -129,7 +129,7 @@ export function messageRoutes(chat: Chat): Route[] {
       method: 'delete',
       id: 'clearMessages',
       path: MESSAGES,
-      summary: 'Delete a chat session with its messages; answers a greeting, which is not kept',
+      summary: 'Delete a chat session with its messages; returns a greeting, which is not stored',
       errors: ['not_found'],
       query: InSession,
       response: MessageJson,
@@ -143,7 +143,7 @@ export function messageRoutes(chat: Chat): Route[] {
       method: 'get',
       id: 'listChatSessions',
       path: SESSIONS,
-      summary: 'List chat sessions, the last used first',
+      summary: 'List chat sessions, last used first',
       query: z.object({
         limit: integer({ from: 1, to: MAX_LIMIT, absent: DEFAULT_SESSIONS }),
         offset: integer({ from: 0, absent: 0 }),
@@ -157,7 +157,7 @@ export function messageRoutes(chat: Chat): Route[] {
       method: 'post',
       id: 'createChatSession',
       path: SESSIONS,
-      summary: 'Begin a chat session',
+      summary: 'Create a chat session',
       query: z.object({}),
       response: SessionJson,
       handle: async ({ principal: { user } }) => sessionJson(await chat.begin(user.id)),

@@ -26,10 +26,10 @@ export function metricsRoute(
     id: 'getMetrics',
     path: '/metrics',
     tag: 'Service',
-    summary: 'Measurements, in the text format of Prometheus',
+    summary: 'Get metrics in the text format of Prometheus',
     security: [{ metricsToken: [] }, {}],
     answers: {
-      200: { description: 'All of them', type: 'text/plain', schema: z.string() },
+      200: { description: 'The metrics', type: 'text/plain', schema: z.string() },
       401: refusal('The server has a `metrics.token`, and this is not it'),
       403: refusal('The server has no `metrics.token`, and answers its own machine alone'),
     },

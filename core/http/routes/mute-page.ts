@@ -27,11 +27,11 @@ export function mutePageRoute(notifications: Pick<Notifications, 'muteLink'>): O
     id: 'getMutePage',
     path: PATH,
     tag: 'Notifications',
-    summary: 'A page that asks whether to end the notifications that a link (`?token=`) came with',
+    summary: 'Get a page that asks whether to mute the notifications with this link (`?token=`)',
     answers: {
       200: { description: 'The page', type: 'text/html', schema: z.string() },
       404: {
-        description: 'A page that says why there is nothing to end',
+        description: 'A page that says why there is nothing to mute',
         type: 'text/html',
         schema: z.string(),
       },

@@ -50,24 +50,22 @@ const Edit = someOf({
     .object({ from: timeField(), to: timeField() })
     .nullable()
     .exactOptional()
-    .describe('What comes then is kept back to their end; null: never'),
+    .describe('Quiet hours, in which notifications are held; null: never'),
   digest_at: timeField()
     .nullable()
     .exactOptional()
-    .describe('All of a day in one message, then; null: each at once'),
-  day_summary_at: timeField().nullable().exactOptional().describe('When the day is summed up; null: never'),
+    .describe('Time at which all notifications of a day are sent in one message; null: each at once'),
+  day_summary_at: timeField().nullable().exactOptional().describe('Time of the daily summary; null: never'),
   muted: z
     .array(text({ max: MAX_NAME_CHARS }))
     .max(MAX_NAMES)
     .exactOptional()
-    .describe('Ids of apps, and events of the server itself, of which nothing is sent'),
+    .describe('Muted app ids, and muted events of the server itself'),
   budgets: z
     .record(z.string().max(MAX_NAME_CHARS), z.int())
     .meta({ maxProperties: MAX_NAMES })
     .exactOptional()
-    .describe(
-      'How much one app may send in an hour, by its id; an app that is not in it has what the server grants',
-    ),
+    .describe('Messages per hour by app id; other apps have the limit of the server'),
 }).meta({ id: 'NotificationSettingsEdit', override: { examples: [EXAMPLE] } });
 
 /** Notification settings of users. */
@@ -81,14 +79,14 @@ export function notificationSettingsRoutes(notifications: Notifications): Route[
       ...common,
       method: 'get',
       id: 'getNotificationSettings',
-      summary: 'Tell what is sent, and when',
+      summary: 'Get the notification settings',
       handle: async ({ principal: { user } }) => settingsJson(await notifications.settings(user.id)),
     }),
     route({
       ...common,
       method: 'patch',
       id: 'updateNotificationSettings',
-      summary: 'Change what is sent, and when; what is kept back is judged anew',
+      summary: 'Change the notification settings; held notifications are judged anew',
       body: Edit,
       handle: async ({ principal: { user }, body }) =>
         settingsJson(await notifications.changeSettings(user.id, toEdit(body))),

@@ -18,24 +18,24 @@ const dateTime = z.iso.datetime();
 const NotificationJson = z
   .object({
     id: z.string(),
-    app_id: z.string().nullable().describe('Of the app that said it; null: the server itself'),
+    app_id: z.string().nullable().describe('Id of the app that sent it; null: the server itself'),
     app_name: z.string().nullable(),
     event: z
       .string()
       .describe(
-        'What led to it: action_item_update, action_item_delete, action_item_reminder, app_message, proactive, hook_message, hook_off, day_summary, device_battery_low',
+        'Event that caused it: action_item_update, action_item_delete, action_item_reminder, app_message, proactive, hook_message, hook_off, day_summary, device_battery_low',
       ),
-    rule: z.string().describe('For people: why it was sent'),
+    rule: z.string().describe('Reason for sending it, for people'),
     title: z.string(),
     text: z.string(),
-    data: z.record(z.string(), z.unknown()).describe('For programs: the ids and instants that it is about'),
+    data: z.record(z.string(), z.unknown()).describe('Ids and times of its subject, for programs'),
     created_at: dateTime,
     read_at: dateTime.nullable(),
     silence: z
       .enum(['muted', 'budget', 'no_channel'])
       .nullable()
-      .describe('Why it went to no channel; null: it did, or will at held_until'),
-    held_until: dateTime.nullable().describe('Quiet hours, or the digest, keep it back until then'),
+      .describe('Reason for which no channel got it; null: one did, or will at held_until'),
+    held_until: dateTime.nullable().describe('Time until which quiet hours or the digest hold it'),
   })
   .meta({ id: 'Notification' });
 
@@ -43,7 +43,7 @@ const READ_EXAMPLE = { all: true };
 const ReadBody = z
   .object({
     ids: optional(z.array(z.string().max(MAX_ID_CHARS)).max(MAX_IDS), undefined),
-    all: optional(z.boolean(), false).describe('All of them, instead of these'),
+    all: optional(z.boolean(), false).describe('Mark all, instead of these'),
   })
   .refine(({ ids, all }) => all || ids !== undefined, {
     message: 'ids, or all: true',
@@ -54,8 +54,8 @@ const ReadBody = z
 const MUTE_EXAMPLE = { event: 'day_summary' };
 const MuteBody = z
   .object({
-    app_id: optional(text(), undefined).describe('Of the app of which nothing is to be sent'),
-    event: optional(text({ max: 100 }), undefined).describe('Of what the server itself tells'),
+    app_id: optional(text(), undefined).describe('Id of the app to mute'),
+    event: optional(text({ max: 100 }), undefined).describe('Event of the server itself to mute'),
   })
   .refine(({ app_id: app, event }) => app !== undefined || event !== undefined, {
     message: 'app_id, event, or both',
@@ -89,12 +89,12 @@ export function notificationRoutes(notifications: Notifications): Route[] {
       method: 'get',
       id: 'listNotifications',
       path: LIST,
-      summary: 'List notifications, newest first, whatever channels they went to',
+      summary: 'List notifications of all channels, newest first',
       query: z.object({
         limit: integer({ from: 1, to: MAX_LIMIT, absent: DEFAULT_LIMIT }),
-        before: word().meta({ description: 'The id of a notification: only those before it' }),
-        unread: boolean().meta({ description: 'Only those that are not read, or, false, those that are' }),
-        app_id: word().meta({ description: 'Only those of this app' }),
+        before: word().meta({ description: 'Id of a notification: only earlier ones' }),
+        unread: boolean().meta({ description: 'True: unread ones only; false: read ones only' }),
+        app_id: word().meta({ description: 'Only notifications of this app' }),
       }),
       response: z.array(NotificationJson),
       async handle({ principal: { user }, query: { limit, before: beforeId, ...filter } }) {
@@ -113,8 +113,8 @@ export function notificationRoutes(notifications: Notifications): Route[] {
       query: z.object({}),
       body: ReadBody,
       response: z.object({
-        read: z.int().describe('How many were not read before'),
-        unread: z.int().describe('How many are left'),
+        read: z.int().describe('Number of notifications that were unread'),
+        unread: z.int().describe('Number of unread notifications left'),
       }),
       handle: ({ principal: { user }, body: { ids, all } }) =>
         notifications.markRead(user.id, all ? 'all' : (ids ?? [])),
@@ -124,7 +124,7 @@ export function notificationRoutes(notifications: Notifications): Route[] {
       method: 'post',
       id: 'muteNotifications',
       path: `${LIST}/mute`,
-      summary: 'Send nothing of an app, or of one event, any more; the inbox keeps it',
+      summary: 'Mute an app or an event; the inbox still receives it',
       query: z.object({}),
       body: MuteBody,
       response: Done,
@@ -138,7 +138,7 @@ export function notificationRoutes(notifications: Notifications): Route[] {
       method: 'delete',
       id: 'unmuteNotifications',
       path: `${LIST}/mute`,
-      summary: 'Send it again',
+      summary: 'Unmute an app or an event',
       query: z.object({}),
       body: MuteBody,
       response: Done,

@@ -5,7 +5,7 @@ import { text } from '../fields.ts';
 import { Download, type Route, route } from '../route.ts';
 
 const Farewell = z
-  .object({ name: text({ max: 200 }).describe('The name of your account, so that nothing else is meant') })
+  .object({ name: text({ max: 200 }).describe('Name of your account, as a confirmation') })
   .meta({ id: 'AccountRemoval', override: { examples: [{ name: 'ada' }] } });
 
 const Remaining = z
@@ -13,7 +13,7 @@ const Remaining = z
     removed: z.literal(true),
     remains: z
       .array(z.object({ what: z.string(), until: z.iso.datetime().nullable() }))
-      .describe('What still holds something of it; null: until somebody deletes it'),
+      .describe('Remaining copies; until null: until somebody deletes them'),
   })
   .meta({ id: 'AccountRemoved' });
 
@@ -38,8 +38,7 @@ export function ownAccountRoutes({ accounts, accountExport, remains }: Parts): R
       method: 'get',
       id: 'exportAccount',
       path: '/v1/users/export',
-      summary:
-        'Get everything that is yours as a ZIP archive; another one can be asked for when it has ended',
+      summary: 'Export all your data as a ZIP archive; one export at a time',
       policy: 'transcript',
       type: 'application/zip',
       response: z.string(),
@@ -52,7 +51,7 @@ export function ownAccountRoutes({ accounts, accountExport, remains }: Parts): R
       method: 'delete',
       id: 'removeOwnAccount',
       path: '/v1/users/me',
-      summary: 'Delete your account with everything that is yours, at once and for good',
+      summary: 'Delete your account with all its data, at once and for good',
       errors: ['conflict'],
       body: Farewell,
       response: Remaining,

@@ -62,7 +62,7 @@ export function peopleRoutes(people: People): Route[] {
       method: 'delete',
       id: 'deletePerson',
       path: ONE,
-      summary: 'Delete a person; what they said stays, and nobody is named for it',
+      summary: 'Delete a person; their segments stay, without a name',
       errors: ['not_found'],
       params: one,
       response: z.object({ success: z.literal(true) }),

@@ -8,11 +8,11 @@ const PhotoJson = z
   .object({
     id: z.string(),
     conversation_id: z.string(),
-    created_at: z.iso.datetime().describe('When it was taken'),
+    created_at: z.iso.datetime().describe('Time at which it was taken'),
     width: z.int(),
     height: z.int(),
-    description: z.string().nullable().describe('What a vision model sees in it; null: none has looked'),
-    discarded: z.boolean().describe('Too dark, too blurred, or empty'),
+    description: z.string().nullable().describe('Description by a vision model; null: none has seen it'),
+    discarded: z.boolean().describe('Whether it is too dark, too blurred, or empty'),
   })
   .meta({ id: 'Photo' });
 

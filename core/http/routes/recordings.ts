@@ -17,35 +17,30 @@ const MAX_LIMIT = 1000;
 const RecordingJson = z
   .object({
     id: z.string(),
-    name: z.string().describe('Of the file'),
+    name: z.string().describe('Name of the file'),
     state: z.enum(['waiting', 'running', 'done', 'failed']),
     progress: z.number().describe('0 to 1'),
     error: z
       .string()
       .nullable()
-      .describe('What went wrong; of one that is done: what could not be read of it'),
-    started_at: z.iso
-      .datetime()
-      .nullable()
-      .describe('When its first sample was recorded; null: not known yet'),
+      .describe('Error message; of a finished one: the part that could not be read'),
+    started_at: z.iso.datetime().nullable().describe('Time of its first sample; null: not known yet'),
     duration_seconds: z.number().nullable().describe('null: not measured yet'),
     conversation_ids: z
       .array(z.string())
-      .describe('In the order in which they were spoken; some may be gone'),
+      .describe('Conversations in spoken order, which may be deleted by now'),
     created_at: z.iso.datetime(),
   })
   .meta({ id: 'Recording' });
 
 const Query = RawAudio.extend({
   started_at: instant('start').describe(
-    'When the first sample was recorded, of one file; left out: as its name says, else it has just ended',
+    'Time of the first sample, for a single file; absent: from its name, else it has just ended',
   ),
-  language: word().describe(
-    'A code such as en, or multi; left out: whatever is spoken, where that can be told',
-  ),
-  source: word().describe('Where the conversations come from, as in `/v4/listen`'),
+  language: word().describe('A code such as en, or multi; absent: detected, if the recogniser can'),
+  source: word().describe('Source of the conversations, as in `/v4/listen`'),
   silence: integerWithin({ from: 2, to: 14_400, absent: 120 }).describe(
-    'A pause of so many seconds begins another conversation',
+    'Seconds of silence after which another conversation begins',
   ),
 });
 
@@ -60,7 +55,7 @@ export function recordingRoutes(recordings: Recordings): Route[] {
       id: 'importAudio',
       path: '/v1/conversations/from-audio',
       summary:
-        'Send recordings of any length; they become conversations, split at long pauses, at the times at which they were spoken',
+        'Upload recordings of any length; they become conversations, split at long pauses, at their original times',
       errors: ['conflict'],
       policy: 'batch',
       params: z.object({}),
@@ -87,7 +82,7 @@ export function recordingRoutes(recordings: Recordings): Route[] {
       method: 'get',
       id: 'listRecordings',
       path: LIST,
-      summary: 'List recordings, newest first; those that are over for 30 days',
+      summary: 'List recordings, newest first; finished ones for 30 days',
       params: z.object({}),
       query: z.object({
         limit: integer({ from: 1, to: MAX_LIMIT, absent: 100 }),
@@ -101,7 +96,7 @@ export function recordingRoutes(recordings: Recordings): Route[] {
       method: 'get',
       id: 'getRecording',
       path: ONE,
-      summary: 'Get a recording, with how far it has come',
+      summary: 'Get a recording with its progress',
       errors: ['not_found'],
       params: one,
       query: z.object({}),
@@ -114,7 +109,7 @@ export function recordingRoutes(recordings: Recordings): Route[] {
       method: 'delete',
       id: 'deleteRecording',
       path: ONE,
-      summary: 'Stop a recording, and delete its file; conversations that were made of it stay',
+      summary: 'Cancel a recording and delete its file; its conversations stay',
       errors: ['not_found'],
       params: one,
       query: z.object({}),

@@ -12,19 +12,22 @@ const MiB = 1024 * 1024;
 const SampleJson = z
   .object({
     id: z.string(),
-    seconds: z.number().describe('Of speech'),
-    conversation_id: z.string().nullable().describe('Where it was heard; null: it was recorded for this'),
+    seconds: z.number().describe('Seconds of speech'),
+    conversation_id: z
+      .string()
+      .nullable()
+      .describe('Conversation that it comes from; null: it was recorded for this purpose'),
     is_usable: z
       .boolean()
-      .describe('false: another speaker model made it; it says nothing to the one that works now'),
+      .describe('False: it was made by another speaker model, and the present one cannot use it'),
     created_at: z.iso.datetime(),
   })
   .meta({ id: 'VoiceSample' });
 
 const ProfileJson = z
   .object({
-    has_profile: z.boolean().describe('Your voice is looked for in what is said'),
-    seconds: z.number().describe('Of speech that it rests on'),
+    has_profile: z.boolean().describe('Whether your voice is recognised in conversations'),
+    seconds: z.number().describe('Seconds of speech that it is made from'),
     samples: z.array(SampleJson),
   })
   .meta({ id: 'SpeechProfile' });
@@ -44,7 +47,7 @@ export function speechProfileRoutes(profiles: SpeechProfiles, samples: VoiceSamp
       ...own,
       method: 'get',
       id: 'getSpeechProfile',
-      summary: 'Get what is known of your own voice',
+      summary: 'Get your voice profile',
       query: z.object({}),
       response: ProfileJson,
       handle: async ({ principal: { user } }) => toJson(await profiles.get(user.id)),
@@ -54,7 +57,7 @@ export function speechProfileRoutes(profiles: SpeechProfiles, samples: VoiceSamp
       method: 'post',
       id: 'recordSpeechProfile',
       summary:
-        'Send a recording in which you alone speak for 8 s or more; it takes the place of the one before, and only a voice print of it is kept',
+        'Upload a recording in which you alone speak for 8 s or more; it replaces an earlier one, and only its voice print is stored',
       errors: ['conflict'],
       policy: 'search',
       query: RawAudio,
@@ -68,7 +71,7 @@ export function speechProfileRoutes(profiles: SpeechProfiles, samples: VoiceSamp
       ...own,
       method: 'delete',
       id: 'deleteSpeechProfile',
-      summary: 'Forget your own voice, also as it was heard in conversations',
+      summary: 'Delete your voice profile, also voice prints from conversations',
       query: z.object({}),
       response: Done,
       async handle({ principal: { user } }) {
@@ -81,8 +84,7 @@ export function speechProfileRoutes(profiles: SpeechProfiles, samples: VoiceSamp
       method: 'get',
       id: 'listVoiceSamples',
       path: SAMPLES,
-      summary:
-        'List what a person’s voice is known by, oldest first; the voice prints themselves are not shown',
+      summary: 'List the voice samples of a person, oldest first, without the voice prints themselves',
       params: z.object({ person_id: person }),
       response: z.array(SampleJson),
       handle: async ({ principal: { user }, params }) =>

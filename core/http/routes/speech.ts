@@ -21,20 +21,17 @@ const language = z
 
 const SettingsJson = z
   .object({
-    translate_to: z
-      .string()
-      .nullable()
-      .describe('What is said in another language is translated into this one'),
-    label_voices: z.boolean().describe('Voices are told apart, where the operator has set that up'),
+    translate_to: z.string().nullable().describe('Language into which other languages are translated'),
+    label_voices: z.boolean().describe('Whether voices are distinguished, if the operator has set that up'),
   })
   .meta({ id: 'SpeechSettings' });
 
 const SettingsEdit = someOf({
-  translate_to: language.nullable().exactOptional().describe('null: nothing is translated'),
+  translate_to: language.nullable().exactOptional().describe('Null: no translation'),
   label_voices: z
     .boolean()
     .exactOptional()
-    .describe('false: from now on voices are not told apart, and all voice prints of yours are deleted'),
+    .describe('False: voices are no longer distinguished, and all your voice prints are deleted'),
 }).meta({ id: 'SpeechSettingsEdit', override: { examples: [{ translate_to: 'de' }] } });
 
 /** Settings for speech beyond its transcription. */
@@ -46,7 +43,7 @@ export function speechRoutes(settings: SpeechChoices): Route[] {
       method: 'get',
       id: 'getSpeechSettings',
       path: SETTINGS,
-      summary: 'Get what is done with speech beside its text',
+      summary: 'Get the speech settings',
       response: SettingsJson,
       handle: async ({ principal: { user } }) => toJson(await settings.get(user.id)),
     }),
@@ -55,7 +52,7 @@ export function speechRoutes(settings: SpeechChoices): Route[] {
       method: 'patch',
       id: 'updateSpeechSettings',
       path: SETTINGS,
-      summary: 'Choose what is done with what is said from now on',
+      summary: 'Change the speech settings for future speech',
       body: SettingsEdit,
       response: SettingsJson,
       handle: async ({ principal: { user }, body }) => {

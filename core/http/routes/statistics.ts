@@ -14,16 +14,16 @@ const StatisticsJson = z
   .object({
     days: z
       .array(z.object({ date: z.iso.date(), words: z.int(), conversations: z.int() }))
-      .describe('Every day, the first one first'),
+      .describe('Every day, in order'),
     hours: z.array(z.int()).describe('Words by the hour of the day, 24 of them'),
     people: z
       .array(
         z.object({
           person_id: z.string().nullable(),
-          name: z.string().describe('Empty: all those who are not known'),
+          name: z.string().describe('Empty: all unknown speakers'),
           is_user: z.boolean(),
           words: z.int(),
-          conversations: z.int().describe('In how many'),
+          conversations: z.int().describe('Number of conversations'),
         }),
       )
       .describe('Most words first'),
@@ -38,7 +38,7 @@ export function statisticsRoutes(conversations: Conversations, clock: Clock): Ro
       id: 'getStatistics',
       path: '/v1/users/statistics',
       tag: 'Conversations',
-      summary: 'Count the words of the last days: by day, by hour of the day, and by who said them',
+      summary: 'Count the words of the last days, by day, by hour of the day, and by speaker',
       credential: 'idToken',
       policy: 'transcript',
       params: z.object({}),
@@ -49,7 +49,7 @@ export function statisticsRoutes(conversations: Conversations, clock: Clock): Ro
           .max(MAX_CODE_CHARS)
           .refine(isTimeZone, 'Input should be the name of a time zone, such as Europe/Berlin')
           .default('UTC')
-          .describe('In which days begin'),
+          .describe('Time zone of the days'),
       }),
       response: StatisticsJson,
       async handle({ principal: { user }, query: { days, time_zone: timeZone } }) {

@@ -20,8 +20,8 @@ const TemplateJson = z
     id: z.string(),
     name: z.string(),
     instructions: z.string(),
-    categories: z.array(z.string()).describe('Conversations that it is chosen for by itself'),
-    built_in: z.boolean().describe('Comes with the server: it cannot be changed'),
+    categories: z.array(z.string()).describe('Categories of conversations that use it by default'),
+    built_in: z.boolean().describe('Whether it is built in, and cannot be changed'),
     created_at: z.iso.datetime().nullable(),
     updated_at: z.iso.datetime().nullable(),
   })
@@ -64,7 +64,9 @@ const language = z
 
 const SettingsJson = z.object({ language: z.string().nullable() }).meta({ id: 'SummarySettings' });
 const SettingsEdit = z
-  .object({ language: language.nullable().describe('Of summaries; null: that of each conversation') })
+  .object({
+    language: language.nullable().describe('Language of summaries; null: the one of each conversation'),
+  })
   .meta({ id: 'SummarySettingsEdit', override: { examples: [{ language: 'de' }] } });
 
 const Reprocess = z
@@ -72,7 +74,7 @@ const Reprocess = z
     template_id: text()
       .nullable()
       .optional()
-      .describe('From now on for this conversation; null: by its category; left out: as before'),
+      .describe('Template for this conversation from now on; null: by its category; absent: unchanged'),
   })
   .meta({ id: 'Reprocess', override: { examples: [{ template_id: 'meeting' }] } });
 
@@ -87,7 +89,7 @@ export function summaryRoutes(conversations: Conversations, templates: SummaryTe
       method: 'get',
       id: 'listSummaryTemplates',
       path: PATH,
-      summary: 'List your summary templates, then those that come with the server',
+      summary: 'List your summary templates, then the built-in ones',
       params: z.object({}),
       response: z.array(TemplateJson),
       handle: async ({ principal: { user } }) => (await templates.list(user.id)).map(templateJson),
@@ -134,7 +136,7 @@ export function summaryRoutes(conversations: Conversations, templates: SummaryTe
       method: 'delete',
       id: 'deleteSummaryTemplate',
       path: `${PATH}/{template_id}`,
-      summary: 'Delete one of your summary templates; what was summed up by it stays',
+      summary: 'Delete one of your summary templates; summaries made with it stay',
       errors: ['not_found', 'conflict'],
       params: one,
       response: z.object({ success: z.literal(true) }),
@@ -172,7 +174,7 @@ export function summaryRoutes(conversations: Conversations, templates: SummaryTe
       method: 'post',
       id: 'reprocessConversation',
       path: '/v1/conversations/{conversation_id}/reprocess',
-      summary: 'Have what a conversation was about made anew; what you edited stays',
+      summary: 'Summarise a conversation again; your own edits stay',
       errors: ['not_found', 'conflict', 'locked'],
       params: z.object({ conversation_id: z.string() }),
       body: Reprocess,

@@ -12,7 +12,7 @@ const VocabularyBody = z
     words: z
       .array(name({ max: MAX_WORD_CHARS }))
       .max(MAX_WORDS)
-      .describe('Names and words as they are written; of two that differ by case alone the first counts'),
+      .describe('Names and words in their spelling; of two that differ only by case, the first counts'),
   })
   .meta({ id: 'VocabularyEdit', override: { examples: [{ words: ['Earshot', 'Dr. Okonkwo'] }] } });
 
@@ -31,14 +31,14 @@ export function vocabularyRoutes(vocabularies: Vocabularies): Route[] {
       ...common,
       method: 'get',
       id: 'getVocabulary',
-      summary: 'Get the words that recognisers are to expect, beside the names of people',
+      summary: 'Get the words that recognisers should expect, beside the names of people',
       handle: async ({ principal: { user } }) => ({ words: await vocabularies.words(user.id) }),
     }),
     route({
       ...common,
       method: 'put',
       id: 'putVocabulary',
-      summary: 'Replace the words that recognisers are to expect',
+      summary: 'Replace the words that recognisers should expect',
       errors: ['conflict'],
       body: VocabularyBody,
       handle: async ({ principal: { user }, body }) => ({

@@ -18,22 +18,20 @@ const MiB = 1024 * 1024;
 const UPLOAD = { field: FILES, maxBytes: 50 * MiB };
 
 const Query = RawAudio.extend({
-  language: word().describe(
-    'Of the speaker: a code such as en, or multi; left out: whatever is spoken, where that can be told',
-  ),
+  language: word().describe('Language: a code such as en, or multi; absent: detected, if the recogniser can'),
 });
 
 const Fields = z.object({
-  language: z.string().max(MAX_CODE_CHARS).optional().describe('As in the query'),
+  language: z.string().max(MAX_CODE_CHARS).optional().describe('Same as in the query'),
 });
 
 const TranscriptJson = z
   .object({
     outcome: z.enum(['success', 'expected_silence']),
-    transcript: z.string().describe('Of all files, one after the other; empty where nobody speaks'),
-    stt_provider: z.string().nullable().describe('The recogniser'),
+    transcript: z.string().describe('Transcript of all files, one after the other; empty for silence'),
+    stt_provider: z.string().nullable().describe('Recogniser'),
     stt_model: z.string().nullable(),
-    language: z.string().describe('As it was heard, or asked for'),
+    language: z.string().describe('Detected or requested language'),
   })
   .meta({ id: 'VoiceTranscript' });
 
@@ -41,9 +39,9 @@ const FailureJson = z
   .object({
     error: z.string(),
     outcome: z.enum(['empty_unexpected', 'timeout', 'upstream_error', 'config_error', 'invalid_input']),
-    provider: z.string().nullable().describe('The recogniser that failed, where it is known which'),
+    provider: z.string().nullable().describe('Recogniser that failed, if known'),
     retryable: z.boolean(),
-    message: z.string().describe('For people'),
+    message: z.string().describe('Message for people'),
   })
   .meta({ id: 'TranscriptionFailure' });
 
@@ -113,14 +111,12 @@ export function voiceMessageRoutes(voiceMessages: VoiceMessages, chat: Pick<Chat
       path: '/v2/voice-messages',
       tag: 'Voice messages',
       summary:
-        'Ask aloud, and follow the answer: frames `message: <the question as JSON in base64>`, `data: <text>`, `done: <the answer as JSON in base64>`, or `error: <JSON>`; nothing where nobody speaks',
+        'Ask a spoken question and stream the answer: frames `message: <the question as JSON in base64>`, `data: <text>`, `done: <the answer as JSON in base64>`, or `error: <JSON>`; silence gives an empty stream',
       scope: 'listen',
       policy: 'search',
       params: z.object({}),
       query: Query.extend({
-        chat_session_id: word().describe(
-          'Of the chat that it belongs to; left out: the one that was used last',
-        ),
+        chat_session_id: word().describe('Id of the chat session; absent: the one used last'),
       }),
       body: Fields,
       upload: UPLOAD,
@@ -150,7 +146,7 @@ export function voiceMessageRoutes(voiceMessages: VoiceMessages, chat: Pick<Chat
       id: 'transcribeVoiceMessage',
       path: '/v2/voice-message/transcribe',
       tag: 'Voice messages',
-      summary: 'Turn a recording into text; nothing of it is kept',
+      summary: 'Transcribe a recording; nothing is stored',
       scope: 'listen',
       params: z.object({}),
       query: Query,
