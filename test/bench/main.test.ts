@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import test from 'ava';
+import { findChromium } from '../helpers/browser.ts';
 import { temporaryDirectory } from '../helpers/domain.ts';
 import { isThorough } from '../helpers/thorough.ts';
 import { type Cell, interleave, percentile, spread, type Table } from './benchmark.ts';
@@ -29,7 +30,16 @@ function figures(cells: Cell[]): number[] {
   );
 }
 
-const USUAL = { start: [], bridge: [], search: [], 'hostile:same-stream': [], 'deliveries:line': [] };
+/** Needs a Chromium; that there is one is tested with the dashboard. */
+const WEB = findChromium() === null ? {} : { web: [] };
+const USUAL = {
+  ...WEB,
+  start: [],
+  bridge: [],
+  search: [],
+  'hostile:same-stream': [],
+  'deliveries:line': [],
+};
 const THOROUGH = {
   'lists:sqlite': [],
   understanding: [],

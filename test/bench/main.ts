@@ -16,6 +16,7 @@ import { SOAK } from './soak.ts';
 import { START } from './start.ts';
 import { STREAMS } from './streams.ts';
 import { UNDERSTANDING } from './understanding.ts';
+import { WEB } from './web.ts';
 
 const BENCHMARKS: Benchmark[] = [
   ...STREAMS,
@@ -30,6 +31,7 @@ const BENCHMARKS: Benchmark[] = [
   ...DELIVERIES,
   ...HEAD_OF_LINE,
   ...DELIVERY_LOG,
+  ...WEB,
   ...SOAK,
 ];
 

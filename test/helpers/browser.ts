@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import axe from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import type { TestServer } from './services.ts';
@@ -7,6 +8,9 @@ const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/goog
 const ARGUMENTS = [
   ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'],
   ...['--disable-background-networking', '--disable-component-update'],
+  // a microphone that hears this recording, again and again
+  ...['--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream'],
+  `--use-file-for-fake-audio-capture=${join(import.meta.dirname, '../../bridge/simulator/recording.wav')}`,
 ];
 
 export const PASSWORD = 'correct horse battery';

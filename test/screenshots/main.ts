@@ -1,5 +1,8 @@
-/** Pictures of every page of the dashboard, light and dark, on a phone and a desk: `npm run screenshots [FOLDER]`. */
-import { mkdir } from 'node:fs/promises';
+/**
+ * Pictures of every page of the dashboard, light and dark, on a phone and a desk: `npm run screenshots [FOLDER]`. With
+ * `--readme` those that the README shows are written to `docs/images/`, too.
+ */
+import { copyFile, mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Page } from 'playwright-core';
 import { buildDashboard } from '../../config/setup/dashboard.mjs';
@@ -9,10 +12,13 @@ import { connectListen } from '../helpers/listen-client.ts';
 import { buildServer, countingStt } from '../helpers/services.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const into = resolve(process.argv[2] ?? join(ROOT, 'dist', 'screenshots'));
+const folder = process.argv.slice(2).find(given => given !== '--readme');
+const into = resolve(folder ?? join(ROOT, 'dist', 'screenshots'));
+/** What the README shows. */
+const SHOWN = ['now-phone-light', 'conversation-phone-light', 'answer-phone-dark'];
 const PAGES = [
   ...['conversations', 'tasks', 'memories', 'ask', 'more', 'connections', 'notifications', 'settings'],
-  'system',
+  ...['system', 'people', 'goals', 'statistics'],
 ];
 const SAID = [
   'Welcome back. How was the train?',
@@ -67,7 +73,7 @@ try {
       await page.goto(`${server.url}/ask`);
       await page.getByLabel('Question').fill('When does the plumber come?');
       await page.getByRole('button', { name: 'Ask' }).click();
-      await page.locator('.answer').waitFor();
+      await page.locator('.chat[aria-busy=false] .answer').last().waitFor();
       await shoot(page, name('answer'));
       for (const complaint of complaints) console.error(`${name('page')}: ${complaint}`);
       await page.context().close();
@@ -76,6 +82,11 @@ try {
 } finally {
   await browser.close();
   await server.stop();
+}
+if (process.argv.includes('--readme')) {
+  const images = join(ROOT, 'docs', 'images');
+  await mkdir(images, { recursive: true });
+  for (const name of SHOWN) await copyFile(join(into, `${name}.png`), join(images, `${name}.png`));
 }
 console.log(`Pictures are in ${into}`);
 

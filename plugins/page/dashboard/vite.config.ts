@@ -65,6 +65,15 @@ self.addEventListener('activate', event => {
   const old = names => Promise.all(names.filter(name => name !== NAME).map(name => caches.delete(name)));
   event.waitUntil(caches.keys().then(old).then(() => self.clients.claim()));
 });
+self.addEventListener('push', event => {
+  const { title, text, id } = event.data.json();
+  event.waitUntil(self.registration.showNotification(title, { body: text, tag: id, icon: '/icon.svg' }));
+});
+self.addEventListener('notificationclick', event => {
+  event.notification.close();
+  const show = open => (open.length > 0 ? open[0].focus() : self.clients.openWindow('/notifications'));
+  event.waitUntil(self.clients.matchAll({ type: 'window' }).then(show));
+});
 self.addEventListener('fetch', event => {
   const { request } = event;
   const url = new URL(request.url);

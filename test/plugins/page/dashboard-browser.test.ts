@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Page, WebSocketRoute } from 'playwright-core';
 import { buildDashboard } from '../../../config/setup/dashboard.mjs';
 import { readRecording } from '../../../core/audio/recording-file.ts';
 import { accountOf } from '../../helpers/accounts.ts';
@@ -15,8 +15,10 @@ import {
   PHONE,
   signIn,
 } from '../../helpers/browser.ts';
+import { eventually } from '../../helpers/eventually.ts';
 import { fillHome } from '../../helpers/home.ts';
 import { connectListen } from '../../helpers/listen-client.ts';
+import { startPushService } from '../../helpers/push-service.ts';
 import { buildServer, countingStt, type TestServer } from '../../helpers/services.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -27,6 +29,8 @@ const PATHS = [
   ...['/settings', '/system', '/conversations/unknown'],
 ];
 const MARKUP = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`;
+/** More pages with what anyone can write. */
+const PLACES = ['/people', '/goals', '/notifications'];
 const ROUTES_MS = 30_000;
 
 const testInBrowser = findChromium() === null ? test.skip : test.serial;
@@ -41,7 +45,10 @@ test('there is a Chromium, or this is not CI and the tests in a browser are skip
 if (findChromium() !== null) {
   test.before(async () => {
     buildDashboard(ROOT, { say() {} });
-    [browser, server] = await Promise.all([launch(), buildServer(countingStt())]);
+    [browser, server] = await Promise.all([
+      launch(),
+      buildServer({ ...countingStt(), delivery: { allowHosts: ['127.0.0.1'] } }),
+    ]);
   });
   test.after.always(async () => {
     await browser?.close();
@@ -351,6 +358,139 @@ testInBrowser('the words of the last days are shown as charts', async t => {
   await finish();
 });
 
+testInBrowser(
+  'the microphone of the device is recorded, shown live, and goes on after a lost connection',
+  async t => {
+    const { page, finish } = await open(t, PHONE);
+    const lines: WebSocketRoute[] = [];
+    await page.routeWebSocket(/\/v4\/web\/listen/, line => {
+      line.connectToServer();
+      lines.push(line);
+    });
+    await signIn(page, server);
+    await page.getByRole('button', { name: 'Record with this device' }).click();
+    const words = page.locator('.words p', { hasText: /\d+ tenths/ });
+    await words.first().waitFor();
+    await page.waitForFunction('document.querySelector("meter.level").value > 0');
+    t.deepEqual(await inaccessible(page), []);
+    await lines[0]?.close();
+    await page.getByText('Recording; the server is not reached').waitFor();
+    await page.getByText('Recording', { exact: true }).waitFor();
+    t.is(lines.length, 2);
+    t.regex(lines[1]?.url() ?? '', /from=[1-9]/);
+    await page.getByRole('button', { name: 'Stop recording' }).click();
+    await page.getByRole('button', { name: 'Record with this device' }).waitFor();
+    await finish();
+  },
+);
+
+testInBrowser('this device is notified by one button, and what is sent there is shown', async t => {
+  const service = await startPushService();
+  t.teardown(service.close);
+  const { page, finish } = await open(t, PHONE);
+  await page.context().grantPermissions(['notifications'], { origin: server.url });
+  // The only part that needs a vendor's service: what a browser answers once it has subscribed at one.
+  await page.addInitScript(`PushManager.prototype.subscribe = async options => {
+    window.subscribedWith = options.applicationServerKey;
+    const json = ${JSON.stringify(service.subscription)};
+    return { toJSON: () => json };
+  }`);
+  await signIn(page, server, '/notifications');
+  await page.getByRole('button', { name: 'Notify this device' }).click();
+  await page.locator('li', { hasText: 'web-push' }).waitFor();
+  t.regex(String(await page.evaluate('window.subscribedWith')), /^[\w-]{87}$/);
+  await page.locator('li', { hasText: 'web-push' }).getByRole('button', { name: 'Send a test' }).click();
+  await page.getByText('The test was sent').waitFor();
+  t.is(service.pushed.length, 1);
+  t.deepEqual(await inaccessible(page), []);
+
+  const devtools = await page.context().newCDPSession(page);
+  let registrationId = '';
+  devtools.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => {
+    registrationId = registrations[0]?.registrationId ?? registrationId;
+  });
+  await devtools.send('ServiceWorker.enable');
+  await page.evaluate('navigator.serviceWorker.ready.then(() => true)');
+  await eventually(() => registrationId !== '');
+  const data = JSON.stringify(service.pushed[0]?.payload);
+  await devtools.send('ServiceWorker.deliverPushMessage', { origin: server.url, registrationId, data });
+  await page.waitForFunction(`navigator.serviceWorker.ready
+    .then(worker => worker.getNotifications())
+    .then(shown => shown.length === 1 && shown[0].title !== '')`);
+  await page.getByRole('button', { name: 'Add an address' }).click();
+  await page.getByLabel('Channel').selectOption({ index: 0 });
+  t.deepEqual(await inaccessible(page), []);
+  await page.getByRole('button', { name: 'Close' }).click();
+  await page
+    .getByRole('button', { name: /^Delete: / })
+    .first()
+    .click();
+  await page.locator('li', { hasText: 'web-push' }).waitFor({ state: 'detached' });
+  await finish();
+});
+
+testInBrowser('wearables, apps and deliveries are managed on one page', async t => {
+  const { page, finish } = await open(t, DESK);
+  const { token } = await accountOf(server, 'owner');
+  const report = {
+    name: 'Kitchen',
+    devices: [{ id: 'omi_1', name: 'Omi', source: 'omi', state: 'streaming', battery: 9, signal_dbm: -60 }],
+  };
+  const answer = await fetch(`${server.url}/v1/bridges/kitchen`, {
+    method: 'PUT',
+    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify(report),
+  });
+  t.is(answer.status, 200, await answer.text());
+  await signIn(page, server, '/connections');
+  await page.locator('.row', { hasText: 'Battery 9 %' }).waitFor();
+  await page.getByRole('button', { name: 'Edit: Omi' }).click();
+  await page.locator('dialog textarea').fill('Necklace');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.locator('.row', { hasText: 'Necklace' }).waitFor();
+  await page.getByRole('button', { name: 'Forget: Necklace' }).click();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.locator('.row', { hasText: 'Necklace' }).waitFor();
+
+  await page.getByRole('button', { name: 'New app' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('Diary');
+  t.deepEqual(await inaccessible(page), []);
+  await page.locator('dialog').getByRole('button', { name: 'Add' }).click();
+  await page.locator('dialog .secret').first().waitFor();
+  await page.getByRole('button', { name: 'Close' }).click();
+  await page.getByRole('button', { name: 'Install: Diary' }).click();
+  await page.locator('dialog').getByRole('button', { name: 'Install' }).click();
+  await page.getByRole('button', { name: 'Uninstall: Diary' }).click();
+  await page.getByRole('button', { name: 'Install: Diary' }).waitFor();
+  await page.getByRole('button', { name: 'Delete: Diary' }).click();
+  await page.getByText('There are no apps.').waitFor();
+
+  await page
+    .getByRole('button', { name: /^Details: / })
+    .first()
+    .click();
+  await page.locator('dialog .versions').waitFor();
+  t.deepEqual(await inaccessible(page), []);
+  await finish();
+});
+
+testInBrowser('an account takes its data along, and its words are kept', async t => {
+  const { page, finish } = await open(t, PHONE);
+  await signIn(page, server, '/settings');
+  await page.getByLabel('Names and words').fill('Earshot\nDr. Okonkwo');
+  await page.locator('form', { hasText: 'Names and words' }).getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved').waitFor();
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Export my data' }).click(),
+  ]);
+  t.is(file.suggestedFilename(), 'earshot.zip');
+  await page.getByRole('button', { name: 'Delete my account' }).click();
+  t.true(await page.locator('dialog button[type=submit]').isDisabled());
+  t.deepEqual(await inaccessible(page), []);
+  await finish();
+});
+
 testInBrowser('questions are answered in a chat that stays, with sources that open the moment', async t => {
   const { page, finish } = await open(t, PHONE);
   await signIn(page, server, '/ask');
@@ -394,6 +534,11 @@ testInBrowser('markup that anyone wrote is shown as text', async t => {
   await post('/v1/dev/user/action-items', { description: MARKUP });
   await post('/v1/dev/keys', { name: MARKUP.slice(0, 60) });
   await post('/v1/folders', { name: MARKUP.slice(0, 60) });
+  await post('/v1/apps', { name: MARKUP.slice(0, 60), description: MARKUP });
+  await post('/v1/dev/user/goals', { title: MARKUP, desired_outcome: MARKUP });
+  await post('/v1/summary-templates', { name: MARKUP.slice(0, 60), instructions: MARKUP });
+  await post('/v1/notifications/addresses', { channel: 'log', label: MARKUP.slice(0, 60), address: {} });
+  await post('/v2/chat-sessions');
   const { token } = await accountOf(server, 'owner');
   await fetch(`${server.url}/v1/dev/user/conversations/${id}`, {
     method: 'PATCH',
@@ -401,7 +546,14 @@ testInBrowser('markup that anyone wrote is shown as text', async t => {
     body: JSON.stringify({ title: MARKUP }),
   });
   await signIn(page, server);
-  for (const path of [`/conversations/${id}`, '/conversations', '/memories', '/tasks', '/connections']) {
+  for (const path of [
+    `/conversations/${id}`,
+    '/conversations',
+    '/memories',
+    '/tasks',
+    '/connections',
+    ...PLACES,
+  ]) {
     await page.goto(server.url + path);
     await settled(page);
     await page.locator('#main :not(option)', { hasText: '<img src=x' }).first().waitFor();

@@ -1,4 +1,5 @@
 /** Responses of the REST interface, as far as the page reads them. */
+import type { Schema } from './schema-form.tsx';
 
 export interface Account {
   id: string;
@@ -143,6 +144,59 @@ export interface Hook {
   app_id: string | null;
   enabled: boolean;
   off_reason: string | null;
+}
+
+/** A wearable, as its bridge tells of it. */
+export interface Wearable {
+  id: string;
+  name: string;
+  model: string | null;
+  firmware: string | null;
+  state: 'streaming' | 'quiet' | 'muted' | 'disconnected';
+  reason: string | null;
+  connected: boolean;
+  battery: number | null;
+  low_battery: boolean;
+  signal_dbm: number | null;
+  loss_percent: number | null;
+  notes: string[];
+  last_seen_at: string;
+}
+
+export interface App {
+  id: string;
+  name: string;
+  description: string;
+  owned: boolean;
+  enabled: boolean;
+  external_integration: { actions: { action: string }[] } | null;
+  proactive_notification: { scopes: string[] } | null;
+}
+
+export interface NewApp extends App {
+  signing_secret: string | null;
+}
+
+/** An outlet of notifications. */
+export interface Channel {
+  channel: string;
+  title: string;
+  /** JSON schema of an address. */
+  address: Schema;
+  public_info: Record<string, string>;
+}
+
+export interface WholeDelivery extends Delivery {
+  next_at: string | null;
+  body: string | null;
+  tries: {
+    number: number;
+    at: string;
+    took_ms: number;
+    status: number | null;
+    error: string | null;
+    answer: string | null;
+  }[];
 }
 
 export interface Delivery {

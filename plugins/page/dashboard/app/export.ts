@@ -59,13 +59,17 @@ function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** Hands it to the browser, as a file of this name. */
 export function download(conversation: Conversation, format: Format): void {
   const blob = new Blob([exported(conversation, format)], { type: FORMATS[format].type });
+  const name = conversation.structured.title.replace(/[^\p{L}\p{N} -]/gu, '').slice(0, 60) || 'conversation';
+  save(blob, `${name.trim()}.${format}`);
+}
+
+/** Hands it to the browser, as a file of this name. */
+export function save(blob: Blob, fileName: string): void {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(blob);
-  const name = conversation.structured.title.replace(/[^\p{L}\p{N} -]/gu, '').slice(0, 60) || 'conversation';
-  link.download = `${name.trim()}.${format}`;
+  link.download = fileName;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }

@@ -45,7 +45,15 @@ export function renew(): Promise<boolean> {
   return renewing;
 }
 
-function forget(): void {
+/** A token that is good for a while: for what cannot send a header. @throws {ApiError} where nobody is signed in */
+export async function freshToken(): Promise<string> {
+  await renew();
+  if (token === null) throw new ApiError(401, '');
+  return token;
+}
+
+/** The account is signed out, or gone. */
+export function forget(): void {
   token = null;
   account.value = null;
 }

@@ -256,6 +256,66 @@ export const de: Texts = {
   noStatistics: 'Es wurde nichts gesagt',
   noStatisticsText: 'Hier werden die Wörter dieser Tage gezählt.',
 
+  record: 'Mit diesem Gerät aufnehmen',
+  stopRecording: 'Aufnahme beenden',
+  recordingStates: {
+    off: 'Keine Aufnahme',
+    starting: 'Das Mikrofon startet …',
+    on: 'Nimmt auf',
+    waiting: 'Nimmt auf; der Server ist nicht erreichbar und bekommt es später',
+  },
+  level: 'Lautstärke',
+  microphoneNeedsTls:
+    'Zum Aufnehmen öffnen Sie diese Seite über HTTPS: Über HTTP geben Browser Seiten kein Mikrofon.',
+  microphoneRefused:
+    'Der Browser gibt dieser Seite das Mikrofon nicht: Erlauben Sie es in seinen Einstellungen.',
+
+  battery: 'Akku',
+  signal: 'Signal',
+  lost: percent => `${percent} % des Tons verloren`,
+  forget: 'Vergessen',
+  deviceStates: {
+    streaming: 'Hört zu',
+    quiet: 'Verbunden',
+    muted: 'Stumm',
+    disconnected: 'Nicht verbunden',
+  },
+
+  apps: 'Apps',
+  appsText: 'Programme von Menschen auf diesem Server. Eine installierte App erfährt, was Sie erlauben.',
+  noApps: 'Es gibt keine Apps.',
+  newApp: 'Neue App',
+  install: 'Installieren',
+  uninstall: 'Entfernen',
+  appMay: 'Sie bittet darum:',
+  appSecret: 'Geheimnis der App',
+  signingSecret: 'Signiert ihre Webhooks',
+  description: 'Beschreibung',
+  optional: 'freiwillig',
+  details: 'Einzelheiten',
+  stateFilter: 'Welche Zustellungen',
+  nextAttempt: when => `Nächster Versuch ${when}`,
+  sentBody: 'Was gesendet wurde',
+
+  addAddress: 'Adresse hinzufügen',
+  channel: 'Kanal',
+  thisDevice: 'Dieses Gerät',
+  pushStart: 'Auf diesem Gerät benachrichtigen',
+  pushStop: 'Auf diesem Gerät nicht mehr benachrichtigen',
+  pushRefused:
+    'Der Browser erlaubt keine Mitteilungen dieser Seite: Erlauben Sie sie in seinen Einstellungen.',
+  pushNeedsTls:
+    'Für Mitteilungen auf diesem Gerät öffnen Sie diese Seite über HTTPS: Über HTTP erlauben Browser sie nicht.',
+
+  vocabulary: 'Erwartete Wörter',
+  vocabularyText: 'Namen und Wörter, die schwer zu erkennen sind, eins je Zeile',
+  ownData: 'Ihre Daten',
+  exportText: 'Alles, was Ihnen gehört, als eine ZIP-Datei.',
+  exportData: 'Meine Daten exportieren',
+  deleteAccount: 'Mein Konto löschen',
+  deleteAccountText: 'Das löscht das Konto mit allem darin, sofort und endgültig.',
+  typeName: name => `Zum Bestätigen ${name} eingeben`,
+
   health: 'Zustand',
   healthStates: {
     ok: 'Alles funktioniert',

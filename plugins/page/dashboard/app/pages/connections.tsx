@@ -1,10 +1,12 @@
 import { useState } from 'preact/hooks';
 import { Dialog, Page, Show, say, sayError, useLoaded } from '../components.tsx';
-import type { Delivery, Hook, Key } from '../data.ts';
-import { dateTime, shortDate } from '../format.ts';
-import { devices } from '../live.ts';
+import type { Hook, Key } from '../data.ts';
+import { shortDate } from '../format.ts';
 import { api } from '../session.ts';
 import { t } from '../texts.ts';
+import { Apps } from './apps.tsx';
+import { Deliveries } from './deliveries.tsx';
+import { Devices } from './devices.tsx';
 
 const SCOPES = [
   ...['conversations:read', 'conversations:write', 'memories:read', 'memories:write'],
@@ -17,33 +19,9 @@ export function Connections() {
       <Devices />
       <Keys />
       <Hooks />
+      <Apps />
       <Deliveries />
     </Page>
-  );
-}
-
-function Devices() {
-  const { value } = devices;
-  return (
-    <section>
-      <h2 class="section">{t.value.devices}</h2>
-      {value.length === 0 ? (
-        <p class="card note">{`${t.value.noDevice}. ${t.value.noDeviceText}`}</p>
-      ) : (
-        <ul class="card plain">
-          {value.map(({ device, source }) => (
-            <li key={`${source} ${device}`}>
-              <strong>{source}</strong>
-              <span class="status on">
-                <span class="pulse" aria-hidden="true" />
-                {t.value.connected}
-              </span>
-              {device && <span class="faint">{device}</span>}
-            </li>
-          ))}
-        </ul>
-      )}
-    </section>
   );
 }
 
@@ -207,45 +185,6 @@ function Hooks() {
         <input name="url" type="url" required placeholder="https://" aria-label={t.value.webhookUrl} />
         <button type="submit">{t.value.add}</button>
       </form>
-    </section>
-  );
-}
-
-function Deliveries() {
-  const deliveries = useLoaded('deliveries', () => api<Delivery[]>('GET', '/v1/deliveries?limit=20'), [
-    'conversation',
-  ]);
-  return (
-    <section>
-      <h2 class="section">{t.value.deliveries}</h2>
-      <Show loaded={deliveries}>
-        {found =>
-          found.length === 0 ? (
-            <p class="card note">{t.value.noDeliveries}</p>
-          ) : (
-            <ul class="card plain">
-              {found.map(({ id, type, state, created_at, attempts }) => (
-                <li key={id}>
-                  <strong>{type}</strong>
-                  <span class={state === 'failed' ? 'late' : 'faint'}>{t.value.states[state] ?? state}</span>
-                  <span class="faint">{`${dateTime(created_at)} · ${t.value.attempts(attempts)}`}</span>
-                  <span class="actions">
-                    <button
-                      type="button"
-                      class="quiet"
-                      onClick={() =>
-                        api('POST', `/v1/deliveries/${id}/replay`).then(deliveries.reload, sayError)
-                      }
-                    >
-                      {t.value.replay}
-                    </button>
-                  </span>
-                </li>
-              ))}
-            </ul>
-          )
-        }
-      </Show>
     </section>
   );
 }

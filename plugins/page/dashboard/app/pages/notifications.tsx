@@ -1,6 +1,9 @@
-import { Page, Show, say, sayError, useLoaded } from '../components.tsx';
-import type { Address, Notification, NotificationSettings } from '../data.ts';
+import { useEffect, useState } from 'preact/hooks';
+import { Dialog, Icon, messageOf, Page, Show, say, sayError, useLoaded } from '../components.tsx';
+import type { Address, Channel, Notification, NotificationSettings } from '../data.ts';
 import { dateTime } from '../format.ts';
+import { CHANNEL, isPushed, mayPush, startPush, stopPush } from '../push.ts';
+import { SchemaFields, valuesOf } from '../schema-form.tsx';
 import { api } from '../session.ts';
 import { t } from '../texts.ts';
 
@@ -34,8 +37,12 @@ export function Notifications() {
   );
 }
 
+const PATH = '/v1/notifications/addresses';
+
 function Addresses() {
-  const addresses = useLoaded('addresses', () => api<Address[]>('GET', '/v1/notifications/addresses'));
+  const addresses = useLoaded('addresses', () => api<Address[]>('GET', PATH));
+  const channels = useLoaded('channels', () => api<Channel[]>('GET', '/v1/notifications/channels'));
+  const [isAdding, setAdding] = useState(false);
   async function test(id: string) {
     const path = `/v1/notifications/addresses/${id}/test`;
     await api<{ sent: boolean; error: string | null }>('POST', path).then(
@@ -45,7 +52,13 @@ function Addresses() {
   }
   return (
     <section>
-      <h2 class="section">{t.value.addresses}</h2>
+      <header class="section-head">
+        <h2 class="section">{t.value.addresses}</h2>
+        <button type="button" disabled={!channels.value} onClick={() => setAdding(true)}>
+          {t.value.addAddress}
+        </button>
+      </header>
+      <Push channels={channels.value ?? []} reload={addresses.reload} />
       <Show loaded={addresses}>
         {found =>
           found.length === 0 ? (
@@ -73,6 +86,14 @@ function Addresses() {
                     >
                       {enabled ? t.value.disable : t.value.enable}
                     </button>
+                    <button
+                      type="button"
+                      class="quiet danger"
+                      aria-label={`${t.value.remove}: ${label || channel}`}
+                      onClick={() => api('DELETE', `${PATH}/${id}`).then(addresses.reload, sayError)}
+                    >
+                      {t.value.remove}
+                    </button>
                   </span>
                 </li>
               ))}
@@ -80,7 +101,91 @@ function Addresses() {
           )
         }
       </Show>
+      {isAdding && (
+        <AddressDialog
+          channels={channels.value?.filter(({ channel }) => channel !== CHANNEL) ?? []}
+          onClose={() => setAdding(false)}
+          onDone={addresses.reload}
+        />
+      )}
     </section>
+  );
+}
+
+/** One button: notifications on this very device. */
+function Push({ channels, reload }: { channels: readonly Channel[]; reload: () => void }) {
+  const [isOn, setOn] = useState<boolean | null>(null);
+  useEffect(() => void isPushed().then(setOn, () => setOn(false)), []);
+  if (!mayPush()) return <p class="hint">{t.value.pushNeedsTls}</p>;
+  async function change() {
+    try {
+      if (isOn) {
+        await stopPush();
+        setOn(false);
+        return;
+      }
+      const isAllowed = await startPush(channels, navigator.platform || t.value.thisDevice);
+      setOn(isAllowed);
+      say(isAllowed ? t.value.saved : t.value.pushRefused);
+      reload();
+    } catch (error) {
+      sayError(error);
+    }
+  }
+  return (
+    <button type="button" class="add" disabled={isOn === null || channels.length === 0} onClick={change}>
+      <Icon name="notifications" />
+      {isOn ? t.value.pushStop : t.value.pushStart}
+    </button>
+  );
+}
+
+/** A form made from the schema of the channel's addresses. */
+function AddressDialog({
+  channels,
+  onClose,
+  onDone,
+}: {
+  channels: readonly Channel[];
+  onClose: () => void;
+  onDone: () => void;
+}) {
+  const [chosen, setChosen] = useState(channels[0]?.channel ?? '');
+  const [problem, setProblem] = useState('');
+  const schema = channels.find(({ channel }) => channel === chosen)?.address ?? {};
+  async function submit(event: SubmitEvent) {
+    event.preventDefault();
+    const form = event.currentTarget as HTMLFormElement;
+    try {
+      await api('POST', PATH, { channel: chosen, address: valuesOf(form, schema) });
+      onClose();
+      onDone();
+    } catch (error) {
+      setProblem(messageOf(error));
+    }
+  }
+  return (
+    <Dialog title={t.value.addAddress} onClose={onClose}>
+      <form onSubmit={submit}>
+        <label>
+          {t.value.channel}
+          <select value={chosen} onChange={event => setChosen(event.currentTarget.value)}>
+            {channels.map(({ channel, title }) => (
+              <option key={channel} value={channel}>
+                {title}
+              </option>
+            ))}
+          </select>
+        </label>
+        <SchemaFields key={chosen} schema={schema} />
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+        <button type="submit" class="primary">
+          {t.value.add}
+        </button>
+      </form>
+    </Dialog>
   );
 }
 

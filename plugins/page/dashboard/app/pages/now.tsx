@@ -1,9 +1,10 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { Empty, Page, speakerClass, useLoaded } from '../components.tsx';
+import { Empty, Icon, Page, speakerClass, useLoaded } from '../components.tsx';
 import type { Conversation } from '../data.ts';
 import { connection } from '../feed.ts';
 import { time } from '../format.ts';
 import { conversations, devices, type LiveConversation } from '../live.ts';
+import { level, mayRecord, recording, startRecording, stopRecording } from '../microphone.ts';
 import { api } from '../session.ts';
 import { t } from '../texts.ts';
 import { ConversationRow } from './conversations.tsx';
@@ -26,6 +27,7 @@ export function Now() {
   }, [said]);
   return (
     <Page title={t.value.now} actions={<Devices />}>
+      <Recorder />
       {shown.map(conversation => (
         <Live key={conversation.id} conversation={conversation} />
       ))}
@@ -54,6 +56,30 @@ function Devices() {
         </li>
       ))}
     </ul>
+  );
+}
+
+/** The microphone of this device. */
+function Recorder() {
+  if (!mayRecord()) return <p class="hint">{t.value.microphoneNeedsTls}</p>;
+  if (recording.value === 'off')
+    return (
+      <button type="button" class="record" onClick={() => void startRecording()}>
+        <Icon name="microphone" />
+        {t.value.record}
+      </button>
+    );
+  return (
+    <div class="recorder card">
+      <span class="status on" role="status">
+        <span class="pulse" aria-hidden="true" />
+        {t.value.recordingStates[recording.value]}
+      </span>
+      <meter class="level" min={0} max={1} value={level.value} aria-label={t.value.level} />
+      <button type="button" onClick={stopRecording}>
+        {t.value.stopRecording}
+      </button>
+    </div>
   );
 }
 

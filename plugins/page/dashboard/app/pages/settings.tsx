@@ -4,7 +4,9 @@ import type { CalendarLinkJson, NewCalendarLink, NotificationSettings } from '..
 import { account, api, signOut } from '../session.ts';
 import { t } from '../texts.ts';
 import { applyTheme, THEMES, theme } from '../theme.ts';
+import { OwnData } from './own-data.tsx';
 import { LanguageSelect, ZoneSelect } from './sign-in.tsx';
+import { Vocabulary } from './vocabulary.tsx';
 
 export function Settings() {
   const settings = useLoaded('settings', () =>
@@ -53,6 +55,14 @@ export function Settings() {
       <section>
         <h2 class="section">{t.value.calendarSection}</h2>
         <CalendarLink />
+      </section>
+      <section>
+        <h2 class="section">{t.value.vocabulary}</h2>
+        <Vocabulary />
+      </section>
+      <section>
+        <h2 class="section">{t.value.ownData}</h2>
+        <OwnData />
       </section>
       <section>
         <h2 class="section">{t.value.accountSection}</h2>

@@ -1,0 +1,34 @@
+/** Notifications of this server on this device, by web push. */
+import type { Address, Channel } from './data.ts';
+import { api } from './session.ts';
+
+export const CHANNEL = 'web-push';
+
+/** Browsers give it to pages over HTTPS alone, and to those of this machine. */
+export const mayPush = (): boolean => window.isSecureContext && 'PushManager' in window;
+
+export async function isPushed(): Promise<boolean> {
+  if (!mayPush()) return false;
+  const worker = await navigator.serviceWorker.getRegistration();
+  return Boolean(await worker?.pushManager.getSubscription());
+}
+
+/** Resolves to whether it was allowed. */
+export async function startPush(channels: readonly Channel[], label: string): Promise<boolean> {
+  const key = channels.find(({ channel }) => channel === CHANNEL)?.public_info.applicationServerKey;
+  if (key === undefined || (await Notification.requestPermission()) !== 'granted') return false;
+  const worker = await navigator.serviceWorker.ready;
+  const subscription = await worker.pushManager.subscribe({
+    userVisibleOnly: true,
+    applicationServerKey: key,
+  });
+  const address = subscription.toJSON();
+  await api<Address>('POST', '/v1/notifications/addresses', { channel: CHANNEL, label, address });
+  return true;
+}
+
+/** The server learns of it when it sends the next time. */
+export async function stopPush(): Promise<void> {
+  const worker = await navigator.serviceWorker.getRegistration();
+  await (await worker?.pushManager.getSubscription())?.unsubscribe();
+}
