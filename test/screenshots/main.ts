@@ -14,7 +14,7 @@ import { buildServer, countingStt } from '../helpers/services.ts';
 const ROOT = resolve(import.meta.dirname, '../..');
 const folder = process.argv.slice(2).find(given => given !== '--readme');
 const into = resolve(folder ?? join(ROOT, 'dist', 'screenshots'));
-/** What the README shows. */
+/** Pictures of the README. */
 const SHOWN = ['now-phone-light', 'conversation-phone-light', 'answer-phone-dark'];
 const PAGES = [
   ...['conversations', 'tasks', 'memories', 'ask', 'more', 'connections', 'notifications', 'settings'],

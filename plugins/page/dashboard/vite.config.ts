@@ -62,7 +62,7 @@ self.addEventListener('install', event => {
   event.waitUntil(caches.open(NAME).then(cache => cache.addAll(FILES)).then(() => self.skipWaiting()));
 });
 self.addEventListener('activate', event => {
-  const old = names => Promise.all(names.filter(name => name !== NAME).map(name => caches.delete(name)));
+  const old = names => Promise.all(names.filter(name => name !== NAME && name !== 'earshot-data').map(name => caches.delete(name)));
   event.waitUntil(caches.keys().then(old).then(() => self.clients.claim()));
 });
 self.addEventListener('push', event => {

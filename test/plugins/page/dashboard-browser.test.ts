@@ -577,6 +577,43 @@ testInBrowser('a server that is gone is told of, and the page comes back with it
   await page.context().close();
 });
 
+testInBrowser('what was read last can be read without the server, and what is typed is not lost', async t => {
+  t.timeout(120_000);
+  const own = await buildServer(countingStt());
+  let isStopped = false;
+  t.teardown(() => isStopped || own.stop());
+  await own.app.commands['user.password']({ user: 'owner', password: PASSWORD });
+  const { post } = await accountOf(own, 'owner');
+  const segments = [{ text: 'The ferry leaves at nine', start: 0, end: 2, speaker: 'SPEAKER_01' }];
+  const { id } = await post('/v1/dev/user/conversations/from-segments', { transcript_segments: segments });
+  const { page } = await openPage(browser, PHONE);
+  await signIn(page, own, '/conversations');
+  await page.locator('a.row').first().click();
+  await page.locator('.segment', { hasText: 'ferry' }).waitFor();
+  await page.waitForFunction('navigator.serviceWorker.controller !== null');
+  await page.waitForFunction(`caches.open('earshot-data').then(kept => kept.match(
+    '/v1/dev/user/conversations/${id}?include_transcript=true')).then(Boolean)`);
+  await own.stop();
+  isStopped = true;
+  await page.reload();
+  await page.locator('.segment', { hasText: 'ferry' }).waitFor();
+  await page.getByText('The server cannot be reached').first().waitFor();
+  await page.getByRole('button', { name: /^Edit text/ }).click();
+  await page.locator('dialog textarea').fill('The ferry leaves at ten');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.locator('dialog .problem', { hasText: 'The server cannot be reached' }).waitFor();
+  t.is(await page.locator('dialog textarea').inputValue(), 'The ferry leaves at ten');
+  t.deepEqual(await inaccessible(page), []);
+  await page.getByRole('button', { name: 'Close' }).click();
+  await page.getByRole('link', { name: 'Conversations' }).click();
+  await page.locator('a.row').first().waitFor();
+  await page.goto(`${own.url}/settings`);
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByLabel('Password').waitFor();
+  t.false(await page.evaluate(`caches.has('earshot-data')`));
+  await page.context().close();
+});
+
 testInBrowser('the page speaks German where the device does', async t => {
   const { page, complaints } = await openPage(browser, PHONE, { locale: 'de-DE' });
   await page.goto(server.url);

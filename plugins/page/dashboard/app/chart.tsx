@@ -93,6 +93,7 @@ async function draw(
       {},
       {
         stroke: colour('--accent'),
+        points: { show: kind === 'line' },
         width: 2,
         ...(bars ? { paths: bars, fill: colour('--accent'), width: 0 } : {}),
       },

@@ -13,7 +13,7 @@ export interface FeedEvents {
   memory: { memory_id: string; change: string };
   action_item: { action_item_id: string; change: string };
   device: { device: string | null; source: string; connected: boolean };
-  /** Of a wearable that a bridge tells of. */
+  /** A wearable that a bridge tells of has changed. */
   device_event: { device_id: string; kind: string };
 }
 export type Kind = keyof FeedEvents;

@@ -9,7 +9,7 @@ import { signal } from '@preact/signals';
 import { Conversations } from './pages/conversations.tsx';
 import { Now } from './pages/now.tsx';
 import { SignIn, Welcome } from './pages/sign-in.tsx';
-import { ApiError, account, renew } from './session.ts';
+import { ApiError, account, resume } from './session.ts';
 import { language, t } from './texts.ts';
 import { applyTheme } from './theme.ts';
 
@@ -63,7 +63,7 @@ const failure = signal<unknown>(null);
 
 function start(): void {
   failure.value = null;
-  renew().catch(error => {
+  resume().catch(error => {
     failure.value = error;
   });
 }

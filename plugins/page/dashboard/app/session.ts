@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals';
 import type { Account } from './data.ts';
+import { forgetKept, keep, recall } from './offline.ts';
 
 /** Whoever is signed in; null: nobody; undefined: it is not known yet. */
 export const account = signal<Account | null | undefined>(undefined);
@@ -26,9 +27,24 @@ export class ApiError extends Error {
   }
 }
 
+/** Name of the kept account: no path of the server. */
+const ACCOUNT = '/kept/account';
+
 export function begin(session: Session): void {
   token = session.token;
   account.value = session.account;
+  void keep(ACCOUNT, session.account).catch(() => {}); // a full disk: then not
+}
+
+/** Signs in by the cookie; while the server is away, shows what was kept of the account that was here last. */
+export async function resume(): Promise<void> {
+  try {
+    await renew();
+  } catch (error) {
+    const kept = await recall<Account>(ACCOUNT);
+    if (kept === null) throw error;
+    account.value = kept;
+  }
 }
 
 /** Gets a new token by the cookie. Resolves to whether somebody is signed in. */
@@ -56,6 +72,7 @@ export async function freshToken(): Promise<string> {
 export function forget(): void {
   token = null;
   account.value = null;
+  void forgetKept();
 }
 
 export async function signIn(name: string, password: string): Promise<void> {
@@ -75,7 +92,7 @@ export async function request(
   init: RequestInit = {},
 ): Promise<Response> {
   const answer = await send(method, path, body, init);
-  const isSignedIn = token !== null || account.value === undefined;
+  const isSignedIn = token !== null || account.value !== null;
   if (answer.status !== 401 || path.startsWith('/v1/auth/') || !isSignedIn) return answer;
   return (await renew()) ? send(method, path, body, init) : answer;
 }
@@ -102,6 +119,20 @@ async function send(method: string, path: string, body?: unknown, init: RequestI
   } catch (error) {
     if (init.signal?.aborted) throw error;
     throw new ApiError(0, '');
+  }
+}
+
+/** A GET whose last answer is shown while the server is away. */
+export async function read<T>(path: string): Promise<T> {
+  try {
+    const value = await api<T>('GET', path);
+    void keep(path, value).catch(() => {});
+    return value;
+  } catch (error) {
+    const isAway = error instanceof ApiError && error.status === 0;
+    const kept = isAway ? await recall<T>(path) : null;
+    if (kept === null) throw error;
+    return kept;
   }
 }
 

@@ -81,7 +81,7 @@ interface DialogGiven {
   onDone: () => void;
 }
 
-/** What the app asks for, each to be allowed or not. */
+/** Permissions that the app asks for, each to be allowed or not. */
 function InstallDialog({ app, onClose, onDone }: DialogGiven & { app: App }) {
   const scopes = app.proactive_notification?.scopes ?? [];
   const actions = app.external_integration?.actions.map(({ action }) => action) ?? [];

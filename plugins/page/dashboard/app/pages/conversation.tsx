@@ -15,7 +15,7 @@ import {
 import type { Conversation as Found, Person, Segment, Task } from '../data.ts';
 import { Conflict, currentOf, TextDialog } from '../editing.tsx';
 import { dateTime, minutes, position } from '../format.ts';
-import { api } from '../session.ts';
+import { api, read } from '../session.ts';
 import { t } from '../texts.ts';
 import { ExportMenu, MoreMenu, useSplit } from './conversation-actions.tsx';
 import { Photos } from './photos.tsx';
@@ -26,7 +26,7 @@ export function Conversation() {
   const id = params.id ?? '';
   const loaded = useLoaded(
     id,
-    () => api<Found>('GET', `/v1/dev/user/conversations/${encodeURIComponent(id)}?include_transcript=true`),
+    () => read<Found>(`/v1/dev/user/conversations/${encodeURIComponent(id)}?include_transcript=true`),
     ['conversation', 'segments'],
   );
   if (loaded.value === null)

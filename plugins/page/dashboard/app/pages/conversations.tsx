@@ -3,7 +3,7 @@ import { Empty, Failure, Icon, Page, Skeleton, useLoaded, VirtualList } from '..
 import type { Conversation, Folder } from '../data.ts';
 import { on } from '../feed.ts';
 import { day, minutes, time } from '../format.ts';
-import { api } from '../session.ts';
+import { api, read } from '../session.ts';
 import { t } from '../texts.ts';
 
 const PAGE_SIZE = 50;
@@ -113,7 +113,7 @@ function List({ filter }: { filter: Filter }) {
   function load(page: number): void {
     if (loading.current.has(page)) return;
     loading.current.add(page);
-    api<Conversation[]>('GET', addressOf(filter, page))
+    read<Conversation[]>(addressOf(filter, page))
       .then(found => {
         pages.current.set(page, found);
         const reached = page * PAGE_SIZE + found.length;

@@ -3,7 +3,7 @@ import { Dialog, Empty, Icon, later, Page, Show, sayError, useLoaded } from '../
 import type { Task } from '../data.ts';
 import { shortDate } from '../format.ts';
 import { type Selection, SelectionBar, useSelection } from '../selection.tsx';
-import { api } from '../session.ts';
+import { api, read } from '../session.ts';
 import { t } from '../texts.ts';
 import { TaskCalendar } from './task-calendar.tsx';
 
@@ -19,11 +19,10 @@ export function Tasks() {
   const selection = useSelection();
   const [description, setDescription] = useState('');
   const [due, setDue] = useState('');
-  const tasks = useLoaded(
-    String(isDone),
-    () => api<Task[]>('GET', `${PATH}?limit=${MOST}&completed=${isDone}`),
-    ['action_item', 'conversation'],
-  );
+  const tasks = useLoaded(String(isDone), () => read<Task[]>(`${PATH}?limit=${MOST}&completed=${isDone}`), [
+    'action_item',
+    'conversation',
+  ]);
   async function add(event: SubmitEvent) {
     event.preventDefault();
     try {
