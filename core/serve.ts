@@ -4,6 +4,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import { createApp } from './app.ts';
 import { renderStatus } from './control/status.ts';
 import { containFaults } from './plugin-host/faults.ts';
+import { withoutForeignPlugins } from './plugin-host/safe-mode.ts';
 import type { Log } from './runtime/log.ts';
 
 /** A stop that takes longer is cut off. */
@@ -12,8 +13,14 @@ const STOP_MS = 10_000;
 /**
  * Runs the server until it is told to stop: by a signal, or by the end of the parent that started it with an IPC
  * channel, which is sent `{ event: 'listening', url }`. Resolves to whether it stopped in time; its caller exits then.
+ * @param options.safeMode without plugins of third parties
  */
-export async function serve(loaded: LoadedConfig, log: Log): Promise<boolean> {
+export async function serve(
+  given: LoadedConfig,
+  log: Log,
+  { safeMode = false }: { safeMode?: boolean } = {},
+): Promise<boolean> {
+  const loaded = safeMode ? inSafeMode(given) : given;
   containFaults(log);
   survivePrinting();
   const stopped = stopRequest();
@@ -31,6 +38,13 @@ export async function serve(loaded: LoadedConfig, log: Log): Promise<boolean> {
     throw error;
   }
   return stopInTime(app);
+}
+
+function inSafeMode(given: LoadedConfig): LoadedConfig {
+  const { loaded, leftOut } = withoutForeignPlugins(given);
+  const names = leftOut.length === 0 ? 'there are none' : `${leftOut.join(', ')} left out`;
+  process.stderr.write(`Safe mode, without plugins of third parties: ${names}\n`);
+  return loaded;
 }
 
 /** A plugin may print, and nobody may read it: that ends a command, and not the server. */

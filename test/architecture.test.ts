@@ -68,7 +68,13 @@ const RULES: Rule[] = [
   { from: ['core/{app,services}.ts'], may: ['core/**', ...CONFIG] },
   {
     from: ['core/{main,serve}.ts'],
-    may: ['core/app.ts', 'core/plugin-host/faults.ts', 'core/control/*.ts', ...RUNTIME, ...CONFIG],
+    may: [
+      'core/app.ts',
+      'core/plugin-host/{faults,safe-mode}.ts',
+      'core/control/*.ts',
+      ...RUNTIME,
+      ...CONFIG,
+    ],
   },
   {
     from: ['core/cli/doctor/**'],

@@ -7,14 +7,15 @@ export function addServe(program: Command): void {
   program
     .command('serve')
     .description('run the server until Ctrl-C')
+    .option('--safe-mode', 'load no plugins but those that come with Earshot')
     .addHelpText('after', '\nExample: earshot serve --data-dir /var/lib/earshot')
-    .action(async (_options: object, command: Command) => {
+    .action(async ({ safeMode = false }: { safeMode?: boolean }, command: Command) => {
       const loaded = settingsHere(command);
       const [{ serve }, { createLog }] = await Promise.all([
         import('../serve.ts'),
         import('../runtime/log.ts'),
       ]); // much to load
-      const isClean = await serve(loaded, createLog(loaded.config.log));
+      const isClean = await serve(loaded, createLog(loaded.config.log), { safeMode });
       if (!isClean) throw new AppError('timeout', 'the server did not stop in time and was cut off');
     });
 }
