@@ -10,6 +10,7 @@ import { controlPath, isServed, serveControl } from './control/control.ts';
 import { createOutbound } from './delivery/outbound.ts';
 import { DAY_JOB } from './domain/apps/deliveries.ts';
 import { FINISH_JOB, REPROCESS_JOB } from './domain/conversations/lifecycle.ts';
+import { VOICE_JOB } from './domain/conversations/voice-assignments.ts';
 import { RELEASE_JOB } from './domain/notifications/notifications.ts';
 import { DESCRIBE_JOB, PHOTO_INDEX_JOB } from './domain/photos/photos.ts';
 import { RECORDING_JOB } from './domain/recordings/recordings.ts';
@@ -231,6 +232,7 @@ function handleJobs({
   embedding,
   photos,
   describe,
+  voiceAssignments,
 }: Services) {
   jobs.handle(FINISH_JOB, finish, createGivenUp(conversations));
   jobs.handle(REPROCESS_JOB, reprocess, createReprocessGivenUp({ conversations }));
@@ -239,6 +241,7 @@ function handleJobs({
   jobs.handle(RELEASE_JOB, notifications.release);
   jobs.handle(DAY_JOB, daySummary);
   jobs.handle(DESCRIBE_JOB, describe);
+  jobs.handle(VOICE_JOB, voiceAssignments.run, voiceAssignments.givenUp);
   jobs.handle(PHOTO_INDEX_JOB, createPhotoIndex({ photos }));
   jobs.handle(EMBED_JOB, embedding.embed);
   jobs.handle(EMBED_CHECK_JOB, embedding.check);
@@ -275,6 +278,7 @@ function keepUp(services: Services, rateLimits: RateLimits | undefined) {
       attempts: () => storage.attempts.prune(clock.now()),
       photos: photos.sweep,
       recordings: recordings.prune,
+      voiceAssignments: services.voiceAssignments.prune,
       storage: storage.upkeep, // after the others: what they removed leaves the disk, too
       backup: backups.nightly,
     },

@@ -34,6 +34,7 @@ import { createCalendarLinks } from './domain/calendar/calendar-links.ts';
 import { createConversations } from './domain/conversations/conversations.ts';
 import { createFolders } from './domain/conversations/folders.ts';
 import { createSummaryTemplates } from './domain/conversations/summary-templates.ts';
+import { createVoiceAssignments } from './domain/conversations/voice-assignments.ts';
 import { createDevices } from './domain/devices/devices.ts';
 import { createAccountExport } from './domain/export/export.ts';
 import { createAccountImport } from './domain/export/import.ts';
@@ -265,6 +266,7 @@ function createDomain(foundation: Foundation) {
     log: logOf('voices'),
   });
   const voiceSamples = createVoiceSamples({ storage, speakers: plugins.speakers, clock });
+  const voiceAssignments = createVoiceAssignments({ storage, speakers: plugins.speakers, events, clock });
   const speechProfiles = createSpeechProfiles({
     voiceSamples,
     speechSettings,
@@ -347,6 +349,7 @@ function createDomain(foundation: Foundation) {
     translations,
     voices,
     voiceSamples,
+    voiceAssignments,
     speechProfiles,
     folders,
     summaryTemplates,

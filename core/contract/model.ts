@@ -297,6 +297,33 @@ export interface VoiceSample {
   createdAt: number;
 }
 
+/** Assignment of a voice to a person by its owner. It can be undone for some days, and is deleted then. */
+export interface VoiceAssignment {
+  id: string;
+  userId: string;
+  /** The conversation and the speaker that it was said of. */
+  conversationId: string;
+  speakerId: number;
+  isUser: boolean;
+  personId: string | null;
+  /** Holds for this voice in all conversations from this instant on; null: in its own alone. */
+  since: number | null;
+  state: 'running' | 'done' | 'undone';
+  /** How many of each have changed. */
+  conversations: number;
+  segments: number;
+  createdAt: number;
+}
+
+/** A voice and what it said as they were before an assignment. */
+export interface VoiceChange extends Pick<Voice, 'isUser' | 'personId' | 'isChosen'> {
+  userId: string;
+  assignmentId: string;
+  conversationId: string;
+  speakerId: number;
+  segments: Pick<Segment, 'id' | 'isUser' | 'personId'>[];
+}
+
 /** An audio file that becomes conversations. */
 export interface Recording {
   id: string;

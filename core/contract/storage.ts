@@ -45,6 +45,8 @@ import type {
   Translation,
   User,
   Voice,
+  VoiceAssignment,
+  VoiceChange,
   VoiceSample,
 } from './model.ts';
 
@@ -315,8 +317,8 @@ export interface SegmentStore {
   /** The one with the largest `end`, or null: what the next piece may join. */
   last(userId: string, conversationId: string): Promise<Segment | null>;
   count(userId: string, conversationId: string): Promise<number>;
-  /** Nothing was said by this person any more. */
-  forgetPerson(userId: string, personId: string): Promise<void>;
+  /** Nothing was said by this person any more; it was by another one, where that is given. */
+  forgetPerson(userId: string, personId: string, other?: string): Promise<void>;
   /** Lists segments of one speaker of a conversation by `start`, ties by id. */
   ofSpeaker(userId: string, conversationId: string, speakerId: number): Promise<Segment[]>;
   /** Where its text still is this one. Resolves to whether it is. */
@@ -335,6 +337,28 @@ export interface VoiceStore {
   put(voice: Voice): Promise<void>;
   /** Nobody is known for the voices of this person any more. */
   forgetPerson(userId: string, personId: string): Promise<void>;
+  /** Voices and samples of a person are another one's. */
+  movePerson(userId: string, from: string, to: string): Promise<void>;
+  /**
+   * Lists voices that one model has made a vector of, in conversations that began at `since` or later, by conversation
+   * and speaker, from the one after `after` on.
+   */
+  page(
+    userId: string,
+    space: string,
+    page: { since: number; after: Pick<Voice, 'conversationId' | 'speakerId'> | null; limit: number },
+  ): Promise<Voice[]>;
+  /** Inserts, or replaces by id. */
+  putAssignment(assignment: VoiceAssignment): Promise<void>;
+  assignment(userId: string, id: string): Promise<VoiceAssignment | null>;
+  /** Newest first, ties by id. */
+  assignments(userId: string, limit: number): Promise<VoiceAssignment[]>;
+  /** Leaves alone what is there. Rejects with `not_found` when its assignment or conversation is not. */
+  putChange(change: VoiceChange): Promise<void>;
+  /** Lists the changes of one assignment, by conversation and speaker. */
+  changes(userId: string, assignmentId: string): Promise<VoiceChange[]>;
+  /** Deletes assignments that were made before this instant (epoch ms), with their changes. */
+  pruneAssignments(before: number): Promise<void>;
   /**
    * Lists samples of all people of this user, oldest first, of one model or of any. Deleting a person deletes their
    * samples.

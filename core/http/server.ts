@@ -25,6 +25,7 @@ import type { CalendarLinks } from '../domain/calendar/calendar-links.ts';
 import type { Conversations } from '../domain/conversations/conversations.ts';
 import type { Folders } from '../domain/conversations/folders.ts';
 import type { SummaryTemplates } from '../domain/conversations/summary-templates.ts';
+import type { VoiceAssignments } from '../domain/conversations/voice-assignments.ts';
 import type { Devices } from '../domain/devices/devices.ts';
 import type { AccountExport } from '../domain/export/export.ts';
 import type { Memories } from '../domain/memories/memories.ts';
@@ -111,6 +112,7 @@ import { speechProfileRoutes } from './routes/speech-profile.ts';
 import { statisticsRoutes } from './routes/statistics.ts';
 import { summaryRoutes } from './routes/summaries.ts';
 import { vocabularyRoutes } from './routes/vocabulary.ts';
+import { voiceAssignmentRoutes } from './routes/voice-assignments.ts';
 import { voiceMessageRoutes } from './routes/voice-messages.ts';
 import { sessionCookie } from './session-cookie.ts';
 import { cutOffStalled } from './stalled.ts';
@@ -163,6 +165,7 @@ interface ServerOptions {
   speechSettings: SpeechChoices;
   speechProfiles: SpeechProfiles;
   voiceSamples: VoiceSamples;
+  voiceAssignments: VoiceAssignments;
   ask: Ask;
   chat: Chat;
   daySummaries: DaySummaries;
@@ -235,6 +238,7 @@ export function routesOf(
     ...channelAddressRoutes(options.channelAddresses),
     ...deliveryRoutes(options.deliveries),
     ...photoRoutes(options.photos),
+    ...voiceAssignmentRoutes(options.voiceAssignments),
     ...recordingRoutes(options.recordings),
     ...voiceMessageRoutes(options.voiceMessages, options.chat),
   ];

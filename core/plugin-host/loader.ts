@@ -154,7 +154,20 @@ const STORES = {
   calendarLinks: ['put', 'get', 'byHash', 'remove'],
   devices: ['put', 'get', 'list', 'silent', 'remove'],
   speech: ['settings', 'putSettings'],
-  voices: ['list', 'put', 'forgetPerson', 'samples', 'putSample', 'removeSample', 'forget'],
+  voices: [
+    ...([
+      'list',
+      'put',
+      'forgetPerson',
+      'movePerson',
+      'page',
+      'samples',
+      'putSample',
+      'removeSample',
+    ] as const),
+    ...(['putAssignment', 'assignment', 'assignments', 'putChange', 'changes', 'pruneAssignments'] as const),
+    'forget',
+  ],
   passages: ['put', 'match'],
   chat: [
     'insertSession',

@@ -90,6 +90,11 @@ const OWNED: Record<string, (account: Account, ids: Ids) => Promise<unknown>> = 
     return (found.transcript_segments as Json[]).at(-1)?.id;
   },
   chat_session_id: async ({ post }) => (await post('/v2/chat-sessions')).id,
+  other_person_id: async ({ post }) => (await post('/v1/people', { name: randomUUID() })).id,
+  assignment_id: async (account, ids) => {
+    const id = await idOf('conversation_id', account, ids);
+    return (await account.post(`/v1/conversations/${id}/speakers/0`, { person_id: 'user' })).id;
+  },
   sample_id: recordVoice,
   recording_id: async ({ url, token }) => {
     const [recording] = (await sendAudio(

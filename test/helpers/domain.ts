@@ -33,6 +33,7 @@ import { createCalendarLinks } from '../../core/domain/calendar/calendar-links.t
 import { createConversations } from '../../core/domain/conversations/conversations.ts';
 import { createFolders } from '../../core/domain/conversations/folders.ts';
 import { createSummaryTemplates } from '../../core/domain/conversations/summary-templates.ts';
+import { createVoiceAssignments } from '../../core/domain/conversations/voice-assignments.ts';
 import { createDevices } from '../../core/domain/devices/devices.ts';
 import { createAccountExport } from '../../core/domain/export/export.ts';
 import { createAccountImport } from '../../core/domain/export/import.ts';
@@ -212,6 +213,7 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     vocabularies,
     recordings,
     speechSettings,
+    voiceAssignments: createVoiceAssignments({ storage, speakers: () => null, events, clock }),
     voiceSamples,
     speechProfiles: createSpeechProfiles({ voiceSamples, speechSettings, ...voiceless, clock }),
     deliveries: createDeliveries({ storage, clock }),

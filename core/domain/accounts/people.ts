@@ -40,7 +40,22 @@ export function createPeople({ storage, clock }: { storage: Storage; clock: Cloc
     });
   }
 
+  /** Two people are one: what is said by the other, and how they sound, is this one's. `not_found`, `invalid_request`. */
+  async function merge(userId: string, id: string, other: string): Promise<Person> {
+    return storage.transaction('merge people', async tx => {
+      const into = isId(id) ? await tx.people.get(userId, id) : null;
+      const from = isId(other) ? await tx.people.get(userId, other) : null;
+      if (!into || !from) throw notFound();
+      if (id === other) throw new AppError('invalid_request', 'A person cannot be merged with itself');
+      await tx.segments.forgetPerson(userId, other, id);
+      await tx.voices.movePerson(userId, other, id);
+      await tx.people.remove(userId, other);
+      return into;
+    });
+  }
+
   return {
+    merge,
     /** Oldest first. */
     list: (userId: string): Promise<Person[]> => storage.people.list(userId),
     create,

@@ -371,7 +371,7 @@ export function createConversations({
     id: string,
     assignment: SpeakerAssignment,
   ): Promise<Segment[]> {
-    const segments = await storage.transaction('assign speaker', tx =>
+    const { segments } = await storage.transaction('assign speaker', tx =>
       assignSpeakerIn(tx, { userId, id }, assignment, clock.now()),
     );
     if (segments.length > 0) events.emit('segments', { userId, conversationId: id, segments });

@@ -1,6 +1,6 @@
 /** Assigns voices to people: each step inside a transaction of its caller. */
 
-import type { Segment, Voice, VoiceSample } from '../../contract/model.ts';
+import type { Segment, Voice, VoiceAssignment, VoiceSample } from '../../contract/model.ts';
 import type { Stores } from '../../contract/plugin.ts';
 import { isId, newId } from '../ids.ts';
 import type { Match } from '../speech/voices.ts';
@@ -14,7 +14,7 @@ const MAX_SAMPLES = 20;
 /** Seconds of speech that a sample needs. */
 const SAMPLE_SECONDS = 2;
 /** From the last assignment until the conversation is processed again. */
-const REPROCESS_AFTER_MS = 10_000;
+export const REPROCESS_AFTER_MS = 10_000;
 
 export interface SpeakerAssignment {
   speakerId: number;
@@ -60,34 +60,69 @@ export async function nameVoicesIn(
   return { pieces: named, changed };
 }
 
-/** Also teaches how that person sounds: nothing else does. `not_found`, `locked`. */
+/**
+ * Also teaches how that person sounds: nothing else does. What was there before is kept for as long as it can be undone.
+ * `not_found`, `locked`.
+ * @param since the voice is to be named in all conversations from then on: that is still to be done; null: in this one
+ */
 export async function assignSpeakerIn(
   tx: Stores,
   { userId, id }: Named,
   { speakerId, personId, segmentIds = [] }: SpeakerAssignment,
   now: number,
-): Promise<Segment[]> {
+  since: number | null = null,
+): Promise<{ assignment: VoiceAssignment; segments: Segment[] }> {
   const conversation = await writable(tx, userId, id);
   const said = await saidBy(tx, userId, personId);
   const voices = await tx.voices.list(userId, id);
-  const before = voices.find(voice => voice.speakerId === speakerId) ?? nobody(userId, id, speakerId);
-  const voice = { ...before, ...said, isChosen: true, updatedAt: now };
-  await tx.voices.put(voice);
-  await learnIn(tx, voice, personId !== null, now);
-  const changed = await changeIn(tx, voice, said, false);
-  for (const segmentId of new Set(segmentIds)) {
-    const segment = isId(segmentId) ? await tx.segments.get(userId, segmentId) : null;
-    if (segment?.conversationId === id && isOther(segment, said)) changed.push({ ...segment, ...said });
-  }
-  const segments = [...new Map(changed.map(segment => [segment.id, segment])).values()];
-  await tx.segments.upsert(segments);
+  const voice = voices.find(each => each.speakerId === speakerId) ?? nobody(userId, id, speakerId);
+  const assignment: VoiceAssignment = {
+    ...{ id: newId(now), userId, conversationId: id, speakerId, ...said, since, createdAt: now },
+    state: since === null ? 'done' : 'running',
+    conversations: 0,
+    segments: 0,
+  };
+  await tx.voices.putAssignment(assignment);
+  const segments = await changeVoiceIn(tx, assignment.id, voice, said, now, new Set(segmentIds));
+  await learnIn(tx, { ...voice, ...said }, personId !== null, now);
+  const counted = { ...assignment, conversations: segments.length > 0 ? 1 : 0, segments: segments.length };
+  await tx.voices.putAssignment(counted);
   if (segments.length > 0 && conversation.status !== 'in_progress')
     await reprocessIn(tx, conversation, now + REPROCESS_AFTER_MS);
-  return segments;
+  return { assignment: counted, segments };
+}
+
+/**
+ * Says whose a voice is in its conversation, and notes what was there before. Answers the segments that have changed.
+ * @param segmentIds further segments that are this person's, whoever they were said to be of
+ */
+export async function changeVoiceIn(
+  tx: Stores,
+  assignmentId: string,
+  voice: Voice,
+  said: Match,
+  now: number,
+  segmentIds: ReadonlySet<string> = new Set(),
+): Promise<Segment[]> {
+  const { userId, conversationId, speakerId, isUser, personId, isChosen } = voice;
+  const before = await tx.segments.ofSpeaker(userId, conversationId, speakerId);
+  for (const id of segmentIds) {
+    const segment = isId(id) ? await tx.segments.get(userId, id) : null;
+    if (segment?.conversationId === conversationId && segment.speakerId !== speakerId) before.push(segment);
+  }
+  const others = before.filter(segment => isOther(segment, said));
+  const changed = others.map(segment => ({ ...segment, ...said }));
+  await tx.voices.put({ ...voice, ...said, isChosen: true, updatedAt: now });
+  await tx.segments.upsert(changed);
+  await tx.voices.putChange({
+    ...{ userId, assignmentId, conversationId, speakerId, isUser, personId, isChosen },
+    segments: others.map(segment => ({ id: segment.id, isUser: segment.isUser, personId: segment.personId })),
+  });
+  return changed;
 }
 
 /** One sample of each voice of a conversation: whoever it is of now. */
-async function learnIn(tx: Stores, voice: Voice, isSomeone: boolean, now: number): Promise<void> {
+export async function learnIn(tx: Stores, voice: Voice, isSomeone: boolean, now: number): Promise<void> {
   const { userId, conversationId, speakerId, space, vector, seconds } = voice;
   const all = await tx.voices.samples(userId);
   for (const sample of all)

@@ -26,6 +26,8 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   foreign_imports: 'tell what was taken in here, so that it can be undone here',
   foreign_items: 'tell what was taken in here, so that it can be undone here',
   photos: 'name files, which backups have',
+  voice_assignments: 'can be undone on this server alone',
+  voice_changes: 'can be undone on this server alone',
   recordings: 'name files that this server works through',
 };
 

@@ -16,6 +16,11 @@ const PersonBody = z
   .object({ name: name({ max: MAX_NAME_CHARS }) })
   .meta({ id: 'PersonName', override: { examples: [{ name: 'Eve' }] } });
 
+const MergeBody = z.object({ other_person_id: name({ max: MAX_NAME_CHARS }) }).meta({
+  id: 'PeopleMerge',
+  override: { examples: [{ other_person_id: '01a19c21-7200-7649-808b-0dbd5a9abf06' }] },
+});
+
 /** People who are named in transcripts. */
 export function peopleRoutes(people: People): Route[] {
   const common = { tag: 'People', credential: 'idToken', query: z.object({}) } as const;
@@ -56,6 +61,19 @@ export function peopleRoutes(people: People): Route[] {
       response: PersonJson,
       handle: async ({ principal: { user }, params, body }) =>
         toJson(await people.rename(user.id, params.person_id, body.name)),
+    }),
+    route({
+      ...common,
+      method: 'post',
+      id: 'mergePeople',
+      path: `${ONE}/merge`,
+      summary: 'Make two people one: the other’s words and voice are this one’s, and the other is gone',
+      errors: ['not_found'],
+      params: one,
+      body: MergeBody,
+      response: PersonJson,
+      handle: async ({ principal: { user }, params, body }) =>
+        toJson(await people.merge(user.id, params.person_id, body.other_person_id)),
     }),
     route({
       ...common,

@@ -175,9 +175,11 @@ export function segmentStore({ read, write, atomic }: Access): SegmentStore {
       read('segments.count', db =>
         Segments.query(db).where({ user_id: userId, conversation_id: conversationId }).resultSize(),
       ),
-    async forgetPerson(userId, personId) {
+    async forgetPerson(userId, personId, other) {
       await write('segments.forgetPerson', db =>
-        Segments.query(db).where({ user_id: userId, person_id: personId }).patch({ personId: null }),
+        Segments.query(db)
+          .where({ user_id: userId, person_id: personId })
+          .patch({ personId: other ?? null }),
       );
     },
     ofSpeaker: (userId, conversationId, speakerId) =>

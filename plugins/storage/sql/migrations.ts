@@ -22,6 +22,7 @@ import { up as translations } from './migrations/0018-translations.ts';
 import { up as photos } from './migrations/0019-photos.ts';
 import { up as voices } from './migrations/0023-voices.ts';
 import { up as recordings } from './migrations/0028-recordings.ts';
+import { up as voiceAssignments } from './migrations/0029-voice-assignments.ts';
 import { up as devices } from './migrations/0032-devices.ts';
 import { up as foreignImports } from './migrations/0037-foreign-imports.ts';
 
@@ -56,6 +57,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0032-devices', up: devices },
   { name: '0028-recordings', up: recordings },
   { name: '0037-foreign-imports', up: foreignImports },
+  { name: '0029-voice-assignments', up: voiceAssignments },
 ];
 
 type Context = Pick<PluginContext<never>, 'log' | 'clock' | 'error'>;

@@ -36,6 +36,8 @@ import type {
   SummarySettings as SummarySettingsRow,
   SummaryTemplate,
   User,
+  VoiceAssignment,
+  VoiceChange,
 } from '../../../core/contract/model.ts';
 import type { VoiceRow, VoiceSampleRow } from './voices.ts';
 import { wordsOf } from './words.ts';
@@ -328,6 +330,19 @@ export const Voices = table<VoiceRow>({
   id: ['user_id', 'conversation_id', 'speaker_id'],
   booleans: ['isUser', 'isChosen'],
   fractions: ['seconds'],
+});
+
+export const VoiceAssignments = table<VoiceAssignment>({
+  name: 'voice_assignments',
+  id: ['user_id', 'id'],
+  booleans: ['isUser'],
+});
+
+export const VoiceChanges = table<VoiceChange>({
+  name: 'voice_changes',
+  id: ['user_id', 'assignment_id', 'conversation_id', 'speaker_id'],
+  json: ['segments'],
+  booleans: ['isUser', 'isChosen'],
 });
 
 export const VoiceSamples = table<VoiceSampleRow>({

@@ -1,7 +1,7 @@
 import type { Voice, VoiceSample } from '../../../core/contract/model.ts';
 import type { VoiceStore } from '../../../core/contract/plugin.ts';
 import type { Access } from './access.ts';
-import { all, VoiceSamples, Voices } from './models.ts';
+import { all, Conversations, one, VoiceAssignments, VoiceChanges, VoiceSamples, Voices } from './models.ts';
 
 export function voiceStore({ read, write, atomic }: Access): VoiceStore {
   return {
@@ -23,6 +23,63 @@ export function voiceStore({ read, write, atomic }: Access): VoiceStore {
         Voices.query(db)
           .where({ user_id: userId, person_id: personId })
           .patch({ personId: null, isChosen: false }),
+      );
+    },
+    async movePerson(userId, from, to) {
+      await atomic('voices.movePerson', async db => {
+        const theirs = { user_id: userId, person_id: from };
+        await Voices.query(db).where(theirs).patch({ personId: to });
+        await VoiceSamples.query(db).where(theirs).patch({ personId: to });
+      });
+    },
+    page: (userId, space, { since, after, limit }) =>
+      read('voices.page', async db => {
+        const talks = Conversations.query(db)
+          .select('id')
+          .where('user_id', userId)
+          .where('started_at', '>=', since);
+        const query = Voices.query(db).where({ user_id: userId, space }).whereNotNull('vector');
+        query.whereIn('conversation_id', talks);
+        if (after)
+          query.whereRaw('(conversation_id, speaker_id) > (?, ?)', [after.conversationId, after.speakerId]);
+        return (await all(query.orderBy(['conversation_id', 'speaker_id']).limit(limit))).map(voiceOf);
+      }),
+    async putAssignment(assignment) {
+      const row = VoiceAssignments.fromJson({ ...assignment }).$toDatabaseJson();
+      await write('voices.putAssignment', db =>
+        db(VoiceAssignments.tableName).insert(row).onConflict(['user_id', 'id']).merge(),
+      );
+    },
+    assignment: (userId, id) =>
+      read('voices.assignment', db => one(VoiceAssignments.query(db).where({ user_id: userId, id }))),
+    assignments: (userId, limit) =>
+      read('voices.assignments', db =>
+        all(
+          VoiceAssignments.query(db)
+            .where('user_id', userId)
+            .orderBy([
+              { column: 'created_at', order: 'desc' },
+              { column: 'id', order: 'desc' },
+            ])
+            .limit(limit),
+        ),
+      ),
+    async putChange(change) {
+      const row = VoiceChanges.fromJson({ ...change }).$toDatabaseJson();
+      const key = ['user_id', 'assignment_id', 'conversation_id', 'speaker_id'];
+      await write('voices.putChange', db => db(VoiceChanges.tableName).insert(row).onConflict(key).ignore());
+    },
+    changes: (userId, assignmentId) =>
+      read('voices.changes', db =>
+        all(
+          VoiceChanges.query(db)
+            .where({ user_id: userId, assignment_id: assignmentId })
+            .orderBy(['conversation_id', 'speaker_id']),
+        ),
+      ),
+    async pruneAssignments(before) {
+      await write('voices.pruneAssignments', db =>
+        VoiceAssignments.query(db).delete().where('created_at', '<', before),
       );
     },
     samples: (userId, space) =>

@@ -157,6 +157,10 @@ async function start(t: ExecutionContext) {
     await rest.send('PUT', '/v1/bridges/kitchen', body);
     return 'omi';
   };
+  const assigned = async () => {
+    const said = { speakerId: 0, personId: 'user' };
+    return (await rest.voiceAssignments.assign(rest.user.id, await conversation(), said, null)).id;
+  };
   const person = async () => (await rest.people.create(rest.user.id, 'Eve')).id;
   const ongoing = async () => {
     const request = { source: 'omi', deviceId: UNKNOWN, language: 'en', timeoutMs: 120_000 };
@@ -387,6 +391,26 @@ async function start(t: ExecutionContext) {
       { status: 404, path: UNKNOWN },
     ],
     reportDevices: [{ status: 200 }, { status: 422, body: { name: 'x', devices: 1 } }],
+    mergePeople: [
+      { status: 200, path: await person(), body: { other_person_id: await person() } },
+      { status: 404, path: UNKNOWN },
+      { status: 422, path: UNKNOWN, body: {} },
+    ],
+    assignSpeaker: [
+      { status: 200, path: `${await conversation()} 0`, body: { person_id: 'user' } },
+      { status: 404, path: `${UNKNOWN} 0` },
+      { status: 422, path: `${UNKNOWN} 0`, body: {} },
+      { status: 423, path: `${await conversation({ locked: true })} 0` },
+    ],
+    listVoiceAssignments: [{ status: 200 }],
+    getVoiceAssignment: [
+      { status: 200, path: await assigned() },
+      { status: 404, path: UNKNOWN },
+    ],
+    undoVoiceAssignment: [
+      { status: 200, path: await assigned() },
+      { status: 404, path: UNKNOWN },
+    ],
     importAudio: [{ status: 200 }, { status: 422, query: 'silence=1' }],
     listRecordings: [{ status: 200 }, { status: 422, query: 'limit=x' }],
     getRecording: [
@@ -789,7 +813,10 @@ async function send(
 ): Promise<Exchange> {
   const { method, template } = find(document, id);
   const ids = path.split(' ');
-  const place = template.replace(/\{\w+\}/g, () => ids.shift() ?? UNKNOWN);
+  const place = template.replace(
+    /\{(\w+)\}/g,
+    (_, name) => ids.shift() ?? (name === 'speaker_id' ? '0' : UNKNOWN),
+  );
   const response = await fetch(`${call.url ?? url}${place}?${query}`, {
     method: method.toUpperCase(),
     headers: {
@@ -891,6 +918,7 @@ test('Every operation answers as the OpenAPI document says, with success and wit
     speechSettings: breaking(rest.speechSettings),
     speechProfiles: breaking(rest.speechProfiles),
     voiceSamples: breaking(rest.voiceSamples),
+    voiceAssignments: breaking(rest.voiceAssignments),
     recordings: breaking(rest.recordings),
     calendarLinks: breaking(rest.calendarLinks),
     devices: breaking(rest.devices),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import type { Conversation, VoiceAssignment, VoiceChange } from '../../../../core/contract/model.ts';
 import type { StorageCheck } from '../storage.ts';
-import { conversation, idsOf, person, segment, user, voice, voiceSample } from './rows.ts';
+import { conversation, idsOf, NOON, person, segment, user, voice, voiceSample } from './rows.ts';
 
 export const speechChecks: StorageCheck[] = [
   {
@@ -108,6 +109,77 @@ export const speechChecks: StorageCheck[] = [
         voice(talk, 0, { personId: 'p9', isChosen: true, ...mute }),
       ]);
       assert.equal((await voices.samples('ben')).length, 1);
+    },
+  },
+  {
+    title: 'voices move to another person, and are listed by model, from an instant on, in pages',
+    async run({ storage: { users, people, conversations, segments, voices } }) {
+      for (const id of ['anna', 'ben']) await users.insert(user(id));
+      for (const id of ['p1', 'p2']) await people.insert(person(id, 'anna'));
+      const talks = ['c1', 'c2', 'c3'].map((id, i) => conversation(id, 'anna', { startedAt: NOON + i }));
+      for (const talk of talks) await conversations.insert(talk);
+      const [old, first, second] = talks as [Conversation, Conversation, Conversation];
+      const rows = [voice(old, 0), voice(first, 0, { personId: 'p1' }), voice(first, 1), voice(second, 0)];
+      const others = [
+        voice(second, 1, { space: 'model-2' }),
+        voice(second, 2, { space: null, vector: null }),
+      ];
+      for (const row of [...rows, ...others]) await voices.put(row);
+      const since = NOON + 1;
+      const page = await voices.page('anna', 'model-1', { since, after: null, limit: 2 });
+      assert.deepEqual(page, [rows[1], rows[2]]);
+      const after = page[1] ?? null;
+      assert.deepEqual(await voices.page('anna', 'model-1', { since, after, limit: 9 }), [rows[3]]);
+      assert.deepEqual(await voices.page('ben', 'model-1', { since: 0, after: null, limit: 9 }), []);
+      await segments.upsert([segment('s1', first, { personId: 'p1' })]);
+      await voices.putSample(voiceSample('v1', 'anna', { personId: 'p1' }));
+      await voices.movePerson('ben', 'p1', 'p2');
+      await voices.movePerson('anna', 'p1', 'p2');
+      await segments.forgetPerson('anna', 'p1', 'p2');
+      assert.equal(
+        (await voices.list('anna', 'c2')).find(({ speakerId }) => speakerId === 0)?.personId,
+        'p2',
+      );
+      assert.equal((await voices.samples('anna'))[0]?.personId, 'p2');
+      assert.equal((await segments.get('anna', 's1'))?.personId, 'p2');
+    },
+  },
+  {
+    title: 'what was said of voices is kept with what was there before, until it is pruned',
+    async run({ storage: { users, conversations, voices } }) {
+      for (const id of ['anna', 'ben']) await users.insert(user(id));
+      await conversations.insert(conversation('c1', 'anna'));
+      const made = (id: string, changes: Partial<VoiceAssignment> = {}): VoiceAssignment => ({
+        ...{
+          id,
+          userId: 'anna',
+          conversationId: 'c1',
+          speakerId: 1,
+          isUser: false,
+          personId: 'p1',
+          since: null,
+        },
+        ...{ state: 'done', conversations: 1, segments: 2, createdAt: NOON },
+        ...changes,
+      });
+      await voices.putAssignment(made('a'));
+      await voices.putAssignment(made('b', { since: 5, isUser: true, personId: null, createdAt: NOON + 1 }));
+      await voices.putAssignment(made('a', { state: 'undone' }));
+      assert.deepEqual(await voices.assignment('anna', 'a'), made('a', { state: 'undone' }));
+      assert.equal(await voices.assignment('ben', 'a'), null);
+      assert.deepEqual(idsOf(await voices.assignments('anna', 9)), ['b', 'a']);
+      const change: VoiceChange = {
+        ...{ userId: 'anna', assignmentId: 'a', conversationId: 'c1', speakerId: 1 },
+        ...{ isUser: true, personId: null, isChosen: true },
+        segments: [{ id: 's1', isUser: false, personId: 'p9' }],
+      };
+      await voices.putChange(change);
+      await voices.putChange({ ...change, segments: [] });
+      assert.deepEqual(await voices.changes('anna', 'a'), [change]);
+      await assert.rejects(voices.putChange({ ...change, assignmentId: 'x' }), { code: 'not_found' });
+      await voices.pruneAssignments(NOON + 1);
+      assert.deepEqual(idsOf(await voices.assignments('anna', 9)), ['b']);
+      assert.deepEqual(await voices.changes('anna', 'a'), []);
     },
   },
 ];
