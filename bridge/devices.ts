@@ -266,7 +266,8 @@ export function startDevices(options: DevicesOptions): Devices {
     } else if (news.kind === 'progress')
       onEvent({ event: 'stored_audio', device: name, bytes: news.bytes, ofBytes: news.ofBytes });
     else {
-      Object.assign(facts, news.facts);
+      const known = Object.entries(news.facts).filter(([, value]) => value !== null);
+      Object.assign(facts, Object.fromEntries(known));
       onEvent({ event: 'about', device: name, ...news.facts });
     }
   }

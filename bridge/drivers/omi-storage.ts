@@ -51,7 +51,7 @@ export async function fetchStored(session: Session, format: WireFormat): Promise
   if ((await link.properties(DATA)).size === 0) return;
   const status = await link.read(STATUS, { optional: true });
   const firmware = await firmwareOf(session);
-  sink.about({ firmware: firmware?.text ?? null });
+  sink.about({ firmware: firmware?.text ?? null, storageFreeBytes: freeBytesOf(status) });
   if (!status || status.length < 8) return;
   const data = await open(session);
   if (!data) return;
@@ -59,6 +59,15 @@ export async function fetchStored(session: Session, format: WireFormat): Promise
   if (kind === 'ring') await fetchRing(session, data, format);
   else if (kind === 'files') await fetchFiles(session, data, format);
   else await fetchSingleFile(session, data, { format, status });
+}
+
+const RING_STATUS_BYTES = 16;
+const FREE_AT = 8;
+
+/** Null: the firmware has no ring, and does not tell. */
+function freeBytesOf(status: Uint8Array | undefined): number | null {
+  if (!status || status.length < RING_STATUS_BYTES) return null;
+  return Buffer.from(status).readUInt32LE(FREE_AT);
 }
 
 async function firmwareOf({ link }: Session): Promise<{ text: string; numbers: number[] } | null> {

@@ -3,6 +3,8 @@ import type { ServiceSpec } from './gatt-server.ts';
 const SERVICE = '30295780-4301-eabd-2904-2849adfeae43';
 const DATA = '30295781-4301-eabd-2904-2849adfeae43';
 const STATUS = '30295782-4301-eabd-2904-2849adfeae43';
+/** Constant: the status tells it whatever is stored. */
+const FREE_BYTES = 123_456_789;
 const BLOCK_BYTES = 440;
 const ATT_HEADER_BYTES = 3;
 /** How many records go out in one turn of the event loop. */
@@ -99,7 +101,10 @@ export function createOmiStore(
       generation === 'single' ? 0 : generation === 'files' ? Number(records.length > 0) : records.length,
       4,
     );
-    if (generation === 'ring') bytes.writeUInt32LE(1, 12);
+    if (generation === 'ring') {
+      bytes.writeUInt32LE(FREE_BYTES, 8);
+      bytes.writeUInt32LE(1, 12);
+    }
     return bytes;
   }
 

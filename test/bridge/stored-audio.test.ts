@@ -133,6 +133,8 @@ for (const generation of GENERATIONS) {
       t.deepEqual(heldBy(spool), FRAMES.map(hex));
       const progress = events.filter(event => event.event === 'stored_audio');
       t.true(progress.length > 1);
+      const free = events.flatMap(event => (event.event === 'about' ? [event.storageFreeBytes] : []));
+      t.true(free.includes(generation === 'ring' ? 123_456_789 : null), 'how much room it has left');
     },
   );
 
