@@ -114,7 +114,7 @@ function explainStream(stream: Stream): string[] {
   return [
     `  audio       notifications of ${audio.characteristic}`,
     `  format      ${'from' in format ? `by byte ${format.at ?? 0} of ${format.from.characteristic}: ` : ''}${formats.join('; ')}`,
-    ...(framing ? [`  framing     ${framingText(framing)}`] : []),
+    ...(framing ? [`  framing     ${framingText(framing)}`, ...doubtsOf(framing)] : []),
     ...(minMtu ? [`  ATT MTU     ${minMtu} or more`] : []),
     ...stepsOf(stream).map(({ write, hex }) => `  step        writes ${hex} to ${write.characteristic}`),
     ...(keepAlive ? [`  keep-alive  every ${keepAlive.everyMs} ms`] : []),
@@ -124,6 +124,22 @@ function explainStream(stream: Stream): string[] {
       ({ characteristic, map }) => `  button      ${characteristic}: ${Object.values(map).join(', ')}`,
     ),
   ];
+}
+
+/** Bytes that number a notification and are taken for audio, too. */
+function doubtsOf(framing: Framing): string[] {
+  if (framing.kind !== 'counted') return [];
+  const { header = 0, counter, fragment, fragments } = framing;
+  const ends = [
+    counter.at + Math.ceil(counter.bits / 8),
+    ...[fragment, fragments].map(field => (field ? field.at + 1 : 0)),
+  ];
+  const needed = Math.max(...ends);
+  return header >= needed
+    ? []
+    : [
+        `  WARNING     header: ${header} leaves numbering bytes in the frames; with these fields it has to be ${needed} or more`,
+      ];
 }
 
 function formatText({ codec, sampleRate, frameMs }: WireFormat): string {

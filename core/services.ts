@@ -5,6 +5,7 @@ import { backupSettings, createBackups } from './backup/backups.ts';
 import type { Clock } from './contract/model.ts';
 import type { Storage } from './contract/plugin.ts';
 import { createCommands } from './control/commands.ts';
+import { createOpenings, type Openings } from './control/openings.ts';
 import { createHealth, createStatus } from './control/readiness.ts';
 import { createDaySummary } from './delivery/day-summary.ts';
 import { createFeed } from './delivery/feed.ts';
@@ -82,6 +83,7 @@ import { createRecordingFiles } from './recordings/recording-files.ts';
 import { createSpeechProfiles } from './recordings/speech-profile.ts';
 import { createTranscribeRecording } from './recordings/transcribe-recording.ts';
 import { createVoiceMessages } from './recordings/voice-messages.ts';
+import { AppError } from './runtime/errors.ts';
 import { createEvents } from './runtime/events.ts';
 import { createJobs } from './runtime/jobs.ts';
 import type { Log } from './runtime/log.ts';
@@ -158,7 +160,7 @@ export function createServices(foundation: Foundation) {
     log: logOf('backup'),
     settings: backupSettings(loaded.config),
   });
-  const status = createStatus({ loaded, host, users, backups, state });
+  const status = createStatus({ loaded, host, openings: domain.plugins.openings, users, backups, state });
   const commands = createCommands({ ...domain, ...senders, backups, status });
   return {
     ...domain,
@@ -184,7 +186,8 @@ function createDomain(foundation: Foundation) {
   const { loaded, log, clock, host, outbound, database } = foundation;
   const { config } = loaded;
   const logOf = (part: string) => log.child({ part });
-  const plugins = pluginsOf(host, config);
+  const openings = createOpenings(clock);
+  const plugins = pluginsOf(host, config, openings);
   const { identities, embedder, vectors, models, webhooks, outlets } = plugins;
   const { check: checkUrl, fetchUser } = outbound;
 
@@ -503,7 +506,7 @@ export function createServing(services: Services, spool: Spool, orphaned: Orphan
     rateLimits,
     notificationLimit,
     pages: plugins.pages,
-    health: createHealth({ config, host, database, clock, state }),
+    health: createHealth({ config, host, openings: plugins.openings, database, clock, state }),
   });
   return { finalPass, listen, rateLimits, server };
 }
@@ -556,15 +559,16 @@ function notificationSettings({ notifications, publicUrl }: Config) {
 }
 
 /** Returns access to what plugins provide, asked at each use: a plugin may have been started again. */
-function pluginsOf(host: PluginHost, config: Config) {
+function pluginsOf(host: PluginHost, config: Config, openings: Openings) {
   return {
     identities: createIdentities(() => {
       const working = host.list('identity', config.identity);
       const missing = config.identity.filter(name => !working.some(provider => provider.name === name));
       return { working: working.map(({ value }) => value), missing };
     }),
-    recognisers: () => recognisers(host, sttNames(config)),
-    finalRecogniser: finalRecogniser(host, config),
+    openings,
+    recognisers: () => recognisers(host, openings, sttNames(config)),
+    finalRecogniser: finalRecogniser(host, openings, config),
     vad: () => host.get('vad'),
     embedder: () => host.get('embedder', config.embedder),
     vectors: () => host.get('vectors', config.vectors),
@@ -575,9 +579,16 @@ function pluginsOf(host: PluginHost, config: Config) {
     understandings: () => understandings(host, config),
     pages: () => host.list('page').map(({ value }) => value),
     webhooks: () => host.list('webhook').map(({ value }) => value),
-    outlets: () => host.list('notify').map(({ name, title, value }) => ({ name, title, channel: value })),
-    channel: (name: string) => host.get('notify', name),
+    outlets: () =>
+      host.list('notify', config.notify).map(({ name, title, value }) => ({ name, title, channel: value })),
+    channel: (name: string) => offeredChannel(host, config, name),
   };
+}
+
+/** @throws {AppError} `unavailable` where the channel does not work, or the configuration does not offer it */
+function offeredChannel(host: PluginHost, config: Config, name: string) {
+  if (config.notify.includes(name)) return host.get('notify', name);
+  throw new AppError('unavailable', `The configuration does not offer the channel ${name} (notify)`);
 }
 
 /** Lists the configured translators in their order, without those that need a model while there is none. */
@@ -586,14 +597,18 @@ function translators(host: PluginHost, { translator, llm }: Config) {
   return working.filter(({ needsModel }) => !needsModel || host.list('llm', llm).length > 0);
 }
 
-function recognisers(host: PluginHost, names: readonly string[]): NamedProvider[] {
-  return host.list('stt', names).map(({ name, value }) => ({ name, stt: value }));
+function recognisers(host: PluginHost, openings: Openings, names: readonly string[]): NamedProvider[] {
+  return host.list('stt', names).map(({ name, value: stt }) => ({
+    name,
+    stt,
+    onOpening: failure => openings.tell(stt, failure),
+  }));
 }
 
 /** Tells the recogniser of the second pass at the moment of the call; null: none is configured. */
-function finalRecogniser(host: PluginHost, config: Config) {
+function finalRecogniser(host: PluginHost, openings: Openings, config: Config) {
   const { final } = recognisersOf(config);
-  return final === null ? null : () => recognisers(host, [final])[0] ?? null;
+  return final === null ? null : () => recognisers(host, openings, [final])[0] ?? null;
 }
 
 /** Lists the configured plugins in their order, without those that need a model while there is none. */

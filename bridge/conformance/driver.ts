@@ -4,6 +4,7 @@ import type { Driver } from '../driver.ts';
 import { checkDriver } from '../driver-check.ts';
 import { alwaysForbidden } from '../forbidden.ts';
 import { declaredWrites } from '../writes.ts';
+import { countUnreadable } from './readable.ts';
 import { fingerprint, type Replayed, replay } from './replay.ts';
 import { placeOf, type Trace } from './trace.ts';
 
@@ -24,6 +25,7 @@ export interface DriverCheck {
 export const driverChecks: readonly DriverCheck[] = [
   { title: 'has the fields that the contract wants', run: isWellFormed },
   { title: 'gets all frames out of its trace, and no others', run: getsFrames },
+  { title: 'gets frames that their codec can read', run: getsReadableFrames },
   { title: 'writes only what it declares, and what the trace expects', run: writesAsDeclared },
   { title: 'lets nothing be deleted before it is on disk', run: storesBeforeRelease },
   { title: 'tells losses exactly, where notifications are numbered', run: tellsLosses },
@@ -48,6 +50,24 @@ async function getsFrames({ driver, trace }: DriverSubject): Promise<void> {
   assert.equal(got.stored.length, expect.stored, 'frames of stored audio');
   assert.equal(got.counts.lost, expect.lost, 'lost frames');
   if (expect.sha256) assert.equal(fingerprint(got), expect.sha256, 'the bytes of the frames');
+}
+
+/** The audio of a connection that is bad loses frames; it does not fill them with other bytes. */
+const MOST_UNREADABLE = 0.1;
+
+async function getsReadableFrames({ driver, trace }: DriverSubject): Promise<void> {
+  const { live, formats } = await replay(driver, trace);
+  const [format] = formats;
+  if (!format) return;
+  const of = live.length;
+  const bad = countUnreadable(
+    format,
+    live.map(({ bytes }) => bytes),
+  );
+  assert.ok(
+    bad <= of * MOST_UNREADABLE,
+    `${bad} of ${of} frames are no ${format.codec} of ${format.frameMs} ms; correct header, trailer, frameBytes or the codec`,
+  );
 }
 
 async function writesAsDeclared({ driver, trace }: DriverSubject): Promise<void> {

@@ -9,7 +9,7 @@ interface Output {
   json?: boolean;
 }
 
-/** `notify channels`, `add`, `list`, `test` and `remove`: where an account is told of notifications. */
+/** `notify channels`, `add`, `list`, `test`, `enable`, `disable` and `remove`: where an account is told of notifications. */
 export function addNotify(program: Command): void {
   const notify = program
     .command('notify')
@@ -19,6 +19,8 @@ export function addNotify(program: Command): void {
   addAdd(notify);
   addList(notify);
   addTest(notify);
+  addSwitch(notify, 'enable', 'send there again, also where the server has switched an address off');
+  addSwitch(notify, 'disable', 'send nothing there until it is enabled; the address is kept');
   addRemove(notify);
 }
 
@@ -125,6 +127,19 @@ function addTest(notify: Command): void {
       const { error } = await perform(await settingsOf(command), 'notify.test', { user, id });
       if (error !== null) throw new Error(`It was not sent: ${error}`);
       print(json, { sent: true }, 'Sent.');
+    });
+}
+
+function addSwitch(notify: Command, verb: 'enable' | 'disable', description: string): void {
+  notify
+    .command(`${verb} <user> <id>`)
+    .description(description)
+    .option('--json', 'answer as one JSON object')
+    .addHelpText('after', `\nExample: earshot notify ${verb} ada 0190c9f2-1111-7000-8000-000000000001`)
+    .action(async (user: string, id: string, { json }: Output, command: Command) => {
+      const enabled = verb === 'enable';
+      const answer = await perform(await settingsOf(command), 'notify.enable', { user, id, enabled });
+      print(json, answer, `${answer.label} (${answer.id}) is ${enabled ? 'on' : 'off'}.`);
     });
 }
 

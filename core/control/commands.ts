@@ -46,6 +46,8 @@ export type Status = z.infer<typeof Status>;
 
 /** Name of the part without which nothing is transcribed. */
 export const RECOGNITION = 'speech recognition';
+/** Part of a plugin that no other part names. */
+export const PLUGIN = 'plugin';
 
 export const LOCKABLE = ['memory', 'conversation', 'action-item'] as const satisfies readonly Lockable[];
 
@@ -175,6 +177,10 @@ const shapes = {
       }),
     ),
   },
+  'notify.enable': {
+    args: z.object({ user: name, id: name, enabled: z.boolean() }),
+    result: z.object({ id: z.string(), label: z.string() }),
+  },
   'notify.remove': { args: z.object({ user: name, id: name }), result: z.object({ id: z.string() }) },
   /** Null: it was sent. */
   'notify.test': {
@@ -239,7 +245,7 @@ interface Services
   locks: Locks;
   signIn: Pick<SignIn, 'setPassword' | 'rotateKeys'>;
   keys: Pick<Keys, 'create' | 'list' | 'find' | 'rotate' | 'remove' | 'parseScopes'>;
-  channelAddresses: Pick<ChannelAddresses, 'channels' | 'add' | 'list' | 'remove' | 'test'>;
+  channelAddresses: Pick<ChannelAddresses, 'channels' | 'add' | 'edit' | 'list' | 'remove' | 'test'>;
   backups: Pick<Backups, 'begin' | 'progress' | 'state'>;
   status(): Promise<Status>;
 }
@@ -366,6 +372,10 @@ function channelCommands({ users, channelAddresses }: Services) {
     },
     async 'notify.list'({ user }) {
       return (await channelAddresses.list((await users.byName(user)).id)).map(line);
+    },
+    async 'notify.enable'({ user, id, enabled }) {
+      const { label } = await channelAddresses.edit((await users.byName(user)).id, id, { enabled });
+      return { id, label };
     },
     async 'notify.remove'({ user, id }) {
       await channelAddresses.remove((await users.byName(user)).id, id);

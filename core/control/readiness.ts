@@ -7,11 +7,12 @@ import type { Clock, Health } from '../contract/model.ts';
 import type { Storage } from '../contract/plugin.ts';
 import type { Users } from '../domain/accounts/users.ts';
 import { countOrphanedAudio, ORPHANED, ORPHANED_CURE, tellOrphaned } from '../listen/orphaned-audio.ts';
-import type { PluginHost } from '../plugin-host/plugin-host.ts';
+import type { PluginHost, PluginStatus } from '../plugin-host/plugin-host.ts';
 import { deadline } from '../runtime/deadline.ts';
 import { AppError } from '../runtime/errors.ts';
 import { version } from '../runtime/version.ts';
-import { RECOGNITION, type Readiness, type Status } from './commands.ts';
+import { PLUGIN, RECOGNITION, type Readiness, type Status } from './commands.ts';
+import type { Openings } from './openings.ts';
 
 /** The parts that plugins chosen by name provide, and what works without them. */
 const PARTS = [
@@ -31,6 +32,9 @@ const PARTS = [
 
 type BackupState = Awaited<ReturnType<Backups['state']>>;
 
+/** Names all plugins of `PLUGIN` together in `healthz`, which gives no details. */
+const PLUGINS = 'plugins';
+
 /** A database that takes longer than this for one row is of no use. */
 const DATABASE_MS = 3000;
 
@@ -38,12 +42,14 @@ const DATABASE_MS = 3000;
 export function createHealth({
   config,
   host,
+  openings,
   database,
   clock,
   state,
 }: {
   config: Config;
-  host: Pick<PluginHost, 'list'>;
+  host: Pick<PluginHost, 'list' | 'status'>;
+  openings: Pick<Openings, 'failureOf'>;
   database: { users: Pick<Storage['users'], 'get'> };
   clock: Pick<Clock, 'sleep'>;
   state: { isReady: boolean };
@@ -66,9 +72,10 @@ export function createHealth({
     if (!(await asking)) return { status: 'failing', parts: ['database'] };
     const missing = PARTS.filter(({ key }) => {
       const wanted = chosen(config, key);
-      return wanted.length > 0 && host.list(key, wanted).length === 0;
+      return wanted.length > 0 && working({ host, openings }, key, wanted).length === 0;
     });
-    const parts = [...new Set(missing.map(({ part }) => part))];
+    const others = otherPlugins(host, config).some(plugin => plugin.state === 'degraded');
+    const parts = [...new Set([...missing.map(({ part }) => part), ...(others ? [PLUGINS] : [])])];
     return { status: parts.length === 0 ? 'ok' : 'degraded', parts };
   };
 }
@@ -77,12 +84,14 @@ export function createHealth({
 export function createStatus({
   loaded: { config, file: configFile },
   host,
+  openings,
   users,
   backups,
   state,
 }: {
   loaded: LoadedConfig;
   host: PluginHost;
+  openings: Pick<Openings, 'failureOf'>;
   users: Pick<Users, 'list'>;
   backups: Pick<Backups, 'state'>;
   state: { url: string | null };
@@ -90,7 +99,9 @@ export function createStatus({
   return async (): Promise<Status> => ({
     ...{ version, url: state.url, dataDir: config.dataDir, configFile },
     ready: [
-      ...PARTS.flatMap(part => readinessOf(host, part, chosen(config, part.key))),
+      ...PARTS.flatMap(part => readinessOf({ host, openings, config }, part)),
+      ...offered(host, config),
+      ...otherPlugins(host, config).flatMap(tellPlugin),
       await bluetooth(),
       ...(await orphanedAudio(config.dataDir)),
       tellBackups(await backups.state()),
@@ -105,23 +116,102 @@ function chosen(config: Config, key: (typeof PARTS)[number]['key']): string[] {
   return typeof value === 'object' && 'final' in value ? [value.live, value.final].flat() : [value].flat();
 }
 
+interface Plugins<Host = PluginHost> {
+  host: Host;
+  openings: Pick<Openings, 'failureOf'>;
+}
+
+/** Names of those of `wanted` that work. A recogniser that did not open when it was asked last does not. */
+function working(
+  { host, openings }: Plugins<Pick<PluginHost, 'list'>>,
+  key: (typeof PARTS)[number]['key'],
+  wanted: readonly string[],
+): string[] {
+  if (key !== 'stt') return host.list(key, wanted).map(({ name }) => name);
+  return host
+    .list(key, wanted)
+    .filter(({ value }) => openings.failureOf(value) === null)
+    .map(({ name }) => name);
+}
+
 /** One line for each plugin that was chosen. Why one is not ready, and the way out, is in its own words. */
 function readinessOf(
-  host: PluginHost,
+  { host, openings, config }: Plugins & { config: Config },
   { key, part, without }: (typeof PARTS)[number],
-  wanted: readonly string[],
 ): Readiness[] {
+  const wanted = chosen(config, key);
   if (wanted.length === 0)
     return [{ part, name: 'none', ok: false, optional: true, detail: without, cure: null }];
-  const works = host.list(key, wanted).length > 0;
+  const works = working({ host, openings }, key, wanted);
   const states = host.status();
   return wanted.map(name => {
-    const plugin = states.find(state => state.name === name);
-    const ok = plugin?.state === 'ready';
-    const does = key === 'llm' && ok ? host.get('llm', name).model : plugin?.title;
-    const detail = (ok ? does : plugin?.reason?.message) ?? 'not loaded';
-    return { part, name, ok, optional: works, detail, cure: null };
+    const state = states.find(each => each.name === name);
+    const reason = state?.state === 'ready' ? lackOf({ host, openings, config }, key, name) : whyNot(state);
+    const does = key === 'llm' && reason === null ? host.get('llm', name).model : (state?.title ?? name);
+    const line = { part, name, optional: works.length > 0, cure: null };
+    return { ...line, ok: reason === null, detail: reason ?? does };
   });
+}
+
+function whyNot(state: PluginStatus | undefined): string {
+  return state?.reason?.message ?? 'not loaded';
+}
+
+/** Explains why a running plugin is of no use; null: it is of use. */
+function lackOf(
+  { host, openings, config }: Plugins & { config: Config },
+  key: (typeof PARTS)[number]['key'],
+  name: string,
+): string | null {
+  if (key === 'stt') {
+    const failure = openings.failureOf(host.get('stt', name));
+    return failure && `did not open on ${iso(failure.at)}: ${failure.error.message}`;
+  }
+  if (key !== 'understanding' && key !== 'translator') return null;
+  const isWithout = config.llm.length === 0 && host.get(key, name).needsModel;
+  return isWithout ? 'asks a language model, and the configuration names none (llm)' : null;
+}
+
+/** Lists the channels and webhook types that users can choose from. */
+function offered(host: PluginHost, config: Config): Readiness[] {
+  const channels = host.list('notify', config.notify).map(({ name }) => name);
+  const types = host.list('webhook').map(({ value }) => value.type);
+  const line = { ok: true, optional: true, cure: null };
+  return [
+    { ...line, part: 'notifications', name: 'channels', detail: listed('channels', channels) },
+    { ...line, part: 'webhooks', name: 'types', detail: listed('types', types) },
+  ];
+}
+
+function listed(what: string, names: readonly string[]): string {
+  return `${what} ${names.length === 0 ? 'none' : names.join(', ')}`;
+}
+
+interface OtherPlugin extends PluginStatus {
+  isNotOffered: boolean;
+}
+
+/** Plugins that no part chooses by name, but for built-in ones that work. */
+function otherPlugins(host: Pick<PluginHost, 'status'>, config: Config): OtherPlugin[] {
+  const told = new Set([config.storage, ...PARTS.flatMap(({ key }) => chosen(config, key))]);
+  return host
+    .status()
+    .filter(({ name, builtin, state }) => !told.has(name) && (state === 'degraded' || !builtin))
+    .map(plugin => ({
+      ...plugin,
+      isNotOffered: plugin.capabilities.includes('notify') && !config.notify.includes(plugin.name),
+    }));
+}
+
+function tellPlugin({ name, title, state, reason, capabilities, isNotOffered }: OtherPlugin): Readiness[] {
+  const line = { part: PLUGIN, name, cure: null };
+  if (state === 'degraded')
+    return [{ ...line, ok: false, optional: false, detail: reason?.message ?? state }];
+  if (state !== 'ready') return [];
+  const gives = `${title} (${capabilities.join(', ')})`;
+  if (!isNotOffered) return [{ ...line, ok: true, optional: true, detail: gives }];
+  const cure = `name it in the configuration, notify: [${name}, …]`;
+  return [{ ...line, ok: false, optional: true, detail: `${gives} is not offered to users`, cure }];
 }
 
 /** Empty without orphaned audio. */

@@ -1,7 +1,10 @@
 import type { Notifications } from '../domain/notifications/notifications.ts';
 import type { NotifyOwner } from './targets.ts';
 
-const KINDS = { hook: 'webhook', channel: 'address for notifications' } as const;
+const KINDS = {
+  hook: { what: 'webhook', one: 'A webhook' },
+  channel: { what: 'address for notifications', one: 'An address for notifications' },
+} as const;
 
 /** Owners learn what was switched off by whatever still reaches them. */
 export function createNotifyOwner({
@@ -10,11 +13,11 @@ export function createNotifyOwner({
   notifications: Pick<Notifications, 'tellIn'>;
 }): NotifyOwner {
   return async (tx, { kind, id, userId, appId, name }, reason) => {
-    const what = KINDS[kind];
+    const { what, one } = KINDS[kind];
     await notifications.tellIn(tx, userId, {
       appId: null,
       event: 'hook_off',
-      rule: `A ${what} was switched off by the server`,
+      rule: `${one} was switched off by the server`,
       title: `Your ${what} “${name}” was switched off`,
       text: `${reason}. When it works again, switch it on.`,
       data: { target_kind: kind, target_id: id, app_id: appId },

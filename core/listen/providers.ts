@@ -5,11 +5,13 @@ import { CLOSE } from './protocol.ts';
 
 /** For the client as well, which can run no command on the server. */
 const NO_RECOGNISER =
-  'This server has no speech recogniser that works. Its operator names one in the configuration (stt), then restarts it';
+  'This server has no speech recogniser that works now. Send the audio again later; where that does not help, its operator has to name one that works (stt)';
 
 export interface NamedProvider {
   name: string;
   stt: SttProvider;
+  /** Told of each opening; null: it has opened. */
+  onOpening?(failure: AppError | null): void;
 }
 
 /**

@@ -253,14 +253,18 @@ interface Asking {
 }
 
 /** An engine that neither opens nor fails has failed; nobody waits for it once `signal` is aborted. */
-export async function openSession({ name, stt }: NamedProvider, asking: Asking): Promise<SttSession> {
+export async function openSession(provider: NamedProvider, asking: Asking): Promise<SttSession> {
+  const { name, stt, onOpening } = provider;
   const { language, vocabulary, clock, signal } = asking;
   const opening = stt.open({ language, vocabulary, signal });
   const deadline = deadlineOf(clock, signal);
   deadline.set(OPEN_MS, `Recogniser ${name} did not answer within ${OPEN_MS} ms`);
   try {
-    return await Promise.race([opening, deadline.happened]);
+    const session = await Promise.race([opening, deadline.happened]);
+    onOpening?.(null);
+    return session;
   } catch (error) {
+    if (!signal.aborted) onOpening?.(engineError(error));
     void opening.then(session => session.close()).catch(() => {}); // one that comes too late is not left open
     throw error;
   } finally {

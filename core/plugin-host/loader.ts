@@ -3,7 +3,7 @@ import { registerHooks } from 'node:module';
 import { isAbsolute, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
-import type { Capabilities, Plugin, Stores } from '../contract/plugin.ts';
+import type { Capabilities, Plugin, Stores, WebhookEvent } from '../contract/plugin.ts';
 import { AppError } from '../runtime/errors.ts';
 
 export type LoadedPlugin = Plugin<unknown>;
@@ -17,7 +17,7 @@ export interface PluginSource {
 
 /**
  * Imports a plugin's module and checks its shape, and that it goes by the name that the configuration gives it.
- * @throws {AppError} `internal` that names the field that is wrong, and the module
+ * @throws {AppError} `invalid_request`, which no other attempt mends, that names the wrong field and the module
  */
 export async function importPlugin(source: PluginSource): Promise<LoadedPlugin> {
   const plugin = await importUnnamed(source);
@@ -25,7 +25,7 @@ export async function importPlugin(source: PluginSource): Promise<LoadedPlugin> 
   throw broken(source, `its name is "${plugin.name}", but the configuration calls it "${source.name}"`);
 }
 
-/** The same for a plugin whose name is not known yet. @throws {AppError} `internal` */
+/** The same for a plugin whose name is not known yet. @throws {AppError} `invalid_request` */
 export async function importUnnamed(source: Omit<PluginSource, 'name'>): Promise<LoadedPlugin> {
   const module: unknown = await importModule(source);
   const plugin: unknown = Object(module).default;
@@ -35,21 +35,21 @@ export async function importUnnamed(source: Omit<PluginSource, 'name'>): Promise
   return plugin as LoadedPlugin; // checked by PluginShape
 }
 
-/** The schema of a plugin's options; without one it has none. @throws {AppError} `internal` */
+/** The schema of a plugin's options; without one it has none. @throws {AppError} `invalid_request` */
 export function optionsSchema(plugin: LoadedPlugin): z.core.$ZodType {
   if (plugin.options === undefined) return z.strictObject({});
   const schema: unknown = plugin.options(z);
   if (schema instanceof z.core.$ZodType) return schema;
-  throw new AppError('internal', 'options must answer a schema made with the zod that it is given');
+  throw new AppError('invalid_request', 'options must answer a schema made with the zod that it is given');
 }
 
 /**
  * Checks what `setup` answered.
- * @throws {AppError} `internal` that names the field that is wrong
+ * @throws {AppError} `invalid_request` that names the wrong field
  */
 export function checkCapabilities(answer: unknown): Capabilities {
   const result = CapabilitiesShape.safeParse(answer);
-  if (!result.success) throw new AppError('internal', `in what setup answers, ${tell(result.error)}`);
+  if (!result.success) throw new AppError('invalid_request', `in what setup answers, ${tell(result.error)}`);
   return answer as Capabilities; // checked by CapabilitiesShape
 }
 
@@ -61,7 +61,7 @@ async function importModule(source: Omit<PluginSource, 'name'>): Promise<unknown
   } catch (cause) {
     throw broken(source, remedy(cause), cause);
   }
-  throw new AppError('internal', `${source.module}: there is no such file`);
+  throw new AppError('invalid_request', `${source.module}: there is no such file`);
 }
 
 /** A package as seen from the configuration's directory, whichever way it exports itself. */
@@ -96,7 +96,7 @@ function remedy(thrown: unknown): string {
 }
 
 function broken(source: Pick<PluginSource, 'module'>, reason: string, cause?: unknown): AppError {
-  return new AppError('internal', `${reason}, in ${source.module}`, { cause });
+  return new AppError('invalid_request', `${reason}, in ${source.module}`, { cause });
 }
 
 function tell(error: z.ZodError): string {
@@ -218,6 +218,14 @@ function functions(names: readonly string[]) {
   return z.looseObject(Object.fromEntries(names.map(name => [name, callable])), 'must be an object');
 }
 
+const TRIGGERS = Object.keys({
+  segments: true,
+  audio: true,
+  conversation: true,
+  day: true,
+  device: true,
+} satisfies Record<WebhookEvent['trigger'], true>);
+
 const SHAPES = {
   stt: z.looseObject(
     {
@@ -283,7 +291,7 @@ const SHAPES = {
   webhook: functions(['render']).extend({
     type: z.string('must be text').regex(/^[a-z][a-z0-9_]*$/, 'must be small letters, digits and _'),
     aliases: z.array(z.string()).optional(),
-    trigger: z.enum(['segments', 'audio', 'conversation', 'day']),
+    trigger: z.enum(TRIGGERS, `must be one of ${TRIGGERS.join(', ')}`),
     answer: callable.optional(),
   }),
   page: z.looseObject(

@@ -130,7 +130,7 @@ export function createPluginHost(options: PluginHostOptions): PluginHost {
     const isStorage = life.capabilities.storage !== undefined;
     if (isStorage === (entry === storageEntry)) return life;
     await life.stop();
-    throw new AppError('internal', isStorage ? STORAGE_FIRST : 'it gives no storage');
+    throw new AppError('invalid_request', isStorage ? STORAGE_FIRST : 'it gives no storage');
   }
 
   /** Storage is the ground that the others stand on: it has the data directory itself, and no state. */
@@ -216,7 +216,8 @@ export function createPluginHost(options: PluginHostOptions): PluginHost {
     const reasons = degraded.map(plugin => `; ${plugin.name} is degraded: ${plugin.reason?.message}`);
     const lack = name === undefined ? `No plugin gives ${capability}` : `${name} gives no ${capability}`;
     const own = name === undefined ? undefined : degraded[0]?.reason?.code;
-    const code = own === undefined || own === 'internal' ? 'unavailable' : own;
+    const isOwn = own !== undefined && own !== 'internal' && own !== 'invalid_request';
+    const code = isOwn ? own : 'unavailable';
     throw new AppError(code, `${lack} now${reasons.join('')}`);
   }
 

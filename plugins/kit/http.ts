@@ -40,7 +40,7 @@ export async function request(
   { clock, error, fetch }: Context,
   server: Server,
   path: string,
-  init: Omit<RequestInit, 'redirect' | 'signal'>,
+  init: Omit<RequestInit, 'redirect' | 'signal' | 'headers'> & { headers?: Readonly<Record<string, string>> },
   signal: AbortSignal,
 ): Promise<Reply> {
   const { limitMs = LIMIT_MS, maxBytes = MIB } = server;

@@ -7,7 +7,7 @@ import { driverChecks, parseTrace } from '../../bridge/conformance/driver.ts';
 import { replay } from '../../bridge/conformance/replay.ts';
 import type { Trace } from '../../bridge/conformance/trace.ts';
 import { checkDevice } from '../../bridge/device-check.ts';
-import type { Driver, Framing, Session, WireFormat } from '../../bridge/driver.ts';
+import type { Driver, Framing, Session, Stream, WireFormat } from '../../bridge/driver.ts';
 import { checkDriver } from '../../bridge/driver-check.ts';
 import omi from '../../bridge/drivers/omi.ts';
 import { createFraming } from '../../bridge/framing/framing.ts';
@@ -233,8 +233,17 @@ test('the link keeps a release back until stored audio is on disk, though the dr
   );
 });
 
+function withHeader(header: number): Stream {
+  const { framing } = omi.stream;
+  return framing ? { ...omi.stream, framing: { ...framing, header } } : omi.stream;
+}
+
 /** Each is wrong in one way, and caught by the check of this title. */
 const BROKEN: Record<string, { caught: RegExp; driver: Driver; trace?: Trace }> = {
+  'that leaves numbers of notifications in the frames': {
+    caught: /codec can read/,
+    driver: { ...omi, run: session => session.listen(withHeader(0)) },
+  },
   'that throws': {
     caught: /neither fails/,
     driver: {
@@ -428,6 +437,17 @@ test('a board that YAML describes is checked, explained, and plays its trace', a
   const bad = await checkDevice(at('my-board.yaml'), at('bad.jsonl'));
   t.false(bad.isGood);
   t.regex(bad.lines.join('\n'), /FAIL {2}gets all frames.*frames of live audio/);
+});
+
+test('a header that leaves numbers in the frames is warned of', async t => {
+  const framing = (header: number) =>
+    BOARD.replace(
+      'kind: raw, frameBytes: 160, header: 1',
+      `kind: counted, header: ${header}, counter: { at: 0, bits: 16, per: packet }, fragment: { at: 2 }`,
+    );
+  const at = await inFolder(t, { 'bad.yaml': framing(2), 'good.yaml': framing(3) });
+  t.regex((await checkDevice(at('bad.yaml'))).lines.join('\n'), /WARNING +header: 2 .* has to be 3 or more/);
+  t.notRegex((await checkDevice(at('good.yaml'))).lines.join('\n'), /WARNING/);
 });
 
 test('what is wrong in a description is named by its field', async t => {

@@ -36,6 +36,7 @@ async function setUp(t: ExecutionContext) {
       'notify.channels': unused,
       'notify.add': unused,
       'notify.list': unused,
+      'notify.enable': unused,
       'notify.remove': unused,
       'notify.test': unused,
       'user.list': unused,

@@ -6,8 +6,10 @@ import { ConfigSchema } from '../../config/schema.ts';
 import { createHealth } from '../../core/control/readiness.ts';
 import { renderStatus } from '../../core/control/status.ts';
 import { say, startChatServer } from '../helpers/chat-server.ts';
+import { temporaryDirectory } from '../helpers/domain.ts';
+import { connectListen } from '../helpers/listen-client.ts';
 import { startLocalServer } from '../helpers/local-server.ts';
-import { countingStt, openServer, type TestServer } from '../helpers/services.ts';
+import { countingStt, failingStt, openServer, type TestServer } from '../helpers/services.ts';
 
 const ADVENTURE = 'Sailed alone around Iceland';
 const JOB = 'Works as a nurse at the county hospital';
@@ -93,13 +95,79 @@ test('health: ok with what is configured, degraded without a recogniser; a part 
   t.notRegex(spare, /✗/);
 });
 
+test('status lists what users can choose, and shows a plugin that no part names', async t => {
+  const use = join(import.meta.dirname, '../fixtures/plugins/acme-channel.ts');
+  const plugins = { 'acme-channel': { use } };
+  const statusOf = async (notify?: string[]) => {
+    const { app } = await openServer(t, { stt: [], plugins, ...(notify ? { notify } : {}) });
+    return renderStatus(await app.commands.status({}));
+  };
+  const unnamed = await statusOf();
+  t.regex(unnamed, /^· plugin: acme-channel: Acme pager \(notify\) is not offered to users$/m);
+  t.regex(unnamed, /^ {4}to make it ready: name it in the configuration, notify: \[acme-channel, …\]$/m);
+  t.regex(unnamed, /^✓ notifications: channels ntfy, gotify, apprise, web-push, webhook, log$/m);
+  t.regex(
+    unnamed,
+    /^✓ webhooks: types .*audio_bytes, memory_created, day_summary, device_event/m,
+    'every built-in type is loaded',
+  );
+  const named = await statusOf(['acme-channel']);
+  t.regex(named, /^✓ notifications: channels acme-channel$/m);
+  t.regex(named, /^✓ plugin: acme-channel: Acme pager \(notify\)$/m);
+});
+
+test('a plugin that is degraded shows in status and in health, also where no part names it', async t => {
+  const broken = await openServer(t, {
+    ...countingStt(),
+    plugins: { ...countingStt().plugins, ...(await waiting(t)) },
+  });
+  t.like(await (await fetch(`${broken.url}/healthz`)).json(), { status: 'degraded', parts: ['plugins'] });
+  t.regex(
+    renderStatus(await broken.app.commands.status({})),
+    /^✗ plugin: waiter: its server is not up yet$/m,
+  );
+});
+
+test('understanding that asks a language model is not ready where none is configured', async t => {
+  const { app } = await openServer(t, { stt: [] });
+  t.regex(
+    renderStatus(await app.commands.status({})),
+    /^· understanding: llm-understanding: asks a language model, and the configuration names none \(llm\)$/m,
+  );
+});
+
+test('a recogniser that could not be opened is told by status and health until it opens again', async t => {
+  const outage = await failingStt(t);
+  const server = await openServer(t, { stt: outage.stt, plugins: outage.plugins });
+  const health = async () => (await (await fetch(`${server.url}/healthz`)).json()) as object;
+  const listen = async () => {
+    const client = await connectListen(server.url, server.key, { codec: 'pcm16', sample_rate: '16000' });
+    const { status } = await client.until('service_status', event =>
+      ['ready', 'stt_failed'].includes(String(event.status)),
+    );
+    client.socket.close();
+    return status;
+  };
+  await outage.begin();
+  t.is(await listen(), 'stt_failed');
+  t.deepEqual(await health(), { status: 'degraded', parts: ['speech recognition'] });
+  t.regex(
+    renderStatus(await server.app.commands.status({})),
+    /^✗ speech recognition: counting: did not open on \d{4}-.+Z: /m,
+  );
+  await outage.end();
+  t.is(await listen(), 'ready');
+  t.deepEqual(await health(), { status: 'ok', parts: [] });
+});
+
 test('health asks the database one question at a time, and does not wait for it for ever', async t => {
   const asked: ((found: null) => void)[] = [];
   const state = { isReady: false };
   const late = Promise.withResolvers<void>();
   const health = createHealth({
     config: ConfigSchema.parse({ stt: [] }),
-    host: { list: () => [] },
+    host: { list: () => [], status: () => [] },
+    openings: { failureOf: () => null },
     database: { users: { get: () => new Promise(resolve => asked.push(resolve)) } },
     clock: { sleep: () => late.promise },
     state,
@@ -115,6 +183,19 @@ test('health asks the database one question at a time, and does not wait for it 
   t.is(asked.length, 2);
   await next;
 });
+
+/** A third party's plugin whose server is not up yet. */
+async function waiting(t: ExecutionContext) {
+  const use = join(await temporaryDirectory(t), 'waiter.mjs');
+  await writeFile(
+    use,
+    `export default {
+      name: 'waiter', api: 1, title: 'Waiter',
+      setup({ error }) { throw error('upstream_error', 'its server is not up yet'); },
+    };`,
+  );
+  return { waiter: { use } };
+}
 
 /** Asks an address of a user at its start. */
 const CALLER = `export default {

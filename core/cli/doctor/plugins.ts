@@ -1,12 +1,15 @@
 import { join } from 'node:path';
 import type { Diagnosis } from '../../contract/plugin.ts';
+import { PLUGIN } from '../../control/commands.ts';
 import { diagnose } from '../../plugin-host/diagnosis.ts';
 import type { KnownPlugin } from '../../plugin-host/selection.ts';
 import { chosenPlugins, optionsOf } from './configuration.ts';
 import type { Check, Patient } from './examination.ts';
-import { findingsOf } from './finding.ts';
+import { type Finding, findingsOf } from './finding.ts';
+import { splitCure } from './trial.ts';
 
 const { note, bad } = findingsOf('Database');
+const { note: remark, doubt } = findingsOf('Plugins');
 const NONE = 'correct storage: sql, or the name of a plugin of your own';
 
 /** The storage tells of itself; nothing is opened for writing. */
@@ -39,9 +42,21 @@ export const pluginsCheck: Check = {
       const diagnoses = await ask(known, join(dataDir, 'plugins', name), patient, signal);
       return (diagnoses ?? []).map(each => ({ ...each, group: 'Plugins', what: `${name}, ${each.what}` }));
     });
-    return (await Promise.all(told)).flat();
+    return [...(await Promise.all(told)).flat(), ...tellServer(patient)];
   },
 };
+
+/** Reports plugins that do not work in the running server, and that no other check asks. */
+function tellServer({ server }: Patient): Finding[] {
+  if (typeof server !== 'object' || !('ready' in server)) return [];
+  return server.ready
+    .filter(({ part, ok }) => part === PLUGIN && !ok)
+    .map(({ name, detail, optional, cure }) => {
+      if (optional) return remark(name, cure === null ? detail : `${detail}; ${cure}`);
+      const [reason, own] = splitCure(detail, 'look at the log of the server');
+      return doubt(name, `in the running server: ${reason}`, cure ?? own);
+    });
+}
 
 async function ask(
   known: KnownPlugin,

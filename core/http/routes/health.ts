@@ -28,7 +28,7 @@ export function healthRoute(health: () => Promise<Health>): OpenRoute {
     summary: 'Check the health of the server',
     answers: {
       200: answer(
-        'ok: everything that is configured works. degraded: it serves, but parts do not work; audio that cannot be transcribed is kept on disk until it can',
+        'ok: everything that is configured works. degraded: it serves, but parts do not work; audio that was accepted is kept on disk until it can be transcribed',
         'ok',
         'degraded',
       ),

@@ -12,7 +12,11 @@ test.serial(
   'Addresses are added, tried, listed and removed, and their secrets are shown nowhere',
   async t => {
     const use = join(import.meta.dirname, '../../fixtures/plugins/acme-channel.ts');
-    const { dataDir } = await openServer(t, { stt: [], plugins: { 'acme-channel': { use } } });
+    const { dataDir } = await openServer(t, {
+      stt: [],
+      notify: ['acme-channel', 'ntfy', 'log'],
+      plugins: { 'acme-channel': { use } },
+    });
     const run = async (input: string, ...args: string[]) => {
       const child = spawn(process.execPath, [MAIN, '--data-dir', dataDir, 'notify', ...args], {
         env: plainEnvironment(),
@@ -69,6 +73,9 @@ test.serial(
       t.is(code, 1);
       t.regex(said, reason);
     }
+    t.deepEqual(await run('', 'disable', 'owner', id), { code: 0, said: `acme-channel (${id}) is off.\n` });
+    t.regex((await run('', 'list', 'owner')).said, new RegExp(`${id}  acme-channel  off`));
+    t.deepEqual(await run('', 'enable', 'owner', id), { code: 0, said: `acme-channel (${id}) is on.\n` });
     t.is((await run('', 'remove', 'owner', id)).code, 0);
   },
 );

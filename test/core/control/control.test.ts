@@ -69,6 +69,7 @@ function commandsOver(names: string[]): Commands {
     channelAddresses: {
       channels: async () => [],
       add: unused,
+      edit: unused,
       list: async () => [],
       remove: async () => {},
       test: async () => null,

@@ -26,7 +26,7 @@ async function start(t: ExecutionContext, { behaviour, dataDir, clock }: Setting
   const { stt, plugins } = countingStt();
   const overrides = {
     ...(dataDir === undefined ? {} : { dataDir }),
-    ...{ stt, llm: ['scribe'], delivery: { allowHosts: ['127.0.0.1'] } },
+    ...{ stt, llm: ['scribe'], notify: ['acme-channel'], delivery: { allowHosts: ['127.0.0.1'] } },
     plugins: { ...plugins, 'acme-channel': fixture('acme-channel'), scribe: fixture('scribe') },
   };
   const server = await openServer(t, overrides, clock ? { clock } : {});

@@ -430,6 +430,31 @@ test('a built-in plugin that nobody chose is degraded with its reason; chosen, i
   });
 });
 
+test('a plugin that returns what no capability allows is not tried again: only its author can help', async t => {
+  const { host, write } = setUp(t);
+  const odd = pathToFileURL(write('odd.ts', source('odd', 'return { webhook: { type: 1, render() {} } };')));
+  const { clock } = manualClock();
+  const naps: number[] = [];
+  const plugins = host('port: 1', {
+    builtin: { odd },
+    clock: {
+      ...clock,
+      sleep(ms, signal) {
+        naps.push(ms);
+        return clock.sleep(ms, signal);
+      },
+    },
+  });
+
+  await plugins.loadAll();
+
+  const [status] = plugins.status();
+  t.like(status, { state: 'degraded', reason: { code: 'invalid_request' } });
+  t.regex(status?.reason?.message ?? '', /webhook\.trigger must be one of segments, audio, .*, device/);
+  await plugins.stop();
+  t.deepEqual(naps, []);
+});
+
 test('a chosen plugin that says config_error is not ready rather than broken: the server runs', async t => {
   const { host, write } = setUp(t);
   write('bare.ts', source('bare', `throw error('config_error', 'its model is not there');`));
