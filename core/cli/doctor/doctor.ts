@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import { asCalled } from '../../../config/called-as.ts';
-import { ConfigError } from '../../../config/load.ts';
+import { ConfigError, type LoadedConfig } from '../../../config/load.ts';
 import { AppError } from '../../runtime/errors.ts';
 import { onOneLine } from '../../runtime/terminal.ts';
 import { settingsOf } from '../in-process.ts';
+import { writeBundle } from './bundle.ts';
 import { type DoctorMessage, type Finding, findingsOf } from './finding.ts';
 import { paperFor, render, summary } from './report.ts';
 
@@ -16,15 +17,30 @@ export function addDoctor(program: Command): void {
     .command('doctor')
     .description('check the whole installation and suggest fixes; changes no data')
     .option('--json', 'answer as one JSON object')
-    .addHelpText('after', '\nExample: earshot doctor')
-    .action(async ({ json }: { json?: boolean }, command: Command) => {
+    .option('--bundle <file>', 'also write a text for a bug report: findings and configuration, no secrets')
+    .addHelpText('after', '\nExample: earshot doctor --bundle report.txt')
+    .action(async ({ json, bundle }: { json?: boolean; bundle?: string }, command: Command) => {
       const paper = paperFor(process.stdout);
       const write = (text: string) => process.stdout.write(`${text}\n`);
       const findings = await diagnose(command, found => json || write(asCalled(render(found, paper))));
+      if (bundle !== undefined) {
+        await writeBundle(bundle, { findings, loaded: await configurationOf(command) });
+        process.stderr.write(`${bundle} is for a bug report. Read it before you send it.\n`);
+      }
       const bad = findings.filter(({ level }) => level === 'bad').length;
       write(json ? JSON.stringify({ ok: bad === 0, findings }) : `\n${summary(findings, paper)}`);
       if (bad > 0) throw new AppError('config_error', `${bad} of ${findings.length} findings are bad`);
     });
+}
+
+/** Null: it is broken. */
+async function configurationOf(command: Command): Promise<LoadedConfig | null> {
+  try {
+    return await settingsOf(command, { orHere: true });
+  } catch (error) {
+    if (error instanceof ConfigError) return null;
+    throw error;
+  }
 }
 
 /** Where to look; what is wrong with the configuration is told with the rest. */

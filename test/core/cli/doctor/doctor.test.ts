@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import test from 'ava';
@@ -151,4 +151,32 @@ test('a plugin that ends the process does not take the doctor along', async t =>
     cure: 'try the plugins that you added, one by one: earshot plugin check PATH',
   });
   t.regex(findings.at(-1)?.detail ?? '', /ended with status 7/);
+});
+
+test('a bundle for bug reports has findings and configuration, and neither secrets nor what was said', async t => {
+  const folder = await temporaryDirectory(t);
+  const server = await openServer(t, { stt: [] });
+  const { token } = await server.app.commands.token({ user: 'owner' });
+  await fetch(`${server.url}/v1/dev/user/memories`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ content: 'Marzipan' }),
+  });
+  const config = join(folder, 'earshot.yaml');
+  await writeFile(
+    config,
+    `dataDir: ${server.dataDir}\nstt: []\nmetrics:\n  token: a-secret-of-the-operator\nplugins:\n  openai:\n    apiKey: sk-hidden\n`,
+  );
+  const file = join(folder, 'report.txt');
+  const first = await earshot(['--config', config, 'doctor', '--bundle', file], {});
+  t.regex(first.stderr, /report\.txt is for a bug report/);
+  const text = await readFile(file, 'utf8');
+  t.regex(text, /^Earshot \d.*, Node v24.*\n\n/);
+  t.regex(text, /[✓·!✗] .*database/);
+  t.regex(text, /Configuration\n.*stt: \[\]/s);
+  for (const hidden of ['a-secret-of-the-operator', 'sk-hidden', 'Marzipan', token, server.key])
+    t.false(text.includes(hidden), hidden);
+  t.is((await stat(file)).mode & 0o777, 0o600);
+  const again = await earshot(['--config', config, 'doctor', '--bundle', file], {});
+  t.regex(again.stderr, /there already/);
 });
