@@ -54,6 +54,8 @@ export interface DeviceLimits {
   silentMs: number;
   /** A subscribed device that sends nothing for so long is asked whether it is still there. */
   probeMs: number;
+  /** A device that is heard weakly is left to other bridges at first: so long for each dB below a strong signal. */
+  yieldMsPerDb: number;
   /** Scanning costs air time: while all known wearables stream, so long between two looks around. */
   restMs: number;
   /** How long such a look takes. */
@@ -66,9 +68,14 @@ const LIMITS: DeviceLimits = {
   unfitMs: 600_000,
   silentMs: 30_000,
   probeMs: 10_000,
+  yieldMsPerDb: 20,
   restMs: 30_000,
   lookMs: 10_000,
 };
+
+const STRONG_DBM = -60;
+/** A device that was silent for so long is heard anew. */
+const SILENCE_MS = 60_000;
 
 /** Anybody can advertise as a wearable, from one address after the other. */
 const MAX_KNOWN = 256;
@@ -103,6 +110,9 @@ interface Known extends Wearable {
   backoff: Backoff;
   /** Not to be connected before this instant. */
   notBeforeMs: number;
+  /** Since when it has been advertising, and when it did last. */
+  heardSinceMs: number;
+  heardAtMs: number;
   /** The connection that is being made or used. */
   busy: Promise<void> | null;
   /** Connected and subscribed. */
@@ -155,16 +165,26 @@ export function startDevices(options: DevicesOptions): Devices {
   /** A lost wearable is connected again when it is next seen: a request to one out of reach would block all others. */
   function meet(sighting: Advertisement): void {
     const device = known.get(sighting.id) ?? recognise(sighting);
-    if (!device || device.busy || clock.now() < device.notBeforeMs) return;
+    if (!device || device.busy || !isOurs(device, sighting.rssi)) return;
+    if (clock.now() < device.notBeforeMs) return;
     device.busy = serve(device).finally(() => {
       device.busy = null;
       device.link = null;
+      device.heardAtMs = 0;
       device.quiet = false;
       if (device.streaming) device.lostAtMs = clock.now();
       device.streaming = false;
       lostOne.abort();
       lostOne = new AbortController();
     });
+  }
+
+  /** False: another bridge that hears it better may take it first; then it advertises no more. */
+  function isOurs(device: Known, rssi: number): boolean {
+    const now = clock.now();
+    if (now - device.heardAtMs > SILENCE_MS) device.heardSinceMs = now;
+    device.heardAtMs = now;
+    return now - device.heardSinceMs >= (Math.max(0, STRONG_DBM - rssi) || 0) * limits.yieldMsPerDb;
   }
 
   function recognise(sighting: Advertisement): Known | null {
@@ -195,6 +215,8 @@ export function startDevices(options: DevicesOptions): Devices {
       facts: { model: null, firmware: null, storageFreeBytes: null },
       backoff: createBackoff({ firstMs: limits.firstRetryMs, maxMs: limits.maxRetryMs }),
       notBeforeMs: 0,
+      heardSinceMs: 0,
+      heardAtMs: 0,
       busy: null,
       streaming: false,
       quiet: false,

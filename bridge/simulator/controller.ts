@@ -20,6 +20,8 @@ export interface AirDevice {
   answerMs?(): number;
   /** Under which the adapter reports a connection, as it does with a device that it has resolved. */
   identity?: string;
+  /** Strength of its advertisements here; absent: strong. */
+  signalDbm?: number;
 }
 
 /** A connection, as the device sees it. */
@@ -282,7 +284,7 @@ export function createController({
         [0x00, advertisement],
         [0x04, device.scanResponse()],
       ] as const)
-        deliver(encodeReport(extended, type, device.address, data));
+        deliver(encodeReport(extended, type, device.address, data, device.signalDbm));
     }
   }
 

@@ -91,3 +91,37 @@ test('a wearable that wanders between two bridges loses nothing, and nothing of 
     'core joins what one device says',
   );
 });
+
+test('of two bridges that hear a wearable, the one with the better signal takes it', async t => {
+  const server = await startListenServer();
+  t.teardown(server.kill);
+  const pendant = createPendant({ codecId: 21, frames: sound, clock, speed: 4, loop: true });
+  t.teardown(pendant.stop);
+  let isTaken = false;
+  let isNearKitchen = true;
+  const heardAt = (name: 'kitchen' | 'cellar'): AirDevice =>
+    Object.create(pendant, {
+      advertisement: { value: () => (isTaken ? null : pendant.advertisement()) },
+      attempt: { value: () => (isTaken ? 'ignore' : 'accept') },
+      connected: {
+        value(link: Parameters<AirDevice['connected']>[0]) {
+          isTaken = true;
+          pendant.connected(link);
+        },
+      },
+      signalDbm: { get: () => ((name === 'kitchen') === isNearKitchen ? -55 : -95) },
+    });
+  const bridges = {
+    kitchen: await startOne(t, heardAt('kitchen'), server.url),
+    cellar: await startOne(t, heardAt('cellar'), server.url),
+  };
+  const whoHasIt = () =>
+    (['kitchen', 'cellar'] as const).filter(name => bridges[name].counts()[0]?.streaming).join();
+  await eventually(() => whoHasIt() !== '');
+  t.is(whoHasIt(), 'kitchen');
+  isNearKitchen = false;
+  isTaken = false;
+  pendant.dropLink();
+  await eventually(() => whoHasIt() === 'cellar');
+  t.is(bridges.kitchen.counts()[0]?.connections, 1);
+});
