@@ -179,7 +179,7 @@ async function decode(file: string, identity: string | null): Promise<(Readable 
   const beginning = await firstBytes(file);
   if (beginning.subarray(0, 4).equals(ZSTD)) return [createReadStream(file), createZstdDecompress()];
   if (!beginning.toString('latin1').startsWith(AGE))
-    throw new AppError('invalid_input', `${file} is no backup of Earshot`);
+    throw new AppError('invalid_input', `${file} is not a backup of Earshot`);
   if (identity === null)
     throw new AppError(
       'invalid_input',
@@ -189,7 +189,9 @@ async function decode(file: string, identity: string | null): Promise<(Readable 
   try {
     decrypter.addIdentity(identity);
   } catch (cause) {
-    throw new AppError('invalid_input', 'That is no private key: it begins with AGE-SECRET-KEY-', { cause });
+    throw new AppError('invalid_input', 'This is not a private key: it must begin with AGE-SECRET-KEY-', {
+      cause,
+    });
   }
   try {
     const plain = await decrypter.decrypt(

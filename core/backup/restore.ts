@@ -137,7 +137,7 @@ async function refuseWithoutRoom(directory: string, bytes: number): Promise<void
   if (free > bytes) return;
   throw new AppError(
     'storage_full',
-    `What is in the backup takes ${Math.ceil(bytes / 1e6)} MB, and there are ${Math.floor(free / 1e6)} MB free for ${directory}`,
+    `The contents of the backup need ${Math.ceil(bytes / 1e6)} MB, and there are ${Math.floor(free / 1e6)} MB free for ${directory}`,
   );
 }
 

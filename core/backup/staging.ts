@@ -29,7 +29,10 @@ export type StagingAnswer = StagedFiles | { error: { code: ErrorCode; message: s
 export async function stageFiles(request: StagingRequest, signal: AbortSignal): Promise<StagedFiles> {
   const child = fork(ENTRY, [JSON.stringify(request)], { execArgv: [], signal });
   const ended = once(child, 'exit').then(([status]) => {
-    throw new AppError('internal', `The process that copies files for a backup ended with ${status}`);
+    throw new AppError(
+      'internal',
+      `The process that copies files for the backup exited with status ${status}`,
+    );
   });
   ended.catch(() => {}); // it ends after its answer, too
   const [answer]: [StagingAnswer] = await Promise.race([

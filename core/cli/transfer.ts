@@ -85,7 +85,7 @@ Examples:
       if (options.list) return listImports(loaded, options);
       if (options.undo !== undefined) return undo(loaded, options.undo, options);
       if (from === undefined)
-        throw new AppError('invalid_request', 'Say what is to be taken in: a file, a folder or an address');
+        throw new AppError('invalid_request', 'Name the file, folder or address to import');
       return takeIn(loaded, from, options);
     });
 }

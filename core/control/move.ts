@@ -100,7 +100,10 @@ function pair(given: Table[], taken: Table[]): Pair[] {
   const names = [...given, ...taken].map(({ name }) => name);
   const odd = names.filter(name => names.indexOf(name) === names.lastIndexOf(name));
   if (odd.length > 0)
-    throw new AppError('conflict', `Only one of the two has the table ${odd.join(', ')}: is it Earshot's?`);
+    throw new AppError(
+      'conflict',
+      `The table exists in one of the two databases only: ${odd.join(', ')}: is it Earshot's?`,
+    );
   return taken.flatMap(fresh => given.filter(old => old.name === fresh.name).map(old => ({ old, fresh })));
 }
 

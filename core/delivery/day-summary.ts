@@ -189,7 +189,7 @@ async function saveIn(
   state: z.input<typeof State>,
 ): Promise<void> {
   if (!(await pluginState.compareAndSet(DAY_SUMMARIES, userId, version, state)))
-    throw new AppError('conflict', 'The day is summed up elsewhere at this moment');
+    throw new AppError('conflict', 'Another process is summarising this day');
 }
 
 function plainSummary(found: Conversation[], tasks: ActionItem[]): string {

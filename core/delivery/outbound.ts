@@ -159,7 +159,7 @@ export function createOutbound({
       if (isWhole) return { status, headers, body };
       throw new AppError(
         'upstream_error',
-        `${new URL(url).host} did not end its answer, or has too long a one`,
+        `${new URL(url).host} did not complete its response, or sent too much`,
       );
     },
     async post(url, message) {
@@ -209,14 +209,14 @@ function startLimit(signal: AbortSignal, limitMs: number): { signal: AbortSignal
 function checkedUrl(text: string, allowed: AllowList): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (!url || !['http:', 'https:'].includes(url.protocol)) {
-    throw new AppError('forbidden', 'An address must begin with https://, and name a host');
+    throw new AppError('forbidden', 'An address must begin with https:// and contain a host');
   }
   if (url.username !== '' || url.password !== '') {
-    throw new AppError('forbidden', `The address of ${url.host} may hold no user name and no password`);
+    throw new AppError('forbidden', `The address of ${url.host} must not contain a user name or password`);
   }
   const host = hostOf(url);
   if (host === '' || host.split('.').includes('')) {
-    throw new AppError('forbidden', `${url.host} is no name of a host`);
+    throw new AppError('forbidden', `${url.host} is not a valid host name`);
   }
   if (isIP(host) === 0) url.hostname = host;
   if (allowed.hasName(host, portOf(url))) return url;
@@ -224,7 +224,7 @@ function checkedUrl(text: string, allowed: AllowList): URL {
   if (/(^|\.)localhost$/.test(host)) for (const own of ['127.0.0.1', '::1']) refuseAddress(url, own, allowed);
   const isAllowed = isIP(host) !== 0 && allowed.hasAddress(host, portOf(url));
   if (url.protocol === 'http:' && !isAllowed) {
-    throw new AppError('forbidden', `${url.host} must be asked by https, not http; ${WAY_OUT}`);
+    throw new AppError('forbidden', `${url.host} must be reached over https, not http; ${WAY_OUT}`);
   }
   return url;
 }
@@ -233,15 +233,15 @@ function checkedUrl(text: string, allowed: AllowList): URL {
 function refuseAddress(url: URL, address: string, allowed: AllowList): void {
   if (isPublic(address) || allowed.hasAddress(address, portOf(url))) return;
   const cause = new Error(`it is at ${address}`);
-  throw new AppError('forbidden', `${url.host} is at no public address; ${WAY_OUT}`, { cause });
+  throw new AppError('forbidden', `${url.host} does not have a public address; ${WAY_OUT}`, { cause });
 }
 
 function refuseHeaders(headers: Record<string, string>): void {
   for (const [name, value] of Object.entries(headers)) {
     if (OWN_HEADERS.test(name)) throw new AppError('forbidden', `The header ${name} cannot be set`);
-    if (!HEADER_NAME.test(name)) throw new AppError('forbidden', 'A header has a name that none can have');
+    if (!HEADER_NAME.test(name)) throw new AppError('forbidden', 'A header name is not valid');
     if (HEADER_VALUE.test(value)) continue;
-    throw new AppError('forbidden', `The header ${name} holds characters that none can hold`);
+    throw new AppError('forbidden', `The header ${name} contains invalid characters`);
   }
 }
 

@@ -123,7 +123,7 @@ export function createImages({ photos, events, dir, minFreeBytes, clock }: Image
       clock.sleep(OPEN_MS, image.expired.signal).then(
         async () => {
           await drop(id);
-          refuse(id, new AppError('timeout', `Not all of its pieces came within ${OPEN_MS / 1000} s`));
+          refuse(id, new AppError('timeout', `Its pieces did not all arrive within ${OPEN_MS / 1000} s`));
         },
         () => {}, // it is whole, or dropped
       );

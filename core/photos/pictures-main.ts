@@ -33,9 +33,10 @@ async function prepare({ from, to, small }: PictureRequest): Promise<PictureAnsw
   const { format, ...size } = await open()
     .metadata(true)
     .catch((cause): never => {
-      throw new AppError('invalid_input', 'It is no picture that can be read', { cause });
+      throw new AppError('invalid_input', 'The picture cannot be decoded', { cause });
     });
-  if (!FORMATS.has(format)) throw new AppError('invalid_input', 'It is no JPEG, PNG or WebP');
+  if (!FORMATS.has(format))
+    throw new AppError('invalid_input', 'The picture is not a JPEG, PNG or WebP file');
   if (size.width * size.height > MAX_PIXELS)
     throw new AppError('invalid_input', `It has more than ${MAX_PIXELS / 1e6} million pixels`);
   const [width, height] = isTurned(size) ? [size.height, size.width] : [size.width, size.height];

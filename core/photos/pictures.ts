@@ -54,7 +54,7 @@ export function createPictures({ clock }: { clock: Pick<Clock, 'sleep'> }) {
     const answered = Promise.withResolvers<PictureAnswer>();
     const onMessage = (answer: PictureAnswer & { id: number }) =>
       answer.id === id && answered.resolve(answer);
-    const onExit = () => answered.reject(new AppError('invalid_input', 'The picture breaks what reads it'));
+    const onExit = () => answered.reject(new AppError('invalid_input', 'The picture crashes the decoder'));
     running.on('message', onMessage).once('exit', onExit);
     running.send({ id, ...request });
     const late = () => new AppError('invalid_input', 'The picture takes too long to read');

@@ -120,10 +120,7 @@ function outcomeOf(answer: unknown, transcript: readonly SpokenSegment[]): Outco
   const parsed = Answer.safeParse(answer);
   if (!parsed.success) {
     const places = parsed.error.issues.map(({ path, code }) => `${path.join('.')} (${code})`);
-    throw new AppError(
-      'upstream_error',
-      `The answer is not as it should be: ${places.slice(0, 5).join(', ')}`,
-    );
+    throw new AppError('upstream_error', `The result is invalid: ${places.slice(0, 5).join(', ')}`);
   }
   const { discard, title, overview, category, folder, tasks, events, memories } = parsed.data;
   if (discard) return null;

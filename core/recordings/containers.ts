@@ -47,7 +47,7 @@ async function decoderOf(track: InputAudioTrack): Promise<(packet: Uint8Array) =
   }
   const toMessage = codec === 'aac' && config ? aacMessages(config.description) : null;
   if (!toMessage || !config)
-    throw new AppError('unsupported_media', `its codec (${codec ?? 'not known'}) is not decoded here`);
+    throw new AppError('unsupported_media', `its codec (${codec ?? 'unknown'}) is not supported`);
   const decoder = await createAacDecoder({ codec: 'aac', sampleRate: config.sampleRate, channels: 1 });
   return async packet => (await decoder.decode(toMessage(packet))).pcm;
 }

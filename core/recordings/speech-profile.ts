@@ -73,7 +73,7 @@ export function createSpeechProfiles({
     if (!model)
       throw new AppError(
         'unavailable',
-        'Voices are not told apart on this server: its operator names a model in the setting speakers',
+        'Voices are not distinguished on this server: its operator has to name a model in the setting speakers',
       );
     if (!(await speechSettings.get(userId)).labelVoices)
       throw new AppError('conflict', 'You have switched voices off: set label_voices to true first');

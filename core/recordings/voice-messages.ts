@@ -101,7 +101,7 @@ export function createVoiceMessages({ recognisers, recogniserFor, vad, metrics, 
           if (language === MULTI) said.language = languageOf(heard.piece.language ?? '') ?? said.language;
         }
       if (said.speech && texts.length === 0)
-        throw new AppError('empty_unexpected', 'Somebody speaks, and the recogniser understood nothing');
+        throw new AppError('empty_unexpected', 'The recogniser understood nothing of the speech');
       const provider = recogniser.provider ?? first;
       return {
         outcome: said.speech ? 'success' : 'expected_silence',

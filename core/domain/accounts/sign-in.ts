@@ -100,7 +100,7 @@ export function createSignIn({
       if (!isRight || (await isSettled()))
         throw new AppError(
           'unauthorized',
-          'This link was used before, or is of an earlier start of the server: its newest one is where the server prints its messages',
+          'This link was used before, or replaced when the server was restarted: use the latest one that the server has printed',
         );
       checkPassword(password);
       const [first] = await users.list();

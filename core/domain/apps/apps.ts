@@ -153,7 +153,7 @@ export function createApps({
           const all = known.map(({ type }) => type).join(', ');
           throw invalid(
             ['external_integration', 'triggers_on'],
-            `"${name}" is no type of webhook. There are: ${all}`,
+            `"${name}" is not a type of webhook. There are: ${all}`,
             'enum',
           );
         }),

@@ -132,11 +132,11 @@ async function deliveryIn(stores: Stores, userId: string, id: string): Promise<D
 
 async function refuseUnsendable(tx: Stores, delivery: Delivery): Promise<void> {
   const { userId, targetKind, targetId, appId, body } = delivery;
-  if (body === null) throw new AppError('conflict', 'What it sent was not kept: it cannot be sent again');
+  if (body === null) throw new AppError('conflict', 'Its body was not stored, so it cannot be sent again');
   const stores = { hook: tx.hooks, channel: tx.channelAddresses };
   const target = await stores[targetKind].target(targetId);
-  if (!target) throw new AppError('conflict', 'Where it went is not there any more');
-  if (!target.enabled) throw new AppError('conflict', 'Where it went is switched off: switch it on first');
+  if (!target) throw new AppError('conflict', 'Its webhook or address no longer exists');
+  if (!target.enabled) throw new AppError('conflict', 'Its webhook or address is disabled: enable it first');
   if (targetKind !== 'hook' || appId === null || (await tx.installations.get(userId, appId))) return;
-  throw new AppError('conflict', 'The app that it went to is not installed any more');
+  throw new AppError('conflict', 'The receiving app is no longer installed');
 }

@@ -58,7 +58,7 @@ export function createHooks({
     const found = typeNamed(webhooks(), name);
     if (found) return found;
     const known = webhooks().map(({ type }) => type);
-    throw new AppError('not_found', `"${name}" is no type of webhook. There are: ${known.join(', ')}`);
+    throw new AppError('not_found', `"${name}" is not a type of webhook. There are: ${known.join(', ')}`);
   }
 
   /**
@@ -129,7 +129,7 @@ export function createHooks({
       if (hook.appId !== null)
         throw new AppError(
           'conflict',
-          'This webhook is of an app, and goes with it; disable it, or change what triggers the app',
+          'This webhook belongs to an app and cannot be removed by itself; disable it, or change the triggers of the app',
         );
       await tx.deliveries.giveUp(hook.id, clock.now());
       await tx.hooks.remove(userId, hook.id);
@@ -279,8 +279,7 @@ export async function rotateIn(
   now: number,
 ): Promise<NewSecret> {
   const hooks = await groupIn(tx, userId, appId);
-  if (hooks.length === 0)
-    throw new AppError('conflict', 'There is no webhook to sign for: set one up, and ask again');
+  if (hooks.length === 0) throw new AppError('conflict', 'There is no webhook yet: set one up first');
   const secret = newSigningSecret();
   const oldUntil = now + OVERLAP_MS;
   for (const hook of hooks)

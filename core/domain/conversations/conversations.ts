@@ -491,7 +491,7 @@ async function store(
     if (before.segments > 0 && exceedsSize([size])) throw new AppError('conflict', FULL);
   } else {
     if (!request.late || !conversation)
-      throw new AppError('conflict', 'The conversation is over: nothing can be added to it.');
+      throw new AppError('conflict', 'The conversation has ended: nothing can be added to it.');
     await reopenIn(tx, conversation, now);
   }
   const named = await nameVoicesIn(tx, { userId, id: conversationId }, request.pieces, now);

@@ -150,7 +150,10 @@ export async function reprocessNowIn(
 async function overIn(tx: Stores, userId: string, id: string): Promise<Conversation> {
   const found = await writable(tx, userId, id);
   if (found.status === 'in_progress')
-    throw new AppError('conflict', 'The conversation still goes on: end it first, or wait until it is over');
+    throw new AppError(
+      'conflict',
+      'The conversation is still running: end it first, or wait until it has ended',
+    );
   return found;
 }
 

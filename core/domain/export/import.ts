@@ -300,7 +300,7 @@ function fromJson(text: string): unknown {
 }
 
 function wrong(what: string, cause?: unknown): AppError {
-  return new AppError('invalid_request', `The file cannot be taken in: ${what}. Nothing was changed`, {
+  return new AppError('invalid_request', `The file cannot be imported: ${what}. Nothing was changed`, {
     cause,
   });
 }

@@ -66,7 +66,7 @@ export async function addDaySummaryIn(
   const before = stored && DaySummary.parse(stored.value);
   const after = before ? joined(before, fresh) : fresh;
   if (!(await pluginState.compareAndSet(owner, day, stored?.version ?? 0, after)))
-    throw new AppError('conflict', 'The day is summed up elsewhere at this moment');
+    throw new AppError('conflict', 'Another process is summarising this day');
 }
 
 /** Forgets all of a user: the summaries, and how far they have come. */

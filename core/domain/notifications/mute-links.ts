@@ -46,10 +46,7 @@ export function createMuteLinks() {
     const given = Buffer.from(signature, 'base64url');
     const right = seal(await secretIn(stores), text);
     if (given.length !== right.length || !timingSafeEqual(given, right))
-      throw new AppError(
-        'not_found',
-        'This link switches nothing off: it is incomplete, or of another server',
-      );
+      throw new AppError('not_found', 'This link is incomplete, or belongs to another server');
     const [userId, name] = JSON.parse(Buffer.from(text, 'base64url').toString()) as [string, string]; // as sealed
     return { userId, name };
   }

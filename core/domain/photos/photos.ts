@@ -87,14 +87,17 @@ export function createPhotos({
       const place = await files.place(userId, id);
       const { dark, blurred, ...size } = await prepare({ from, to: place.whole, small: place.small });
       if (used + size.bytes > maxBytesPerUser)
-        throw new AppError('storage_full', 'The photos of this account have no room left: delete some first');
+        throw new AppError(
+          'storage_full',
+          'The storage for photos of this account is full: delete some first',
+        );
       await files.settle(userId);
       const about = { id, userId, conversationId, takenAt, createdAt: now, description: null };
       const photo: Photo = { ...about, ...size, discarded: dark || blurred };
       await storage.transaction('store photo', async tx => {
         const patch = { lastActivityAt: now };
         if (!(await tx.conversations.update(userId, conversationId, patch, 'in_progress')))
-          throw new AppError('conflict', 'The conversation is over: nothing can be added to it.');
+          throw new AppError('conflict', 'The conversation has ended: nothing can be added to it.');
         if ((await tx.photos.count(userId, conversationId)) >= MAX_PHOTOS)
           throw new AppError('storage_full', `A conversation has ${MAX_PHOTOS} photos at most`);
         await tx.photos.insert(photo);

@@ -36,7 +36,7 @@ export function createKnownHost({
     if (origin !== `http://${host}` && origin !== `https://${host}`)
       throw new AppError(
         'forbidden',
-        'Pages of this origin may not call: add it to cors.origins in the configuration',
+        'Requests from this origin are not allowed: add it to cors.origins in the configuration',
       );
   };
 }

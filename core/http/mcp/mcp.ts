@@ -163,7 +163,7 @@ export function createMcp({
       if (resource === undefined || servers.length === 0)
         throw new AppError(
           'not_found',
-          'Access tokens of an OpenID Connect provider are not taken here: that needs the plugin oidc and publicUrl in the configuration; an API key in the Authorization header always will do',
+          'Access tokens of an OpenID Connect provider need the plugin oidc and publicUrl in the configuration; an API key in the Authorization header works without them',
         );
       context.body = {
         resource,
@@ -195,7 +195,7 @@ function checkedMessages(body: unknown): unknown {
   if (messages.length > MAX_MESSAGES)
     throw new AppError('invalid_request', `At most ${MAX_MESSAGES} messages go into one request`);
   if (messages.some(message => Object(message).method === 'subscriptions/listen'))
-    throw new AppError('invalid_request', 'There are no subscriptions here: the tools never change');
+    throw new AppError('invalid_request', 'Subscriptions are not supported: the tools never change');
   return body;
 }
 

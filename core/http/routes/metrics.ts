@@ -60,7 +60,7 @@ function requireLocal({ socket, headers }: IncomingMessage): void {
   if (isHere && isDirect && OWN_NAME.test(headers.host ?? '')) return;
   throw new AppError(
     'forbidden',
-    'Metrics are told on this machine alone, without a proxy; to read them from elsewhere set metrics.token and send it as "Authorization: Bearer <token>"',
+    'Metrics are served to this machine only, without a proxy; to read them from elsewhere, set metrics.token and send it as "Authorization: Bearer <token>"',
   );
 }
 

@@ -146,7 +146,7 @@ export async function openSpool({ disk, clock, log, limits, metrics }: SpoolOpti
     if ((bytesOf.get(userId) ?? 0) + size > limits.maxBytesPerUser)
       throw new AppError(
         'storage_full',
-        'Too much audio of this user waits for its text (listen.spool.maxBytesPerUser)',
+        'Too much audio of this user waits for transcription (listen.spool.maxBytesPerUser)',
       );
   }
 
@@ -211,7 +211,7 @@ export async function openSpool({ disk, clock, log, limits, metrics }: SpoolOpti
   }
 
   function giveUp(held: Held) {
-    const lost = held.break(new AppError('storage_full', 'The disk of this server takes no more audio'));
+    const lost = held.break(new AppError('storage_full', 'The disk of this server is full'));
     dirty.delete(held);
     counts.pendingBytes -= lost;
     count(held.userId, -lost);

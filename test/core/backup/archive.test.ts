@@ -67,7 +67,7 @@ test('one that is encrypted is read with its key alone', async t => {
   await t.throwsAsync(check(file), { code: 'invalid_input', message: /is encrypted: name the file/ });
   const third = await createKey();
   await t.throwsAsync(check(file, third.identity), { code: 'invalid_input', message: /for another key/ });
-  await t.throwsAsync(check(file, 'secret'), { code: 'invalid_input', message: /no private key/ });
+  await t.throwsAsync(check(file, 'secret'), { code: 'invalid_input', message: /not a private key/ });
 });
 
 test('one that is cut off or changed anywhere is refused', async t => {
@@ -89,7 +89,7 @@ test('what is no backup is refused by name', async t => {
   const directory = await temporary(t);
   const file = join(directory, 'photo.jpg');
   await writeFile(file, 'JFIF');
-  await t.throwsAsync(check(file), { code: 'invalid_input', message: `${file} is no backup of Earshot` });
+  await t.throwsAsync(check(file), { code: 'invalid_input', message: `${file} is not a backup of Earshot` });
   await t.throwsAsync(check(join(directory, 'none')), {
     code: 'not_found',
     message: /none cannot be read: ENOENT/,

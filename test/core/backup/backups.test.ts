@@ -147,7 +147,7 @@ test('each month the newest is restored for a trial, and a damaged one is told',
   const { newest: later } = await backups.state();
   await writeFile(later?.file ?? '', 'damaged by time');
   await t.throwsAsync(backups.nightly(), { code: 'invalid_input' });
-  t.regex((await backups.state()).rehearsed?.error ?? '', /no backup of Earshot/);
+  t.regex((await backups.state()).rehearsed?.error ?? '', /not a backup of Earshot/);
   t.deepEqual(
     (await readdir(settings.directory)).filter(name => name.startsWith('.')),
     [],

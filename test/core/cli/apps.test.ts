@@ -104,13 +104,13 @@ test.serial('What is wrong with a command for apps is said in a line, with the w
     [['create', 'owner', 'x', '--scopes', 'user_age'], /Unknown scope "user_age"\. There are: user_name, /],
     [
       ['create', 'owner', 'x', '--webhook-url', URL_, '--triggers', 'radio'],
-      /"radio" is no type of webhook\. There are: .*memory_created/,
+      /"radio" is not a type of webhook\. There are: .*memory_created/,
     ],
     [['create', 'owner', 'x', '--triggers', 'memory_created'], /it needs an address/],
     [['create', 'owner', 'x', '--webhook-url', 'https://192.168.1.1/'], /delivery\.allowHosts/],
     [['show', 'Coffee'], /no app "Coffee"\. There are: Tea\. List them: npx earshot app list/],
     [['keys', id, '--revoke', 'x'], /Key not found/],
-    [['rotate', 'Tea'], /no webhook to sign for/],
+    [['rotate', 'Tea'], /no webhook yet: set one up first/],
     [
       ['install', 'owner', 'Tea', '--scopes', 'user_chat'],
       /does not ask for user_chat\. It asks for: nothing/,

@@ -141,7 +141,7 @@ test.serial('What is wrong with a command for webhooks is said in a line, with t
   await app.commands['user.add']({ name: 'eve' });
   const { hooks } = JSON.parse(await hook('list', 'owner', '--json'));
   for (const [args, reason] of [
-    [['set', 'owner', 'radio', url], /"radio" is no type of webhook\. There are: .*memory_created/],
+    [['set', 'owner', 'radio', url], /"radio" is not a type of webhook\. There are: .*memory_created/],
     [['set', 'owner', 'memory_created', ' , '], /url: should be an address/],
     [['set', 'owner', 'memory_created', 'https://192.168.1.1/'], /delivery\.allowHosts/],
     [['set', 'owner', 'memory_created', url, '--label', 'a\nb'], /label: has control characters/],
@@ -169,5 +169,5 @@ test.serial('What is wrong with a command for webhooks is said in a line, with t
   const database = openDatabase(join(dataDir, 'earshot.db'), { readonly: true });
   const ofApp = database.prepare('select id from hooks where app_id = ?').get(id);
   database.close();
-  t.regex(await refused('remove', 'owner', String(ofApp?.id)), /This webhook is of an app/);
+  t.regex(await refused('remove', 'owner', String(ofApp?.id)), /This webhook belongs to an app/);
 });

@@ -377,7 +377,7 @@ test.serial('a table that only one of the two has is named', async t => {
   await target.dialect.writer.raw('create table theirs (id text primary key)');
   await t.throwsAsync(move({ source: source.storage, target: target.storage }), {
     code: 'conflict',
-    message: /Only one of the two has the table theirs/,
+    message: /The table exists in one of the two databases only: theirs/,
   });
 });
 

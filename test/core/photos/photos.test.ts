@@ -188,7 +188,7 @@ test('what is no photo is refused in words, leaves no file, and the socket stays
   ) => say(client, { type: 'image_chunk', id, index, total, data });
   const jpeg = await drawn().jpeg(90);
   chunk('text', 0, 1);
-  await refused('text', 'invalid_image', /no picture/);
+  await refused('text', 'invalid_image', /cannot be decoded/);
   sendImage(client, 'half', jpeg.subarray(0, 600));
   await refused('half', 'invalid_image', /"half"/);
   chunk('index', 2, 2);
@@ -204,7 +204,7 @@ test('what is no photo is refused in words, leaves no file, and the socket stays
   for (let index = 0; index < 15; index++) chunk('large', index, 20, piece);
   await refused('large', 'invalid_image', /more than 10485760 bytes/);
   sendImage(client, 'quota', await drawn(1600, 1200).jpeg(95));
-  await refused('quota', 'photos_full', /no room left/);
+  await refused('quota', 'photos_full', /is full/);
   for (let number = 0; number < 51; number++) chunk(`open ${number}`, 0, 2);
   await refused('too many', 'too_many_images', /50/);
 

@@ -327,5 +327,5 @@ test('The command line takes in, lists and takes back, with the running server',
   const id = /--undo (\S+)/.exec(taken.stdout)?.[1] ?? '';
   t.regex((await earshot([...at, '--undo', id], {})).stdout, /2 +memory.*Taken back/s);
   t.regex((await earshot([...at, '--undo', id], {})).stderr, /undone already/);
-  t.regex((await earshot(at, {})).stderr, /a file, a folder or an address/);
+  t.regex((await earshot(at, {})).stderr, /file, folder or address to import/);
 });

@@ -156,7 +156,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
       });
       t.regex(
         body.detail[0].msg,
-        /10\.0\.0\.1 is at no public address; the operator of this server can allow it .*\(delivery\.allowHosts\)/,
+        /10\.0\.0\.1 does not have a public address; the operator of this server can allow it .*\(delivery\.allowHosts\)/,
       );
       t.deepEqual((await send('GET', APPS)).body, []);
     },

@@ -268,7 +268,7 @@ for (const { name, open } of await openDatabases(test)) {
     const locked = await completedConversation(rest, user.id);
     await lock(locked.id);
     const edit = (of: string, it: string) => `${PATH}/${of}/segments/${it}`;
-    const going = { detail: 'The conversation still goes on: end it first, or wait until it is over' };
+    const going = { detail: 'The conversation is still running: end it first, or wait until it has ended' };
     const rows: [string, string, Json, number, unknown][] = [
       ['PATCH', edit(UNKNOWN, segment), { text: 'x' }, 404, { detail: 'Conversation not found' }],
       ['PATCH', edit('nonsense', segment), { text: 'x' }, 404, { detail: 'Conversation not found' }],

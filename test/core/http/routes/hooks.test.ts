@@ -61,7 +61,7 @@ const RULES: [string, (t: ExecutionContext, rest: Rest) => Promise<void>][] = [
           t.is(answer.status, 404, `${method} ${type}${path}`);
           t.regex(
             answer.body.detail,
-            /^".*" is no type of webhook\. There are: transcript_processed, audio_bytes, /,
+            /^".*" is not a type of webhook\. There are: transcript_processed, audio_bytes, /,
           );
         }
     },

@@ -142,9 +142,9 @@ test('Where nothing may be sent to is refused when it is set, with the way out',
   };
   for (const [path, bodyWith, loc] of TAKERS) {
     for (const [url, why] of [
-      ['http://tea.example/', 'tea.example must be asked by https, not http'],
-      ['http://93.184.215.14/', '93.184.215.14 must be asked by https, not http'],
-      ['https://192.168.1.10/', '192.168.1.10 is at no public address'],
+      ['http://tea.example/', 'tea.example must be reached over https, not http'],
+      ['http://93.184.215.14/', '93.184.215.14 must be reached over https, not http'],
+      ['https://192.168.1.10/', '192.168.1.10 does not have a public address'],
     ] as const) {
       const { status, json } = await send('POST', path, bodyWith(url));
       t.is(status, 422, `${path} ${url}`);
