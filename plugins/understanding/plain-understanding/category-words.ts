@@ -54,7 +54,7 @@ export const CATEGORY_WORDS: Readonly<Partial<Record<Category, string>>> = {
     anwalt gericht vertrag gesetz recht klage richter notar haftung paragraf paragraph bgb urteil anfechtung privatrecht schuldner glaubiger
     avocat tribunal contrat loi juge notaire proces
     abogado tribunal contrato ley juez notario demanda juicio
-    solicitor barrister plaintiff defendant will testament inheritance custody divorce statute rechtsanwalt klager
+    solicitor barrister plaintiff defendant testament inheritance custody divorce statute rechtsanwalt klager
     beklagter erbe sorgerecht scheidung klausel anspruch willenserklarung gesetzbuch kaufvertrag heritage garde
     plaignant testamento herencia divorcio custodia clausula`,
   philosophy: `philosophy ethics moral morality existence metaphysics socrates plato kant nietzsche stoic philosophie ethik sein

@@ -167,7 +167,9 @@ test('a status counts although its body breaks off, or does not come within the 
   for (const end of ['reset', 'stay'] as const) {
     const url = await serveRaw(t, cut, end);
     t.like(await post(outbound, url), { status: 200, isWhole: false });
-    await t.throwsAsync(outbound.fetchUser(url, { signal: never }), { message: /did not complete its response/ });
+    await t.throwsAsync(outbound.fetchUser(url, { signal: never }), {
+      message: /did not complete its response/,
+    });
   }
 });
 
