@@ -272,7 +272,7 @@ testInBrowser('conversations are split, merged, filed, summarised again and prin
   await page.evaluate('window.print = () => { window.printed = document.body.innerText; }');
   await page.locator('summary[aria-label=Export]').click();
   await page.getByRole('button', { name: 'Print, or PDF' }).click();
-  await page.waitForFunction('window.printed');
+  await eventually(() => page.evaluate('window.printed'));
   t.regex(String(await page.evaluate('window.printed')), /heating fails.*plant beans/s);
   await page.locator('article.segment').first().waitFor();
   await finish();
@@ -280,6 +280,7 @@ testInBrowser('conversations are split, merged, filed, summarised again and prin
 
 testInBrowser('people and goals are added, changed and deleted in their place', async t => {
   const { page, finish } = await open(t, PHONE);
+  const { post } = await accountOf(server, 'owner');
   await signIn(page, server, '/people');
   await page.getByLabel('Somebody new').fill('Ida');
   await page.getByRole('button', { name: 'Add', exact: true }).click();
@@ -290,6 +291,14 @@ testInBrowser('people and goals are added, changed and deleted in their place', 
   await page.getByRole('button', { name: 'Delete: Ida Berg' }).click();
   await page.getByRole('button', { name: 'Undo' }).click();
   await page.locator('.row', { hasText: 'Ida Berg' }).waitFor();
+  await post('/v1/people', { name: 'Nils' });
+  await page.reload();
+  await page.getByRole('button', { name: 'Details: Ida Berg' }).click();
+  await page.getByText('No voice samples yet').waitFor();
+  t.deepEqual(await inaccessible(page), []);
+  await page.getByLabel('Ida Berg is the same person as').selectOption({ label: 'Nils' });
+  await page.getByRole('button', { name: 'Make them one' }).click();
+  await page.getByRole('button', { name: 'Details: Nils' }).waitFor({ state: 'detached' });
   await page.goto(`${server.url}/goals`);
   await page.getByRole('button', { name: 'New goal' }).click();
   t.deepEqual(await inaccessible(page), []);
@@ -371,7 +380,7 @@ testInBrowser(
     await page.getByRole('button', { name: 'Record with this device' }).click();
     const words = page.locator('.words p', { hasText: /\d+ tenths/ });
     await words.first().waitFor();
-    await page.waitForFunction('document.querySelector("meter.level").value > 0');
+    await eventually(() => page.evaluate('document.querySelector("meter.level").value > 0'));
     t.deepEqual(await inaccessible(page), []);
     await lines[0]?.close();
     await page.getByText('Recording; the server is not reached').waitFor();
@@ -414,9 +423,11 @@ testInBrowser('this device is notified by one button, and what is sent there is 
   await eventually(() => registrationId !== '');
   const data = JSON.stringify(service.pushed[0]?.payload);
   await devtools.send('ServiceWorker.deliverPushMessage', { origin: server.url, registrationId, data });
-  await page.waitForFunction(`navigator.serviceWorker.ready
+  await eventually(() =>
+    page.evaluate(`navigator.serviceWorker.ready
     .then(worker => worker.getNotifications())
-    .then(shown => shown.length === 1 && shown[0].title !== '')`);
+    .then(shown => shown.length === 1 && shown[0].title !== '')`),
+  );
   await page.getByRole('button', { name: 'Add an address' }).click();
   await page.getByLabel('Channel').selectOption({ index: 0 });
   t.deepEqual(await inaccessible(page), []);
@@ -451,6 +462,13 @@ testInBrowser('wearables, apps and deliveries are managed on one page', async t 
   await page.getByRole('button', { name: 'Forget: Necklace' }).click();
   await page.getByRole('button', { name: 'Undo' }).click();
   await page.locator('.row', { hasText: 'Necklace' }).waitFor();
+
+  const query = { codec: 'pcm16', sample_rate: 16_000, source: 'omi', client_device_id: 'omi_1' };
+  const device = await connectListen(server.url, server.key, query);
+  await page.getByRole('link', { name: 'Now' }).click();
+  await page.locator('.chip.live', { hasText: 'Necklace9 %' }).waitFor();
+  device.socket.close();
+  await page.getByRole('link', { name: 'Connections' }).click();
 
   await page.getByRole('button', { name: 'New app' }).click();
   await page.getByLabel('Name', { exact: true }).fill('Diary');
@@ -590,9 +608,11 @@ testInBrowser('what was read last can be read without the server, and what is ty
   await signIn(page, own, '/conversations');
   await page.locator('a.row').first().click();
   await page.locator('.segment', { hasText: 'ferry' }).waitFor();
-  await page.waitForFunction('navigator.serviceWorker.controller !== null');
-  await page.waitForFunction(`caches.open('earshot-data').then(kept => kept.match(
-    '/v1/dev/user/conversations/${id}?include_transcript=true')).then(Boolean)`);
+  await eventually(() => page.evaluate('navigator.serviceWorker.controller !== null'));
+  await eventually(() =>
+    page.evaluate(`caches.open('earshot-data').then(kept => kept.match(
+    '/v1/dev/user/conversations/${id}?include_transcript=true')).then(Boolean)`),
+  );
   await own.stop();
   isStopped = true;
   await page.reload();
@@ -609,8 +629,8 @@ testInBrowser('what was read last can be read without the server, and what is ty
   await page.locator('a.row').first().waitFor();
   await page.goto(`${own.url}/settings`);
   await page.getByRole('button', { name: 'Sign out' }).click();
-  await page.getByLabel('Password').waitFor();
-  t.false(await page.evaluate(`caches.has('earshot-data')`));
+  await page.getByRole('button', { name: 'Sign in' }).waitFor();
+  await eventually(async () => !(await page.evaluate(`caches.has('earshot-data')`)));
   await page.context().close();
 });
 

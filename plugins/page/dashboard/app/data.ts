@@ -123,6 +123,12 @@ export interface Person {
   created_at: string;
 }
 
+export interface VoiceSample {
+  id: string;
+  seconds: number;
+  created_at: string;
+}
+
 export interface Folder {
   id: string;
   name: string;

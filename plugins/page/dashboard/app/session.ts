@@ -48,7 +48,7 @@ export async function resume(): Promise<void> {
 }
 
 /** Gets a new token by the cookie. Resolves to whether somebody is signed in. */
-export function renew(): Promise<boolean> {
+function renew(): Promise<boolean> {
   renewing ??= send('POST', '/v1/auth/session/token')
     .then(async answer => {
       if (answer.ok) begin(await answer.json());

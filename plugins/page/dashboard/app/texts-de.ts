@@ -189,6 +189,10 @@ export const de: Texts = {
   peopleText: 'Wer im Wortlaut genannt wird. Geben Sie in einem Gespräch an, wer spricht.',
   noPeople: 'Noch niemand bekannt',
   noPeopleText: 'Benennen Sie jemanden im Wortlaut, oder fügen Sie hier jemanden hinzu.',
+  voiceSamples: 'Stimmproben',
+  noVoiceSamples: 'Noch keine Stimmproben',
+  samePerson: name => `${name} ist dieselbe Person wie`,
+  mergePeople: 'Zusammenlegen',
   knownSince: when => `bekannt seit ${when}`,
 
   goals: 'Ziele',

@@ -194,6 +194,10 @@ export const en = {
   peopleText: 'Who is named in transcripts. Say who speaks in a conversation, and they are named there.',
   noPeople: 'Nobody is known yet',
   noPeopleText: 'Name a speaker in a transcript, or add somebody here.',
+  voiceSamples: 'Voice samples',
+  noVoiceSamples: 'No voice samples yet',
+  samePerson: (name: string) => `${name} is the same person as`,
+  mergePeople: 'Make them one',
   knownSince: (when: string) => `known since ${when}`,
 
   goals: 'Goals',

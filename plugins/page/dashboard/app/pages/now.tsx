@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { Empty, Icon, Page, speakerClass, useLoaded } from '../components.tsx';
-import type { Conversation } from '../data.ts';
+import type { Conversation, Wearable } from '../data.ts';
 import { connection } from '../feed.ts';
 import { time } from '../format.ts';
 import { conversations, devices, type LiveConversation } from '../live.ts';
@@ -46,15 +46,29 @@ export function Now() {
   );
 }
 
+/** Live connections; those of wearables that a bridge tells of with name and battery. */
 function Devices() {
+  const known = useLoaded('devices', () => api<{ devices: Wearable[] }>('GET', '/v1/devices'), [
+    'device',
+    'device_event',
+  ]);
   return (
     <ul class="chips" aria-label={t.value.devices}>
-      {devices.value.map(({ device, source }) => (
-        <li key={`${source} ${device}`} class="chip live">
-          <span class="pulse" aria-hidden="true" />
-          {source === 'unknown' ? t.value.connected : source}
-        </li>
-      ))}
+      {devices.value.map(({ device, source }) => {
+        const wearable = known.value?.devices.find(({ id }) => id === device);
+        const battery = wearable?.battery ?? null;
+        return (
+          <li key={`${source} ${device}`} class="chip live">
+            <span class="pulse" aria-hidden="true" />
+            {wearable?.name ?? (source === 'unknown' ? t.value.connected : source)}
+            {battery !== null && (
+              <span class={wearable?.low_battery ? 'late' : ''} title={t.value.battery}>
+                {`${battery} %`}
+              </span>
+            )}
+          </li>
+        );
+      })}
     </ul>
   );
 }

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
-import { Empty, Icon, later, Page, Show, sayError, useLoaded } from '../components.tsx';
-import type { Person } from '../data.ts';
+import { Dialog, Empty, Icon, later, Page, Show, say, sayError, useLoaded } from '../components.tsx';
+import type { Person, VoiceSample } from '../data.ts';
 import { TextDialog } from '../editing.tsx';
 import { shortDate } from '../format.ts';
 import { api } from '../session.ts';
@@ -45,7 +45,7 @@ export function People() {
           ) : (
             <div class="card list">
               {found.map(person => (
-                <PersonRow key={person.id} person={person} reload={people.reload} />
+                <PersonRow key={person.id} person={person} all={found} reload={people.reload} />
               ))}
             </div>
           )
@@ -55,8 +55,15 @@ export function People() {
   );
 }
 
-function PersonRow({ person, reload }: { person: Person; reload: () => void }) {
+interface RowGiven {
+  person: Person;
+  all: readonly Person[];
+  reload: () => void;
+}
+
+function PersonRow({ person, all, reload }: RowGiven) {
   const [isEditing, setEditing] = useState(false);
+  const [isOpen, setOpen] = useState(false);
   const [isGone, setGone] = useState(false);
   const path = `${PATH}/${person.id}`;
   if (isGone) return null;
@@ -66,6 +73,14 @@ function PersonRow({ person, reload }: { person: Person; reload: () => void }) {
         <strong>{person.name}</strong>
         <span class="row-meta">{t.value.knownSince(shortDate(person.created_at))}</span>
       </span>
+      <button
+        type="button"
+        class="quiet icon-button"
+        aria-label={`${t.value.details}: ${person.name}`}
+        onClick={() => setOpen(true)}
+      >
+        <Icon name="more" />
+      </button>
       <button
         type="button"
         class="quiet icon-button"
@@ -89,6 +104,7 @@ function PersonRow({ person, reload }: { person: Person; reload: () => void }) {
       >
         <Icon name="trash" />
       </button>
+      {isOpen && <PersonDialog person={person} all={all} reload={reload} onClose={() => setOpen(false)} />}
       {isEditing && (
         <TextDialog
           title={t.value.edit}
@@ -103,5 +119,64 @@ function PersonRow({ person, reload }: { person: Person; reload: () => void }) {
         />
       )}
     </div>
+  );
+}
+
+/** How they sound, and whether they are somebody else of the list. */
+function PersonDialog({ person, all, reload, onClose }: RowGiven & { onClose: () => void }) {
+  const path = `${PATH}/${person.id}`;
+  const samples = useLoaded(person.id, () => api<VoiceSample[]>('GET', `${path}/samples`));
+  const others = all.filter(({ id }) => id !== person.id);
+  async function merge(event: SubmitEvent) {
+    event.preventDefault();
+    const other = new FormData(event.currentTarget as HTMLFormElement).get('other');
+    try {
+      await api('POST', `${path}/merge`, { other_person_id: other });
+      say(t.value.merged);
+      onClose();
+      reload();
+    } catch (error) {
+      sayError(error);
+    }
+  }
+  return (
+    <Dialog title={person.name} onClose={onClose}>
+      <h3 class="section">{t.value.voiceSamples}</h3>
+      <Show loaded={samples}>
+        {found => (
+          <ul class="versions">
+            {found.length === 0 && <li class="faint">{t.value.noVoiceSamples}</li>}
+            {found.map(({ id, seconds, created_at }) => (
+              <li key={id}>
+                {`${shortDate(created_at)} · ${Math.round(seconds)} s`}
+                <button
+                  type="button"
+                  class="quiet danger"
+                  aria-label={`${t.value.remove}: ${shortDate(created_at)}`}
+                  onClick={() => api('DELETE', `/v1/voice-samples/${id}`).then(samples.reload, sayError)}
+                >
+                  {t.value.remove}
+                </button>
+              </li>
+            ))}
+          </ul>
+        )}
+      </Show>
+      {others.length > 0 && (
+        <form onSubmit={merge}>
+          <label>
+            {t.value.samePerson(person.name)}
+            <select name="other">
+              {others.map(({ id, name }) => (
+                <option key={id} value={id}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          </label>
+          <button type="submit">{t.value.mergePeople}</button>
+        </form>
+      )}
+    </Dialog>
   );
 }
