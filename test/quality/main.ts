@@ -15,6 +15,7 @@ import { citationQuality, modelQuality } from './language-model.ts';
 import { ALL_SENDERS, loss } from './loss.ts';
 import { meaning } from './meaning.ts';
 import { memoryQuality } from './memories.ts';
+import { speakerQuality } from './speakers.ts';
 import { understandingQuality } from './understanding.ts';
 
 const HELP = `Measures how well Earshot hears (the whole server, pocketsphinx, recordings of flite's voices) and understands.
@@ -25,6 +26,8 @@ const HELP = `Measures how well Earshot hears (the whole server, pocketsphinx, r
                                          with a language model as well: EARSHOT_QUALITY_LLM_URL (its OpenAI endpoint,
                                          http://127.0.0.1:11434/v1), EARSHOT_QUALITY_LLM_MODEL and _KEY, else a scripted
                                          one that only shows that the measure works
+  npm run quality -- --speakers         only how well voices are told apart and named; with a model of yours:
+                                         --model FILE --same LIKENESS --named LIKENESS
   npm run quality -- --loss             only what lost radio packets cost
   npm run quality -- --loss --sender S  the same of some: ${ALL_SENDERS.join('; ')}
   npm run quality -- --json FILE        the figures for programs as well
@@ -52,6 +55,10 @@ async function main(): Promise<void> {
       loss: { type: 'boolean' },
       sender: { type: 'string', multiple: true },
       understanding: { type: 'boolean' },
+      speakers: { type: 'boolean' },
+      model: { type: 'string' },
+      same: { type: 'string' },
+      named: { type: 'string' },
       help: { type: 'boolean' },
     },
   });
@@ -64,13 +71,15 @@ async function main(): Promise<void> {
     process.stdout.write(`${renderTable(table)}\n\n`);
   };
   const isUnderstandingOnly = values.understanding === true;
-  if (isUnderstandingOnly) {
+  if (values.speakers) show(await speakerQuality(values));
+  else if (isUnderstandingOnly) {
     for (const table of [...(await understandingQuality()), ...(await memoryQuality())]) show(table);
     show(await citationQuality());
     for (const table of await modelQuality(process.env)) show(table);
   }
-  if (!values.loss && !isUnderstandingOnly) for (const table of await meaning()) show(table);
-  if (!values.meaning && !isUnderstandingOnly)
+  if (!values.loss && !values.speakers && !isUnderstandingOnly)
+    for (const table of await meaning()) show(table);
+  if (!values.meaning && !values.speakers && !isUnderstandingOnly)
     await hearing(
       values.loss
         ? [instance => loss(instance, sendersOf(values.sender))]
