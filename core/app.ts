@@ -9,6 +9,7 @@ import type { Commands } from './control/commands.ts';
 import { controlPath, isServed, serveControl } from './control/control.ts';
 import { createOutbound } from './delivery/outbound.ts';
 import { DAY_JOB } from './domain/apps/deliveries.ts';
+import { CALENDAR_JOB } from './domain/calendar/calendar-sync.ts';
 import { FINISH_JOB, REPROCESS_JOB } from './domain/conversations/lifecycle.ts';
 import { VOICE_JOB } from './domain/conversations/voice-assignments.ts';
 import { RELEASE_JOB } from './domain/notifications/notifications.ts';
@@ -177,6 +178,9 @@ async function start(services: Services, onStop: (close: Close) => void) {
   delivery.start(node);
   onStop(delivery.stop);
 
+  services.calendarSync.start();
+  onStop(async () => services.calendarSync.stop());
+
   services.translations.start();
   onStop(services.translations.stop);
 
@@ -233,6 +237,7 @@ function handleJobs({
   photos,
   describe,
   voiceAssignments,
+  calendarSync,
 }: Services) {
   jobs.handle(FINISH_JOB, finish, createGivenUp(conversations));
   jobs.handle(REPROCESS_JOB, reprocess, createReprocessGivenUp({ conversations }));
@@ -243,6 +248,7 @@ function handleJobs({
   jobs.handle(DESCRIBE_JOB, describe);
   jobs.handle(VOICE_JOB, voiceAssignments.run, voiceAssignments.givenUp);
   jobs.handle(PHOTO_INDEX_JOB, createPhotoIndex({ photos }));
+  jobs.handle(CALENDAR_JOB, calendarSync.sync);
   jobs.handle(EMBED_JOB, embedding.embed);
   jobs.handle(EMBED_CHECK_JOB, embedding.check);
 }

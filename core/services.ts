@@ -32,6 +32,7 @@ import { createRetrieval } from './domain/ask/retrieval.ts';
 import { createSources } from './domain/ask/sources.ts';
 import { createCalendarFeed } from './domain/calendar/calendar-feed.ts';
 import { createCalendarLinks } from './domain/calendar/calendar-links.ts';
+import { createCalendarSync } from './domain/calendar/calendar-sync.ts';
 import { createConversations } from './domain/conversations/conversations.ts';
 import { createFolders } from './domain/conversations/folders.ts';
 import { createSummaryTemplates } from './domain/conversations/summary-templates.ts';
@@ -283,6 +284,16 @@ function createDomain(foundation: Foundation) {
   const goals = createGoals({ storage, clock });
   const calendarLinks = createCalendarLinks({ storage, clock, publicUrl });
   const calendarFeed = createCalendarFeed({ storage, clock, notifications });
+  const calendarSync = createCalendarSync({
+    storage,
+    feed: calendarFeed,
+    actionItems,
+    outlets: plugins.calendars,
+    checkUrl,
+    events,
+    clock,
+    log: logOf('calendar'),
+  });
   const accountExport = createAccountExport({ storage, conversations, calendarFeed, clock });
   const foreignImports = createForeignImports({ storage, clock, conversations, recordings });
   const accountImport = createAccountImport({ storage, clock });
@@ -360,6 +371,7 @@ function createDomain(foundation: Foundation) {
     goals,
     calendarLinks,
     calendarFeed,
+    calendarSync,
     accountExport,
     foreignImports,
     accountImport,
@@ -582,6 +594,7 @@ function pluginsOf(host: PluginHost, config: Config, openings: Openings) {
     outlets: () =>
       host.list('notify', config.notify).map(({ name, title, value }) => ({ name, title, channel: value })),
     channel: (name: string) => offeredChannel(host, config, name),
+    calendars: () => host.list('calendar').map(({ name, value }) => ({ name, outlet: value })),
   };
 }
 

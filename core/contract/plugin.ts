@@ -101,6 +101,7 @@ export interface Capabilities {
   translator?: Translator;
   speakers?: SpeakerModel;
   notify?: NotificationChannel;
+  calendar?: CalendarOutlet;
   webhook?: WebhookType;
   page?: Page;
 }
@@ -525,7 +526,7 @@ export interface TranslationRequest {
 export type FetchUser = (
   url: string,
   request: {
-    method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
+    method?: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PROPFIND' | 'REPORT';
     headers?: Record<string, string>;
     body?: string | Uint8Array;
     signal: AbortSignal;
@@ -577,6 +578,44 @@ export interface NotificationMessage {
   /** Where one tap ends notifications of this kind; null where the server has no address of its own. */
   muteUrl: string | null;
   data: Readonly<Record<string, unknown>>;
+}
+
+// ── calendars ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Calendars elsewhere, into which core writes tasks and appointments. A user connects one. */
+export interface CalendarOutlet<Address extends object = object> {
+  /**
+   * Address of a calendar, as its user gives it. Core hands in zod. Mark a secret with `.meta({ secret: true })`: it is
+   * never shown again. A `url` that `fetchUser` would refuse wherever its name leads is refused when it is set.
+   */
+  address(zod: typeof z): z.ZodObject & z.ZodType<Address>;
+  /** Rejects with `config_error` where a person has to do something, such as enter another password. */
+  open(address: Address, signal: AbortSignal): Promise<RemoteCalendar>;
+}
+
+/** A calendar that was opened. Entries are known by their UID, which ends with `@earshot`; it shows no others. */
+export interface RemoteCalendar {
+  /** For people. */
+  name: string;
+  /** It stores tasks (`VTODO`), and not appointments alone. */
+  takesTasks: boolean;
+  list(): Promise<{ uid: string; etag: string }[]>;
+  /** Those that are there. */
+  read(uids: readonly string[]): Promise<RemoteEntry[]>;
+  /**
+   * Writes an entry where its version there still is `etag` (null: it is not there), and rejects with `conflict` where
+   * it is not. Resolves to the new version; null: the calendar does not say.
+   */
+  write(uid: string, text: string, etag: string | null): Promise<string | null>;
+  /** The same for its removal. One that is not there any more is removed. */
+  remove(uid: string, etag: string): Promise<void>;
+}
+
+export interface RemoteEntry {
+  uid: string;
+  etag: string;
+  /** iCalendar (RFC 5545). */
+  text: string;
 }
 
 // ── webhooks ────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -178,7 +178,7 @@ export function createOutbound({
 }
 
 interface Sending {
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PROPFIND' | 'REPORT';
   headers?: Record<string, string>;
   body?: string | Uint8Array;
   signal: AbortSignal;

@@ -22,6 +22,7 @@ import type { Ask } from '../domain/ask/ask.ts';
 import type { Chat } from '../domain/ask/chat.ts';
 import type { CalendarFeed } from '../domain/calendar/calendar-feed.ts';
 import type { CalendarLinks } from '../domain/calendar/calendar-links.ts';
+import type { CalendarSync } from '../domain/calendar/calendar-sync.ts';
 import type { Conversations } from '../domain/conversations/conversations.ts';
 import type { Folders } from '../domain/conversations/folders.ts';
 import type { SummaryTemplates } from '../domain/conversations/summary-templates.ts';
@@ -80,7 +81,7 @@ import { accountRoutes } from './routes/accounts.ts';
 import { actionItemRoutes } from './routes/action-items.ts';
 import { appRoutes } from './routes/apps.ts';
 import { askRoutes } from './routes/ask.ts';
-import { calendarFeedRoute, calendarRoutes } from './routes/calendar.ts';
+import { calendarAccountRoutes, calendarFeedRoute, calendarRoutes } from './routes/calendar.ts';
 import { channelAddressRoutes } from './routes/channel-addresses.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { correctionRoutes } from './routes/corrections.ts';
@@ -159,6 +160,7 @@ interface ServerOptions {
   summaryTemplates: SummaryTemplates;
   calendarLinks: CalendarLinks;
   calendarFeed: CalendarFeed;
+  calendarSync: CalendarSync;
   devices: Devices;
   people: People;
   vocabularies: Vocabularies;
@@ -213,6 +215,7 @@ export function routesOf(
     ...folderRoutes(conversations, options.folders),
     ...summaryRoutes(conversations, options.summaryTemplates),
     ...calendarRoutes(options.calendarLinks),
+    ...calendarAccountRoutes(options.calendarSync),
     ...deviceRoutes(options.devices),
     ...correctionRoutes(conversations),
     ...peopleRoutes(options.people),

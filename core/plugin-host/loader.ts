@@ -288,6 +288,7 @@ const SHAPES = {
     needsModel: z.boolean('must be true or false').optional(),
   }),
   notify: functions(['address', 'send']).extend({ publicInfo: callable.optional() }),
+  calendar: functions(['address', 'open']),
   webhook: functions(['render']).extend({
     type: z.string('must be text').regex(/^[a-z][a-z0-9_]*$/, 'must be small letters, digits and _'),
     aliases: z.array(z.string()).optional(),

@@ -5,6 +5,7 @@ import type { ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import type { Clock, Segment } from '../../core/contract/model.ts';
 import type {
+  CalendarOutlet,
   Embedder,
   IdentityProvider,
   LanguageModel,
@@ -30,6 +31,7 @@ import { createRetrieval } from '../../core/domain/ask/retrieval.ts';
 import { createSources } from '../../core/domain/ask/sources.ts';
 import { createCalendarFeed } from '../../core/domain/calendar/calendar-feed.ts';
 import { createCalendarLinks } from '../../core/domain/calendar/calendar-links.ts';
+import { createCalendarSync } from '../../core/domain/calendar/calendar-sync.ts';
 import { createConversations } from '../../core/domain/conversations/conversations.ts';
 import { createFolders } from '../../core/domain/conversations/folders.ts';
 import { createSummaryTemplates } from '../../core/domain/conversations/summary-templates.ts';
@@ -131,6 +133,7 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     categorise,
   });
   const channels: LoadedChannel[] = [];
+  const calendars: { name: string; outlet: CalendarOutlet }[] = [];
   const told = recorded(events);
   const search = createSearch({ storage, log, ...late });
   const compareMemories = createCompareMemories({
@@ -193,6 +196,7 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     channelAddresses: createChannelAddresses({ storage, clock, log, ...outside, outlets: () => channels }),
     /** Outlets for notifications; a test may add some. */
     channels,
+    calendars,
     /** Language models; a test may add some. */
     models,
     embedding,
@@ -201,6 +205,10 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     summaryTemplates: createSummaryTemplates({ storage, clock }),
     calendarLinks: createCalendarLinks({ storage, clock, publicUrl: 'https://earshot.example' }),
     calendarFeed,
+    calendarSync: createCalendarSync({
+      ...{ storage, feed: calendarFeed, actionItems, outlets: () => calendars, checkUrl: () => {} },
+      ...{ events, clock, log },
+    }),
     accountExport: createAccountExport({ storage, conversations, calendarFeed, clock }),
     accountImport,
     foreignImports,

@@ -7,6 +7,7 @@ import type { EventBus, OnEnd } from '../../runtime/events.ts';
 import type { Log } from '../../runtime/log.ts';
 import type { Installed } from '../apps/installations.ts';
 import { removeCalendarLinkIn } from '../calendar/calendar-links.ts';
+import { forgetCalendarIn } from '../calendar/calendar-sync.ts';
 import { isDevice, removeDevicesIn } from '../notifications/channel-addresses.ts';
 import { forgetDaySummariesIn } from '../notifications/day-summaries.ts';
 import type { Embedding } from '../search/embedding.ts';
@@ -134,6 +135,7 @@ export function createAccounts({
       const ids = await embedding.forgetIn(tx, user.id);
       await tx.users.remove(user.id);
       await forgetDaySummariesIn(tx, user.id);
+      await forgetCalendarIn(tx, user.id);
       await forgetVocabularyIn(tx, user.id);
       await tx.pluginState.compareAndSet(REMOVED_ACCOUNTS, hashOf(user.id), 0, { at: clock.now() });
       return ids;

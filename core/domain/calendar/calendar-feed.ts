@@ -84,7 +84,7 @@ export function createCalendarFeed({
     return digest.digest('base64url').slice(0, 22);
   }
 
-  return { pieces, tagOf };
+  return { pieces, tagOf, events: eventsOf, tasks: tasksOf };
 }
 
 function isDue(task: ActionItem): task is ActionItem & { dueAt: number } {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { CalendarLink, User } from '../../contract/model.ts';
 import { type CalendarFeed, TASKS_SHOWN } from '../../domain/calendar/calendar-feed.ts';
 import { type CalendarLinks, FEED_PATH } from '../../domain/calendar/calendar-links.ts';
+import type { CalendarAccount, CalendarSync } from '../../domain/calendar/calendar-sync.ts';
 import { Failed } from '../openapi.ts';
 import { type OpenRoute, type Route, route } from '../route.ts';
 import { cutOffStalled } from '../stalled.ts';
@@ -65,6 +66,85 @@ export function calendarRoutes(links: CalendarLinks): Route[] {
       handle: ({ principal: { user } }) => links.remove(user.id),
     }),
   ];
+}
+
+const AccountJson = z
+  .object({
+    service: z.string().describe('Name of the plugin'),
+    address: z.record(z.string(), z.unknown()).describe('Without its secrets'),
+    name: z.string().describe('Of the calendar'),
+    connected_at: z.iso.datetime(),
+    synced_at: z.iso.datetime().nullable().describe('When it was up to date last; null: never yet'),
+    failure: z.string().nullable().describe('Why it could not be brought up to date last; null: it could'),
+  })
+  .meta({ id: 'CalendarAccount' });
+
+const ACCOUNT_EXAMPLE = {
+  address: { url: 'https://cloud.example.com/remote.php/dav', username: 'ada', password: 'secret' },
+};
+
+const AccountDraft = z
+  .strictObject({
+    service: z.string().min(1).max(100).default('caldav'),
+    address: z
+      .record(z.string().max(100), z.unknown())
+      .describe('For `caldav`: `url`, `username`, `password`, `calendar`'),
+  })
+  .meta({ id: 'CalendarAccountDraft', override: { examples: [ACCOUNT_EXAMPLE] } });
+
+/** The calendar elsewhere that an account's tasks and appointments are written to. */
+export function calendarAccountRoutes(sync: CalendarSync): Route[] {
+  const own = {
+    tag: 'Calendar',
+    credential: 'idToken',
+    path: '/v1/calendar/account',
+    params: z.object({}),
+    query: z.object({}),
+  } as const;
+  return [
+    route({
+      ...own,
+      method: 'get',
+      id: 'getCalendarAccount',
+      summary: 'Get the connected calendar; null: there is none',
+      response: AccountJson.nullable(),
+      async handle({ principal: { user } }) {
+        const account = await sync.get(user.id);
+        return account && accountJson(account);
+      },
+    }),
+    route({
+      ...own,
+      method: 'put',
+      id: 'connectCalendarAccount',
+      summary:
+        'Connect a calendar that tasks and events are written to, in place of the present one',
+      body: AccountDraft,
+      maxBodyBytes: 16 * 1024,
+      response: AccountJson,
+      errors: ['conflict'],
+      async handle({ principal: { user }, body }) {
+        return accountJson(await sync.connect(user.id, body));
+      },
+    }),
+    route({
+      ...own,
+      method: 'delete',
+      id: 'disconnectCalendarAccount',
+      summary: 'Disconnect the calendar; its entries stay there',
+      errors: ['not_found'],
+      handle: ({ principal: { user } }) => sync.disconnect(user.id),
+    }),
+  ];
+}
+
+function accountJson(account: CalendarAccount): z.input<typeof AccountJson> {
+  const { outlet, address, name, connectedAt, syncedAt, failure } = account;
+  const instant = (at: number) => new Date(at).toISOString();
+  return {
+    ...{ service: outlet, address, name, connected_at: instant(connectedAt), failure },
+    synced_at: syncedAt === null ? null : instant(syncedAt),
+  };
 }
 
 /** Lets in whoever has a link; counts by address before anything is looked up. */

@@ -4,6 +4,7 @@ import type { Overrides } from '../../../config/load.ts';
 import type { Clock, Scope } from '../../../core/contract/model.ts';
 import { SCOPES } from '../../../core/domain/accounts/keys.ts';
 import { type Account, APP, accountOf, type Ids, idOf, isId } from '../../helpers/accounts.ts';
+import { openCaldavServer } from '../../helpers/caldav-server.ts';
 import { serverOn } from '../../helpers/databases.ts';
 import {
   bodyOf,
@@ -91,9 +92,9 @@ interface Answer {
 type Ask = (call: Call, credential: string | null, ids: Ids) => Promise<Answer>;
 
 /** Sends what the document shows as an example, with these ids in their places. Places without an id stay empty. */
-function asker(url: string, document: OpenApi): Ask {
+function asker(url: string, document: OpenApi, examples: Record<string, object> = {}): Ask {
   return async ({ method, template, operation, places }, credential, ids) => {
-    const body = structuredClone(exampleOf(document, operation));
+    const body = structuredClone(examples[operation.operationId] ?? exampleOf(document, operation));
     const query = new URLSearchParams();
     const shown: Ids = {};
     for (const { name, schema, in: where, required } of operation.parameters ?? []) {
@@ -361,7 +362,7 @@ function callsOf(document: OpenApi): Call[] {
     .map(each => ({ ...each, places: placesOf(document, each.operation) }));
 }
 
-async function open(overrides: Overrides) {
+async function open(overrides: Overrides, examples?: Record<string, object>) {
   const clock = { shiftMs: 0 };
   const shifted: Clock = {
     now: () => Date.now() + clock.shiftMs,
@@ -379,7 +380,7 @@ async function open(overrides: Overrides) {
     { clock: shifted },
   );
   const document = await documentOf(server.url);
-  return { server, document, cast: await castOf(server, clock), ask: asker(server.url, document) };
+  return { server, document, cast: await castOf(server, clock), ask: asker(server.url, document, examples) };
 }
 
 for (const database of ['SQLite', 'Postgres'] as const)
@@ -389,11 +390,18 @@ for (const database of ['SQLite', 'Postgres'] as const)
       const overrides = await serverOn(t, database);
       if (!overrides) return;
       const voices = { 'sherpa-speakers': await voiceModelOptions(t) };
-      const { server, document, cast, ask } = await open({
-        ...overrides,
-        speakers: ['sherpa-speakers'],
-        plugins: { ...overrides.plugins, ...voices },
-      });
+      const caldav = await openCaldavServer();
+      t.teardown(caldav.close);
+      const address = { url: caldav.url, username: 'ada', password: 'secret' };
+      const { server, document, cast, ask } = await open(
+        {
+          ...overrides,
+          delivery: { ...overrides.delivery, allowHosts: ['127.0.0.1'] },
+          speakers: ['sherpa-speakers'],
+          plugins: { ...overrides.plugins, ...voices },
+        },
+        { connectCalendarAccount: { address } },
+      );
       t.teardown(server.stop);
       const calls = callsOf(document);
       t.deepEqual(

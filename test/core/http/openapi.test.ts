@@ -16,6 +16,7 @@ import { AppError, type ErrorCode } from '../../../core/runtime/errors.ts';
 import { createMetrics } from '../../../core/runtime/metrics.ts';
 import { version } from '../../../core/runtime/version.ts';
 import { attempt, delivery, hook as hookRow } from '../../../plugins/kit/suites/storage/outbound-rows.ts';
+import { caldavOutlet, openCaldavServer } from '../../helpers/caldav-server.ts';
 import { completedConversation, hashCheaply, temporaryDirectory } from '../../helpers/domain.ts';
 import {
   type Answer,
@@ -137,6 +138,12 @@ async function start(t: ExecutionContext) {
   const address = async () => {
     number += 1; // the same again would be the one that is there
     return (await rest.channelAddresses.add(rest.user.id, { channel: 'log', address: { number } })).id;
+  };
+  const calendar = async () => {
+    const server = await openCaldavServer();
+    t.teardown(server.close);
+    rest.calendars.push(caldavOutlet(t, rest.clock));
+    return server;
   };
   /** Makes a link in an account of its own: the calls renew and end the link of their account. */
   const calendarQuery = async () => {
@@ -441,6 +448,15 @@ async function start(t: ExecutionContext) {
     getCalendarLink: [{ status: 200 }],
     renewCalendarLink: [{ status: 200 }],
     deleteCalendarLink: [{ status: 204 }, { status: 404 }],
+    getCalendarAccount: [{ status: 200 }],
+    connectCalendarAccount: [
+      {
+        status: 200,
+        body: { address: { url: (await calendar()).url, username: 'ada', password: 'secret' } },
+      },
+      { status: 422, body: { address: { url: 'nowhere' } } },
+    ],
+    disconnectCalendarAccount: [{ status: 204 }, { status: 404 }],
     updateSummarySettings: [{ status: 200 }, { status: 422, body: { language: 'klingonish' } }],
     reprocessConversation: [
       { status: 200, path: await conversation() },
@@ -921,6 +937,7 @@ test('Every operation answers as the OpenAPI document says, with success and wit
     voiceAssignments: breaking(rest.voiceAssignments),
     recordings: breaking(rest.recordings),
     calendarLinks: breaking(rest.calendarLinks),
+    calendarSync: breaking(rest.calendarSync),
     devices: breaking(rest.devices),
     people: breaking(rest.people),
     vocabularies: breaking(rest.vocabularies),

@@ -1,0 +1,439 @@
+import { hash } from 'node:crypto';
+import ICAL from 'ical.js';
+import { z } from 'zod';
+import type { ActionItem, Clock } from '../../contract/model.ts';
+import type { CalendarOutlet, PluginStateStore, RemoteCalendar, Storage } from '../../contract/plugin.ts';
+import { AppError, toAppError } from '../../runtime/errors.ts';
+import type { EventBus } from '../../runtime/events.ts';
+import type { JobHandler } from '../../runtime/jobs.ts';
+import type { Log } from '../../runtime/log.ts';
+import type { CheckUrl } from '../apps/hooks.ts';
+import { requireUrl } from '../apps/hooks.ts';
+import type { ActionItems } from '../tasks/action-items.ts';
+import type { CalendarFeed } from './calendar-feed.ts';
+import { eventText, taskText } from './icalendar.ts';
+
+export const CALENDAR_JOB = 'calendar.sync';
+
+/** No plugin can have this name: its state is core's own. */
+const STATE = 'core.calendar';
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+/** Pause between two looks at the calendar, in which tasks may have been completed. */
+const EVERY_MS = 15 * MINUTE_MS;
+/** Pause after a change here: several that come together count as one. */
+const SOON_MS = 2000;
+const AGAIN_MS = MINUTE_MS;
+/** Days that an appointment stays in the calendar to be kept up to date. */
+const PAST_DAYS = 30;
+const MAX_ENTRIES = 1000;
+/** Characters of an entry that are read. */
+const MAX_TEXT_CHARS = 100_000;
+const MAX_ADDRESS_CHARS = 4000;
+
+const Account = z.object({
+  outlet: z.string(),
+  address: z.record(z.string(), z.unknown()),
+  name: z.string(),
+  connectedAt: z.number(),
+  syncedAt: z.number().nullable(),
+  failure: z.string().nullable(),
+});
+type Account = z.output<typeof Account>;
+
+/** State of an entry as it was written last. `isGone`: it was deleted in the calendar, and stays so. */
+const Known = z.object({
+  etag: z.string().nullable(),
+  digest: z.string(),
+  completed: z.boolean(),
+  isGone: z.boolean(),
+});
+type Known = z.output<typeof Known>;
+const Shard = z.record(z.string(), Known);
+
+interface Wanted {
+  uid: string;
+  text: string;
+  digest: string;
+  task: ActionItem | null;
+}
+
+export interface CalendarAccount extends Omit<Account, 'address'> {
+  /** Without its secrets. */
+  address: Record<string, unknown>;
+}
+
+export type CalendarSync = ReturnType<typeof createCalendarSync>;
+
+/**
+ * Keeps the tasks and appointments of users in calendars elsewhere, and takes back which tasks were completed there.
+ * Each entry has a UID of its own, so that none is there twice. Where an entry was changed on both sides, the completion
+ * of the calendar counts first, and the rest is written over the newest version of the entry.
+ */
+export function createCalendarSync({
+  storage,
+  feed,
+  actionItems,
+  outlets,
+  checkUrl,
+  events,
+  clock,
+  log,
+}: {
+  storage: Pick<Storage, 'pluginState' | 'jobs'>;
+  feed: Pick<CalendarFeed, 'events' | 'tasks'>;
+  actionItems: Pick<ActionItems, 'get' | 'edit'>;
+  /** Those that work now. */
+  outlets(): { name: string; outlet: CalendarOutlet }[];
+  checkUrl: CheckUrl;
+  events: EventBus;
+  clock: Clock;
+  log: Log;
+}) {
+  const { pluginState } = storage;
+
+  async function accountOf(userId: string): Promise<{ account: Account; version: number } | null> {
+    const stored = await pluginState.get(STATE, userId);
+    return stored && { account: Account.parse(stored.value), version: stored.version };
+  }
+
+  function outletOf(name: string): CalendarOutlet {
+    const all = outlets();
+    const found = all.find(each => each.name === name);
+    if (found) return found.outlet;
+    const names = all.map(each => each.name).join(', ') || 'none';
+    throw new AppError(
+      'invalid_request',
+      `There is no calendar service ${JSON.stringify(name)}; there are: ${names}`,
+    );
+  }
+
+  /** Takes the place of the account of before. Rejects where the calendar cannot be opened. */
+  async function connect(
+    userId: string,
+    { service, address: given }: { service: string; address: Record<string, unknown> },
+  ): Promise<CalendarAccount> {
+    const outlet = outletOf(service);
+    const address = parsed(outlet, given);
+    if (typeof address.url === 'string') requireUrl(checkUrl, address.url, ['body', 'address', 'url']);
+    const remote = await outlet.open(address, new AbortController().signal);
+    const before = await accountOf(userId);
+    const account = {
+      ...{ outlet: service, address, name: remote.name, connectedAt: clock.now() },
+      ...{ syncedAt: null, failure: null },
+    };
+    if (!(await pluginState.compareAndSet(STATE, userId, before?.version ?? 0, account)))
+      throw new AppError('conflict', 'The calendar is being connected elsewhere at this moment');
+    await forgetEntries(pluginState, userId);
+    await plan(userId, 0);
+    return shown(outlet, account);
+  }
+
+  /** `not_found`. What is in the calendar stays there. */
+  async function disconnect(userId: string): Promise<void> {
+    if (!(await accountOf(userId))) throw new AppError('not_found', 'No calendar is connected');
+    await forgetCalendarIn({ pluginState }, userId);
+    await storage.jobs.cancel(CALENDAR_JOB, userId);
+  }
+
+  async function get(userId: string): Promise<CalendarAccount | null> {
+    const found = await accountOf(userId);
+    return found && shown(outlets().find(({ name }) => name === found.account.outlet)?.outlet, found.account);
+  }
+
+  function plan(userId: string, delayMs: number): Promise<void> {
+    return storage.jobs.enqueue({
+      ...{ kind: CALENDAR_JOB, key: userId, runAt: clock.now() + delayMs, payload: { userId } },
+    });
+  }
+
+  /** Brings the calendar up to date soon, where one is connected. */
+  function soon({ userId }: { userId: string }): void {
+    accountOf(userId)
+      .then(found => (found ? plan(userId, SOON_MS) : undefined))
+      .catch(error => log.warn({ err: error }, 'a calendar is brought up to date later'));
+  }
+
+  function start(): void {
+    events.on('changed', soon);
+    events.on('conversation.processed', soon);
+  }
+
+  function stop(): void {
+    events.off('changed', soon);
+    events.off('conversation.processed', soon);
+  }
+
+  const sync: JobHandler = async (job, signal) => {
+    const { userId } = z.object({ userId: z.string() }).parse(job.payload);
+    const found = await accountOf(userId);
+    if (!found) return;
+    const { account } = found;
+    try {
+      const outlet = outletOf(account.outlet);
+      const remote = await outlet.open(parsed(outlet, account.address), signal);
+      const hasConflict = await bringUpToDate(userId, remote, signal);
+      await note(userId, { syncedAt: clock.now(), failure: null });
+      return { again: clock.now() + (hasConflict ? AGAIN_MS : EVERY_MS) };
+    } catch (error) {
+      signal.throwIfAborted();
+      const { code, expose, message } = toAppError(error);
+      log.info({ code }, 'a calendar could not be brought up to date');
+      await note(userId, { failure: expose ? message : 'The calendar could not be reached' });
+      return { again: clock.now() + EVERY_MS };
+    }
+  };
+
+  async function note(userId: string, changes: Partial<Account>): Promise<void> {
+    const found = await accountOf(userId);
+    if (found)
+      await pluginState.compareAndSet(STATE, userId, found.version, { ...found.account, ...changes });
+  }
+
+  /** Resolves to whether an entry was changed there meanwhile, and is to be looked at again. */
+  async function bringUpToDate(
+    userId: string,
+    remote: RemoteCalendar,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const entries = await readEntries(pluginState, userId);
+    const listed = new Map((await remote.list()).map(({ uid, etag }) => [uid, etag]));
+    const wanted = await wantedOf(userId, remote, entries);
+    const isNews = (uid: string) => listed.has(uid) && entries.get(uid)?.etag !== listed.get(uid);
+    const texts = new Map<string, string>();
+    for (const { uid, etag, text } of await remote.read([...wanted.keys()].filter(isNews))) {
+      listed.set(uid, etag);
+      texts.set(uid, text.slice(0, MAX_TEXT_CHARS));
+    }
+    for (const [uid, text] of texts)
+      await takeBack(userId, uid, text, { entries, wanted, etag: listed.get(uid) ?? null });
+
+    let hasConflict = false;
+    try {
+      for (const { uid, text, digest, task } of wanted.values()) {
+        signal.throwIfAborted();
+        const [known, etag] = [entries.get(uid), listed.get(uid) ?? null];
+        if (known && etag === null) entries.set(uid, { ...known, isGone: true });
+        else if (known?.digest !== digest || known.isGone) {
+          const merged =
+            etag === null ? text : mergedInto(texts.get(uid) ?? (await textOf(remote, uid)), text);
+          const written = await remote.write(uid, merged, etag).catch(conflicted);
+          if (written === false) hasConflict = true;
+          else
+            entries.set(uid, { etag: written, digest, completed: task?.completed ?? false, isGone: false });
+        }
+      }
+      for (const uid of [...entries.keys()].filter(each => !wanted.has(each))) {
+        signal.throwIfAborted();
+        const etag = listed.get(uid);
+        const removed = etag === undefined ? undefined : await remote.remove(uid, etag).catch(conflicted);
+        if (removed === false) hasConflict = true;
+        else entries.delete(uid);
+      }
+    } finally {
+      await saveEntries(pluginState, userId, entries);
+    }
+    return hasConflict;
+  }
+
+  async function wantedOf(
+    userId: string,
+    { takesTasks }: RemoteCalendar,
+    entries: ReadonlyMap<string, Known>,
+  ): Promise<Map<string, Wanted>> {
+    const wanted = new Map<string, Wanted>();
+    const from = clock.now() - PAST_DAYS * DAY_MS;
+    if (takesTasks)
+      for await (const task of feed.tasks(userId)) {
+        const each = wantedTask(task);
+        if (wanted.size < MAX_ENTRIES && (!task.completed || entries.has(each.uid)))
+          wanted.set(each.uid, each);
+      }
+    for await (const event of feed.events(userId)) {
+      const text = enclosed(eventText(event));
+      if (wanted.size < MAX_ENTRIES && (event.startAt >= from || entries.has(event.uid)))
+        wanted.set(event.uid, { uid: event.uid, text, digest: digestOf(text), task: null });
+    }
+    return wanted;
+  }
+
+  /** Completes or reopens a task as it was in the calendar, unless it was changed here as well. */
+  async function takeBack(
+    userId: string,
+    uid: string,
+    text: string,
+    {
+      entries,
+      wanted,
+      etag,
+    }: { entries: Map<string, Known>; wanted: Map<string, Wanted>; etag: string | null },
+  ): Promise<void> {
+    const was = wanted.get(uid);
+    const task = was?.task;
+    const known = entries.get(uid);
+    const completed = isCompleted(text);
+    if (known) entries.set(uid, { ...known, etag });
+    const before = known?.completed ?? false;
+    if (!task || completed === null || completed === before || task.completed !== before) return;
+    const edited = await actionItems.edit(userId, task.id, { completed }).catch(error => {
+      log.info({ err: error }, 'a task that was completed in a calendar is not here any more');
+      return null;
+    });
+    if (!edited) return;
+    const now = wantedTask(edited);
+    wanted.set(uid, now);
+    const isSame = was?.digest === known?.digest; // else it was changed here as well, and is written
+    entries.set(uid, { etag, digest: isSame ? now.digest : '', completed, isGone: false });
+  }
+
+  return { connect, disconnect, get, sync, start, stop, services: () => outlets().map(({ name }) => name) };
+}
+
+/** Forgets a user's calendar, in the transaction that removes the account or on its own. */
+export async function forgetCalendarIn(
+  { pluginState }: { pluginState: PluginStateStore },
+  userId: string,
+): Promise<void> {
+  await forgetEntries(pluginState, userId);
+  await pluginState.delete(STATE, userId);
+}
+
+function parsed(outlet: CalendarOutlet, given: Record<string, unknown>): Record<string, unknown> {
+  const result = outlet.address(z).safeParse(given);
+  if (!result.success) {
+    const issues = result.error.issues.slice(0, 20).map(({ path, message, code }) => ({
+      ...{ loc: ['body', 'address', ...path.map(String)], msg: message, type: code },
+    }));
+    throw new AppError(
+      'invalid_request',
+      issues.map(({ loc, msg }) => `${loc.slice(2).join('.')}: ${msg}`).join('; '),
+      {
+        issues,
+      },
+    );
+  }
+  if (JSON.stringify(result.data).length > MAX_ADDRESS_CHARS)
+    throw new AppError('invalid_request', `The address should have at most ${MAX_ADDRESS_CHARS} characters`);
+  return { ...result.data };
+}
+
+function shown(outlet: CalendarOutlet | undefined, { address, ...account }: Account): CalendarAccount {
+  const { properties = {} } = outlet
+    ? z.toJSONSchema(outlet.address(z), { io: 'input', unrepresentable: 'any' })
+    : {};
+  const isPublic = ([field]: [string, unknown]) => {
+    const schema = properties[field];
+    return typeof schema === 'object' && schema.secret !== true;
+  };
+  return { ...account, address: Object.fromEntries(Object.entries(address).filter(isPublic)) };
+}
+
+function wantedTask(task: ActionItem): Wanted {
+  const text = enclosed(taskText(task));
+  return { uid: `task-${task.id}@earshot`, text, digest: digestOf(text), task };
+}
+
+/** A calendar of one entry, as servers store it. */
+function enclosed(entry: string): string {
+  return `BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Earshot//Earshot//EN\r\n${entry}END:VCALENDAR\r\n`;
+}
+
+/** Digest of what people see of an entry: not when it was changed. */
+function digestOf(text: string): string {
+  const telling = text.replaceAll(/^(?:DTSTAMP|LAST-MODIFIED|COMPLETED):.*\r\n/gm, '');
+  return hash('sha256', telling, 'base64url').slice(0, 22);
+}
+
+async function textOf(remote: RemoteCalendar, uid: string): Promise<string> {
+  return (await remote.read([uid]))[0]?.text.slice(0, MAX_TEXT_CHARS) ?? '';
+}
+
+/** Null where the text is no task. */
+function isCompleted(text: string): boolean | null {
+  const todo = componentIn(text)?.getFirstSubcomponent('vtodo');
+  if (!todo) return null;
+  return (
+    String(todo.getFirstPropertyValue('status') ?? '').toUpperCase() === 'COMPLETED' ||
+    todo.getFirstPropertyValue('completed') !== null ||
+    Number(todo.getFirstPropertyValue('percent-complete') ?? 0) >= 100
+  );
+}
+
+/** Properties that are Earshot's to say; others, such as alarms and notes, stay as they are in the calendar. */
+const OWN = [
+  'summary',
+  'due',
+  'status',
+  'completed',
+  'dtstart',
+  'duration',
+  'description',
+  'last-modified',
+  'dtstamp',
+];
+/** Properties that would contradict those. */
+const REPLACED = ['percent-complete', 'dtend'];
+
+function mergedInto(there: string, ours: string): string {
+  const [kept, fresh] = [componentIn(there), componentIn(ours)];
+  const of = (calendar: ICAL.Component | null) =>
+    calendar?.getFirstSubcomponent('vtodo') ?? calendar?.getFirstSubcomponent('vevent');
+  const [entry, own] = [of(kept), of(fresh)];
+  if (!kept || !entry || !own || entry.name !== own.name) return ours;
+  for (const name of [...OWN, ...REPLACED]) {
+    const isTheirs = name === 'description' && own.name === 'vtodo';
+    if (!isTheirs) entry.removeAllProperties(name);
+  }
+  for (const name of OWN) for (const property of own.getAllProperties(name)) entry.addProperty(property);
+  return `${kept.toString()}\r\n`;
+}
+
+function componentIn(text: string): ICAL.Component | null {
+  try {
+    return new ICAL.Component(ICAL.parse(text));
+  } catch {
+    return null; // what a server answers may be anything
+  }
+}
+
+/** False: the entry was changed in the calendar meanwhile. */
+function conflicted(error: unknown): false {
+  if (toAppError(error).code === 'conflict') return false;
+  throw error;
+}
+
+/** Entries are kept in a few values, by the last letter of the digest of their UID, as a value has a bound. */
+const shardOf = (uid: string) => hash('sha256', uid).slice(-1);
+
+async function readEntries(pluginState: PluginStateStore, userId: string): Promise<Map<string, Known>> {
+  const entries = new Map<string, Known>();
+  for (const key of await pluginState.list(`${STATE}/${userId}`, '')) {
+    const stored = await pluginState.get(`${STATE}/${userId}`, key);
+    for (const [uid, known] of Object.entries(Shard.parse(stored?.value ?? {}))) entries.set(uid, known);
+  }
+  return entries;
+}
+
+async function saveEntries(
+  pluginState: PluginStateStore,
+  userId: string,
+  entries: ReadonlyMap<string, Known>,
+): Promise<void> {
+  const owner = `${STATE}/${userId}`;
+  const shards = new Map<string, Record<string, Known>>();
+  for (const key of await pluginState.list(owner, '')) shards.set(key, {});
+  for (const [uid, known] of entries) {
+    const shard = shards.get(shardOf(uid)) ?? {};
+    shards.set(shardOf(uid), { ...shard, [uid]: known });
+  }
+  for (const [key, shard] of shards) {
+    const stored = await pluginState.get(owner, key);
+    if (JSON.stringify(stored?.value) !== JSON.stringify(shard))
+      await pluginState.compareAndSet(owner, key, stored?.version ?? 0, shard);
+  }
+}
+
+async function forgetEntries(pluginState: PluginStateStore, userId: string): Promise<void> {
+  const owner = `${STATE}/${userId}`;
+  for (const key of await pluginState.list(owner, '')) await pluginState.delete(owner, key);
+}
