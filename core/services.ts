@@ -37,6 +37,7 @@ import { createConversations } from './domain/conversations/conversations.ts';
 import { createFolders } from './domain/conversations/folders.ts';
 import { createSummaryTemplates } from './domain/conversations/summary-templates.ts';
 import { createVoiceAssignments } from './domain/conversations/voice-assignments.ts';
+import { createWeeklyReviews } from './domain/conversations/weekly-review.ts';
 import { createDevices } from './domain/devices/devices.ts';
 import { createAccountExport } from './domain/export/export.ts';
 import { createAccountImport } from './domain/export/import.ts';
@@ -222,6 +223,7 @@ function createDomain(foundation: Foundation) {
     outlets,
   });
   const daySummaries = createDaySummaries({ storage });
+  const weeklyReview = createWeeklyReviews({ storage, notifications, clock });
   const devices = createDevices({ storage, clock, events, notifications });
 
   const photoFiles = createPhotoFiles(join(config.dataDir, 'photos'));
@@ -353,6 +355,7 @@ function createDomain(foundation: Foundation) {
     notifications,
     channelAddresses,
     daySummaries,
+    weeklyReview,
     devices,
     pictures,
     conversations,

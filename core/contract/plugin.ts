@@ -600,7 +600,7 @@ export interface RemoteCalendar {
   /** It stores tasks (`VTODO`), and not appointments alone. */
   takesTasks: boolean;
   list(): Promise<{ uid: string; etag: string }[]>;
-  /** Those that are there. */
+  /** Reads the entries that are there. */
   read(uids: readonly string[]): Promise<RemoteEntry[]>;
   /**
    * Writes an entry where its version there still is `etag` (null: it is not there), and rejects with `conflict` where

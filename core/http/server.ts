@@ -27,6 +27,7 @@ import type { Conversations } from '../domain/conversations/conversations.ts';
 import type { Folders } from '../domain/conversations/folders.ts';
 import type { SummaryTemplates } from '../domain/conversations/summary-templates.ts';
 import type { VoiceAssignments } from '../domain/conversations/voice-assignments.ts';
+import type { WeeklyReviews } from '../domain/conversations/weekly-review.ts';
 import type { Devices } from '../domain/devices/devices.ts';
 import type { AccountExport } from '../domain/export/export.ts';
 import type { Memories } from '../domain/memories/memories.ts';
@@ -115,6 +116,7 @@ import { summaryRoutes } from './routes/summaries.ts';
 import { vocabularyRoutes } from './routes/vocabulary.ts';
 import { voiceAssignmentRoutes } from './routes/voice-assignments.ts';
 import { voiceMessageRoutes } from './routes/voice-messages.ts';
+import { weeklyReviewRoutes } from './routes/weekly-review.ts';
 import { sessionCookie } from './session-cookie.ts';
 import { cutOffStalled } from './stalled.ts';
 import { createUpgrade, pathOf } from './upgrade.ts';
@@ -171,6 +173,7 @@ interface ServerOptions {
   ask: Ask;
   chat: Chat;
   daySummaries: DaySummaries;
+  weeklyReview: WeeklyReviews;
   apps: Apps;
   hooks: Hooks;
   notifications: Notifications;
@@ -225,6 +228,7 @@ export function routesOf(
     ...askRoutes(options.ask),
     ...messageRoutes(options.chat),
     ...dailySummaryRoutes(options.daySummaries),
+    ...weeklyReviewRoutes(options.weeklyReview),
     ...eventRoutes(options.feed),
     ...accountRoutes(options.accounts, options.users),
     ...ownAccountRoutes(options),

@@ -36,6 +36,7 @@ import { createConversations } from '../../core/domain/conversations/conversatio
 import { createFolders } from '../../core/domain/conversations/folders.ts';
 import { createSummaryTemplates } from '../../core/domain/conversations/summary-templates.ts';
 import { createVoiceAssignments } from '../../core/domain/conversations/voice-assignments.ts';
+import { createWeeklyReviews } from '../../core/domain/conversations/weekly-review.ts';
 import { createDevices } from '../../core/domain/devices/devices.ts';
 import { createAccountExport } from '../../core/domain/export/export.ts';
 import { createAccountImport } from '../../core/domain/export/import.ts';
@@ -189,6 +190,7 @@ export async function openDomain(t: Pick<ExecutionContext, 'teardown'>, openStor
     search,
     remember: createRemember({ compareMemories }),
     daySummaries: createDaySummaries({ storage }),
+    weeklyReview: createWeeklyReviews({ storage, notifications, clock }),
     devices: createDevices({ storage, clock, events, notifications }),
     ask,
     chat: createChat({ storage, ask, sources, notifications, clock }),

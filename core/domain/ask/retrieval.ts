@@ -15,6 +15,20 @@ const MAX_COMPARED = 60;
 const MEANING_MS = 2000;
 /** Weights beside the share of the question's words, which counts from 0 to 1. */
 const WEIGHTS = { earlier: 0.5, meaning: 0.6, cited: 0.3 };
+/**
+ * Sentences about anything: a text that shares no word with a question has to be more like it than these are. So the
+ * floor fits any embedder.
+ */
+const UNRELATED = [
+  'The train to the coast was late again this morning.',
+  'She painted the garden fence green in spring.',
+  'The committee will publish its report about taxes.',
+  'Our dog sleeps on the sofa all day.',
+  'Boil the potatoes with a little salt.',
+  'The match ended two to one after extra time.',
+  'A new printer was delivered to the office.',
+  'He plays the violin in a small orchestra.',
+];
 
 export function createRetrieval({
   sources,
@@ -48,8 +62,20 @@ export function createRetrieval({
       `${asked.words} ${asked.earlier}`.trim(),
       scored.slice(0, MAX_COMPARED).map(({ text }) => text),
     );
-    for (const [place, each] of scored.entries()) each.score += WEIGHTS.meaning * (meaning?.[place] ?? 0);
-    const ranked = scored.sort((a, b) => b.score - a.score).map(({ source }) => source);
+    const isFound = ({ source, score }: (typeof scored)[number], place: number) =>
+      score > 0 ||
+      asked.spans.length > 0 ||
+      source.type === 'action_item' ||
+      (meaning?.[place]?.isAlike ?? true);
+    const related = scored.map((each, place) => ({
+      source: each.source,
+      isFound: isFound(each, place),
+      score: each.score + WEIGHTS.meaning * (meaning?.[place]?.rank ?? 0),
+    }));
+    const ranked = related
+      .filter(each => each.isFound)
+      .sort((a, b) => b.score - a.score)
+      .map(({ source }) => source);
     const counts = new Map<SourceType, number>();
     return ranked.filter(({ type }) => {
       const count = (counts.get(type) ?? 0) + 1;
@@ -58,18 +84,27 @@ export function createRetrieval({
     });
   };
 
-  /** 0 to 1, from the least like to the most like of these texts; null while that cannot be told. */
-  async function likeness(asked: string, texts: readonly string[]): Promise<number[] | null> {
-    if (asked === '' || texts.length < 2) return null;
+  /**
+   * Compares these texts with a question: `rank` is 0 for the least like one to 1 for the most like one, and `isAlike`
+   * says whether one is more like it than sentences about anything are. Null while that cannot be told.
+   */
+  async function likeness(
+    asked: string,
+    texts: readonly string[],
+  ): Promise<{ rank: number; isAlike: boolean }[] | null> {
+    if (asked === '' || texts.length === 0) return null;
     try {
       const late = () => new AppError('timeout', `no vectors within ${MEANING_MS} ms`);
       const [question, ...vectors] = await deadline({ limitMs: MEANING_MS, late }, signal =>
-        embedder().embed([asked, ...texts], signal),
+        embedder().embed([asked, ...UNRELATED, ...texts], signal),
       );
       if (!question) return null;
-      const cosines = vectors.map(vector => cosineOf(question, vector));
+      const all = vectors.map(vector => cosineOf(question, vector));
+      const floor = Math.max(...all.slice(0, UNRELATED.length));
+      const cosines = all.slice(UNRELATED.length);
       const [least, most] = [Math.min(...cosines), Math.max(...cosines)];
-      return most > least ? cosines.map(each => (each - least) / (most - least)) : null;
+      const rankOf = (cosine: number) => (most > least ? (cosine - least) / (most - least) : 0);
+      return cosines.map(cosine => ({ rank: rankOf(cosine), isAlike: cosine > floor }));
     } catch (error) {
       log.debug({ err: error }, 'a question is answered by words alone');
       return null;

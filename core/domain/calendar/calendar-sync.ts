@@ -83,7 +83,7 @@ export function createCalendarSync({
   storage: Pick<Storage, 'pluginState' | 'jobs'>;
   feed: Pick<CalendarFeed, 'events' | 'tasks'>;
   actionItems: Pick<ActionItems, 'get' | 'edit'>;
-  /** Those that work now. */
+  /** Lists the plugins that work now. */
   outlets(): { name: string; outlet: CalendarOutlet }[];
   checkUrl: CheckUrl;
   events: EventBus;

@@ -117,8 +117,7 @@ export function calendarAccountRoutes(sync: CalendarSync): Route[] {
       ...own,
       method: 'put',
       id: 'connectCalendarAccount',
-      summary:
-        'Connect a calendar that tasks and events are written to, in place of the present one',
+      summary: 'Connect a calendar that tasks and events are written to, in place of the present one',
       body: AccountDraft,
       maxBodyBytes: 16 * 1024,
       response: AccountJson,

@@ -448,6 +448,7 @@ async function start(t: ExecutionContext) {
     getCalendarLink: [{ status: 200 }],
     renewCalendarLink: [{ status: 200 }],
     deleteCalendarLink: [{ status: 204 }, { status: 404 }],
+    getWeeklyReview: [{ status: 200 }, { status: 422, query: 'to=soon' }],
     getCalendarAccount: [{ status: 200 }],
     connectCalendarAccount: [
       {
@@ -944,6 +945,7 @@ test('Every operation answers as the OpenAPI document says, with success and wit
     ask: breaking(rest.ask),
     chat: breaking(rest.chat),
     daySummaries: breaking(rest.daySummaries),
+    weeklyReview: breaking({ review: rest.weeklyReview }).review,
     deliveries: breaking(rest.deliveries),
     feed: { ...rest.feed, subscribe: reject },
     apps: breaking(rest.apps),

@@ -1,0 +1,50 @@
+import test from 'ava';
+import { pino } from 'pino';
+import type { Embedder } from '../../../../core/contract/plugin.ts';
+import { createRetrieval } from '../../../../core/domain/ask/retrieval.ts';
+import type { Asked, Source } from '../../../../core/domain/ask/sources.ts';
+import { AppError } from '../../../../core/runtime/errors.ts';
+import { openWords } from '../../../helpers/meaning.ts';
+
+const none = () => {
+  throw new AppError('unavailable', 'there is no embedder');
+};
+
+function retrieverOf(found: Source[], embedder: () => Embedder) {
+  const sources = { find: async () => found };
+  const retrieve = createRetrieval({ sources, embedder, log: pino({ level: 'silent' }) });
+  return async (words: string, { spans = [] as Asked['spans'], cited = [] as string[] } = {}) => {
+    const asked = { words, earlier: '', spans, timeZone: 'UTC', principal: {} as Asked['principal'] };
+    return (await retrieve(asked, new Set(cited))).map(({ id }) => id);
+  };
+}
+
+const memory = (id: string, text: string): Source => ({
+  ...{ type: 'memory', id, title: text, text, createdAt: 0, segmentId: null },
+});
+const FOUND = [
+  memory('surgeon', 'Her surgeon said the hospital keeps her until Friday'),
+  memory('boat', 'Bought varnish for the hull of the boat'),
+  memory('tax', 'The accountant wants the receipts of last year'),
+];
+
+test('What shares no word with a question, and is no more like it than anything, is no source of its answer', async t => {
+  const words = openWords();
+  const retrieve = retrieverOf(FOUND, () => words);
+  t.deepEqual(await retrieve('doctor clinic patient'), ['surgeon']);
+  t.deepEqual(await retrieve('boat'), ['boat']);
+});
+
+test('What was said at the time that is asked about, or was cited before, stays a source', async t => {
+  const words = openWords();
+  const retrieve = retrieverOf(FOUND, () => words);
+  t.is((await retrieve('doctor clinic patient', { spans: [{ from: 0, to: 1 }] })).length, 3);
+  t.deepEqual(
+    new Set(await retrieve('doctor clinic patient', { cited: ['tax'] })),
+    new Set(['surgeon', 'tax']),
+  );
+});
+
+test('Without an embedder everything was found by its words, and stays', async t => {
+  t.is((await retrieverOf(FOUND, none)('doctor clinic patient')).length, 3);
+});
