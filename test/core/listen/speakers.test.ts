@@ -6,7 +6,7 @@ import { samplesToBytes } from '../../../core/audio/pcm.ts';
 import type { WireSegment } from '../../../core/listen/protocol.ts';
 import { accountOf } from '../../helpers/accounts.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
-import { buildServer, type TestServer } from '../../helpers/services.ts';
+import { buildServer, countingStt, openServer, type TestServer } from '../../helpers/services.ts';
 import { join as joined, silence } from '../../helpers/sound.ts';
 import { patient, sentence, type VoiceName, voiceModelOptions } from '../../helpers/voices.ts';
 
@@ -173,4 +173,16 @@ test('who says whose voice it is without such a person is told, and nothing chan
   client.socket.send(assigned(5, 'user', 'me', [said.id])); // a segment by its id, whoever was thought to have said it
   await until(() => client.segments().some(({ is_user: isUser }) => isUser));
   t.is(client.socket.readyState, 1);
+});
+
+test('where the recogniser tells voices apart, its labels count, whatever the speaker model thinks', async t => {
+  const { plugins, stt } = countingStt({ speakers: 2 });
+  const voices = { 'sherpa-speakers': await voiceModelOptions(t) };
+  const overrides = { stt, speakers: ['sherpa-speakers'], plugins: { ...plugins, ...voices } };
+  const server = await openServer(t, overrides, { clock: patient });
+  const client = await connect(server);
+  client.socket.send(samplesToBytes(joined(sentence('slt-1'), silence(4)))); // one voice, in two pieces
+  await client.until('segments', () => client.segments().length === 2);
+  t.deepEqual(labels(client.segments()).sort(), ['SPEAKER_00', 'SPEAKER_01']);
+  client.socket.close();
 });
