@@ -32,15 +32,12 @@ function figures(cells: Cell[]): number[] {
 
 /** Needs a Chromium; that there is one is tested with the dashboard. */
 const WEB = findChromium() === null ? {} : { web: [] };
-const USUAL = {
+const USUAL = { start: [], 'hostile:same-stream': [] };
+const THOROUGH = {
   ...WEB,
-  start: [],
   bridge: [],
   search: [],
-  'hostile:same-stream': [],
   'deliveries:line': [],
-};
-const THOROUGH = {
   'lists:sqlite': [],
   understanding: [],
   neighbours: [],

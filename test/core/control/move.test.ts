@@ -25,6 +25,7 @@ import { dump, fillWithOddRows } from '../../helpers/odd-rows.ts';
 import { type PostgresServer, postgresOptions, startPostgres } from '../../helpers/postgres.ts';
 import { prepareData } from '../../helpers/services.ts';
 import { storageContext } from '../../helpers/storage.ts';
+import { amount } from '../../helpers/thorough.ts';
 
 /** `insertAnOlderUser` leaves out what that one adds. */
 const BEFORE_ACCOUNTS = MIGRATIONS.findIndex(({ name }) => name === '0013-accounts');
@@ -124,10 +125,12 @@ function rowOf(lines: Map<string, string[]>): number {
 
 for (const [from, to] of ROUTES)
   test.serial(`every odd row of every table comes from ${from} to ${to}, and back again`, async t => {
-    const [source, target, again] = [await openFilled(t, from, MANY), await open(t, to), await open(t, from)];
+    const rowsEach = from === to ? amount(FEW, MANY) : MANY;
+    const source = await openFilled(t, from, rowsEach);
+    const [target, again] = [await open(t, to), await open(t, from)];
     const before = await dump(source.dialect);
     t.true(
-      [...before.values()].every(rows => rows.length === MANY),
+      [...before.values()].every(rows => rows.length === rowsEach),
       'there is something in every table',
     );
 
