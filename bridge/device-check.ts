@@ -1,11 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { asCalled } from '../config/called-as.ts';
 import { type DriverCheck, driverChecks } from './conformance/driver.ts';
 import { fingerprint, replay } from './conformance/replay.ts';
 import { parseTrace, type Trace } from './conformance/trace.ts';
-import type { Advertised, Driver, Framing, Stream, WireFormat } from './driver.ts';
+import type { Advertised, CountedFraming, Driver, Framing, Step, Stream, WireFormat } from './driver.ts';
 import { loadDriver } from './driver-check.ts';
-import { declaredWrites, stepsOf } from './writes.ts';
+import { declaredWrites } from './writes.ts';
 
 /** Result of `device check`. */
 export interface DeviceReport {
@@ -21,7 +22,10 @@ export async function checkDevice(file: string, traceFile?: string): Promise<Dev
   const driver = await loadDriver(file, resolve(file));
   const lines = [`${file}: ${driver.title} (${driver.name}), a driver of version 1`, ...explain(driver)];
   if (!traceFile) {
-    lines.push('', `It was not tried. Record a trace with: earshot device record FILE --driver ${file}`);
+    lines.push(
+      '',
+      asCalled(`It was not tried. Record a trace with: earshot device record FILE --driver ${file}`),
+    );
     return { lines, isGood: true };
   }
   const trace = await readTrace(traceFile);
@@ -107,6 +111,7 @@ function advertised({ serviceUuid, name, namePrefix, manufacturer }: Advertised)
 
 function explainStream(stream: Stream): string[] {
   const { audio, format, framing, minMtu, battery, buttons = [], time, keepAlive } = stream;
+  const { start = [], stop = [] } = stream;
   const formats =
     'from' in format
       ? Object.entries(format.values).map(([id, one]) => `${id} = ${formatText(one)}`)
@@ -116,12 +121,20 @@ function explainStream(stream: Stream): string[] {
     `  format      ${'from' in format ? `by byte ${format.at ?? 0} of ${format.from.characteristic}: ` : ''}${formats.join('; ')}`,
     ...(framing ? [`  framing     ${framingText(framing)}`, ...doubtsOf(framing)] : []),
     ...(minMtu ? [`  ATT MTU     ${minMtu} or more`] : []),
-    ...stepsOf(stream).map(({ write, hex }) => `  step        writes ${hex} to ${write.characteristic}`),
-    ...(keepAlive ? [`  keep-alive  every ${keepAlive.everyMs} ms`] : []),
+    ...start.map(step => `  start       ${stepText(step)}`),
+    ...stop.map(step => `  stop        ${stepText(step)}`),
+    ...(keepAlive ? [`  keep-alive  every ${keepAlive.everyMs} ms: ${stepText(keepAlive.step)}`] : []),
     ...(battery ? [`  battery     byte ${battery.at ?? 0} of ${battery.characteristic}`] : []),
-    ...(time ? [`  time        written to ${time.characteristic}`] : []),
+    ...(time
+      ? [
+          `  time        ${time.bytes} bytes in ${time.unit}, ${time.endian ?? 'le'}, written to ${time.characteristic}`,
+        ]
+      : []),
     ...buttons.map(
-      ({ characteristic, map }) => `  button      ${characteristic}: ${Object.values(map).join(', ')}`,
+      ({ characteristic, map }) =>
+        `  button      ${characteristic}: ${Object.entries(map)
+          .map(([value, button]) => `${value} = ${button}`)
+          .join(', ')}`,
     ),
   ];
 }
@@ -142,8 +155,20 @@ function doubtsOf(framing: Framing): string[] {
       ];
 }
 
+function stepText(step: Step): string {
+  if ('waitMs' in step) return `waits ${step.waitMs} ms`;
+  return `writes ${step.hex} to ${step.write.characteristic}${step.optional ? ', where it is there' : ''}`;
+}
+
 function formatText({ codec, sampleRate, frameMs }: WireFormat): string {
   return `${codec}, ${sampleRate} Hz, frames of ${frameMs} ms`;
+}
+
+function partsText({ fragment, fragments }: CountedFraming): string {
+  return [
+    fragment ? `; part of its frame at byte ${fragment.at}` : '',
+    fragments ? `; number of parts at byte ${fragments.at}` : '',
+  ].join('');
 }
 
 function framingText(framing: Framing): string {
@@ -151,7 +176,7 @@ function framingText(framing: Framing): string {
   const around = `${header} bytes before, ${trailer} after`;
   switch (framing.kind) {
     case 'counted':
-      return `numbered notifications (${framing.counter.bits} bits, per ${framing.counter.per}), ${around}`;
+      return `numbered notifications (${framing.counter.bits} bits at byte ${framing.counter.at}, per ${framing.counter.per}${partsText(framing)}), ${around}`;
     case 'fixed':
       return `frames of ${framing.frameBytes} bytes, ${around}`;
     case 'length-prefixed':

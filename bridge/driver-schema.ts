@@ -172,7 +172,8 @@ const Stream = z.strictObject({
     .optional(),
 });
 
-const MAX_PROBLEMS = 5;
+/** A description has few fields: more is damage, not a slip. */
+const MAX_PROBLEMS = 50;
 
 /** Each field that is wrong, on one line. */
 export function problems({ issues }: z.ZodError): string {

@@ -12,7 +12,7 @@ function ofStream(stream: Stream): Writable[] {
 }
 
 /** The writes among its steps. */
-export function stepsOf({ start = [], stop = [], keepAlive }: Stream): WriteStep[] {
+function stepsOf({ start = [], stop = [], keepAlive }: Stream): WriteStep[] {
   const steps = [...start, ...stop, ...(keepAlive ? [keepAlive.step] : [])];
   return steps.filter(step => 'write' in step);
 }

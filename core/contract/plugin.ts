@@ -8,6 +8,9 @@ import type { Log } from '../runtime/log.ts';
 import type { ActionItem, Clock, Conversation, DeviceHappening, Segment } from './model.ts';
 import type { Storage } from './storage.ts';
 
+export type { ErrorCode } from '../runtime/errors.ts';
+export type { Log } from '../runtime/log.ts';
+export type { ActionItem, Clock, Conversation, Segment } from './model.ts';
 export type * from './storage.ts';
 
 /** A vendor, as a value. */
@@ -620,16 +623,26 @@ export interface RemoteEntry {
 
 // ── webhooks ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** A kind of webhook: what happened, as one request. Pure: core signs, sends, repeats and logs it. */
-export interface WebhookType {
+/**
+ * A kind of webhook: what happened, as one request. Pure: core signs, sends, repeats and logs it. With its trigger as the
+ * parameter, `render` gets events of that trigger alone.
+ *
+ * @example
+ * const webhook: WebhookType<'conversation'> = {
+ *   type: 'acme_board',
+ *   trigger: 'conversation',
+ *   render: ({ conversation }) => …,
+ * };
+ */
+export interface WebhookType<Trigger extends WebhookEvent['trigger'] = WebhookEvent['trigger']> {
   /** Its wire name: `memory_created`. */
   type: string;
   /** Other names of it that clients in the field use. */
   aliases?: readonly string[];
   /** `segments` and `audio` are about now: they are kept in memory, and dropped when they are late. */
-  trigger: WebhookEvent['trigger'];
+  trigger: Trigger;
   /** Null: nothing is to be sent. The query is appended to that of the address. */
-  render(event: WebhookEvent): WebhookRequest | null;
+  render(event: WebhookEvent & { trigger: Trigger }): WebhookRequest | null;
   /** Reads what the receiver answered, where that may ask for something. Null: it asks for nothing. */
   answer?(json: unknown): WebhookAnswer | null;
 }
@@ -657,7 +670,7 @@ export type WebhookEvent =
       trigger: 'conversation';
       userId: string;
       conversation: Conversation;
-      /** The conversation with its transcript, names of speakers and folder. */
+      /** With `transcript_segments` (`text`, `speaker_name`, `is_user`, `start`, `end`, …) and folder. */
       wire: Readonly<Record<string, unknown>>;
     }
   | {
@@ -682,6 +695,10 @@ export type WebhookEvent =
       wire: Readonly<Record<string, unknown>>;
     };
 
+/**
+ * Headers are core's alone: it signs each request. A receiver that wants a credential of its own takes one that the user
+ * writes into the query of the address, or stands behind a small relay that checks the signature.
+ */
 export interface WebhookRequest {
   query: Readonly<Record<string, string>>;
   contentType: string;

@@ -4,4 +4,4 @@ export { retryAfter } from '../../core/runtime/retry.ts';
 export { isAppError, postJson, type Reply, refusal, request, type Server } from './http.ts';
 export { isRecord, parseJson } from './json.ts';
 export { createPost } from './message/post.ts';
-export { shorten } from './message/text.ts';
+export { bodyOf, linesOf, muteLines, shorten } from './message/text.ts';

@@ -430,7 +430,8 @@ test('a board that YAML describes is checked, explained, and plays its trace', a
   });
   const explained = (await checkDevice(at('my-board.yaml'))).lines.join('\n');
   t.regex(explained, /mulaw, 8000 Hz, frames of 20 ms/);
-  t.regex(explained, /step +writes 01 to 6e400002/);
+  t.regex(explained, /start +writes 01 to 6e400002.*\n {2}start +waits 50 ms\n {2}stop +writes 00/);
+  t.regex(explained, /keep-alive +every 5000 ms: writes 02 to/);
   const good = await checkDevice(at('my-board.yaml'), at('good.jsonl'));
   t.true(good.isGood, good.lines.join('\n'));
   t.regex(good.lines.join('\n'), /2 frames of live audio, 0\.04 s/);

@@ -7,6 +7,7 @@ import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { loadConfig, sttNames } from '../../config/load.ts';
+import type { WebhookType } from '../../core/contract/plugin.ts';
 import { BUILTIN_PLUGINS } from '../../core/plugin-host/builtin.ts';
 import { createPluginHost, type PluginHost } from '../../core/plugin-host/plugin-host.ts';
 import { createLog } from '../../core/runtime/log.ts';
@@ -133,6 +134,28 @@ test("the manual's webhook type is short, and does what one must", async t => {
   await host.loadAll();
   for (const check of webhookChecks)
     await t.notThrowsAsync(check.run({ webhook: host.get('webhook', 'acme-webhook') }), check.title);
+});
+
+/** The block of TypeScript that declares a webhook type; the compiler sees the same in this file. */
+const typed: WebhookType<'conversation'> = {
+  type: 'acme_matrix',
+  trigger: 'conversation',
+  render: ({ conversation, userId, wire }) => ({
+    query: { uid: userId },
+    contentType: 'application/json',
+    body: JSON.stringify([conversation.structured.title, wire.transcript_segments]),
+  }),
+};
+
+test("the manual's webhook type in TypeScript does what one must", async t => {
+  const dir = mkdtempSync(join(tmpdir(), 'earshot-manual-'));
+  t.teardown(() => rmSync(dir, { recursive: true, force: true }));
+  const code = README.split('```').find(part => part.includes("const webhook: WebhookType<'conversation'>"));
+  const file = join(dir, 'acme-webhook.mts');
+  writeFileSync(file, code?.replace(/^ts\n/, '') ?? '');
+  const { default: plugin } = (await import(file)) as { default: { setup(): { webhook: WebhookType } } };
+  for (const webhook of [plugin.setup().webhook, typed])
+    for (const check of webhookChecks) await t.notThrowsAsync(check.run({ webhook }), check.title);
 });
 
 test("the manual's channel is short, and passes the check that the manual tells of", async t => {
