@@ -3,7 +3,20 @@ import { environment } from './load.ts';
 /** The commands that a message may name. */
 export const COMMAND_NAMES = [
   ...['app', 'backup', 'bridge', 'calendar', 'demo', 'device', 'doctor', 'export', 'hook', 'import', 'key'],
-  ...['mcp', 'models', 'move', 'notify', 'plugin', 'restore', 'serve', 'setup', 'status', 'stream', 'system'],
+  ...[
+    'mcp',
+    'models',
+    'move',
+    'notify',
+    'plugin',
+    'recogniser',
+    'restore',
+    'serve',
+    'setup',
+    'status',
+    'stream',
+    'system',
+  ],
   ...['token', 'user', 'vocabulary', 'voice'],
 ];
 

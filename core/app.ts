@@ -25,8 +25,15 @@ import { openSpool } from './listen/spool/spool.ts';
 import { createPhotoIndex } from './pipeline/describe.ts';
 import { createGivenUp } from './pipeline/finish.ts';
 import { createReprocessGivenUp } from './pipeline/reprocess.ts';
-import { BUILTIN_PLUGINS, builtinsOf, choicesOf, notChosen } from './plugin-host/builtin.ts';
+import {
+  BUILTIN_PLUGINS,
+  builtinsOf,
+  choicesOf,
+  localRecognisers,
+  notChosen,
+} from './plugin-host/builtin.ts';
 import { createPluginHost, type PluginLimits } from './plugin-host/plugin-host.ts';
+import { type Served, serveRecognition } from './recognition/service.ts';
 import { AppError } from './runtime/errors.ts';
 import { recordInstallation, refuseLostDatabase } from './runtime/installation.ts';
 import { concealSecrets, type Log } from './runtime/log.ts';
@@ -307,6 +314,42 @@ export async function openStorage({
   });
   try {
     return { storage: await host.loadStorage(storage), close: host.stop };
+  } catch (error) {
+    await host.stop();
+    throw error;
+  }
+}
+
+/** The recognisers of a configuration that work on this machine, served to others. Nothing is stored. */
+export async function openRecognisers({
+  loaded,
+  log,
+  served,
+}: Pick<AppOptions, 'loaded' | 'log'> & { served: Served }): Promise<{
+  lines: string[];
+  stop(): Promise<void>;
+}> {
+  const { config } = loaded;
+  const names = localRecognisers(config);
+  const needed = [...names, ...builtinsOf('vad')];
+  const plugins = Object.fromEntries(
+    Object.entries(config.plugins).filter(([name]) => needed.includes(name)),
+  );
+  const host = createPluginHost({
+    ...{ builtin: BUILTIN_PLUGINS, log, clock: systemClock, dataDir: config.dataDir },
+    config: { ...loaded, config: { ...config, plugins } },
+    wanted: { stt: names },
+  });
+  try {
+    await host.loadAll({ skip: Object.keys(BUILTIN_PLUGINS).filter(name => !needed.includes(name)) });
+    const service = await serveRecognition({ ...served, plugins: host, names, clock: systemClock, log });
+    return {
+      lines: service.lines,
+      async stop() {
+        await service.stop();
+        await host.stop();
+      },
+    };
   } catch (error) {
     await host.stop();
     throw error;

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asCalled } from '../config/called-as.ts';
 import type { LoadedConfig } from '../config/load.ts';
-import { createApp } from './app.ts';
+import { createApp, openRecognisers } from './app.ts';
 import { renderStatus } from './control/status.ts';
 import { containFaults } from './plugin-host/faults.ts';
 import { withoutForeignPlugins } from './plugin-host/safe-mode.ts';
-import type { Log } from './runtime/log.ts';
+import type { Served } from './recognition/service.ts';
+import { concealSecrets, type Log } from './runtime/log.ts';
 
 /** A stop that takes longer is cut off. */
 const STOP_MS = 10_000;
@@ -38,6 +39,18 @@ export async function serve(
     throw error;
   }
   return stopInTime(app);
+}
+
+/** Serves the recognisers of this machine to others until it is told to stop; resolves as `serve` does. */
+export async function serveRecognisers(loaded: LoadedConfig, log: Log, served: Served): Promise<boolean> {
+  containFaults(log);
+  survivePrinting();
+  if (served.token !== null) concealSecrets([served.token]);
+  const stopped = stopRequest();
+  const service = await openRecognisers({ loaded, log, served });
+  process.stderr.write(`${service.lines.join('\n')}\n`);
+  log.info({ reason: await stopped }, 'stopping');
+  return stopInTime(service);
 }
 
 function inSafeMode(given: LoadedConfig): LoadedConfig {

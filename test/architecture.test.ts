@@ -21,7 +21,7 @@ const CONTRACTS = ['core/contract/*.ts', 'bridge/driver.ts'];
 const RUNTIME = ['core/runtime/*.ts'];
 const CONFIG = ['config/{called-as,load,schema}.ts'];
 /** Files that plugins and authors share: no plugin reaches into another. */
-const KIT = ['plugins/kit/*.ts', 'plugins/kit/{engine,geometry,message,sherpa}/*.ts'];
+const KIT = ['plugins/kit/*.ts', 'plugins/kit/{engine,geometry,message,sherpa,wyoming}/*.ts'];
 
 const RULES: Rule[] = [
   { from: CONTRACTS, types: ['core/**'], packages: ['zod'], typesOnly: true },
@@ -44,6 +44,18 @@ const RULES: Rule[] = [
     from: ['core/recordings/**'],
     may: ['core/{domain,audio}/**', 'core/listen/*.ts', ...RUNTIME],
     types: CONTRACTS,
+  },
+  {
+    from: ['core/recognition/**'],
+    may: [
+      'core/audio/*.ts',
+      'core/domain/languages.ts',
+      'core/listen/*.ts',
+      'plugins/kit/json.ts',
+      'plugins/kit/wyoming/*.ts',
+      ...RUNTIME,
+    ],
+    types: ['core/plugin-host/plugin-host.ts', ...CONTRACTS],
   },
   {
     from: ['core/foreign/**'],
@@ -75,6 +87,7 @@ const RULES: Rule[] = [
       ...RUNTIME,
       ...CONFIG,
     ],
+    types: ['core/recognition/service.ts'],
   },
   {
     from: ['core/cli/doctor/**'],

@@ -17,6 +17,7 @@ import { addModels } from './models.ts';
 import { addMove } from './move.ts';
 import { addNotify } from './notify.ts';
 import { addPluginCheck } from './plugin-check.ts';
+import { addRecogniser } from './recogniser.ts';
 import { addRestore } from './restore.ts';
 import { addServe } from './serve.ts';
 import { addSetup } from './setup.ts';
@@ -62,6 +63,7 @@ export function createProgram(): Command {
     .addHelpText('after', '\nExample: earshot serve');
   addServe(program);
   addSetup(program);
+  addRecogniser(program);
   addBridge(program);
   addDevice(program);
   addDemo(program);

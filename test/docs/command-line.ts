@@ -17,7 +17,7 @@ command prints the text below.
 - **Data directory.** A command uses \`--data-dir\`, else \`EARSHOT_DATA_DIR\`, else \`dataDir\` of the configuration. If none
   of them is set, it looks at \`/var/lib/earshot\` (the systemd service) and then at \`data\` in the current folder. A
   directory with a running server is preferred. The command prints the directory it found on standard error.
-- **New data directories** are created only by \`serve\`, \`setup\`, \`demo\`, \`models pull\`, and \`bridge\` when \`bridge.core\`
+- **New data directories** are created only by \`serve\`, \`setup\`, \`demo\`, \`recogniser\`, \`models pull\`, and \`bridge\` when \`bridge.core\`
   names a server elsewhere.
 - **Running server.** Commands work with and without one. They talk to it over a Unix socket in the data directory.
 - **Exit status.** 0: success. 1: failure. 2: wrong use. An error is one line on standard error.

@@ -2,7 +2,7 @@
 import { connect as connectSocket } from 'node:net';
 import type { PluginContext } from '../../../core/contract/plugin.ts';
 import { deadline } from '../../kit/kit.ts';
-import { createEventReader, type WyomingEvent } from './events.ts';
+import { createEventReader, type WyomingEvent } from '../../kit/wyoming/events.ts';
 
 export interface Server {
   host: string;

@@ -5,8 +5,8 @@ import type {
   Transcript,
   Utterance,
 } from '../../../core/contract/plugin.ts';
+import { encodeEvent } from '../../kit/wyoming/events.ts';
 import { type Connection, connect } from './connection.ts';
-import { encodeEvent } from './events.ts';
 import { type Ability, abilityOf } from './info.ts';
 
 interface Options {

@@ -2,17 +2,21 @@
  * Events of the Wyoming protocol as bytes: a line of JSON, then `data_length` bytes of further JSON, then
  * `payload_length` bytes of anything. Pure.
  */
-import { isRecord, parseJson } from '../../kit/kit.ts';
+import { isRecord, parseJson } from '../json.ts';
 
 export interface WyomingEvent {
   type: string;
   data: Record<string, unknown>;
+  /** Audio, where it is an event of audio; else empty. */
+  payload: Uint8Array;
 }
 
 /** Longest line that the protocol's own reader accepts. */
 const MAX_LINE_BYTES = 64 * 1024;
 const MAX_DATA_BYTES = 1024 * 1024;
 const MAX_PAYLOAD_BYTES = 1024 * 1024;
+/** Pieces that wait to be joined. */
+const MAX_PIECES = 1000;
 const NEWLINE = 0x0a;
 
 export function encodeEvent(type: string, data?: Record<string, unknown>, payload?: Uint8Array): Buffer {
@@ -25,14 +29,22 @@ export function encodeEvent(type: string, data?: Record<string, unknown>, payloa
   return Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), body, payload ?? Buffer.alloc(0)]);
 }
 
-/** Puts bytes together to events, in the order that they come. Payloads are passed over: a recogniser sends none. */
+/** Puts bytes together to events, in the order that they come. */
 export function createEventReader() {
   let pending: Buffer = Buffer.alloc(0);
   let header: Header | null = null;
+  /** Not joined to `pending` yet: an event that comes byte by byte must not be copied at each. */
+  const arrived: Buffer[] = [];
+  let arrivedBytes = 0;
 
   /** @throws {Error} at the first thing that is not the protocol, or too long. It never quotes it. */
   function push(bytes: Buffer): WyomingEvent[] {
-    pending = Buffer.concat([pending, bytes]);
+    arrived.push(bytes);
+    arrivedBytes += bytes.length;
+    const missing = header === null ? 0 : header.dataBytes + header.payloadBytes - pending.length;
+    if (arrivedBytes < missing && arrived.length < MAX_PIECES) return [];
+    pending = Buffer.concat([pending, ...arrived.splice(0)]);
+    arrivedBytes = 0;
     const events: WyomingEvent[] = [];
     for (let event = next(); event !== null; event = next()) events.push(event);
     return events;
@@ -44,9 +56,10 @@ export function createEventReader() {
     const { type, data, dataBytes, payloadBytes } = header;
     if (pending.length < dataBytes + payloadBytes) return null;
     const further = dataBytes === 0 ? {} : parseObject(pending.subarray(0, dataBytes));
+    const payload = pending.subarray(dataBytes, dataBytes + payloadBytes);
     pending = pending.subarray(dataBytes + payloadBytes);
     header = null;
-    return { type, data: { ...data, ...further } };
+    return { type, data: { ...data, ...further }, payload };
   }
 
   function takeHeader(): Header | null {
@@ -61,7 +74,7 @@ export function createEventReader() {
   return { push };
 }
 
-interface Header extends WyomingEvent {
+interface Header extends Omit<WyomingEvent, 'payload'> {
   dataBytes: number;
   payloadBytes: number;
 }
