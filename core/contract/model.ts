@@ -593,6 +593,25 @@ export interface GoalProgress {
   recordedAt: number;
 }
 
+export type GoalSuggestionState = 'open' | 'accepted' | 'refused';
+
+/** A change of a goal that its owner told of in a conversation, and is to accept or refuse. */
+export interface GoalSuggestion {
+  id: string;
+  userId: string;
+  goalId: string;
+  conversationId: string;
+  /** Where it was said. */
+  segmentIds: string[];
+  /** The sentence. */
+  text: string;
+  value: number;
+  /** The value is added to the goal's; otherwise it takes its place. */
+  adds: boolean;
+  state: GoalSuggestionState;
+  createdAt: number;
+}
+
 export interface Person {
   id: string;
   userId: string;

@@ -20,6 +20,8 @@ import type {
   ForgottenMemory,
   Goal,
   GoalProgress,
+  GoalSuggestion,
+  GoalSuggestionState,
   Grant,
   GrantName,
   Hook,
@@ -152,6 +154,7 @@ export interface Stores {
   forgottenMemories: ForgottenMemoryStore;
   embeddings: EmbeddingStore;
   goals: GoalStore;
+  goalSuggestions: GoalSuggestionStore;
   summaries: SummaryStore;
   calendarLinks: CalendarLinkStore;
   devices: DeviceStore;
@@ -603,7 +606,7 @@ export interface GoalStore {
     id: string,
     patch: Partial<Omit<Goal, 'id' | 'userId' | 'createdAt'>>,
   ): Promise<boolean>;
-  /** With its progress. Resolves to whether there was one. */
+  /** With its progress and its suggestions. Resolves to whether there was one. */
   remove(userId: string, id: string): Promise<boolean>;
   /** Stores the value of a day, over what that day has. Rejects with `not_found` when the goal is not there. */
   record(progress: GoalProgress): Promise<void>;
@@ -611,6 +614,31 @@ export interface GoalStore {
   progress(userId: string, goalId: string, fromDay: number): Promise<GoalProgress[]>;
   /** Forgets what is from before this day. */
   forgetProgress(userId: string, goalId: string, beforeDay: number): Promise<void>;
+}
+
+/** They go with their goal, and with their conversation. */
+export interface GoalSuggestionStore {
+  /** Rejects with `conflict` when this user has one of this id, with `not_found` without its goal or conversation. */
+  insert(suggestion: GoalSuggestion): Promise<void>;
+  get(userId: string, id: string): Promise<GoalSuggestion | null>;
+  /** Unanswered ones, `createdAt` descending, ties by id. */
+  open(userId: string, limit: number): Promise<GoalSuggestion[]>;
+  /** Whatever their state, by id. */
+  ofConversation(userId: string, conversationId: string, limit: number): Promise<GoalSuggestion[]>;
+  /**
+   * Changes these fields and no other. Resolves to whether it is there.
+   * @param from only while it is in this state
+   */
+  update(
+    userId: string,
+    id: string,
+    patch: Partial<
+      Pick<GoalSuggestion, 'conversationId' | 'segmentIds' | 'text' | 'value' | 'adds' | 'state'>
+    >,
+    from?: GoalSuggestionState,
+  ): Promise<boolean>;
+  /** Resolves to whether there was one. */
+  remove(userId: string, id: string): Promise<boolean>;
 }
 
 /** The forms of summaries, and the language of them. */

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { Clock, Conversation, Job, Structured } from '../contract/model.ts';
-import type { Conversations } from '../domain/conversations/conversations.ts';
+import type { Conversations, Heard } from '../domain/conversations/conversations.ts';
 import { silenceEnd } from '../domain/conversations/lifecycle.ts';
-import type { HeardMemory } from '../domain/memories/heard-memories.ts';
+import type { Goals } from '../domain/tasks/goals.ts';
+import { progressIn } from '../domain/tasks/heard-goals.ts';
 import type { JobHandler } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
 import { type ContextDeps, contextOf } from './context.ts';
@@ -13,8 +14,12 @@ import { spoken, type Understand } from './understanding.ts';
 
 const Payload = z.object({ userId: z.string(), conversationId: z.string() });
 
+/** The newest active goals, whose progress is listened for. */
+const MAX_GOALS = 100;
+
 export interface PipelineDeps extends ContextDeps {
   conversations: Conversations;
+  goals: Pick<Goals, 'list'>;
   understand: Understand;
   remember: Remember;
   /** Absent: there is no second pass over what was said. */
@@ -32,8 +37,8 @@ export async function understood(
   deps: PipelineDeps,
   signal: AbortSignal,
   present?: string,
-): Promise<{ structured: Structured; memories: HeardMemory[] } | null> {
-  const { conversations, users, understand, remember, log } = deps;
+): Promise<({ structured: Structured } & Heard) | null> {
+  const { conversations, goals, users, understand, remember, log } = deps;
   const { userId, id } = conversation;
   const context = await contextOf(conversation, deps);
   const segments = await conversations.segments(userId, [id]);
@@ -50,9 +55,11 @@ export async function understood(
     log.warn({ err: error, conversation: id }, 'no folder could be looked for by meaning');
     return null;
   });
+  const open = await goals.list(userId, { active: true, limit: MAX_GOALS, offset: 0 });
   return {
     structured: { ...structured, folderId: folder?.id ?? null },
     memories: await remember(conversation, segments, memories, signal),
+    progress: await progressIn(segments, open),
   };
 }
 
@@ -69,7 +76,7 @@ export function createFinish(deps: PipelineDeps): JobHandler {
     const outcome = await understood(conversation, deps, signal);
     signal.throwIfAborted(); // stopped: another run does it
     if (outcome === null) await conversations.discard(userId, id);
-    else await conversations.complete(userId, id, outcome.structured, outcome.memories);
+    else await conversations.complete(userId, id, outcome.structured, outcome);
   }
 
   return async (job, signal) => {

@@ -6,7 +6,9 @@ const MAX_TITLE_CHARS = 80;
 const MAX_OVERVIEW_CHARS = 10_000;
 
 /** Structures a conversation without speech by its photos; null: none of them shows anything. */
-export function ofPhotos(photos: readonly Photo[]): { structured: Structured; memories: [] } | null {
+export function ofPhotos(
+  photos: readonly Photo[],
+): { structured: Structured; memories: []; progress: [] } | null {
   const kept = photos.filter(({ discarded }) => !discarded);
   if (kept.length === 0) return null;
   const seen = kept.flatMap(({ description }) => description ?? []);
@@ -15,5 +17,5 @@ export function ofPhotos(photos: readonly Photo[]): { structured: Structured; me
     MAX_TITLE_CHARS,
   );
   const overview = wholeText(seen.join(' '), MAX_OVERVIEW_CHARS);
-  return { structured: { ...NO_STRUCTURE, title, overview }, memories: [] };
+  return { structured: { ...NO_STRUCTURE, title, overview }, memories: [], progress: [] };
 }

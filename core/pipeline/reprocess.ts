@@ -29,7 +29,7 @@ export function createReprocess(deps: PipelineDeps): JobHandler {
     log.debug({ conversation: conversationId }, 'making the structure of a conversation anew');
     const outcome = await understood(conversation, deps, signal, conversation.structured.by?.plugin);
     signal.throwIfAborted();
-    await conversations.revise(userId, conversationId, outcome?.structured ?? null, outcome?.memories);
+    await conversations.revise(userId, conversationId, outcome?.structured ?? null, outcome ?? undefined);
     if (outcome?.structured.by?.provisional)
       throw new AppError('unavailable', 'A better plugin than the one that answered does not work now');
   };

@@ -150,6 +150,7 @@ const STORES = {
   forgottenMemories: ['insert', 'list', 'remove'],
   embeddings: ['note', 'changes', 'settle', 'get', 'put', 'behind'],
   goals: ['insert', 'get', 'list', 'update', 'remove', 'record', 'progress', 'forgetProgress'],
+  goalSuggestions: ['insert', 'get', 'open', 'ofConversation', 'update', 'remove'],
   summaries: ['insert', 'get', 'list', 'update', 'remove', 'settings', 'putSettings'],
   calendarLinks: ['put', 'get', 'byHash', 'remove'],
   devices: ['put', 'get', 'list', 'silent', 'remove'],

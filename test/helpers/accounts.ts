@@ -78,6 +78,13 @@ const OWNED: Record<string, (account: Account, ids: Ids) => Promise<unknown>> = 
   action_item_id: async ({ post }) => (await post('/v1/dev/user/action-items', { description: 'Call' })).id,
   goal_id: async ({ post }) =>
     (await post('/v1/dev/user/goals', { title: 'Walk', goal_type: 'numeric', target_value: 9 })).id,
+  suggestion_id: async ({ post, get }) => {
+    const unit = randomUUID().replaceAll(/[^a-f]/g, ''); // no other goal has it
+    const goal = await post('/v1/dev/user/goals', { title: 'Read', goal_type: 'numeric', unit });
+    const said = { text: `I read five ${unit} today.`, start: 62, end: 64, is_user: true };
+    await post('/v1/dev/user/conversations/from-segments', { transcript_segments: [...TALK, said] });
+    return (await get('/v1/dev/user/goals/suggestions')).find(found => found.goal_id === goal.id)?.id;
+  },
   memory_id: async ({ post }) => (await post('/v1/dev/user/memories', { content: 'Likes tea.' })).id,
   account_id: async ({ get }) => (await get('/v1/accounts'))[0]?.id,
   key_id: async ({ post }) => (await post('/v1/dev/keys', { name: 'mine' })).id,

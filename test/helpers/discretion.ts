@@ -14,6 +14,7 @@ const PRIVATE: Readonly<Record<string, readonly string[]>> = {
   memories: ['content'],
   action_items: ['description'],
   goals: ['title', 'desired_outcome', 'why_it_matters'],
+  goal_suggestions: ['text'],
   hooks: ['secret', 'old_secret', 'url'],
   deliveries: ['body'],
   delivery_attempts: ['answer'],

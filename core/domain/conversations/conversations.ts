@@ -15,6 +15,7 @@ import { isId } from '../ids.ts';
 import { MULTI } from '../languages.ts';
 import { type HeardMemory, storeHeardMemoriesIn } from '../memories/heard-memories.ts';
 import { index, indexTitle } from '../search/passages.ts';
+import { type HeardProgress, suggestProgressIn } from '../tasks/heard-goals.ts';
 import { settledIn, storeHeardIn } from '../tasks/heard-tasks.ts';
 import { ALL_PHOTOS, createConversationReader } from './conversation-reader.ts';
 import { createConversationSearch } from './conversation-search.ts';
@@ -67,6 +68,14 @@ export interface Connected {
   conversation: Conversation;
   streams: [Stream, ...Stream[]];
 }
+
+/** Taken from a conversation, beside its structure. */
+export interface Heard {
+  memories: readonly HeardMemory[];
+  progress: readonly HeardProgress[];
+}
+
+const NOTHING_HEARD: Heard = { memories: [], progress: [] };
 
 type Result =
   | { status: 'completed'; structured: Structured }
@@ -212,16 +221,16 @@ export function createConversations({
   }
 
   /**
-   * Stores what the pipeline made of it, tasks among the action items, and memories. Resolves to whether this call did:
-   * a second run changes nothing.
+   * Stores what the pipeline made of it, tasks among the action items, memories, and suggestions for goals. Resolves to
+   * whether this call did: a second run changes nothing.
    */
   async function complete(
     userId: string,
     conversationId: string,
     structured: Structured,
-    memories: readonly HeardMemory[] = [],
+    heard: Heard = NOTHING_HEARD,
   ): Promise<boolean> {
-    return conclude(userId, conversationId, { status: 'completed', structured }, memories);
+    return conclude(userId, conversationId, { status: 'completed', structured }, heard);
   }
 
   /** Nothing was said in it: it is over without a structure. Resolves to whether this call did it. */
@@ -242,10 +251,10 @@ export function createConversations({
     userId: string,
     conversationId: string,
     structured: Structured | null,
-    memories: readonly HeardMemory[] = [],
+    heard: Heard = NOTHING_HEARD,
   ): Promise<boolean> {
     const result = structured ? { structured } : ({ discarded: true } as const);
-    return conclude(userId, conversationId, { status: 'completed', ...result }, memories, [
+    return conclude(userId, conversationId, { status: 'completed', ...result }, heard, [
       'completed',
       'failed',
     ]);
@@ -266,7 +275,7 @@ export function createConversations({
     userId: string,
     conversationId: string,
     result: Result,
-    memories: readonly HeardMemory[] = [],
+    { memories, progress }: Heard = NOTHING_HEARD,
     from: ConversationStatus[] = ['processing'],
   ): Promise<boolean> {
     const found = await storage.conversations.get(userId, conversationId);
@@ -288,6 +297,7 @@ export function createConversations({
       if ('structured' in result)
         await storeHeardIn(tx, current, result.structured.actionItems, settled, clock.now());
       const concluded = await rememberIn(tx, current, { ...current, ...patch }, memories, clock.now());
+      if (result.status === 'completed') await suggestProgressIn(tx, current, progress, clock.now());
       if (found.status === 'processing' && concluded.structured.by?.provisional)
         await reprocessIn(tx, concluded, clock.now() + BETTER_AFTER_MS);
       if (concluded.structured.title !== indexed.structured.title) await indexTitle(tx, indexed, concluded);

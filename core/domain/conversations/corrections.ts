@@ -1,10 +1,11 @@
 /** Corrections of a transcript by its owner: each step inside a transaction of its caller. */
 
-import type { Conversation, MemorySource, Segment } from '../../contract/model.ts';
+import type { Conversation, Segment } from '../../contract/model.ts';
 import type { Stores } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
 import { isId, newId } from '../ids.ts';
 import { moveSourcesIn } from '../memories/heard-memories.ts';
+import { moveProgressIn } from '../tasks/heard-goals.ts';
 import { takeBackHeardIn } from '../tasks/heard-tasks.ts';
 import { exceedsSize, MAX_SIZE } from './conversation-size.ts';
 import { writable } from './edits.ts';
@@ -80,6 +81,7 @@ export async function mergeIn(tx: Stores, { userId, id }: Named, other: string, 
   await tx.photos.moveAll(userId, other, id);
   await tx.actionItems.moveAll(userId, other, id);
   const memories = [...(into.structured.memories ?? []), ...(await moveSourcesIn(tx, from, async () => id))];
+  await moveProgressIn(tx, from, async () => id);
   await tx.conversations.remove(userId, other);
   const patch = {
     structured: { ...into.structured, memories: [...new Set(memories)] },
@@ -121,9 +123,9 @@ export async function splitIn(
   await tx.segments.move(userId, id, { to: part.id, seconds: -first.start, since: first });
   await tx.photos.moveAll(userId, id, part.id, part.startedAt ?? 0);
   await takeBackHeardIn(tx, conversation, now); // each part is understood anew
-  const placeOf = async ({ segmentIds: [segment = ''] }: MemorySource) =>
-    (await tx.segments.get(userId, segment))?.conversationId ?? id;
-  const memories = await moveSourcesIn(tx, conversation, placeOf);
+  const placeOf = async (segment = '') => (await tx.segments.get(userId, segment))?.conversationId ?? id;
+  await moveProgressIn(tx, conversation, placeOf);
+  const memories = await moveSourcesIn(tx, conversation, ({ segmentIds }) => placeOf(segmentIds[0]));
   await tx.conversations.update(userId, part.id, { structured: { ...NO_STRUCTURE, memories } });
   await reopenIn(tx, conversation, now);
   await enqueueFinish(tx, part, now);

@@ -1,4 +1,4 @@
-import type { Clock, Goal, GoalProgress, GoalType } from '../../contract/model.ts';
+import type { Clock, Goal, GoalProgress, GoalSuggestion, GoalType } from '../../contract/model.ts';
 import type { Storage, Stores } from '../../contract/plugin.ts';
 import { AppError, type Issue } from '../../runtime/errors.ts';
 import { isId, newId } from '../ids.ts';
@@ -6,6 +6,8 @@ import { isId, newId } from '../ids.ts';
 const DAY_MS = 24 * 3600 * 1000;
 /** Days of progress that are kept, today included. */
 export const MAX_HISTORY_DAYS = 365;
+/** Suggestions that await an answer, of one user: past that, none is added. */
+export const MAX_OPEN_SUGGESTIONS = 100;
 
 type Words = Pick<
   Goal,
@@ -61,14 +63,35 @@ export function createGoals({ storage, clock }: { storage: Storage; clock: Clock
     from: 'body' | 'query' = 'body',
   ): Promise<Goal> {
     const now = clock.now();
-    return storage.transaction('edit goal', async tx => {
-      const before = await find(tx, userId, id);
-      const updatedAt = Math.max(now, before.updatedAt + 1);
-      const after = checked({ ...before, ...changes, updatedAt }, from);
-      await tx.goals.update(userId, id, { ...changes, reached: after.reached, updatedAt });
-      if (changes.currentValue !== undefined) await recordIn(tx, after, now);
-      return after;
+    return storage.transaction('edit goal', async tx =>
+      editIn(tx, await find(tx, userId, id), changes, { from, now }),
+    );
+  }
+
+  /** Suggestions that await an answer, newest first, each with its goal. */
+  async function suggestions(userId: string): Promise<{ suggestion: GoalSuggestion; goal: Goal }[]> {
+    const open = await storage.goalSuggestions.open(userId, MAX_OPEN_SUGGESTIONS);
+    const pairs: { suggestion: GoalSuggestion; goal: Goal }[] = [];
+    for (const suggestion of open) {
+      const goal = await storage.goals.get(userId, suggestion.goalId);
+      if (goal) pairs.push({ suggestion, goal });
+    }
+    return pairs;
+  }
+
+  /** Moves its goal. `not_found`, or `conflict` where it was answered before. */
+  async function accept(userId: string, id: string): Promise<Goal> {
+    const now = clock.now();
+    return storage.transaction('accept goal suggestion', async tx => {
+      const suggestion = await answerIn(tx, userId, id, 'accepted');
+      const goal = await find(tx, userId, suggestion.goalId);
+      return editIn(tx, goal, { currentValue: suggestedValue(goal, suggestion) }, { from: 'body', now });
     });
+  }
+
+  /** Leaves its goal as it is; processing the conversation again does not suggest it anew. Errors as `accept`. */
+  async function refuse(userId: string, id: string): Promise<void> {
+    await storage.transaction('refuse goal suggestion', tx => answerIn(tx, userId, id, 'refused'));
   }
 
   /** With its progress. `not_found`. */
@@ -91,12 +114,51 @@ export function createGoals({ storage, clock }: { storage: Storage; clock: Clock
     edit,
     remove,
     history,
+    suggestions,
+    accept,
+    refuse,
   };
+}
+
+/** The value that a goal has once the suggestion is accepted, within its bounds. */
+export function suggestedValue(goal: Goal, { value, adds }: Pick<GoalSuggestion, 'value' | 'adds'>): number {
+  const { currentValue, minValue, maxValue } = goal;
+  const wanted = adds ? currentValue + value : value;
+  return Math.min(Math.max(wanted, minValue ?? wanted), maxValue ?? Number.POSITIVE_INFINITY);
 }
 
 export function statusOf({ reached, paused }: Goal): GoalStatus {
   if (reached) return 'completed';
   return paused ? 'paused' : 'active';
+}
+
+async function editIn(
+  tx: Stores,
+  before: Goal,
+  changes: GoalEdit,
+  { from, now }: { from: 'body' | 'query'; now: number },
+): Promise<Goal> {
+  const updatedAt = Math.max(now, before.updatedAt + 1);
+  const after = checked({ ...before, ...changes, updatedAt }, from);
+  await tx.goals.update(before.userId, before.id, { ...changes, reached: after.reached, updatedAt });
+  if (changes.currentValue !== undefined) await recordIn(tx, after, now);
+  return after;
+}
+
+async function answerIn(
+  tx: Stores,
+  userId: string,
+  id: string,
+  state: 'accepted' | 'refused',
+): Promise<GoalSuggestion> {
+  const found = isId(id) ? await tx.goalSuggestions.get(userId, id) : null;
+  if (!found) throw new AppError('not_found', 'Suggestion not found');
+  if (!(await tx.goalSuggestions.update(userId, id, { state }, 'open')))
+    throw new AppError(
+      'conflict',
+      'The suggestion was answered before: set the progress of the goal instead',
+    );
+  return found;
 }
 
 async function find(stores: Stores, userId: string, id: string): Promise<Goal> {

@@ -1,13 +1,21 @@
 import { z } from 'zod';
-import type { Goal, GoalProgress } from '../../contract/model.ts';
+import type { Goal, GoalProgress, GoalSuggestion } from '../../contract/model.ts';
 import { inPages, mapped } from '../../domain/pages.ts';
-import { type GoalEdit, type Goals, MAX_HISTORY_DAYS, statusOf } from '../../domain/tasks/goals.ts';
+import {
+  type GoalEdit,
+  type Goals,
+  MAX_HISTORY_DAYS,
+  statusOf,
+  suggestedValue,
+} from '../../domain/tasks/goals.ts';
 import { instant, optional, someOf, text } from '../fields.ts';
 import { boolean, integer, integerWithin, number } from '../query.ts';
 import { type Route, route } from '../route.ts';
 
 const LIST = '/v1/dev/user/goals';
 const ONE = '/v1/dev/user/goals/{goal_id}';
+const SUGGESTIONS = `${LIST}/suggestions`;
+const SUGGESTION = `${SUGGESTIONS}/{suggestion_id}`;
 const MAX_TITLE_CHARS = 500;
 const MAX_STORY_CHARS = 2000;
 const MAX_CRITERIA = 20;
@@ -51,6 +59,19 @@ const GoalJson = z
 const ProgressJson = z
   .object({ date: z.iso.date().describe('A day in UTC'), value: z.number(), recorded_at: dateTime })
   .meta({ id: 'GoalProgress' });
+
+const SuggestionJson = z
+  .object({
+    id: z.string(),
+    goal_id: z.string(),
+    conversation_id: z.string(),
+    segment_ids: z.array(z.string()).describe('Where it was said'),
+    text: z.string().describe('The sentence of the owner'),
+    current_value: z.number().describe('Of the goal now'),
+    suggested_value: z.number().describe('Of the goal once the suggestion is accepted'),
+    created_at: dateTime,
+  })
+  .meta({ id: 'GoalSuggestion' });
 
 const title = text({ max: MAX_TITLE_CHARS });
 const story = text({ max: MAX_STORY_CHARS });
@@ -120,6 +141,46 @@ export function goalRoutes(goals: Goals): Route[] {
       async handle({ principal: { user }, query: { limit, include_inactive: all } }) {
         const found = inPages(page => goals.list(user.id, { active: !all, ...page }), { limit, offset: 0 });
         return mapped(found, toJson);
+      },
+    }),
+    route({
+      ...common,
+      method: 'get',
+      id: 'listGoalSuggestions',
+      path: SUGGESTIONS,
+      summary:
+        'List progress that you told of in conversations and have neither accepted nor refused, newest first',
+      scope: 'goals:read',
+      params: z.object({}),
+      response: z.array(SuggestionJson),
+      handle: async ({ principal: { user } }) => (await goals.suggestions(user.id)).map(suggestionJson),
+    }),
+    route({
+      ...common,
+      method: 'post',
+      id: 'acceptGoalSuggestion',
+      path: `${SUGGESTION}/accept`,
+      summary: 'Set the goal to the suggested value',
+      scope: 'goals:write',
+      errors: ['not_found', 'conflict'],
+      params: z.object({ suggestion_id: z.string() }),
+      response: GoalJson,
+      handle: async ({ principal: { user }, params }) =>
+        toJson(await goals.accept(user.id, params.suggestion_id)),
+    }),
+    route({
+      ...common,
+      method: 'post',
+      id: 'refuseGoalSuggestion',
+      path: `${SUGGESTION}/refuse`,
+      summary: 'Refuse a suggestion for good',
+      scope: 'goals:write',
+      errors: ['not_found', 'conflict'],
+      params: z.object({ suggestion_id: z.string() }),
+      response: z.object({ success: z.literal(true) }),
+      async handle({ principal: { user }, params }) {
+        await goals.refuse(user.id, params.suggestion_id);
+        return { success: true as const };
       },
     }),
     route({
@@ -268,6 +329,25 @@ function toJson(goal: Goal): z.input<typeof GoalJson> {
 
 function progressJson({ day, value, recordedAt }: GoalProgress): z.input<typeof ProgressJson> {
   return { date: toIso(day * DAY_MS).slice(0, 10), value, recorded_at: toIso(recordedAt) };
+}
+
+function suggestionJson({
+  suggestion,
+  goal,
+}: {
+  suggestion: GoalSuggestion;
+  goal: Goal;
+}): z.input<typeof SuggestionJson> {
+  return {
+    id: suggestion.id,
+    goal_id: goal.id,
+    conversation_id: suggestion.conversationId,
+    segment_ids: suggestion.segmentIds,
+    text: suggestion.text,
+    current_value: goal.currentValue,
+    suggested_value: suggestedValue(goal, suggestion),
+    created_at: toIso(suggestion.createdAt),
+  };
 }
 
 function toIso(at: number): string {

@@ -21,6 +21,7 @@ import { up as calendar } from './migrations/0017-calendar.ts';
 import { up as translations } from './migrations/0018-translations.ts';
 import { up as photos } from './migrations/0019-photos.ts';
 import { up as voices } from './migrations/0023-voices.ts';
+import { up as goalSuggestions } from './migrations/0025-goal-suggestions.ts';
 import { up as recordings } from './migrations/0028-recordings.ts';
 import { up as voiceAssignments } from './migrations/0029-voice-assignments.ts';
 import { up as devices } from './migrations/0032-devices.ts';
@@ -58,6 +59,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0028-recordings', up: recordings },
   { name: '0037-foreign-imports', up: foreignImports },
   { name: '0029-voice-assignments', up: voiceAssignments },
+  { name: '0025-goal-suggestions', up: goalSuggestions },
 ];
 
 type Context = Pick<PluginContext<never>, 'log' | 'clock' | 'error'>;

@@ -19,6 +19,7 @@ import type {
   ForgottenMemory,
   Goal,
   GoalProgress,
+  GoalSuggestion,
   Grant,
   Hook,
   Installation,
@@ -279,6 +280,14 @@ export const Goals = table<Goal>({
 export const Progress = table<GoalProgress>({
   name: 'goal_progress',
   id: ['user_id', 'goal_id', 'day'],
+  fractions: ['value'],
+});
+
+export const GoalSuggestions = table<GoalSuggestion>({
+  name: 'goal_suggestions',
+  id: ['user_id', 'id'],
+  json: ['segmentIds'],
+  booleans: ['adds'],
   fractions: ['value'],
 });
 

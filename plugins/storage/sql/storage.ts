@@ -14,6 +14,7 @@ import type { Dialect } from './dialect.ts';
 import { embeddingStore } from './embeddings.ts';
 import { folderStore } from './folders.ts';
 import { foreignImportStore } from './foreign-imports.ts';
+import { goalSuggestionStore } from './goal-suggestions.ts';
 import { goalStore } from './goals.ts';
 import { grantStore } from './grants.ts';
 import { jobStore } from './jobs.ts';
@@ -62,6 +63,7 @@ export async function createStorage(
     forgottenMemories: forgottenMemoryStore(access),
     embeddings: embeddingStore(access),
     goals: goalStore(access),
+    goalSuggestions: goalSuggestionStore(access),
     summaries: summaryStore(access),
     calendarLinks: calendarLinkStore(access),
     devices: deviceStore(access),

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
@@ -6,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import test, { type ExecutionContext } from 'ava';
 import type { Config } from '../../../config/schema.ts';
-import type { Delivery } from '../../../core/contract/model.ts';
+import type { Delivery, GoalSuggestionState } from '../../../core/contract/model.ts';
 import { ACTIONS } from '../../../core/domain/apps/apps.ts';
 import { newId } from '../../../core/domain/ids.ts';
 import { addDaySummaryIn } from '../../../core/domain/notifications/day-summaries.ts';
@@ -121,6 +122,13 @@ async function start(t: ExecutionContext) {
   const goal = async () =>
     (await rest.send('POST', '/v1/dev/user/goals', { title: 'Read', target_value: 9, unit: 'books' })).body
       .id;
+  const suggestion = async (state: GoalSuggestionState = 'open') => {
+    const id = randomUUID();
+    const places = { goalId: await goal(), conversationId: await conversation(), segmentIds: [UNKNOWN] };
+    const said = { text: 'I read two books.', value: 2, adds: true, createdAt: rest.clock.now() };
+    await rest.storage.goalSuggestions.insert({ id, userId: rest.user.id, ...places, ...said, state });
+    return id;
+  };
   await addDaySummaryIn(rest.storage, rest.user.id, {
     ...{ day: '2026-11-02', timeZone: 'UTC', summary: 'Tea.', createdAt: rest.clock.now() },
     ...{ conversationIds: [UNKNOWN], actionItemIds: [] },
@@ -302,6 +310,17 @@ async function start(t: ExecutionContext) {
       { status: 200, path: await goal(), query: 'current_value=1' },
       { status: 404, path: UNKNOWN, query: 'current_value=1' },
       { status: 422, path: UNKNOWN },
+    ],
+    listGoalSuggestions: [{ status: 200 }],
+    acceptGoalSuggestion: [
+      { status: 200, path: await suggestion() },
+      { status: 404, path: UNKNOWN },
+      { status: 409, path: await suggestion('refused') },
+    ],
+    refuseGoalSuggestion: [
+      { status: 200, path: await suggestion() },
+      { status: 404, path: UNKNOWN },
+      { status: 409, path: await suggestion('accepted') },
     ],
     getGoalHistory: [
       { status: 200, path: await goal() },

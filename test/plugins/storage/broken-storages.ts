@@ -204,6 +204,15 @@ export const brokenStorages: readonly BrokenStorage[] = [
     },
   },
   {
+    fault: 'a suggestion for a goal is answered twice',
+    caughtBy: 'a suggestion for a goal comes back as it was stored, and is answered once',
+    breakIt: storage => {
+      const update: Storage['goalSuggestions']['update'] = (userId, id, patch) =>
+        storage.goalSuggestions.update(userId, id, patch);
+      return { ...storage, goalSuggestions: { ...storage.goalSuggestions, update } };
+    },
+  },
+  {
     fault: 'conversations are found by what they said before',
     caughtBy: 'what is put for a conversation takes the place of what it had, and goes with it',
     breakIt: storage => {

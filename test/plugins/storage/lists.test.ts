@@ -80,6 +80,11 @@ const TABLES: Record<string, Shape> = {
     columns: 'user_id, goal_id, day, value, recorded_at',
     values: `${OWNER}, 'g' || (n / 100 * 10 + 10 + n % 10), n, n, n`,
   },
+  goal_suggestions: {
+    columns: 'id, user_id, goal_id, conversation_id, segment_ids, text, value, adds, state, created_at',
+    values: `'s' || n, ${OWNER}, 'g' || n, 'c' || (n / 100 * 10 + 10 + n % 10), '[]', 'I ran', 1, @yes,
+      case when n % 7 = 0 then 'refused' else 'open' end, n`,
+  },
   people: { columns: 'id, user_id, name, created_at', values: `'p' || n, ${OWNER}, 'Eve', n` },
   memory_changes: { columns: 'id, user_id, changed_at', values: `'m' || n, ${OWNER}, n` },
   apps: {
@@ -180,6 +185,9 @@ const LISTS: Record<string, (storage: Storage) => Promise<unknown>> = {
     actionItems.list('anna', { locked: false, conversationId: 'c41', ...PAGE }),
   goals: ({ goals }) => goals.list('anna', { active: false, limit: 1000 }),
   'active goals': ({ goals }) => goals.list('anna', { active: true, limit: 10 }),
+  'open suggestions for goals': ({ goalSuggestions }) => goalSuggestions.open('anna', 100),
+  'suggestions of a conversation': ({ goalSuggestions }) =>
+    goalSuggestions.ofConversation('anna', 'c41', 1000),
   'the progress of a goal': ({ goals }) => goals.progress('anna', 'g1', 5),
   people: ({ people }) => people.list('anna'),
   'apps of a user': ({ apps }) => apps.list('anna'),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { StorageCheck } from '../storage.ts';
-import { goal, idsOf, user } from './rows.ts';
+import { conversation, goal, goalSuggestion, idsOf, user } from './rows.ts';
 
 export const goalChecks: StorageCheck[] = [
   {
@@ -52,6 +52,63 @@ export const goalChecks: StorageCheck[] = [
       assert.equal(await ids(true, 1), 'b');
       assert.equal(await ids(false, 2, 1), 'bc');
       assert.equal(await ids(true, 9, 2), '');
+    },
+  },
+  {
+    title: 'a suggestion for a goal comes back as it was stored, and is answered once',
+    async run({ storage: { users, goals, conversations, goalSuggestions } }) {
+      for (const id of ['anna', 'ben']) await users.insert(user(id));
+      const [run, talk] = [goal('g1', 'anna'), conversation('c1', 'anna')];
+      await goals.insert(run);
+      await conversations.insert(talk);
+      const first = goalSuggestion('s1', run, talk, {
+        value: 1 / 3,
+        text: 'I “ran” 📚',
+        segmentIds: ['a', 'b'],
+      });
+      const second = goalSuggestion('s2', run, talk, { createdAt: first.createdAt + 1, adds: false });
+      for (const row of [first, second]) await goalSuggestions.insert(row);
+      assert.deepEqual(await goalSuggestions.get('anna', 's1'), first);
+      assert.equal(await goalSuggestions.get('ben', 's1'), null);
+      await assert.rejects(goalSuggestions.insert(first), { code: 'conflict' });
+      const missing = { code: 'not_found' };
+      await assert.rejects(goalSuggestions.insert({ ...first, id: 'x', goalId: 'none' }), missing);
+      await assert.rejects(goalSuggestions.insert({ ...first, id: 'x', conversationId: 'none' }), missing);
+      await assert.rejects(goalSuggestions.insert({ ...first, id: 'x', userId: 'ben' }), missing);
+      assert.deepEqual(await goalSuggestions.open('anna', 9), [second, first]);
+      assert.deepEqual(await goalSuggestions.open('anna', 1), [second]);
+      assert.deepEqual(await goalSuggestions.open('ben', 9), []);
+
+      const taken = { state: 'refused' as const, value: 2, segmentIds: [] };
+      assert.equal(await goalSuggestions.update('ben', 's1', taken), false);
+      assert.equal(await goalSuggestions.update('anna', 's1', taken, 'accepted'), false);
+      assert.equal(await goalSuggestions.update('anna', 's1', taken, 'open'), true);
+      assert.equal(await goalSuggestions.update('anna', 's1', { state: 'accepted' }, 'open'), false);
+      assert.deepEqual(await goalSuggestions.open('anna', 9), [second]);
+      const all = await goalSuggestions.ofConversation('anna', 'c1', 9);
+      assert.deepEqual(all, [{ ...first, ...taken }, second]);
+      assert.deepEqual(idsOf(await goalSuggestions.ofConversation('anna', 'c1', 1)), ['s1']);
+      assert.deepEqual(await goalSuggestions.ofConversation('ben', 'c1', 9), []);
+      assert.equal(await goalSuggestions.remove('ben', 's2'), false);
+      assert.equal(await goalSuggestions.remove('anna', 's2'), true);
+      assert.equal(await goalSuggestions.remove('anna', 's2'), false);
+    },
+  },
+  {
+    title: 'a suggestion goes with its goal and with its conversation',
+    async run({ storage: { users, goals, conversations, goalSuggestions } }) {
+      await users.insert(user('anna'));
+      const [run, read] = [goal('g1', 'anna'), goal('g2', 'anna')];
+      const [talk, call] = [conversation('c1', 'anna'), conversation('c2', 'anna')];
+      for (const each of [run, read]) await goals.insert(each);
+      for (const each of [talk, call]) await conversations.insert(each);
+      await goalSuggestions.insert(goalSuggestion('a', run, talk));
+      await goalSuggestions.insert(goalSuggestion('b', read, talk));
+      await goalSuggestions.insert(goalSuggestion('c', read, call));
+      await goals.remove('anna', 'g1');
+      assert.deepEqual(idsOf(await goalSuggestions.open('anna', 9)), ['b', 'c']);
+      await conversations.remove('anna', 'c1');
+      assert.deepEqual(idsOf(await goalSuggestions.open('anna', 9)), ['c']);
     },
   },
   {

@@ -4,6 +4,7 @@ import type {
   Conversation,
   Folder,
   Goal,
+  GoalSuggestion,
   Job,
   Memory,
   Person,
@@ -222,6 +223,19 @@ export function goal(id: string, userId: string, changes: Partial<Goal> = {}): G
     reached: false,
     createdAt: NOON,
     updatedAt: NOON,
+    ...changes,
+  };
+}
+
+export function goalSuggestion(
+  id: string,
+  { userId, id: goalId }: Goal,
+  owner: Conversation,
+  changes: Partial<GoalSuggestion> = {},
+): GoalSuggestion {
+  return {
+    ...{ id, userId, goalId, conversationId: owner.id, segmentIds: ['s1'], text: 'I ran five kilometres.' },
+    ...{ value: 5, adds: true, state: 'open', createdAt: NOON },
     ...changes,
   };
 }

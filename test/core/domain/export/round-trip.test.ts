@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -64,7 +65,7 @@ const byText = (one: object, other: object) => (JSON.stringify(one) < JSON.strin
 /** A user who has something of everything that can be had by the interface. */
 async function lived(t: ExecutionContext, open?: Open): Promise<Rest> {
   const rest = await openRest(t, open);
-  const { user, send } = rest;
+  const { user, send, storage } = rest;
   const done = async (method: string, path: string, body?: unknown) => {
     const answer = await send(method, path, body);
     t.true(answer.status < 300, `${path}: ${JSON.stringify(answer.body)}`);
@@ -89,6 +90,10 @@ async function lived(t: ExecutionContext, open?: Open): Promise<Rest> {
   });
   const goal = await done('POST', '/v1/dev/user/goals', { title: 'Read', target_value: 9, unit: 'books' });
   await done('PATCH', `/v1/dev/user/goals/${goal.id}/progress?current_value=3.25`);
+  await storage.goalSuggestions.insert({
+    ...{ id: randomUUID(), userId: user.id, goalId: goal.id, conversationId: id, segmentIds: ['a', 'b'] },
+    ...{ text: 'I read “two” books.', value: 0.5, adds: true, state: 'refused', createdAt: 7 },
+  });
   await done('POST', '/v1/summary-templates', { name: 'Mine', instructions: 'Short.' });
   await done('PATCH', '/v1/users/summary-settings', { language: 'de' });
   return rest;

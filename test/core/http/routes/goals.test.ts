@@ -256,6 +256,70 @@ for (const { name, open } of await openDatabases(test)) {
     t.is((await storage.goals.progress(user.id, id, 0)).length, 3, 'what is older is not kept');
   });
 
+  on('what you tell of a goal is suggested, and counts once you accept it', async (t, rest) => {
+    const { create, good, send, run, processed, edit, clock } = rest;
+    run();
+    const goal = await create({ title: 'Run 100 km', target_value: 100, current_value: 10, unit: 'km' });
+    await create({ title: 'Read 12 books', target_value: 12, unit: 'books' });
+    const said = [
+      { text: 'How was your day? I ran nine kilometres today.', start: 0, end: 3, speaker: 'SPEAKER_01' },
+      { text: 'It was good. I ran five kilometres today.', start: 10, end: 14, is_user: true },
+    ];
+    const talk = async () =>
+      (await send('POST', '/v1/dev/user/conversations/from-segments', { transcript_segments: said })).body.id;
+    const again = async (id: string) => {
+      const done = processed(1);
+      t.is((await send('POST', `/v1/conversations/${id}/reprocess`, {})).status, 200);
+      await done;
+    };
+    const suggestions = () => good('GET', '/suggestions');
+
+    const first = await talk();
+    const [suggestion] = await suggestions();
+    const { id, segment_ids, ...others } = suggestion;
+    t.deepEqual(others, {
+      goal_id: goal.id,
+      conversation_id: first,
+      text: 'I ran five kilometres today.',
+      current_value: 10,
+      suggested_value: 15,
+      created_at: new Date(clock.now()).toISOString(),
+    });
+    const { body: whole } = await send('GET', `/v1/dev/user/conversations/${first}?include_transcript=true`);
+    t.deepEqual(segment_ids, [whole.transcript_segments[1].id]);
+    t.is((await good('GET', `/${goal.id}`)).current_value, 10, 'nothing is changed unasked');
+    await again(first);
+    t.deepEqual(await suggestions(), [suggestion], 'one run more, no suggestion more');
+
+    await edit(goal.id, { current_value: 20 });
+    t.like((await suggestions())[0], { current_value: 20, suggested_value: 25 });
+    t.like(await good('POST', `/suggestions/${id}/accept`), { id: goal.id, current_value: 25 });
+    t.like((await good('GET', `/${goal.id}/history`)).at(-1), { value: 25 });
+    t.deepEqual(await suggestions(), []);
+    t.is((await send('POST', `${LIST}/suggestions/${id}/accept`)).status, 409);
+    await again(first);
+    t.deepEqual(await suggestions(), []);
+
+    const second = await talk();
+    const [refused] = await suggestions();
+    t.is(refused.conversation_id, second);
+    t.deepEqual(await good('POST', `/suggestions/${refused.id}/refuse`), { success: true });
+    await again(second);
+    t.deepEqual(await suggestions(), []);
+    t.is((await good('GET', `/${goal.id}`)).current_value, 25);
+
+    const third = await talk();
+    t.is((await suggestions()).length, 1);
+    await send('DELETE', `/v1/dev/user/conversations/${third}`);
+    t.deepEqual(await suggestions(), []);
+    await talk();
+    t.is((await suggestions()).length, 1);
+    await good('DELETE', `/${goal.id}`);
+    t.deepEqual(await suggestions(), []);
+    for (const verb of ['accept', 'refuse'])
+      t.is((await send('POST', `${LIST}/suggestions/${UNKNOWN}/${verb}`)).status, 404);
+  });
+
   on('everything that is wrong is named by its place, and nothing is stored', async (t, rest) => {
     const { issues, create, good } = rest;
     const { id } = await create({ goal_type: 'scale', current_value: 3 });

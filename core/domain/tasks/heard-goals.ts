@@ -1,0 +1,95 @@
+/**
+ * Progress of goals that was told of in a conversation, kept as suggestions. The id of one is derived from the goal and
+ * the segment, so that processing the conversation again doubles nothing, and merging or splitting it neither.
+ */
+import type { Conversation, Goal, GoalSuggestion, Segment } from '../../contract/model.ts';
+import type { Stores } from '../../contract/plugin.ts';
+import { createPace } from '../../runtime/pace.ts';
+import { derivedId } from '../ids.ts';
+import { type Progress, readerOf, reportsIn } from './goal-progress.ts';
+import { MAX_OPEN_SUGGESTIONS } from './goals.ts';
+
+/** Suggestions of one conversation that are looked at. */
+const MAX_OF_CONVERSATION = 1000;
+
+export interface HeardProgress extends Progress {
+  goalId: string;
+  segmentId: string;
+  /** The sentence. */
+  text: string;
+}
+
+/** Finds the first report of the owner on each of these goals, if there is one. */
+export async function progressIn(
+  segments: readonly Pick<Segment, 'id' | 'text' | 'isUser'>[],
+  goals: readonly Goal[],
+): Promise<HeardProgress[]> {
+  const pace = createPace();
+  const readers = new Map(goals.map(goal => [goal.id, readerOf(goal)]));
+  const heard: HeardProgress[] = [];
+  for (const { id: segmentId, text } of segments.filter(({ isUser }) => isUser)) {
+    if (readers.size === 0) break;
+    for (const sentence of reportsIn(text)) {
+      for (const [goalId, read] of readers) {
+        const progress = read(sentence);
+        if (!progress) continue;
+        heard.push({ ...progress, goalId, segmentId, text: sentence.text });
+        readers.delete(goalId);
+      }
+      await pace();
+    }
+    await pace();
+  }
+  return heard;
+}
+
+/**
+ * Suggests what is new of this, inside a transaction of the caller, and takes back what an earlier run suggested and
+ * this one did not hear. What the owner has answered stays, and is not suggested again.
+ */
+export async function suggestProgressIn(
+  tx: Stores,
+  { userId, id: conversationId }: Pick<Conversation, 'userId' | 'id'>,
+  heard: readonly HeardProgress[],
+  now: number,
+): Promise<void> {
+  const before = await tx.goalSuggestions.ofConversation(userId, conversationId, MAX_OF_CONVERSATION);
+  const wanted = heard.map(progress => ({ progress, id: suggestionId(userId, progress) }));
+  const isWanted = new Set(wanted.map(({ id }) => id));
+  for (const { id, state } of before)
+    if (state === 'open' && !isWanted.has(id)) await tx.goalSuggestions.remove(userId, id);
+  if (wanted.length === 0) return;
+
+  const answered = before.filter(({ state }) => state !== 'open');
+  let open = (await tx.goalSuggestions.open(userId, MAX_OPEN_SUGGESTIONS)).length;
+  for (const { id, progress } of wanted) {
+    if (answered.some(each => each.id === id || saysTheSame(each, progress))) continue;
+    const { goalId, segmentId, ...said } = progress;
+    if (await tx.goalSuggestions.update(userId, id, { ...said, conversationId }, 'open')) continue;
+    if (open >= MAX_OPEN_SUGGESTIONS || !(await tx.goals.get(userId, goalId))) continue;
+    const own = { id, userId, goalId, conversationId, segmentIds: [segmentId], createdAt: now };
+    await tx.goalSuggestions.insert({ ...own, ...said, state: 'open' });
+    open += 1;
+  }
+}
+
+/** Changes in which conversation this was said, inside a transaction of the caller. */
+export async function moveProgressIn(
+  tx: Stores,
+  { userId, id }: Pick<Conversation, 'userId' | 'id'>,
+  placeOf: (segmentId: string) => Promise<string>,
+): Promise<void> {
+  for (const suggestion of await tx.goalSuggestions.ofConversation(userId, id, MAX_OF_CONVERSATION)) {
+    const conversationId = await placeOf(suggestion.segmentIds[0] ?? '');
+    if (conversationId !== id) await tx.goalSuggestions.update(userId, suggestion.id, { conversationId });
+  }
+}
+
+function suggestionId(userId: string, { goalId, segmentId }: HeardProgress): string {
+  return derivedId(`goal suggestion ${userId} ${goalId} ${segmentId}`);
+}
+
+/** A second pass over the audio gives what was said new segments. */
+function saysTheSame(one: GoalSuggestion, { goalId, value, adds }: HeardProgress): boolean {
+  return one.goalId === goalId && one.value === value && one.adds === adds;
+}
