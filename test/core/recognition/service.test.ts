@@ -211,13 +211,14 @@ test('messages and requests past their limits are refused with the way out, and 
     t.regex(told, /^\{"type":"error"/);
     t.regex(told, answer);
   }
-  const { stt, stop } = await run(wyoming, { port: wyomingPort });
-  t.is(stt.model, 'en-us');
-  await stop();
+  const place = { port: wyomingPort };
+  const next = await eventually(() => run(wyoming, place).catch(() => null)); // the last one may not be gone yet
+  t.is(next?.stt.model, 'en-us');
+  await next?.stop();
 });
 
 test('half-open clients are cut off, wherever they stopped', async t => {
-  const { port, url, wyomingPort } = await start(t, { args: ['--idle', '1', '--connections', '4'] });
+  const { port, url, wyomingPort } = await start(t, { args: ['--idle', '2', '--connections', '4'] });
   const header = await openRaw(`http://127.0.0.1:${port}`, 'GET / HTTP/1.1\r\nHost: x\r\n');
   const silent = client(t, url);
   const spoke = client(t, url);
@@ -232,7 +233,7 @@ test('half-open clients are cut off, wherever they stopped', async t => {
   for (const { closed } of [silent, spoke]) {
     const { code, reason } = await closed;
     t.is(code, 1008);
-    t.regex(reason, /Nothing was sent for 1 s/);
+    t.regex(reason, /Nothing was sent for 2 s/);
   }
   for (const { socket, ended, received } of halves) {
     await ended;
