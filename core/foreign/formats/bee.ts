@@ -5,36 +5,41 @@ import { clipped, conversationOf, type Format, instantFrom, nameOf, textOf } fro
 import { wrong } from '../source-files.ts';
 
 const NOTES = /(?:^|\/)(facts|todos)\.md$/;
-const DAILY = /(?:^|\/)daily\/.*\.md$/;
-const FIELD = /^- (start_time|end_time|conversation_id|id|state): *(.{1,200})$/;
-const SAID = /^- ([^:\n]{1,100}): +(.+)$/;
+const DAILY = /(?:^|\/)daily\//;
+const FIELD = /^- (start_time|end_time|conversation_id|id|state):(.*)$/;
+const SAID = /^- ([^:\n]{1,100}): (.*)$/;
 const MAX_STEP_SECONDS = 5;
 
 /** The folder that Bee's own command syncs: facts, to-dos, daily notes and conversations as Markdown. */
 export const bee: Format = {
   title: 'Bee',
   claims: (path, head) =>
-    NOTES.test(path) || DAILY.test(path) || (/\.md$/i.test(path) && /^- start_time:/m.test(head)),
+    NOTES.test(path) || isDaily(path) || (/\.md$/i.test(path) && /^- start_time:/m.test(head)),
   async *things(file) {
     const text = await textOf(file);
-    if (DAILY.test(file.path))
+    if (isDaily(file.path))
       yield { kind: 'left_out', what: 'daily note', why: 'its conversations have what it says' };
     else if (NOTES.test(file.path)) yield* notesIn(text, file.path);
     else yield conversationIn(text, file.path);
   },
 };
 
+function isDaily(path: string): boolean {
+  return path.endsWith('.md') && DAILY.test(path);
+}
+
 function* notesIn(text: string, path: string): Generator<ForeignThing> {
   const isFacts = nameOf(path) === 'facts';
   for (const line of text.split('\n')) {
-    const match = /^[-*] +(?:\[([ xX])\] +)?(.+)$/.exec(line);
-    if (!match) continue;
-    const content = clipped(match[2] ?? '', MAX_ITEM_CHARS);
+    const item = /^[-*] (.*)$/.exec(line)?.[1]?.trim();
+    if (item === undefined) continue;
+    const match = /^\[([ xX])\] (.*)$/.exec(item);
+    const content = clipped((match?.[2] ?? item).trim(), MAX_ITEM_CHARS);
     if (content === '') continue;
     const key = `bee:${createHash('sha256').update(content).digest('hex')}`;
     if (isFacts) yield { kind: 'memory', key, content, category: 'other', tags: [], createdAt: null };
     else {
-      const completed = (match[1] ?? ' ').toLowerCase() === 'x';
+      const completed = match?.[1]?.toLowerCase() === 'x';
       yield { kind: 'task', key, description: content, completed, dueAt: null, createdAt: null };
     }
   }
@@ -46,9 +51,9 @@ function conversationIn(text: string, path: string): ForeignThing {
   let section: string[] | null = null;
   let title = '';
   for (const line of text.split('\n')) {
-    const heading = /^(#{1,3}) +(.{1,300})$/.exec(line);
+    const heading = /^(#{1,3}) (.*)$/.exec(line);
     const field = section ? null : FIELD.exec(line);
-    if (heading?.[1] === '#') title ||= heading[2] ?? '';
+    if (heading?.[1] === '#') title ||= (heading[2] ?? '').trim();
     else if (heading) {
       section = [];
       sections.set((heading[2] ?? '').trim().toLowerCase(), section);

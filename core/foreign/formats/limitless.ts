@@ -3,7 +3,7 @@ import { conversationOf, type Format, nameOf, textOf } from '../format.ts';
 import { wrong } from '../source-files.ts';
 
 /** `> [1](#startMs=1700000000000&endMs=1700000002000): text`, epoch ms; speaker 1 is usually the owner. */
-const LINE = /^>?\s*\[([^\]\n]{0,100})\]\(#startMs=(\d{12,14})&endMs=(\d{12,14})\):?[ \t]*(.*)$/;
+const LINE = /^>?\s*\[([^\]\n]{0,100})\]\(#startMs=(\d{12,14})&endMs=(\d{12,14})\):?(.*)$/;
 const OWNER = '1';
 
 /** The export of Limitless: a ZIP with `lifelogs/YEAR/MONTH/*.md`. */
@@ -17,13 +17,13 @@ export const limitless: Format = {
     const topics: string[] = [];
     let title = '';
     for (const [at, line] of text.split('\n').entries()) {
-      const heading = /^(#{1,3})\s+(.{1,500})$/.exec(line);
-      if (heading?.[1] === '#') title ||= heading[2] ?? '';
-      else if (heading) topics.push(heading[2] ?? '');
+      const heading = /^(#{1,3})\s(.*)$/.exec(line);
+      if (heading?.[1] === '#') title ||= (heading[2] ?? '').trim();
+      else if (heading) topics.push((heading[2] ?? '').trim());
       const match = LINE.exec(line);
       if (match) {
         const [, speaker = '', start, end, said = ''] = match;
-        lines.push({ speaker, from: Number(start), to: Number(end), text: said });
+        lines.push({ speaker, from: Number(start), to: Number(end), text: said.trim() });
       } else if (line.includes('#startMs='))
         throw wrong(`${file.path}, line ${at + 1}: its times cannot be read`);
       else if (line.startsWith('>') && lines.length > 0) {

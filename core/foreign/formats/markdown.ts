@@ -20,13 +20,13 @@ export const markdown: Format = {
   async *things(file, { timeZone }) {
     const text = (await textOf(file)).replace(/^\ufeff/, '');
     const { front, body } = split(text, file.path);
-    const heading = /^# +(.{1,300})$/m.exec(body)?.[1];
+    const heading = /^# (.*)$/m.exec(body)?.[1]?.trim();
     const said = body.replace(/^# .*$/m, '').trim();
     if (said === '') {
       yield { kind: 'left_out', what: 'note', why: 'it is empty' };
       return;
     }
-    const title = typeof front.title === 'string' ? front.title : (heading ?? nameOf(file.path));
+    const title = typeof front.title === 'string' ? front.title : heading || nameOf(file.path);
     const told = [front.date, front.created, front.created_at].map(instantFrom).find(at => at !== null);
     yield conversationOf({
       key: `markdown:${createHash('sha256').update(`${title}\0${said}`).digest('hex')}`,

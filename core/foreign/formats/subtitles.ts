@@ -5,7 +5,7 @@ import { wrong } from '../source-files.ts';
 
 const TIMES =
   /^\s*(?:(\d{1,3}):)?(\d{1,2}):(\d{2})[,.](\d{1,3})[ \t]+-->[ \t]+(?:(\d{1,3}):)?(\d{1,2}):(\d{2})[,.](\d{1,3})(?:\s.*)?$/;
-const VOICE = /^<v(?:\.[\w.]+)?[ \t]+([^>]{1,200})>/;
+const VOICE = /^<v(?:\.[\w.]{1,100})?[ \t]([^>]{1,200})>/;
 const NAMED = /^([^:<>]{1,60}?): +(?=\S)/;
 
 /** SRT and WebVTT, as PLAUD, Otter, Fireflies and nearly everything else writes them. */
