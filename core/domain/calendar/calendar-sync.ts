@@ -17,6 +17,8 @@ export const CALENDAR_JOB = 'calendar.sync';
 
 /** No plugin can have this name: its state is core's own. */
 const STATE = 'core.calendar';
+/** Failures to open a calendar that its user can do something about: another address or password, or another time. */
+const REFUSALS: ReadonlySet<string> = new Set(['config_error', 'upstream_error', 'unavailable', 'timeout']);
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 /** Pause between two looks at the calendar, in which tasks may have been completed. */
@@ -108,6 +110,17 @@ export function createCalendarSync({
     );
   }
 
+  /** What a server of the user's choice answers is about the address that they gave: no failure of ours. */
+  async function opened(outlet: CalendarOutlet, address: Record<string, unknown>) {
+    try {
+      return await outlet.open(address, new AbortController().signal);
+    } catch (cause) {
+      if (!(cause instanceof AppError) || !REFUSALS.has(cause.code)) throw cause;
+      const issues = [{ loc: ['body', 'address'], msg: cause.message, type: 'not_opened' }];
+      throw new AppError('invalid_request', cause.message, { cause, issues });
+    }
+  }
+
   /** Takes the place of the account of before. Rejects where the calendar cannot be opened. */
   async function connect(
     userId: string,
@@ -116,7 +129,7 @@ export function createCalendarSync({
     const outlet = outletOf(service);
     const address = parsed(outlet, given);
     if (typeof address.url === 'string') requireUrl(checkUrl, address.url, ['body', 'address', 'url']);
-    const remote = await outlet.open(address, new AbortController().signal);
+    const remote = await opened(outlet, address);
     const before = await accountOf(userId);
     const account = {
       ...{ outlet: service, address, name: remote.name, connectedAt: clock.now() },
