@@ -154,8 +154,8 @@ export function createRadio({
     if (!next) return;
     // The library still holds what was before, among it calls that never end: a fresh one knows nothing of that.
     if (next.name === 'ready' && state.name === 'off') reopen();
-    // At the start "off" may only mean that the library has not found out yet why it cannot use the adapter.
-    else if (next.name === 'off' && state.name === 'starting')
+    // Of a library just opened, "off" may only mean that it has not found out yet why it cannot use the adapter.
+    else if (next.name === 'off' && (state.name === 'starting' || state.name === 'unsupported'))
       offTimer = setTimeout(() => become(next), SETTLE_MS).unref();
     else become(next);
   }

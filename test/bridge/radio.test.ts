@@ -26,6 +26,7 @@ import {
 } from '../../bridge/simulator/pendant.ts';
 import { encodeReport } from '../../bridge/simulator/reports.ts';
 import { simulatedNoble } from '../../bridge/simulator/simulator.ts';
+import { eventually } from '../helpers/eventually.ts';
 
 process.setMaxListeners(100); // every library instance listens for the end of the process
 const clock = createClock(Date.now);
@@ -601,6 +602,25 @@ for (const library of LIBRARIES) {
     await reaches(radio, 'unsupported');
     controller.setFault(undefined);
     t.is((await reaches(radio, 'ready')).hint, '');
+  });
+
+  test.serial(`${name}: an adapter that is not there is never called off`, async t => {
+    const simulated = simulatedNoble(createController({ fault: 'ENODEV' }), library);
+    let loaded = 0;
+    const load: typeof simulated = libraryLog => {
+      loaded += 1;
+      return simulated(libraryLog);
+    };
+    const radio = createRadio({ log, clock, load, limits: { askAgainMs: 30 } });
+    t.teardown(radio.close);
+    const seen = new Set<string>();
+    const watch = async () => {
+      for await (const { name } of radio.states()) seen.add(name);
+    };
+    void watch();
+    await eventually(() => loaded >= 4);
+    t.false(seen.has('off'));
+    t.true(seen.has('unsupported'));
   });
 
   test.serial(`${name}: an adapter that becomes unsupported later is asked again`, async t => {
