@@ -12,8 +12,8 @@ const MAX_UNREAD_PONGS_BYTES = 64 * 1024;
 const TOKENS_PER_MS = 50;
 /** A process that was stopped meanwhile is not the client's work. */
 const MAX_CHUNK_TOKENS = 2000;
-/** So that few large messages cost as much as many small ones: 5,000 tokens a second are 2.5 MB. */
-const BYTES_PER_TOKEN = 512;
+/** So that few large messages cost as much as many small ones: 5,000 tokens a second are 10 MB. */
+const BYTES_PER_TOKEN = 2048;
 
 /** Charges a connection for every frame and byte, and answers pings. */
 export function chargeFrames(socket: WebSocket, wire: Socket, pace: Pick<Pace, 'spend'>): void {
