@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { samplesToBytes } from '../../core/audio/pcm.ts';
+import { eventually } from './eventually.ts';
 import type { Json } from './openapi.ts';
 import { takePhoto } from './photo.ts';
 import type { TestServer } from './services.ts';
@@ -68,7 +69,12 @@ async function recordVoice({ url, token }: Account): Promise<unknown> {
 
 async function sendAudio(url: string, token: string, body: Uint8Array<ArrayBuffer>): Promise<unknown> {
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/octet-stream' };
-  return (await fetch(url, { method: 'POST', headers, body })).json();
+  // Only so many recordings of an account may wait.
+  const taken = await eventually(
+    () => fetch(url, { method: 'POST', headers, body }),
+    ({ status }) => status !== 429 && status !== 409,
+  );
+  return taken.json();
 }
 
 /** Ways for an account to get a thing of its own, by the name of its id. */

@@ -71,8 +71,11 @@ const service = createDelivery({
 for (const [index, url] of plan.urls.entries()) {
   const id = `u${index}`;
   if (await storage.users.get(id)) continue;
-  await storage.users.insert(user(id));
-  await storage.hooks.put(hook(`h${index}`, id, { url }));
+  // Together: this process may be killed between the two.
+  await storage.transaction('prepare', async tx => {
+    await tx.users.insert(user(id));
+    await tx.hooks.put(hook(`h${index}`, id, { url }));
+  });
 }
 if (plan.isStarted) service.start();
 

@@ -9,6 +9,7 @@ import { type OddRequest, oddRequests } from '../../helpers/odd-requests.ts';
 import { checker, documentOf, find, type OpenApi, operationsOf, resolve } from '../../helpers/openapi.ts';
 import { countingStt, openServer, type TestServer } from '../../helpers/services.ts';
 import { amount } from '../../helpers/thorough.ts';
+import { voiceModelOptions } from '../../helpers/voices.ts';
 
 const REQUESTS = { SQLite: amount(2400, 16_000), Postgres: amount(800, 4000) };
 const SIDE_BY_SIDE = 16;
@@ -104,7 +105,10 @@ for (const [database, count] of Object.entries(REQUESTS) as [keyof typeof REQUES
       if (!overrides) return;
       const failures: unknown[] = [];
       const log = pino({ level: 'error' }, { write: (line: string) => failures.push(JSON.parse(line)) });
-      const server = await openServer(t, { ...overrides, rateLimits: { enabled: false } }, { log });
+      const voices = { 'sherpa-speakers': await voiceModelOptions(t) };
+      const plugins = { ...overrides.plugins, ...voices };
+      const changes = { speakers: ['sherpa-speakers'], plugins, rateLimits: { enabled: false } };
+      const server = await openServer(t, { ...overrides, ...changes }, { log });
       const document = await documentOf(server.url);
       const owner = await accountOf(server, 'owner');
       const { key } = await server.app.commands.key({ user: 'owner', scopes: [...SCOPES] });

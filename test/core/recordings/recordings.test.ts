@@ -191,7 +191,7 @@ test('what is wrong with a request is said at once, and nothing of one user is a
 });
 
 test('a recording that is deleted stops, keeps what was heard, and leaves no file; live speech does not wait for it', async t => {
-  const server = await openServer(t, prompt({ answerMs: 300 }));
+  const server = await openServer(t, { ...prompt({ answerMs: 300 }), rateLimits: { transcript: 60_000 } });
   const user = await owner(server);
   const turns: Sound[] = Array.from({ length: 40 }, () => [sentence('slt-1'), silence(4)]).flat();
   const id = (await user.send({ 'long.wav': encodeWav(joined(...turns)) })).body[0]?.id ?? '';

@@ -40,7 +40,7 @@ export const jobChecks: StorageCheck[] = [
     title: 'the jobs of a holder that has ended are due at once, and those of others are not',
     async run({ storage: { jobs } }) {
       const [own, other] = ['11111111-1111-4111-8111-111111111111', '22222222-2222-4222-8222-222222222222'];
-      for (const key of ['a', 'b', 'c']) await jobs.enqueue(job(key, 10));
+      for (const [key, runAt] of Object.entries({ a: 8, b: 9, c: 10 })) await jobs.enqueue(job(key, runAt));
       const [first] = await jobs.claim(['finish'], 10, 1000, 1, own);
       await jobs.claim(['finish'], 10, 1000, 1, other);
       await jobs.claim(['finish'], 10, 1000, 1);
