@@ -110,7 +110,7 @@ export function createCalendarSync({
     );
   }
 
-  /** What a server of the user's choice answers is about the address that they gave: no failure of ours. */
+  /** Opens a calendar. A failure of a server that the user chose is about the address that they gave: invalid input. */
   async function opened(outlet: CalendarOutlet, address: Record<string, unknown>) {
     try {
       return await outlet.open(address, new AbortController().signal);
