@@ -3,23 +3,11 @@ import type { ForeignSegment } from '../../domain/foreign/foreign-item.ts';
 import { conversationOf, type Format, instantInName, nameOf, textOf } from '../format.ts';
 import { wrong } from '../source-files.ts';
 
-const TIME = String.raw`(?:\d{1,3}:)?\d{1,2}:\d{2}`;
-
-/** The lines that begin what one speaker says: name, time, and perhaps its first words. */
-const HEADERS: readonly RegExp[] = [
-  // Otter: `Ada Byron  0:12`
-  new RegExp(String.raw`^(?<speaker>\S.{0,98}?)[ \t]{2,}(?<time>${TIME})[ \t]*$`),
-  // Fireflies: `Ada Byron - 00:12` or `Ada Byron (00:12)`
-  new RegExp(
-    String.raw`^(?<speaker>\S.{0,98}?)[ \t](?:-[ \t](?<time>${TIME})|[(\[](?<time2>${TIME})[)\]])[ \t]*$`,
-  ),
-  // PLAUD: `00:00:12 Ada Byron`
-  new RegExp(String.raw`^[ \t]*\[?(?<time>${TIME})\]?[ \t]+(?<speaker>[^:]{1,60})$`),
-  // `[00:12] Ada Byron: Good morning.`
-  new RegExp(String.raw`^[ \t]*\[?(?<time>${TIME})\]?[ \t]+(?<speaker>[^:]{1,60}):[ \t]*(?<text>.*)$`),
-  // Otter without speakers: `0:12`
-  new RegExp(String.raw`^[ \t]*\[?(?<time>${TIME})\]?[ \t]*$`),
-];
+/** `Ada Byron  0:12` (Otter); `Ada Byron - 00:12` or `Ada Byron (00:12)` (Fireflies): the time, and what stands before it. */
+const TIME_AT_END = /(?:[ \t]{2}|[ \t]-[ \t]|[ \t][([])(?<time>(?:\d{1,3}:)?\d{1,2}:\d{2})[)\]]?$/;
+/** `00:00:12 Ada Byron` (PLAUD); `[00:12] Ada Byron: Good morning.`; `0:12` (Otter without speakers). */
+const TIME_AT_BEGIN = /^\[?(?<time>(?:\d{1,3}:)?\d{1,2}:\d{2})\]?(?<rest>[ \t].*)?$/;
+const MAX_SPEAKER_CHARS = 100;
 const FOOTER = /^transcribed by https?:\/\/(www\.)?otter\.ai/i;
 /** A speaker of the last lines is taken to go on for so long. */
 const LAST_SECONDS = 5;
@@ -27,7 +15,7 @@ const LAST_SECONDS = 5;
 /** Text with the times at which speakers begin, as Otter, Fireflies and PLAUD write it. */
 export const timedText: Format = {
   title: 'a transcript as text (Otter, Fireflies, PLAUD)',
-  claims: (path, head) => /\.txt$/i.test(path) && head.split('\n').some(line => headerOf(line.trimEnd())),
+  claims: (path, head) => /\.txt$/i.test(path) && head.split('\n').some(line => headerOf(line) !== null),
   async *things(file, { timeZone }) {
     const segments = segmentsOf(await textOf(file), file.path);
     yield conversationOf({
@@ -40,13 +28,31 @@ export const timedText: Format = {
   },
 };
 
-function headerOf(line: string): RegExpExecArray | null {
-  if (line.length > 200) return null;
-  for (const header of HEADERS) {
-    const match = header.exec(line);
-    if (match) return match;
-  }
-  return null;
+/** The line that begins what one speaker says, perhaps with its first words. */
+interface Header {
+  time: string;
+  speaker: string | null;
+  text: string;
+}
+
+function headerOf(line: string): Header | null {
+  const tidied = line.trim();
+  if (tidied.length > 200) return headerAtBegin(tidied, { isLong: true });
+  const end = TIME_AT_END.exec(tidied);
+  const speaker = end ? tidied.slice(0, end.index).trim() : '';
+  if (end?.groups?.time && speaker !== '' && speaker.length <= MAX_SPEAKER_CHARS)
+    return { time: end.groups.time, speaker, text: '' };
+  return headerAtBegin(tidied, { isLong: false });
+}
+
+/** @param isLong so long that no name can be all of it */
+function headerAtBegin(line: string, { isLong }: { isLong: boolean }): Header | null {
+  const { time, rest = '' } = TIME_AT_BEGIN.exec(line)?.groups ?? {};
+  if (time === undefined) return null;
+  const [name = '', ...text] = rest.split(':');
+  const speaker = name.trim();
+  if (speaker.length > MAX_SPEAKER_CHARS || (isLong && text.length === 0)) return null;
+  return { time, speaker: speaker || null, text: text.join(':').trim() };
 }
 
 function segmentsOf(text: string, path: string): ForeignSegment[] {
@@ -55,14 +61,14 @@ function segmentsOf(text: string, path: string): ForeignSegment[] {
     .replace(/^\ufeff/, '')
     .split('\n')
     .entries()) {
-    const match = headerOf(line.trimEnd()) ?? longHeaderOf(line);
-    if (match?.groups) {
-      const { speaker, time, time2, text = '' } = match.groups;
-      const start = secondsOf(time ?? time2 ?? '');
+    const header = headerOf(line);
+    if (header) {
+      const { speaker, time, text } = header;
+      const start = secondsOf(time);
       const last = segments.at(-1);
       if (last && start < last.start)
         throw wrong(`${path}, line ${at + 1}: it begins before what stands before it`);
-      segments.push({ text, start, end: start, speaker: speaker?.trim() ?? null, isUser: false });
+      segments.push({ text, start, end: start, speaker, isUser: false });
     } else if (line.trim() !== '' && !FOOTER.test(line.trim())) {
       const last = segments.at(-1);
       if (last) last.text = `${last.text} ${line.trim()}`.trim();
@@ -75,11 +81,6 @@ function segmentsOf(text: string, path: string): ForeignSegment[] {
     ...segment,
     end: spoken[at + 1]?.start ?? segment.start + LAST_SECONDS,
   }));
-}
-
-/** One whose first words follow in the same line, however many. */
-function longHeaderOf(line: string): RegExpExecArray | null {
-  return HEADERS[3]?.exec(line) ?? null;
 }
 
 function secondsOf(time: string): number {
