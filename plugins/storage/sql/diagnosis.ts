@@ -35,7 +35,8 @@ export async function diagnoseSqlite(file: string, { clock, signal }: Context): 
 
 async function read(file: string, signal: AbortSignal): Promise<SqliteState | { failed: string }> {
   const child = fork(ENTRY, [file], { signal, killSignal: 'SIGKILL', stdio: 'ignore' });
-  const died = once(child, 'exit').then(([code, name]) => ({
+  // A process may be gone before its last message is here: that is so once its channel has ended.
+  const died = Promise.all([once(child, 'exit'), once(child, 'disconnect')]).then(([[code, name]]) => ({
     failed: `reading it ended with ${name ?? code}`,
   }));
   const told = once(child, 'message').then(([state]) => state);
