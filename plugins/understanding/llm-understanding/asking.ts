@@ -129,7 +129,12 @@ function nameOf(owner: string): string {
   return harmless(owner).slice(0, MAX_ITEM_CHARS);
 }
 
-const OF_THE_TRANSCRIPT = { en: 'the language of the transcript', de: 'der Sprache der Mitschrift' };
+const OF_THE_TRANSCRIPT = {
+  en: 'the language of the transcript',
+  de: 'der Sprache der Mitschrift',
+  fr: 'celle de la transcription',
+  es: 'el idioma de la transcripción',
+};
 
 function languageOf({ summaryLanguage, languages }: UnderstandingContext, inWords: PromptLanguage): string {
   const code = summaryLanguage ?? languages[0];

@@ -1,7 +1,7 @@
 /** The texts that a model is asked with, by language: `prompts/<language>.txt`, in sections, `{name}` for what is filled in. */
 import { readFileSync } from 'node:fs';
 
-const LANGUAGES = ['en', 'de'] as const;
+const LANGUAGES = ['en', 'de', 'fr', 'es'] as const;
 export type PromptLanguage = (typeof LANGUAGES)[number];
 
 const SECTIONS = [

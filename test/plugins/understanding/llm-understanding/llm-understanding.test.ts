@@ -248,8 +248,8 @@ test('Many words are never discarded, however the model was talked into it', asy
 test('The categories and sections are those of core and of every prompt file', t => {
   const { category } = Whole.shape;
   t.deepEqual([...category.options].sort(), Object.keys(CATEGORY_EMOJI).sort());
-  for (const language of ['en', 'de']) t.true(promptsFor(language).version >= 1);
-  t.is(promptsFor('fr').language, 'en');
+  for (const language of ['en', 'de', 'fr', 'es']) t.true(promptsFor(language).version >= 1);
+  t.is(promptsFor('it').language, 'en');
   t.is(promptsFor('de-AT').language, 'de');
 });
 
