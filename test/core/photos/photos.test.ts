@@ -4,7 +4,7 @@ import { Transformer } from '@napi-rs/image';
 import test, { type ExecutionContext } from 'ava';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
 import { accountOf } from '../../helpers/accounts.ts';
-import { say as answer, type ChatServer, startChatServer } from '../../helpers/chat-server.ts';
+import { say as answer, type ChatServer, refuse, startChatServer } from '../../helpers/chat-server.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
 import { drawn } from '../../helpers/photo.ts';
 import { countingStt, openServer, type TestServer } from '../../helpers/services.ts';
@@ -122,6 +122,9 @@ test('a photo in pieces is kept upright without its metadata, described, found, 
     [conversation],
   );
   t.like(found[0], { structured: { title: SEEN } });
+  server.chat = (_, response) => refuse(response, 400, {});
+  const { sources } = await owner.post('/v1/dev/user/ask', { question: 'Where did I see a bakery?' });
+  t.like(sources, [{ type: 'conversation', id: conversation }], 'what a photo shows answers questions, too');
 
   await instance.app.commands['user.add']({ name: 'ben' });
   const ben = await accountOf(instance, 'ben');
