@@ -25,15 +25,16 @@ const NewLinkJson = LinkJson.extend({
 
 const Wanted = z.object({ token: z.string().max(100).catch(''), tasks: z.enum(TASKS_SHOWN).default('todo') });
 
+const OWN = {
+  tag: 'Calendar',
+  credential: 'idToken',
+  params: z.object({}),
+  query: z.object({}),
+} as const;
+
 /** The secret link by which calendar programs read an account's events and tasks. */
 export function calendarRoutes(links: CalendarLinks): Route[] {
-  const own = {
-    tag: 'Calendar',
-    credential: 'idToken',
-    path: PATH,
-    params: z.object({}),
-    query: z.object({}),
-  } as const;
+  const own = { ...OWN, path: PATH } as const;
   return [
     route({
       ...own,
@@ -94,13 +95,7 @@ const AccountDraft = z
 
 /** The calendar elsewhere that an account's tasks and appointments are written to. */
 export function calendarAccountRoutes(sync: CalendarSync): Route[] {
-  const own = {
-    tag: 'Calendar',
-    credential: 'idToken',
-    path: '/v1/calendar/account',
-    params: z.object({}),
-    query: z.object({}),
-  } as const;
+  const own = { ...OWN, path: '/v1/calendar/account' } as const;
   return [
     route({
       ...own,
