@@ -23,7 +23,7 @@ export interface Taken {
 
 export type TakeIn = ReturnType<typeof createTakeIn>;
 
-/** Takes in what there is elsewhere, whatever it is: an archive of Earshot, or what another product has. */
+/** Imports an archive of Earshot, or the data of another product. */
 export function createTakeIn({
   accountImport,
   foreignImports,
