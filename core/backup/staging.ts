@@ -28,7 +28,8 @@ export type StagingAnswer = StagedFiles | { error: { code: ErrorCode; message: s
 /** Copies of the files, which nobody changes any more; in a process of its own. */
 export async function stageFiles(request: StagingRequest, signal: AbortSignal): Promise<StagedFiles> {
   const child = fork(ENTRY, [JSON.stringify(request)], { execArgv: [], signal });
-  const ended = once(child, 'exit').then(([status]) => {
+  // A process may be gone before its answer is here: that is so once its channel has ended.
+  const ended = Promise.all([once(child, 'exit'), once(child, 'disconnect')]).then(([[status]]) => {
     throw new AppError(
       'internal',
       `The process that copies files for the backup exited with status ${status}`,
