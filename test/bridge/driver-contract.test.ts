@@ -216,8 +216,7 @@ const box: Driver = {
 
 for (const { title, run } of driverChecks)
   test(`a driver that is a program passes: ${title}`, async t => {
-    await run({ driver: box, trace: STORED, mutations: 2000 });
-    t.pass();
+    await t.notThrowsAsync(run({ driver: box, trace: STORED, mutations: 2000 }));
   });
 
 test('the link keeps a release back until stored audio is on disk, though the driver does not wait', async t => {

@@ -152,8 +152,7 @@ test('deepgram is kept alive while nobody speaks', async t => {
   const session = await (await open(t, 'deepgram', server)).open({ language: 'en', signal: never });
   await server.heard('KeepAlive');
   await session.close();
-  await server.heard('CloseStream');
-  t.pass();
+  await t.notThrowsAsync(server.heard('CloseStream'));
 });
 
 test('deepgram makes a piece of each turn of a voice, inside the utterance', t => {
