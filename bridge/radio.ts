@@ -1,24 +1,9 @@
-import type { Logger } from 'pino';
-import { type Adapter, openAdapter } from './adapter.ts';
-import { createBackoff } from './backoff.ts';
-import type { Clock } from './clock.ts';
-import { guard, LinkLostError, TimeLimitError } from './guard.ts';
-import { firstLine, type LoadNoble, loadNoble } from './library.ts';
-import { createLink, type Link, type LinkControl, type LinkLimits } from './link.ts';
-import type { Peripheral } from './noble.ts';
-import { createQueue, type Queue } from './queue.ts';
-import { createFaults, type OnFault, type RadioCounts } from './radio-faults.ts';
-import {
-  type RadioState,
-  scanRefused,
-  silentAdapter,
-  stateFromFailure,
-  stateFromLibrary,
-  stateOf,
-} from './radio-state.ts';
-import { type Advertisement, createScanner, type ScannerLimits } from './scanner.ts';
+import type { Link } from './link.ts';
 
-/** The Bluetooth adapter, with a time limit on everything. */
+/**
+ * A way to reach wearables, with a time limit on everything. Drivers know it only as the `Link` to their device. What
+ * implements it is in `radios/`.
+ */
 export interface Radio {
   readonly state: RadioState;
   readonly counts: Readonly<RadioCounts>;
@@ -28,294 +13,48 @@ export interface Radio {
   scan(signal: AbortSignal): AsyncIterable<Advertisement>;
   /** Connects to a device seen by `scan`. One at a time; others wait. Rejects when it does not answer in time. */
   connect(id: string, options: { signal: AbortSignal }): Promise<Link>;
-  /** The library threw where nobody could catch it: it is started again. */
+  /** Its library threw where nobody could catch it: it is started again. */
   failed(error: unknown): void;
   /** Ends every link and lets go of the adapter. */
   close(): Promise<void>;
 }
 
-export interface RadioLimits extends LinkLimits, ScannerLimits {
-  /** Until a device must have answered a connection request. */
-  connectMs: number;
-  /** An adapter that says nothing at the start, or is not there, is asked again after this. */
-  askAgainMs: number;
-  /** Before the library is started again after it has failed twice in a minute; doubles. */
-  renewMs: number;
+export interface Advertisement {
+  id: string;
+  /** Lower case, with colons; on systems that hide it, what they give instead. */
+  address: string;
+  /** On one line, without control characters; empty where the device does not tell. */
+  name: string;
+  /** With or without dashes. */
+  serviceUuids: string[];
+  /** The company's number (little-endian), and its data; null: none. */
+  manufacturerData: Uint8Array | null;
+  /** dBm. */
+  rssi: number;
+  /** It has proved that it belongs to this bridge: no list of wearables needs to name it. */
+  isAdmitted?: boolean;
 }
 
-const LIMITS: RadioLimits = {
-  attMs: 5000,
-  disconnectMs: 3000,
-  connectMs: 15_000,
-  rescanMs: 30_000,
-  askAgainMs: 10_000,
-  scanRetryMs: 1000,
-  renewMs: 1000,
-};
+/** Whether the radio can be used; anything but `ready` comes with the way out, in words. */
+export interface RadioState {
+  name: 'starting' | 'ready' | 'off' | 'unauthorized' | 'unsupported' | 'closed';
+  /** For people; empty where there is nothing to do. */
+  hint: string;
+}
 
-const MAX_CONNECT_TIMEOUTS = 3;
-const SETTLE_MS = 1500;
-const MAX_ASK_AGAIN_MS = 300_000;
-/** The longest wait before the library is started again, in first waits; after as long without a failure, none. */
-const MAX_RENEWALS = 60;
+/** A malformed packet that was told of; `count`: how many of its kind there were by then. */
+export interface ToldFault {
+  kind: string;
+  problem: string;
+  /** Address of a stranger, or name of a connected device; null: it cannot be told. */
+  from: string | null;
+  count: number;
+}
+export type OnFault = (fault: ToldFault) => void;
 
-export function createRadio({
-  log,
-  clock,
-  load = loadNoble,
-  onFault = () => {},
-  limits: given = {},
-}: {
-  log: Logger;
-  clock: Clock;
-  load?: LoadNoble;
-  onFault?: OnFault;
-  limits?: Partial<RadioLimits>;
-}): Radio {
-  const limits = { ...LIMITS, ...given };
-  const watchers = new Set<Queue<RadioState>>();
-  const links = new Set<LinkControl>();
-  const faults = createFaults({ log, clock, onFault });
-  const quietMs = limits.renewMs * MAX_RENEWALS;
-  const renewals = createBackoff({ firstMs: limits.renewMs, maxMs: quietMs });
-  const asks = createBackoff({ firstMs: limits.askAgainMs, maxMs: MAX_ASK_AGAIN_MS });
-  let state = stateOf('starting');
-  let adapter: Adapter | null = null;
-  let turn: Promise<unknown> = Promise.resolve();
-  /** The attempt under way, and how to tell it that the adapter is gone. */
-  let connecting: { id: string; lose(reason: string): void } | null = null;
-  let offTimer: NodeJS.Timeout | null = null;
-  let askTimer: NodeJS.Timeout | null = null;
-  let renewTimer: NodeJS.Timeout | null = null;
-  let lastRenewalAt = 0;
-  let failures = 0;
-
-  const scanner = createScanner(
-    {
-      adapter: () => adapter,
-      isReady: () => state.name === 'ready',
-      isConnecting: () => connecting !== null,
-      onRefusal: reason => become(reason === null ? stateOf('ready') : scanRefused(reason)),
-      restart() {
-        if (links.size > 0) return false;
-        reopen();
-        return true;
-      },
-    },
-    { log, clock, limits },
-  );
-
-  function become(next: RadioState, why?: string): void {
-    if (offTimer) clearTimeout(offTimer);
-    offTimer = null;
-    if (state.name === 'closed' || (state.name === next.name && state.hint === next.hint)) return;
-    const was = state.name;
-    state = next;
-    if (was === 'ready' && next.name !== 'ready')
-      lose(why ?? (next.name === 'off' ? 'the Bluetooth adapter was switched off' : 'the radio was closed'));
-    for (const watcher of watchers) watcher.push(state);
-    if (next.name === 'unsupported') askAgainLater();
-    if (next.name === 'ready' && was !== 'ready') {
-      asks.reset();
-      void scanner.update();
-    }
-  }
-
-  /** Not every library says so itself when the adapter goes: all links are over, and all that it knew of devices. */
-  function lose(reason: string): void {
-    connecting?.lose(reason);
-    for (const link of links) link.lose(reason);
-    links.clear();
-    scanner.forget();
-  }
-
-  // ── the library ───────────────────────────────────────────────────────────────────────────────────────────────
-
-  function open(libraryLog = log): void {
-    askAgainLater();
-    try {
-      adapter = openAdapter(load(libraryLog), {
-        onState,
-        onSighting: scanner.onSighting,
-        onScanStop: () => void scanner.update(),
-        needed,
-        onFault: (fault, device) => faults.count(fault, device && nameOf(device)),
-        onBroken,
-        onBrokenLink,
-        onRefusal: (device, refusal) => linkTo(device)?.refused(refusal),
-      });
-    } catch (error) {
-      become(stateFromFailure(firstLine(error)));
-    }
-  }
-
-  function onState(word: string): void {
-    const next = stateFromLibrary(word);
-    if (!next) return;
-    // The library still holds what was before, among it calls that never end: a fresh one knows nothing of that.
-    if (next.name === 'ready' && state.name === 'off') reopen();
-    // Of a library just opened, "off" may only mean that it has not found out yet why it cannot use the adapter.
-    else if (next.name === 'off' && (state.name === 'starting' || state.name === 'unsupported'))
-      offTimer = setTimeout(() => become(next), SETTLE_MS).unref();
-    else become(next);
-  }
-
-  function reopen(why?: string): void {
-    dispose();
-    become(stateOf('starting'), why);
-    open();
-  }
-
-  function dispose(): void {
-    adapter?.dispose();
-    adapter = null;
-    for (const timer of [askTimer, renewTimer]) if (timer) clearTimeout(timer);
-    askTimer = null;
-    renewTimer = null;
-  }
-
-  /** The libraries ask an adapter once: for its version, or for its being there. */
-  function askAgainLater(): void {
-    askTimer ??= setTimeout(askAgain, asks.next());
-  }
-
-  function askAgain(): void {
-    askTimer = null;
-    if (state.name !== 'starting' && state.name !== 'unsupported') return;
-    if (state.name === 'starting') become(silentAdapter());
-    dispose();
-    open(log.child({}, { level: 'warn' })); // the same as before would be no news
-  }
-
-  /** Whatever the library was about to do, it did not do: only a fresh one is in a known state. */
-  function onBroken(problem: string): void {
-    if (renewTimer || state.name === 'closed') return;
-    const sinceMs = clock.now() - lastRenewalAt;
-    if (sinceMs > quietMs) renewals.reset();
-    const waitMs = sinceMs > quietMs ? 0 : renewals.next();
-    log.error({ problem, waitMs }, 'the Bluetooth library failed: it is started again');
-    renewTimer = setTimeout(() => {
-      lastRenewalAt = clock.now();
-      faults.restarted();
-      reopen('the Bluetooth library failed and was started again');
-    }, waitMs);
-  }
-
-  function onBrokenLink(device: string, problem: string): void {
-    const link = linkTo(device);
-    if (link) link.fail(problem);
-    else if (connecting?.id === device) connecting.lose(problem);
-  }
-
-  function linkTo(device: string): LinkControl | undefined {
-    return [...links].find(({ link }) => link.id === device);
-  }
-
-  function nameOf(device: string): string {
-    return linkTo(device)?.link.name ?? device;
-  }
-
-  function needed(): ReadonlySet<string> {
-    return new Set([...scanner.ids(), ...inUse()]);
-  }
-
-  function inUse(): ReadonlySet<string> {
-    const ids = new Set([...links].map(({ link }) => link.id));
-    if (connecting) ids.add(connecting.id);
-    return ids;
-  }
-
-  const strays = setInterval(() => {
-    if (!connecting) adapter?.closeStrays(inUse());
-  }, limits.rescanMs / 2);
-  strays.unref();
-
-  // ── connecting ────────────────────────────────────────────────────────────────────────────────────────────────
-
-  async function connectNow(id: string, signal: AbortSignal): Promise<Link> {
-    signal.throwIfAborted();
-    const peripheral = scanner.find(id);
-    const through = adapter;
-    if (!peripheral || !through || state.name !== 'ready')
-      throw new Error(`the device ${id} is not in sight`);
-    const lost = Promise.withResolvers<string>();
-    const mine = { id, lose: lost.resolve };
-    connecting = mine;
-    try {
-      await scanner.update(); // many adapters cannot scan and connect at once
-      await guard('connecting', request(through, peripheral, signal), {
-        limitMs: limits.connectMs,
-        lost: lost.promise,
-      });
-      failures = 0;
-      return keep(createLink(peripheral, limits, through));
-    } catch (error) {
-      if (error instanceof TimeLimitError) failures += 1;
-      if (!(error instanceof LinkLostError)) through.cancel(peripheral);
-      throw error;
-    } finally {
-      connecting = null;
-      scanner.resetSilence();
-      if (failures >= MAX_CONNECT_TIMEOUTS && links.size === 0) renew();
-      else void scanner.update();
-    }
-  }
-
-  function keep(control: LinkControl): Link {
-    links.add(control);
-    void control.link.closed.then(() => links.delete(control));
-    return control.link;
-  }
-
-  /** Connection requests that all time out may mean that one of them hangs in the library. */
-  function renew(): void {
-    failures = 0;
-    log.warn('several connections timed out in a row: the Bluetooth library is started again');
-    faults.restarted();
-    reopen();
-  }
-
-  function request(through: Adapter, peripheral: Peripheral, signal: AbortSignal): Promise<void> {
-    const { promise: aborted, reject } = Promise.withResolvers<never>();
-    const onAbort = () => reject(signal.reason);
-    signal.addEventListener('abort', onAbort);
-    return Promise.race([through.connect(peripheral), aborted]).finally(() =>
-      signal.removeEventListener('abort', onAbort),
-    );
-  }
-
-  open();
-  return {
-    get state() {
-      return state;
-    },
-    counts: faults.counts,
-    async *states() {
-      const queue = createQueue<RadioState>(16);
-      queue.push(state);
-      watchers.add(queue);
-      if (state.name === 'closed') queue.end();
-      try {
-        yield* queue;
-      } finally {
-        watchers.delete(queue);
-      }
-    },
-    scan: scanner.scan,
-    connect(id, { signal }) {
-      const mine = turn.then(() => connectNow(id, signal));
-      turn = mine.catch(() => {});
-      return mine;
-    },
-    failed: error => onBroken(firstLine(error)),
-    async close() {
-      if (state.name === 'closed') return;
-      clearInterval(strays);
-      await scanner.end();
-      await Promise.all([...links].map(({ link }) => link.disconnect()));
-      become(stateOf('closed'));
-      dispose();
-      for (const watcher of watchers) watcher.end();
-    },
-  };
+export interface RadioCounts {
+  /** Packets that the library was not given, by kind. */
+  malformed: Partial<Record<string, number>>;
+  /** Times that the library was started again after a failure. */
+  restarts: number;
 }

@@ -1,0 +1,26 @@
+import type { Clock } from '../clock.ts';
+
+export interface BudgetLimits {
+  messagesPerSecond: number;
+  bytesPerSecond: number;
+}
+
+/**
+ * How much one peer may send: as much as in one second at once, and no more than that in each.
+ * @returns a function that tells whether so many bytes are within it
+ */
+export function createBudget(
+  { messagesPerSecond, bytesPerSecond }: BudgetLimits,
+  clock: Clock,
+): (bytes: number, messages?: number) => boolean {
+  let messages = messagesPerSecond;
+  let bytes = bytesPerSecond;
+  let filledAt = clock.now();
+  return (newBytes, newMessages = 1) => {
+    const seconds = Math.max(0, clock.now() - filledAt) / 1000;
+    filledAt = clock.now();
+    messages = Math.min(messagesPerSecond, messages + seconds * messagesPerSecond) - newMessages;
+    bytes = Math.min(bytesPerSecond, bytes + seconds * bytesPerSecond) - newBytes;
+    return messages >= 0 && bytes >= 0;
+  };
+}

@@ -1,0 +1,50 @@
+import { createQueue, type Queue } from '../queue.ts';
+import type { Advertisement } from '../radio.ts';
+
+/** The scans of a radio that run now. Each gets every sighting. */
+export interface Scans {
+  readonly size: number;
+  push(sighting: Advertisement): void;
+  /**
+   * Begins a scan, which ends when aborted.
+   * @param onChange called when it has begun, and when it has ended
+   */
+  open(signal: AbortSignal, onChange?: () => void): AsyncIterable<Advertisement>;
+  /** Ends all of them, and every later one at once. */
+  end(): void;
+}
+
+const MAX_WAITING_SIGHTINGS = 256;
+
+export function createScans(): Scans {
+  const queues = new Set<Queue<Advertisement>>();
+  let ended = false;
+
+  return {
+    get size() {
+      return queues.size;
+    },
+    push(sighting) {
+      for (const queue of queues) queue.push(sighting);
+    },
+    async *open(signal, onChange = () => {}) {
+      const queue = createQueue<Advertisement>(MAX_WAITING_SIGHTINGS);
+      signal.addEventListener('abort', queue.end);
+      if (signal.aborted || ended) queue.end();
+      queues.add(queue);
+      onChange();
+      try {
+        yield* queue;
+      } finally {
+        signal.removeEventListener('abort', queue.end);
+        queues.delete(queue);
+        onChange();
+      }
+    },
+    end() {
+      ended = true;
+      for (const queue of queues) queue.end();
+      queues.clear();
+    },
+  };
+}
