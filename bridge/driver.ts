@@ -13,11 +13,11 @@ export interface Driver {
   api: 1;
   /** Unique, kebab-case. */
   name: string;
-  /** For people. */
+  /** Shown to people. */
   title: string;
-  /** Source that core stores; absent: `name`. Core stores a source that it does not know as `unknown`. */
+  /** Source that core stores; absent: `name`. An unknown source becomes `unknown` in core. */
   source?: string;
-  /** Assumptions that nobody has confirmed on a device; shown to people with each such device. */
+  /** Assumptions that were not confirmed on a device; shown to people with each such device. */
   inferred?: readonly string[];
   match: Match;
   /**
@@ -26,14 +26,16 @@ export interface Driver {
    * the start.
    */
   writes?: readonly Writable[];
+  /** Settings and actions of the device for people; their writes count as declared. */
+  controls?: readonly Control[];
   needs?: {
-    /** The device answers a bonded host only. It is told to people when the device refuses. */
+    /** The device only answers a bonded host. People are told so when it refuses. */
     bonding?: 'required';
   };
   /** Stream of a device that sends audio once it is subscribed to. Absent: `run` does everything. */
   stream?: Stream;
   /**
-   * For packets that no `framing` describes: one decoder per connection. It takes the place of `stream.framing`.
+   * For packets that no `framing` describes: creates a decoder for each connection, in place of `stream.framing`.
    * @param link `mtu`: the ATT MTU of that connection
    */
   createDecoder?(format: WireFormat, link: { mtu: number }): PacketDecoder;
@@ -47,18 +49,20 @@ export interface Driver {
 // ── recognising ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export interface Match {
-  /** Any of these, as far as an advertisement tells. */
+  /** Any of these, as far as an advertisement shows. */
   advertised: readonly Advertised[];
-  /** All of these are looked for after connecting. */
+  /** All of these, which are checked after connecting. */
   confirm: readonly Confirmed[];
-  /** The highest wins where several drivers match. Absent: 0, and 100 for a driver that the configuration names. */
+  /**
+   * The highest rank wins where several drivers match. Absent: 0, and 100 for a driver that the configuration names.
+   */
   rank?: number;
 }
 
-/** All that is given must fit. */
+/** Every given field must match. */
 export interface Advertised {
   serviceUuid?: string;
-  /** The whole name; upper and lower case are the same. */
+  /** The whole name, case-insensitive. */
   name?: string;
   namePrefix?: string;
   /** Bluetooth SIG company number, and the first bytes of its data in hex. */
@@ -68,7 +72,7 @@ export interface Advertised {
 export interface Confirmed extends Ref {
   /** All of these. */
   properties?: readonly Property[];
-  /** It must not be there. */
+  /** This must be absent. */
   absent?: true;
 }
 
@@ -81,31 +85,48 @@ export interface Ref {
 export type Property = 'read' | 'write' | 'writeWithoutResponse' | 'notify' | 'indicate';
 
 export interface Writable extends Ref {
-  /** The first byte is one of these; absent: any. */
+  /** Allowed first bytes; absent: any. */
   first?: readonly number[];
-  /** Such a write lets the device delete audio: the link keeps it back until all stored audio is on disk. */
+  /** The write allows the device to delete audio: the link delays it until all stored audio is on disk. */
   releases?(bytes: Uint8Array): boolean;
+}
+
+/** A byte that people can have written, where the device has the characteristic. */
+export interface Control extends Ref {
+  /** Unique in the driver, kebab-case: `led`. */
+  name: string;
+  /** Shown to people. */
+  title: string;
+  /** `setting`: stored, and written again after each connection; `action`: done once. */
+  kind: 'setting' | 'action';
+  /** Allowed bytes: a range, or names and the bytes that they stand for. */
+  values: { min: number; max: number } | Readonly<Record<string, number>>;
+  /** Bit of a little-endian feature mask: if the mask can be read and the bit is 0, the device does not have this. */
+  feature?: Ref & { bit: number };
 }
 
 // ── level 1: a declaration ──────────────────────────────────────────────────────────────────────────────────────────
 
 export interface Stream {
-  /** Notifies of audio. */
+  /** Characteristic whose notifications carry audio. */
   audio: Ref;
-  /** One format, or a byte of the device (`at`; default 0) and what its values mean; another value is refused by name. */
+  /**
+   * A fixed format, or a byte that the device provides (`at`; default 0) and the formats that its values mean; other
+   * values are refused by name.
+   */
   format: WireFormat | ReadFormat;
   /** Absent only where the driver has `createDecoder`. */
   framing?: Framing;
-  /** The smallest ATT MTU with which the device sends audio at all. */
+  /** Minimum ATT MTU with which the device sends audio. */
   minMtu?: number;
-  /** After subscribing, in order. */
+  /** Steps after subscribing, in order. */
   start?: readonly Step[];
-  /** Before the bridge ends the connection; without effect when the link is lost. */
+  /** Steps before the bridge ends the connection; skipped when the link is lost. */
   stop?: readonly Step[];
   keepAlive?: { everyMs: number; step: WriteStep };
-  /** Percent, read and subscribed to; a device that refuses costs nothing. */
+  /** Battery level in percent, read and subscribed to; a device may refuse it. */
   battery?: Ref & { at?: number };
-  /** Written right after connecting, where the device has it. */
+  /** Current time, written right after connecting, where the device has the characteristic. */
   time?: Ref & { unit: 's' | 'ms'; bytes: 4 | 8; endian?: Endian };
   buttons?: readonly ButtonSource[];
 }
@@ -116,59 +137,56 @@ export interface ReadFormat {
   values: Readonly<Record<number, WireFormat>>;
 }
 
-/** How frames are coded. The bridge turns `mulaw` and `ima-adpcm` into `pcm16`; the others reach core as they are. */
+/** Coding of frames. The bridge converts `mulaw` and `ima-adpcm` to `pcm16`; other codecs reach core unchanged. */
 export interface WireFormat {
   /** `pcm16` `pcm8` `mulaw` `ima-adpcm` `opus` `opus_fs320` `aac` `lc3_fs1030` */
   codec: string;
-  /** Hz. */
+  /** Sample rate in Hz. */
   sampleRate: number;
-  /** Duration of one frame: how long a lost one was. */
+  /** Duration of one frame, also of a lost one. */
   frameMs: number;
   /**
-   * Variant of `ima-adpcm`. `state`: where the predictor starts, as the last frame left it or in the frame's first 4
+   * Variant of `ima-adpcm`. `state`: the predictor continues from the last frame, or starts from the frame's first 4
    * bytes.
    */
   adpcm?: { state?: 'kept' | 'in-frame'; nibbles?: 'low-first' | 'high-first' };
 }
 
-/** How frames lie in notifications. `header` and `trailer`: bytes that are dropped from each notification. */
+/** Arrangement of frames in notifications. `header` and `trailer`: bytes to drop from each notification. */
 export type Framing = (
   | CountedFraming
-  /**
-   * Frames of one length, several in a notification. `across`: they go on in the next notification, as if there were no
-   * borders.
-   */
+  /** Frames of one length, several in a notification. `across`: frames may continue in the next notification. */
   | { kind: 'fixed'; frameBytes: number; across?: boolean }
-  /** Before each frame its length. */
+  /** The length precedes each frame. */
   | { kind: 'length-prefixed'; bytes: 1 | 2; endian?: Endian }
-  /** AAC that says its own length, anywhere in the notifications. */
+  /** AAC with ADTS headers, anywhere in the notifications. */
   | { kind: 'adts' }
-  /** Samples without frames, handed on in pieces of `frameBytes`. */
+  /** Samples without frames, passed on in pieces of `frameBytes`. */
   | { kind: 'raw'; frameBytes: number }
 ) & {
   header?: number;
   trailer?: number;
-  /** With which a frame begins; another one is malformed. */
+  /** First bytes of a frame; a frame with others is malformed. */
   first?: readonly number[];
 };
 
-/** Every notification has a running number: losses are exact. */
+/** Every notification has a sequence number, so that losses are known exactly. */
 export interface CountedFraming {
   kind: 'counted';
   counter: {
     at: number;
     bits: 4 | 8 | 16 | 32;
-    /** Position of a field of 4 bits: its shift within the byte. */
+    /** Shift of a field of 4 bits within its byte. */
     shift?: number;
     endian?: Endian;
-    /** Unit that the number counts. */
+    /** Unit of the sequence number. */
     per: 'packet' | 'frame';
   };
-  /** Position of a notification within its frame, from 0. Absent: each holds whole frames. */
+  /** Position of a notification within its frame, from 0. Absent: each notification holds whole frames. */
   fragment?: Field;
-  /** Notifications that a frame has. Absent: a frame ends where the next one begins. */
+  /** Number of notifications in a frame. Absent: a frame ends where the next one begins. */
   fragments?: Field;
-  /** A notification holds several frames, each of so many bytes. */
+  /** A notification holds several frames of this many bytes. */
   frameBytes?: number;
 }
 
@@ -181,7 +199,7 @@ export interface Field {
 
 export type Endian = 'le' | 'be';
 export type Step = WriteStep | { waitMs: number };
-/** `response`: whether the device confirms it; default: if it can. `optional`: a device that lacks it is fine. */
+/** `response`: whether the device confirms the write; default: if it can. `optional`: the device may lack it. */
 export interface WriteStep {
   write: Ref;
   hex: string;
@@ -201,7 +219,7 @@ export type Button = 'single' | 'double' | 'triple' | 'long' | 'press' | 'releas
 /** Pure: notification bytes in, codec frames out. Never throws, whatever the bytes. */
 export interface PacketDecoder {
   push(packet: Uint8Array): Decoded;
-  /** The frame still held back, at the end of the connection. */
+  /** Returns the incomplete frame at the end of the connection. */
   flush(): Decoded;
   readonly counts: PacketCounts;
 }
@@ -221,7 +239,7 @@ export interface PacketCounts {
   lost: number;
   duplicates: number;
   malformed: number;
-  /** The device's counter began again. */
+  /** The device's counter has restarted. */
   resets: number;
 }
 
@@ -235,15 +253,15 @@ export interface Session {
   /** Aborted when the link is gone, or the bridge stops. */
   signal: AbortSignal;
   log: DriverLog;
-  /** Small values of this one device, kept over restarts: where a download stands, the number of a ring. */
+  /** Persistent small values of this device: the progress of a download, the position in a ring. */
   memory: DriverMemory;
-  /** Does what `stream` declares until the link is gone; resolves then. */
+  /** Runs the declared `stream` until the link is gone, and then resolves. */
   listen(stream: Stream): Promise<void>;
-  /** To be thrown: the device will not do, and trying again soon is no use. */
+  /** Error to throw where the device is not usable, and trying again soon would not help. */
   unfit(reason: string): Error;
 }
 
-/** Never what was said, nor keys. */
+/** Must not contain audio, text or keys. */
 export interface DriverLog {
   debug(fields: object, text: string): void;
   info(fields: object, text: string): void;
@@ -258,22 +276,28 @@ export interface DriverMemory {
 }
 
 /**
- * One connection. Every call has a time limit; one that the device does not answer ends the connection, unless it is
- * `optional`: then a refusal or silence is undefined.
+ * One connection. Every call has a time limit; a call that the device does not answer ends the connection, unless it
+ * is `optional`: then the result is undefined.
  */
 export interface DeviceLink {
   /** Agreed ATT MTU; a notification or a write holds three bytes less. */
   readonly mtu: number;
-  /** Empty: it is not there. */
+  /** Empty: the device does not have it. */
   properties(ref: Ref): Promise<ReadonlySet<Property>>;
   read(ref: Ref, options?: { optional?: false }): Promise<Uint8Array>;
   read(ref: Ref, options: { optional: boolean }): Promise<Uint8Array | undefined>;
-  /** Rejects with what is wrong when `writes` does not declare it. `response`: default, if the device can. */
+  /** Rejects with the reason when `writes` does not declare it. `response`: default, if the device can. */
   write(ref: Ref, bytes: Uint8Array, options?: { response?: boolean }): Promise<void>;
-  /** From the subscription on, none lost in between. Ends with the link. Undefined: `optional`, and it is not there. */
+  /**
+   * Yields every notification from the subscription on, and ends with the link. Undefined: it is `optional`, and the
+   * device lacks it.
+   */
   notifications(ref: Ref, options?: { optional?: false }): Promise<AsyncIterable<Notification>>;
   notifications(ref: Ref, options: { optional: boolean }): Promise<AsyncIterable<Notification> | undefined>;
-  /** Writes, and resolves with the first notification of `on` that fits. It may come before the write is confirmed. */
+  /**
+   * Writes, and resolves with the first matching notification of `on`, which may arrive before the write is
+   * confirmed.
+   */
   ask(
     ref: Ref,
     bytes: Uint8Array,
@@ -296,11 +320,11 @@ export interface Sink {
   audio(format: WireFormat, kind: { live: false; startedAtMs: number }): Track;
   battery(percent: number | null): void;
   button(button: Button): void;
-  /** `quiet`: the microphone sleeps; `muted`: it is switched off. Neither is a fault. */
+  /** `quiet`: the microphone sleeps; `muted`: it is switched off. Neither counts as a fault. */
   state(state: 'listening' | 'quiet' | 'muted'): void;
-  /** Resolves when it is on disk. `quarterTurns`: clockwise, until it stands upright. */
+  /** Resolves when it is on disk. `quarterTurns`: clockwise rotations that make it upright. */
   photo(jpeg: Uint8Array, about: { atMs: number; quarterTurns: 0 | 1 | 2 | 3 }): Promise<void>;
-  /** How much of a download of stored audio is done, as far as the device tells. */
+  /** Progress of a download of stored audio, as far as the device reports it. */
   progress(done: { bytes: number; ofBytes: number }): void;
   /** Reports facts about the device; null: not known. They are shown to people as they are. */
   about(facts: { firmware?: string | null; model?: string | null; storageFreeBytes?: number | null }): void;

@@ -1,9 +1,9 @@
 /** Requirements for every driver, as plain checks that throw. Each plays a recorded trace to the driver. */
 import assert from 'node:assert/strict';
 import type { Driver } from '../driver.ts';
-import { checkDriver } from '../driver-check.ts';
-import { alwaysForbidden } from '../forbidden.ts';
-import { declaredWrites } from '../writes.ts';
+import { checkDriver } from '../driver-host/driver-check.ts';
+import { alwaysForbidden } from '../driver-host/forbidden.ts';
+import { declaredWrites } from '../driver-host/writes.ts';
 import { countUnreadable } from './readable.ts';
 import { fingerprint, type Replayed, replay } from './replay.ts';
 import { placeOf, type Trace } from './trace.ts';
@@ -49,6 +49,7 @@ async function getsFrames({ driver, trace }: DriverSubject): Promise<void> {
   assert.equal(got.live.length, expect.frames, 'frames of live audio');
   assert.equal(got.stored.length, expect.stored, 'frames of stored audio');
   assert.equal(got.counts.lost, expect.lost, 'lost frames');
+  assert.equal(got.photos.length, expect.photos ?? 0, 'photos');
   if (expect.sha256) assert.equal(fingerprint(got), expect.sha256, 'the bytes of the frames');
 }
 
@@ -155,7 +156,8 @@ async function survives({ driver, trace, mutations = MUTATIONS }: DriverSubject)
       },
     });
     if (got.error && !isUnfit(got.error)) throw got.error;
-    const bytesOut = [...got.live, ...got.stored].reduce((sum, { bytes }) => sum + bytes.length, 0);
+    const out = [...got.live, ...got.stored].map(({ bytes }) => bytes);
+    const bytesOut = [...out, ...got.photos].reduce((sum, { length }) => sum + length, 0);
     assert.ok(bytesOut <= bytesIn * MOST_EXPANSION, `it made ${bytesOut} bytes of ${bytesIn}`);
     for (const { lostMs } of got.live) assert.ok(lostMs >= 0 && Number.isFinite(lostMs), `${lostMs} ms lost`);
   }

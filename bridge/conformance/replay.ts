@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { pino } from 'pino';
 import type { Clock } from '../clock.ts';
+import { createMemories } from '../devices/driver-memory.ts';
+import { listen, type Wearable } from '../devices/wearable.ts';
 import type { Driver, PacketCounts } from '../driver.ts';
-import { createMemories } from '../driver-memory.ts';
 import { noCounts } from '../framing/packets.ts';
 import { LinkLostError } from '../guard.ts';
 import type { Link } from '../link.ts';
-import type { Recording, RecordingInfo } from '../recording.ts';
-import { listen, type Wearable } from '../wearable.ts';
+import type { Recording, RecordingInfo } from '../spool/recording.ts';
 import { placeOf, plainPlace, type Trace, type TraceEvent } from './trace.ts';
 
 /** Output of a driver for a trace. */

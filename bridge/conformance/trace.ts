@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Ref } from '../driver.ts';
-import { problems, WITH_REASON } from '../driver-schema.ts';
+import { problems, WITH_REASON } from '../driver-host/driver-schema.ts';
 import { plainUuid } from '../uuid.ts';
 
 const hex = z.string().regex(/^(?:[0-9a-f]{2})*$/i, 'must be bytes in hex');
@@ -27,6 +27,8 @@ const Expectation = z.strictObject({
     frames: z.number().int().min(0),
     stored: z.number().int().min(0).default(0),
     lost: z.number().min(0).default(0),
+    /** Absent: none. */
+    photos: z.number().int().min(0).optional(),
     /** SHA-256 over all frames, each after its length as 32 bits, little-endian; live ones first. */
     sha256: z.string().optional(),
   }),

@@ -21,6 +21,7 @@ const STREAM: Stream = {
     // ADTS. Newer firmware is said to encrypt, and begins otherwise: such a device is told to be unfit.
     first: [0xff],
   },
+  minMtu: 185,
 };
 
 /** Bee with firmware that does not encrypt. It is asked for its battery level, and never to mute or unmute. */

@@ -1,4 +1,8 @@
-import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
+import { createRequire } from 'node:module';
+
+const require = createRequire(import.meta.url);
+/** Loaded once there is such a pendant: most bridges never need it. */
+const protobuf = (): typeof import('@bufbuild/protobuf/wire') => require('@bufbuild/protobuf/wire');
 
 /** A field of a message of which no schema is public: its number, and what it holds. */
 export interface Field {
@@ -14,6 +18,7 @@ const MAX_FIELDS = 4096;
 
 /** Null: these bytes are no protobuf message. */
 export function fieldsOf(message: Uint8Array): Field[] | null {
+  const { BinaryReader, WireType } = protobuf();
   const reader = new BinaryReader(message);
   const fields: Field[] = [];
   try {
@@ -46,6 +51,7 @@ export function numberOf(fields: readonly Field[] | null, number: number): numbe
 export function messageOf(
   fields: readonly (readonly [number: number, value: number | Uint8Array])[],
 ): Uint8Array {
+  const { BinaryWriter, WireType } = protobuf();
   const writer = new BinaryWriter();
   for (const [number, value] of fields)
     if (typeof value === 'number') writer.tag(number, WireType.Varint).uint64(value);

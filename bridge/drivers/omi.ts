@@ -6,6 +6,8 @@ const AUDIO_SERVICE = omi('0000');
 const CODEC = { service: AUDIO_SERVICE, characteristic: omi('0002') };
 const PHOTO_CONTROL = { service: AUDIO_SERVICE, characteristic: omi('0006') };
 
+const FEATURES = { service: omi('0020'), characteristic: omi('0021') };
+
 /**
  * Codec ids of the firmware. Id 1 is named "PCM 8-bit" here and there, but the firmware that sends it packs 16-bit
  * samples at 8 kHz. Its frames have 80 or 160 samples; 80 is what the last builds send.
@@ -51,6 +53,7 @@ export default {
   inferred: [
     'Any Opus frame fits one notification at an ATT MTU of 166 or more.',
     'Stored audio without a time was recorded until just before it was fetched.',
+    'A pendant of which no mask of features can be read has what it offers.',
     'Several stored files are read with an offset, and end, as a single file does.',
   ],
   match: {
@@ -59,6 +62,32 @@ export default {
     confirm: [CODEC, { ...PHOTO_CONTROL, absent: true }],
   },
   writes: [STORAGE_WRITES],
+  controls: [
+    {
+      ...{
+        service: omi('0010'),
+        characteristic: omi('0011'),
+        name: 'led',
+        title: 'brightness of the light, percent',
+      },
+      ...{ kind: 'setting', values: { min: 0, max: 100 }, feature: { ...FEATURES, bit: 7 } },
+    },
+    {
+      ...{
+        service: omi('0010'),
+        characteristic: omi('0012'),
+        name: 'microphone-gain',
+        title: 'gain of the microphone',
+      },
+      ...{ kind: 'setting', values: { min: 0, max: 8 }, feature: { ...FEATURES, bit: 8 } },
+    },
+    {
+      service: 'cab1ab95-2ea5-4f4d-bb56-874b72cfc984',
+      characteristic: 'cab1ab96-2ea5-4f4d-bb56-874b72cfc984',
+      ...{ name: 'vibrate', title: 'vibration, to find it', kind: 'action' },
+      ...{ values: { short: 1, medium: 2, long: 3 }, feature: { ...FEATURES, bit: 5 } },
+    },
+  ],
   stream: OMI_STREAM,
   async run(session) {
     await Promise.all([session.listen(OMI_STREAM), fetchUntilDone(session)]);

@@ -35,9 +35,9 @@ export default {
     const { link, clock, sink, signal } = session;
     await clock.sleep(2000); // it answers nothing before
     const packets = await link.notifications(ANSWERS);
-    await begin(session);
+    const startsAt = await begin(session);
     const track = sink.audio(FORMAT, { live: true });
-    const cutter = createCutter((bytes, lostBefore) => track.frame(bytes, { lostBefore }));
+    const cutter = createCutter(startsAt, (bytes, lostBefore) => track.frame(bytes, { lostBefore }));
     const battery = watchBattery(session);
     battery.catch(() => {}); // the connection is over then
     for await (const { bytes } of packets) {
@@ -64,8 +64,8 @@ function words(...values: number[]): Buffer {
   return bytes;
 }
 
-/** Ends what it recorded before, and has it record and send anew. */
-async function begin({ link, clock, log, unfit }: Session): Promise<void> {
+/** Ends what it recorded before, and has it record and send anew. @returns the position at which it begins */
+async function begin({ link, clock, log, unfit }: Session): Promise<number> {
   for (let attempt = 1; attempt <= TRIES; attempt += 1) {
     await link.write(COMMANDS, command(COMMAND.stop, words(0, 0)));
     await clock.sleep(500);
@@ -81,7 +81,7 @@ async function begin({ link, clock, log, unfit }: Session): Promise<void> {
       await clock.sleep(1000);
       const [session, start] = [answer.readUInt32LE(3), answer.readUInt32LE(7)];
       await link.write(COMMANDS, command(COMMAND.sendFile, words(session, 0, start, 0, ALL, 0)));
-      return;
+      return start;
     }
     log.info({ attempt }, 'it does not begin to record');
   }
@@ -105,11 +105,15 @@ function audioOf(packet: Buffer): { position: number; bytes: Buffer } | null {
   return position === END || bytes.length === packet[9] ? { position, bytes } : null;
 }
 
+/** More cannot be lost before the first packet. */
+const MOST_SKIPPED_BYTES = 100 * FRAME_BYTES;
+
 /**
  * Frames of 80 bytes out of a stream of bytes. Inferred: positions count bytes; where the second packet shows that they
  * do not, losses are not told.
+ * @param startsAt position of the first byte
  */
-function createCutter(onFrame: (bytes: Uint8Array, lostBefore: number) => void) {
+function createCutter(startsAt: number, onFrame: (bytes: Uint8Array, lostBefore: number) => void) {
   let origin: number | null = null;
   /** Where the next byte is expected, from the origin on. */
   let expected = 0;
@@ -126,8 +130,11 @@ function createCutter(onFrame: (bytes: Uint8Array, lostBefore: number) => void) 
 
   return {
     push(position: number, bytes: Buffer): void {
-      if (origin === null) origin = position;
-      else countsBytes ??= position - origin === expected;
+      if (origin === null) {
+        const skipped = position - startsAt;
+        if (skipped > 0 && skipped <= MOST_SKIPPED_BYTES) countsBytes = true;
+        origin = countsBytes ? startsAt : position;
+      } else countsBytes ??= position - origin === expected;
       const at = countsBytes ? position - origin : expected;
       if (at < expected) return; // again
       const skipped = at > expected ? jump(at) : 0;

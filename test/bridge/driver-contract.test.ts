@@ -3,12 +3,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
+import { checkDevice } from '../../bridge/commands/device-check.ts';
 import { driverChecks, parseTrace } from '../../bridge/conformance/driver.ts';
 import { replay } from '../../bridge/conformance/replay.ts';
 import type { Trace } from '../../bridge/conformance/trace.ts';
-import { checkDevice } from '../../bridge/device-check.ts';
 import type { Driver, Framing, Session, Stream, WireFormat } from '../../bridge/driver.ts';
-import { checkDriver } from '../../bridge/driver-check.ts';
+import { checkDriver } from '../../bridge/driver-host/driver-check.ts';
 import omi from '../../bridge/drivers/omi.ts';
 import { createFraming } from '../../bridge/framing/framing.ts';
 import { conversionOf } from '../../bridge/framing/to-pcm.ts';
@@ -30,7 +30,7 @@ interface FramingCase {
   framing: Framing;
   format?: WireFormat;
   packets: string[];
-  /** `n×` in front: so many were lost before. */
+  /** `n×` in front: this many were lost before it. */
   frames: string[];
   counts?: Partial<Record<'lost' | 'duplicates' | 'malformed' | 'resets', number>>;
 }
@@ -45,39 +45,39 @@ const OWL: Framing = {
 
 const FRAMINGS: FramingCase[] = [
   {
-    title: 'fixed frames, several in a notification, between a header and a trailer',
+    title: 'fixed frames, several per notification, between a header and a trailer',
     framing: { kind: 'fixed', frameBytes: 2, header: 1, trailer: 2 },
     packets: ['00 b801 b802 ffff', '00 b803 ffff', '00'],
     frames: ['b801', 'b802', 'b803'],
   },
   {
-    title: 'a part of a fixed frame is malformed where frames do not go on',
+    title: 'a partial fixed frame is malformed if frames do not continue in the next notification',
     framing: { kind: 'fixed', frameBytes: 2 },
     packets: ['b801 b8', 'b802'],
     frames: ['b801', 'b802'],
     counts: { malformed: 1 },
   },
   {
-    title: 'fixed frames that go on in the next notification',
+    title: 'fixed frames that continue in the next notification',
     framing: { kind: 'fixed', frameBytes: 3, across: true },
     packets: ['b80102 b8', '03', '04 b80506'],
     frames: ['b80102', 'b80304', 'b80506'],
   },
   {
-    title: 'frames after their length in one byte',
+    title: 'frames with a one-byte length in front',
     framing: { kind: 'length-prefixed', bytes: 1 },
     packets: ['02b801 03b80203', '05b8'],
     frames: ['b801', 'b80203'],
     counts: { malformed: 1 },
   },
   {
-    title: 'frames after their length in two bytes, the high one first',
+    title: 'frames with a two-byte length in front, high byte first',
     framing: { kind: 'length-prefixed', bytes: 2, endian: 'be', header: 1 },
     packets: ['aa 0002b801', 'aa 0003b80203'],
     frames: ['b801', 'b80203'],
   },
   {
-    title: 'AAC by its own lengths, over notifications, past garbage',
+    title: 'AAC by its own lengths, across notifications and garbage',
     framing: { kind: 'adts' },
     format: { codec: 'aac', sampleRate: 16000, frameMs: 64 },
     packets: ['fff1604001 1ffc aa fff1', '604001 3ffc bbcc 00 01', 'fff16040001ffcdd'],
@@ -85,34 +85,34 @@ const FRAMINGS: FramingCase[] = [
     counts: { malformed: 2 },
   },
   {
-    title: 'samples in pieces, whatever the notifications',
+    title: 'samples in pieces, independent of notifications',
     framing: { kind: 'raw', frameBytes: 4 },
     format: { codec: 'pcm16', sampleRate: 16000, frameMs: 10 },
     packets: ['010203', '04050607', '08'],
     frames: ['01020304', '05060708'],
   },
   {
-    title: 'frames in parts that say how many there are',
+    title: 'frames in parts that state their number',
     framing: OWL,
     packets: ['0020 aa', '0021 bb', '0110 cc', '0230 d1', '0231 d2', '0232 d3'],
     frames: ['aabb', 'cc', 'd1d2d3'],
   },
   {
-    title: 'a lost part takes its frame along, and numbers of four bits wrap',
+    title: 'a lost part drops its frame, and four-bit numbers wrap',
     framing: OWL,
     packets: ['0e20 aa', '0e21 bb', '0f20 cc', '0020 dd', '0021 ee', '0110 ff', '0310 f3'],
     frames: ['aabb', '1×ddee', 'ff', '1×f3'],
     counts: { lost: 2 },
   },
   {
-    title: 'numbers of one byte, one frame each, and what comes twice',
+    title: 'one-byte numbers, one frame each, and duplicates',
     framing: { kind: 'counted', header: 1, counter: { at: 0, bits: 8, per: 'packet' } },
     packets: ['fe b801', 'ff b802', 'ff b802', '02 b803'],
     frames: ['b801', 'b802', '2×b803'],
     counts: { lost: 2, duplicates: 1 },
   },
   {
-    title: 'numbers of 32 bits with the high byte first, several frames each',
+    title: '32-bit numbers with the high byte first, several frames each',
     framing: {
       kind: 'counted',
       header: 4,
@@ -124,7 +124,7 @@ const FRAMINGS: FramingCase[] = [
     counts: { lost: 2, malformed: 1 },
   },
   {
-    title: 'frames that begin otherwise are lost',
+    title: 'frames with another beginning are lost',
     framing: { kind: 'fixed', frameBytes: 2, first: [0xb8] },
     packets: ['b801 0102 b803'],
     frames: ['b801', '1×b803'],
@@ -150,7 +150,7 @@ for (const { title, framing, format = OPUS, packets, frames, counts = {} } of FR
     );
   });
 
-test('µ-law becomes 16-bit samples as G.711 has it', t => {
+test('µ-law becomes 16-bit samples as in G.711', t => {
   const conversion = conversionOf({ codec: 'mulaw', sampleRate: 8000, frameMs: 20 });
   t.deepEqual(conversion?.format, { codec: 'pcm16', sampleRate: 8000, frameMs: 20 });
   const pcm = Buffer.from(conversion?.convert(Uint8Array.of(0xff, 0x7f, 0x00, 0x80, 0xe7, 0x55)) ?? []);
@@ -158,7 +158,7 @@ test('µ-law becomes 16-bit samples as G.711 has it', t => {
   t.deepEqual(samples, [0, 0, -32124, 32124, 260, -716]);
 });
 
-test('IMA ADPCM becomes 16-bit samples, with its state kept or in each frame', t => {
+test('IMA ADPCM becomes 16-bit samples, with continuous state or state in each frame', t => {
   const samplesOf = (adpcm: NonNullable<WireFormat['adpcm']>, ...frames: string[]) => {
     const conversion = conversionOf({ codec: 'ima-adpcm', sampleRate: 16000, frameMs: 10, adpcm });
     const pcm = Buffer.concat(frames.map(frame => conversion?.convert(hex(frame)) ?? Buffer.alloc(0)));
@@ -171,9 +171,9 @@ test('IMA ADPCM becomes 16-bit samples, with its state kept or in each frame', t
   t.deepEqual(samplesOf({ state: 'in-frame' }, 'e8030000 08', 'e8030000 08'), [1000, 1000, 1000, 1000]);
 });
 
-// ── a driver may do what it declares ────────────────────────────────────────────────────────────────────────────────
+// ── drivers may do only what they declare ───────────────────────────────────────────────────────────────────────────
 
-/** A device that is asked for what it has stored, block by block, and deletes what it is told to. */
+/** A device that sends stored blocks on request, and deletes them on command. */
 const STORED: Trace = {
   device: 'Box',
   origin: 'made for the test',
@@ -219,7 +219,7 @@ for (const { title, run } of driverChecks)
     await t.notThrowsAsync(run({ driver: box, trace: STORED, mutations: 2000 }));
   });
 
-test('the link keeps a release back until stored audio is on disk, though the driver does not wait', async t => {
+test('the link delays a release until stored audio is on disk, even if the driver does not wait', async t => {
   const hasty: Driver = { ...box, run: session => fetchStored(session, false) };
   const { writes, error } = await replay(hasty, STORED, { settleMs: 5000 });
   t.is(error, null);
@@ -237,9 +237,9 @@ function withHeader(header: number): Stream {
   return framing ? { ...omi.stream, framing: { ...framing, header } } : omi.stream;
 }
 
-/** Each is wrong in one way, and caught by the check of this title. */
+/** Each has one fault, which the check with this title detects. */
 const BROKEN: Record<string, { caught: RegExp; driver: Driver; trace?: Trace }> = {
-  'that leaves numbers of notifications in the frames': {
+  'that leaves notification numbers in the frames': {
     caught: /codec can read/,
     driver: { ...omi, run: session => session.listen(withHeader(0)) },
   },
@@ -257,14 +257,14 @@ const BROKEN: Record<string, { caught: RegExp; driver: Driver; trace?: Trace }> 
       },
     },
   },
-  'that forgets a frame': {
+  'that drops a frame': {
     caught: /gets all frames/,
     driver: {
       ...omi,
       createDecoder: (format, link) => skipping(createFraming(omi.stream.framing ?? t404(), format, link)),
     },
   },
-  'that tells no losses': {
+  'that reports no losses': {
     caught: /tells losses exactly/,
     driver: {
       ...omi,
@@ -272,7 +272,7 @@ const BROKEN: Record<string, { caught: RegExp; driver: Driver; trace?: Trace }> 
       createDecoder: () => headerless(),
     },
   },
-  'that writes what it does not declare': {
+  'that makes undeclared writes': {
     caught: /writes only what it declares/,
     driver: {
       ...box,
@@ -280,7 +280,7 @@ const BROKEN: Record<string, { caught: RegExp; driver: Driver; trace?: Trace }> 
     },
     trace: STORED,
   },
-  'that has stored audio deleted without saying so': {
+  'that has stored audio deleted without declaring it': {
     caught: /lets nothing be deleted/,
     driver: {
       ...box,
@@ -308,7 +308,7 @@ function t404(): never {
   throw new Error('the driver of Omi declares no framing');
 }
 
-/** Says "no" to the link, and "yes" to the check afterwards. */
+/** Answers false to the link, and true to the check afterwards. */
 function honestLater() {
   const seen = new Set<string>();
   return (bytes: Uint8Array) => {
@@ -350,7 +350,7 @@ for (const [what, { caught, driver, trace = OMI_TRACE }] of Object.entries(BROKE
     await t.throwsAsync(async () => check?.run({ driver, trace, mutations: 2000 }));
   });
 
-test('what updates firmware or wipes a device is refused when a driver is loaded', t => {
+test('a driver that updates firmware or wipes a device is refused when it is loaded', t => {
   for (const [service, characteristic, what] of [
     ['8d53dc1d-1db7-4cd3-868b-8a527460aa84', 'da2e7828-fbce-4e01-ae9e-261174997c48', /firmware update/],
     ['0000fe59-0000-1000-8000-00805f9b34fb', '8ec90001-f315-4f60-9fb8-838830daea50', /firmware update/],
@@ -359,7 +359,7 @@ test('what updates firmware or wipes a device is refused when a driver is loaded
     t.throws(() => checkDriver('x', { ...box, writes: [{ service, characteristic }] }), { message: what });
 });
 
-test('settings of a pendant are not written where they would be a firmware update of glasses', async t => {
+test('settings of a pendant are not written to glasses, where they would be a firmware update', async t => {
   const led = {
     service: '19b10010-e8f2-537e-4f6c-d104768a1214',
     characteristic: '19b10011-e8f2-537e-4f6c-d104768a1214',
@@ -421,7 +421,7 @@ const boardTrace = (expect: object) =>
     .map(line => JSON.stringify(line))
     .join('\n');
 
-test('a board that YAML describes is checked, explained, and plays its trace', async t => {
+test('a board described in YAML is checked, explained, and plays its trace', async t => {
   const at = await inFolder(t, {
     'my-board.yaml': BOARD,
     'good.jsonl': boardTrace({ frames: 2, lost: 0 }),
@@ -439,7 +439,7 @@ test('a board that YAML describes is checked, explained, and plays its trace', a
   t.regex(bad.lines.join('\n'), /FAIL {2}gets all frames.*frames of live audio/);
 });
 
-test('a header that leaves numbers in the frames is warned of', async t => {
+test('a header that leaves numbers in the frames causes a warning', async t => {
   const framing = (header: number) =>
     BOARD.replace(
       'kind: raw, frameBytes: 160, header: 1',
@@ -450,7 +450,7 @@ test('a header that leaves numbers in the frames is warned of', async t => {
   t.notRegex((await checkDevice(at('good.yaml'))).lines.join('\n'), /WARNING/);
 });
 
-test('what is wrong in a description is named by its field', async t => {
+test('errors in a description are reported with their fields', async t => {
   const wrong: [string, string, RegExp][] = [
     ['codec: mulaw', 'codec: mp3', /stream\.format\.codec: must be one of pcm16/],
     ['api: 1', 'api: 2', /api: must be 1/],
@@ -469,7 +469,7 @@ test('what is wrong in a description is named by its field', async t => {
   await t.throwsAsync(checkDevice(at('board.yaml'), at('trace.jsonl')), { message: /line 1 is no JSON/ });
 });
 
-test('a device whose audio makes no sense to its driver is told, and not listened to for ever', async t => {
+test('a device whose audio its driver cannot decode is reported, and disconnected after a while', async t => {
   const noise = {
     ...OMI_TRACE,
     events: [

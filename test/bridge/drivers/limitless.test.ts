@@ -24,7 +24,7 @@ const LIVE = messageOf([
   ],
 ]);
 
-/** Replays what the pendant says once the driver has asked for live audio. */
+/** Replays the pendant's messages once the driver has requested live audio. */
 function heard(messages: Uint8Array[]) {
   const trace: Trace = {
     device: 'Pendant',
@@ -46,7 +46,7 @@ function heard(messages: Uint8Array[]) {
 
 const frame = (first: number, length = 40) => Uint8Array.of(first, ...Array(length - 1).fill(7));
 
-test('parts are put together in their order, and what lacks one is malformed', t => {
+test('parts are reassembled in order, and an incomplete message is malformed', t => {
   let malformed = 0;
   const assemble = createAssembler(() => {
     malformed += 1;
@@ -64,14 +64,14 @@ test('parts are put together in their order, and what lacks one is malformed', t
   t.is(malformed, 5);
 });
 
-test('bytes that are no message have no fields, and numbers of 64 bits are kept whole', t => {
+test('bytes that are not a message have no fields, and 64-bit numbers keep their precision', t => {
   t.is(fieldsOf(Buffer.from('0aff01', 'hex')), null);
   t.deepEqual(fieldsOf(Buffer.from('08ffffffffffffffffff01', 'hex')), [
     { number: 1, value: 2n ** 64n - 1n, bytes: null },
   ]);
 });
 
-test('frames are found at any depth, and buttons are told', async t => {
+test('frames are found at any depth, and button presses are reported', async t => {
   const chunk = messageOf([[2, messageOf([[1, frame(0xb8)]])]]);
   const page = messageOf([
     [1, 1_780_000_000_000],
@@ -85,7 +85,7 @@ test('frames are found at any depth, and buttons are told', async t => {
     messageOf([[2, storage]]),
     messageOf([[8, messageOf([[1, 3]])]]),
     messageOf([[4, frame(0x78)]]),
-    messageOf([[4, frame(0x01)]]), // begins as no frame does
+    messageOf([[4, frame(0x01)]]), // not a valid start of a frame
     messageOf([[8, messageOf([[1, 0]])]]),
   ]);
   t.is(got.error, null);
@@ -96,7 +96,7 @@ test('frames are found at any depth, and buttons are told', async t => {
   t.deepEqual(got.buttons, ['double']);
 });
 
-test('it sets the clock, asks for live audio, and confirms pages, but never un-pairs', async t => {
+test('it sets the clock, requests live audio, and acknowledges pages, but never unpairs', async t => {
   const page = messageOf([[3, messageOf([[2, messageOf([[1, frame(0xb8)]])]])]]);
   const pages = Array.from({ length: 40 }, (_, index) =>
     messageOf([
@@ -109,10 +109,24 @@ test('it sets the clock, asks for live audio, and confirms pages, but never un-p
       ],
     ]),
   );
-  const { writes } = await heard(pages);
+  const status = messageOf([
+    [
+      5,
+      messageOf([
+        [
+          5,
+          messageOf([
+            [1, 0],
+            [2, 0],
+          ]),
+        ],
+      ]),
+    ],
+  ]);
+  const { writes } = await heard([status, ...pages]);
   const commands = writes.map(({ value }) => {
     const packet = fieldsOf(Buffer.from(value, 'hex'));
     return fieldsOf(packet?.find(({ number }) => number === 4)?.bytes ?? new Uint8Array())?.[0]?.number;
   });
-  t.deepEqual(commands, [6, 8, 7, 7]);
+  t.deepEqual(commands, [6, 8, 21, 7, 7]);
 });

@@ -17,22 +17,22 @@ interface Case {
   format?: WireFormat;
   mtu?: number;
   packets: string[];
-  /** Frames as they come out; `n×` in front: so many were lost before, of PCM `n/320×`: so many bytes. */
+  /** Resulting frames; `n×` in front: this many were lost before it, for PCM `n/320×`: this many bytes. */
   frames: string[];
-  /** Frames that come only at the end. */
+  /** Frames that result only at the end. */
   flushed?: string[];
   counts: Partial<Record<'lost' | 'duplicates' | 'malformed' | 'resets', number>>;
 }
 
 const CASES: Case[] = [
   {
-    title: 'frames that fit a notification come out at once',
+    title: 'frames that fit into a notification are returned at once',
     packets: ['0000 00 b8aa', '0100 00 b8bb', '0200 00 b8cc'],
     frames: ['b8aa', 'b8bb', 'b8cc'],
     counts: {},
   },
   {
-    title: 'the counter goes on from 65535 to 0 without a loss',
+    title: 'the counter wraps from 65535 to 0 without a loss',
     packets: ['feff 00 b801', 'ffff 00 b802', '0000 00 b803', '0100 00 b804'],
     frames: ['b801', 'b802', 'b803', 'b804'],
     counts: {},
@@ -44,43 +44,43 @@ const CASES: Case[] = [
     counts: { lost: 4 },
   },
   {
-    title: 'lost notifications are told before the next frame',
+    title: 'lost notifications are reported before the next frame',
     packets: ['0a00 00 b801', '0d00 00 b802', '0e00 00 b803'],
     frames: ['b801', '2×b802', 'b803'],
     counts: { lost: 2 },
   },
   {
-    title: 'a notification that comes twice counts once',
+    title: 'a duplicate notification counts once',
     packets: ['0500 00 b801', '0500 00 b801', '0600 00 b802'],
     frames: ['b801', 'b802'],
     counts: { duplicates: 1 },
   },
   {
-    title: 'a counter that jumps back means a restarted device, not a loss',
+    title: 'a counter that jumps back indicates a restarted device, not a loss',
     packets: ['1027 00 b801', '0000 00 b802', '0100 00 b803'],
     frames: ['b801', 'b802', 'b803'],
     counts: { resets: 1 },
   },
   {
-    title: 'the same number with another content is a restart too',
+    title: 'the same number with different content is a restart too',
     packets: ['0500 00 b801', '0500 00 b802', '0600 00 b803'],
     frames: ['b801', 'b802', 'b803'],
     counts: { resets: 1 },
   },
   {
-    title: 'the largest gap that is no restart is 32766 frames',
+    title: 'the largest gap that does not count as a restart is 32766 frames',
     packets: ['0000 00 b801', 'ff7f 00 b802', 'ffff 00 b803'],
     frames: ['b801', '32766×b802', 'b803'],
     counts: { lost: 32766, resets: 1 },
   },
   {
-    title: 'too short and empty notifications are malformed, and their frames lost',
+    title: 'notifications that are too short or empty are malformed, and their frames lost',
     packets: ['0000 00 b801', '01', '', '0100', '0100 00', '0200 00 b802'],
     frames: ['b801', '1×b802'],
     counts: { malformed: 4, lost: 1 },
   },
   {
-    title: 'joining in the middle of a frame loses nothing that was promised',
+    title: 'joining in the middle of a frame reports no loss',
     mtu: NARROW,
     packets: ['0700 01 aaaa', '0800 00 b801', '0900 00 b802'],
     frames: ['b801'],
@@ -88,7 +88,7 @@ const CASES: Case[] = [
     counts: {},
   },
   {
-    title: 'fragments become one frame when the next one begins',
+    title: 'fragments become a frame when the next one starts',
     mtu: NARROW,
     packets: ['0000 00 b801', '0100 01 02', '0200 02 03', '0300 00 b811', '0400 01 12'],
     frames: ['b8010203'],
@@ -96,7 +96,7 @@ const CASES: Case[] = [
     counts: {},
   },
   {
-    title: 'the loss of a fragment takes its frame along',
+    title: 'the loss of a fragment drops its frame',
     mtu: NARROW,
     packets: ['0000 00 b801', '0100 01 02', '0200 00 b811', '0400 00 b821', '0500 01 22', '0600 00 b831'],
     frames: ['b80102', '1×b82122'],
@@ -104,7 +104,7 @@ const CASES: Case[] = [
     counts: { lost: 1 },
   },
   {
-    title: 'lost fragments of several frames are told as frames',
+    title: 'lost fragments of several frames are reported as frames',
     mtu: NARROW,
     // Two packets a frame: Z Z | A - | - B | C C
     packets: ['0000 00 0101', '0100 01 0202', '0200 00 0303', '0500 01 0606', '0600 00 0707', '0700 01 0808'],
@@ -113,7 +113,7 @@ const CASES: Case[] = [
     counts: { lost: 2 },
   },
   {
-    title: 'of PCM the fragments that arrived come out, and only what is missing is lost',
+    title: 'PCM fragments that arrived are returned, and only the missing bytes are lost',
     format: PCM,
     packets: ['0000 00 0101', '0100 01 0202', '0200 00 0303', '0500 01 0606', '0600 00 0707', '0700 01 0808'],
     frames: ['01010202', '0303', '4/320×0606'],
@@ -121,9 +121,9 @@ const CASES: Case[] = [
     counts: { lost: 4 / 320 },
   },
   {
-    title: 'a sample of which one half is lost is lost, and what follows keeps its place',
+    title: 'a sample with a lost half is lost, and later samples keep their positions',
     format: PCM,
-    // Fragments of three bytes: 01 01 02 | 02 03 03 | 04 04, and of the next frame the second is missing.
+    // Fragments of three bytes: 01 01 02 | 02 03 03 | 04 04, and the second one of the next frame is missing.
     packets: [
       '0000 00 010102',
       '0100 01 020303',
@@ -137,7 +137,7 @@ const CASES: Case[] = [
     counts: { lost: 4 / 320 },
   },
   {
-    title: 'of PCM from old firmware a lost fragment is missed by the length of its frame',
+    title: 'a lost PCM fragment of old firmware is counted by the length of its frame',
     format: PCM,
     packets: [
       ...['0000 00 '.concat('11'.repeat(200)), `0000 01 ${'12'.repeat(120)}`],
@@ -154,7 +154,7 @@ const CASES: Case[] = [
     counts: { lost: 760 / 320 },
   },
   {
-    title: 'a fragment out of turn spoils its frame alone',
+    title: 'a fragment out of order drops only its frame',
     mtu: NARROW,
     packets: ['0000 00 b801', '0100 02 02', '0200 00 b811', '0300 00 b821'],
     frames: ['b811'],
@@ -162,14 +162,14 @@ const CASES: Case[] = [
     counts: { malformed: 1 },
   },
   {
-    title: 'a device that fragments in spite of a large MTU costs one frame, then its frames are waited for',
+    title: 'a device that fragments despite a large MTU loses one frame, then frames are reassembled',
     packets: ['0000 00 b801', '0100 01 02', '0200 00 b811', '0300 01 12', '0400 00 b821'],
     frames: ['b801', 'b81112'],
     flushed: ['b821'],
     counts: { malformed: 1 },
   },
   {
-    title: 'old firmware that keeps the number for all fragments of a frame is understood',
+    title: 'old firmware with the same number for all fragments of a frame is supported',
     mtu: NARROW,
     packets: ['0000 00 b801', '0000 01 02', '0100 00 b811', '0100 01 12', '0200 00 b821'],
     frames: ['b80102', 'b81112'],
@@ -177,7 +177,7 @@ const CASES: Case[] = [
     counts: {},
   },
   {
-    title: 'PCM frames are waited for however large the MTU is',
+    title: 'PCM frames are reassembled however large the MTU is',
     format: PCM,
     packets: ['0000 00 0101', '0100 01 0202', '0200 00 0303'],
     frames: ['01010202'],
@@ -201,14 +201,14 @@ for (const { title, format = OPUS_20MS, mtu = WIDE, packets, frames, flushed = [
   });
 }
 
-test('frames do not share memory with the notification they came in', t => {
+test('frames do not share memory with their notification', t => {
   const packet = hex('0000 00 b8aa');
   const [frame] = omiDecoder(OPUS_20MS, { mtu: WIDE }).push(packet).frames;
   packet.fill(0);
   t.is(Buffer.from(frame?.bytes ?? []).toString('hex'), 'b8aa');
 });
 
-/** Frames of random samples, sent in fragments of `room` bytes, of which one in ten is lost. */
+/** Frames of random samples, sent in fragments of `room` bytes, one in ten of which is lost. */
 function lossyRun({
   frameBytes,
   room,
@@ -225,7 +225,7 @@ function lossyRun({
   const noise = Buffer.from(Uint8Array.from({ length: 2000 }, () => 128 * dice() + 128));
   const source = (frame: number) => noise.subarray(2 * (frame % 499), 2 * (frame % 499) + frameBytes);
   const decoder = omiDecoder(PCM, { mtu: room + 6 });
-  /** A length that is not the usual one is known when a frame has come whole. */
+  /** An unusual length is known once a whole frame has arrived. */
   const wholeFrames = numbersFrames || frameBytes > PCM_FRAME_BYTES ? 2 : 0;
   const run = { position: 0, heard: 0, lostPackets: 0, wrong: 0, expected: frames * frameBytes };
   const check = ({ frames: out }: Decoded) => {
@@ -259,7 +259,7 @@ for (const [title, frameBytes, room, numbersFrames] of [
   ['in frames that a notification holds', 320, 400, false],
   ['of old firmware', 320, 95, true],
 ] as const)
-  test(`of PCM ${title} every sample that arrived keeps its place, whatever is lost`, t => {
+  test(`of PCM ${title} every sample that arrived keeps its position, whatever is lost`, t => {
     for (let seed = 1; seed <= 20; seed++) {
       const { wrong, position, expected, heard, counted, lostPackets } = lossyRun({
         frameBytes,
@@ -270,19 +270,19 @@ for (const [title, frameBytes, room, numbersFrames] of [
       t.is(wrong, 0, `seed ${seed}`);
       t.is(position, expected, `seed ${seed}`);
       t.true(Math.abs(counted - (expected - heard)) < 1e-6);
-      // No more than what was in the lost packets, and a sample split on either side of each.
+      // At most the lost packets' content, and a split sample on either side of each.
       t.true(expected - heard <= lostPackets * (Math.min(room, frameBytes) + 2));
     }
   });
 
-test('a frame that grows without end is given up', t => {
+test('a frame that grows without end is dropped', t => {
   const decoder = omiDecoder(PCM, { mtu: WIDE });
   for (let i = 0; i < 200; i += 1) decoder.push(Buffer.from([i & 0xff, i >> 8, i, ...Buffer.alloc(200, 1)]));
   t.is(decoder.counts.malformed, 1);
   t.deepEqual(decoder.flush().frames, []);
 });
 
-test('100,000 random notifications never throw, and never make a frame out of nothing', t => {
+test('100,000 random notifications never throw, and never invent a frame', t => {
   let seed = 42;
   const below = (limit: number) => {
     seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
