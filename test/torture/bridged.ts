@@ -1,14 +1,14 @@
 import { createClock } from '../../bridge/clock.ts';
-import { fixedKey } from '../../bridge/key.ts';
-import { openSpool } from '../../bridge/spool.ts';
-import { startUplink } from '../../bridge/uplink.ts';
+import { openSpool } from '../../bridge/spool/spool.ts';
+import { fixedKey } from '../../bridge/uplink/key.ts';
+import { startUplink } from '../../bridge/uplink/uplink.ts';
 import { createLog } from '../../core/runtime/log.ts';
 import type { Device } from './careful.ts';
 import type { Counts } from './connection.ts';
 import { MESSAGE_MS, type Script, type ScriptOptions } from './script.ts';
 
 interface BridgedOptions {
-  /** Where the bridge has core. */
+  /** Address of core, as the bridge is configured. */
   url: string;
   key: string;
   dir: string;
@@ -23,10 +23,10 @@ interface BridgedOptions {
 }
 
 const TICK_MS = 20;
-/** It has so many connections to find out that core has all. */
+/** Time between the connections by which the device learns that core has everything. */
 const CONFIRM_MS = 300;
 
-/** A wearable on the bridge: what it says goes into the bridge's own spool, and from there to core. */
+/** Plays a wearable on the bridge: its audio goes into the bridge's spool, and from there to core. */
 export async function startBridged(options: BridgedOptions): Promise<Device> {
   const { url, key, dir, id, script, speed, patienceMs } = options;
   const clock = createClock(Date.now);

@@ -3,52 +3,52 @@ import { type Connection, type Counts, connect } from './connection.ts';
 import type { Dice } from './dice.ts';
 import { MESSAGE_MS, type Message, type Script } from './script.ts';
 
-/** A device that says its script to the end. */
+/** A device that plays its script to the end. */
 export interface Device {
   readonly counts: Readonly<Counts>;
-  /** Comes back and says some of what the server has confirmed once more. */
+  /** Reconnects and sends some confirmed messages again. */
   repeat(): boolean;
-  /** Ends its script; resolves once it has said all that it can. */
+  /** Ends the script; resolves once everything possible was sent. */
   finish(): Promise<void>;
   stop(): Promise<void>;
 }
 
 interface CarefulOptions {
-  /** Where it connects, its query complete but for `from`. */
+  /** Address to connect to, complete except for `from`. */
   url: URL;
   key: string;
   script: Script;
-  /** Times real time. */
+  /** Multiple of real time. */
   speed: number;
-  /** A connection without any sign of life for so long is given up. */
+  /** Time without any sign of life after which a connection is given up. */
   patienceMs: number;
   dice: Dice;
 }
 
-/** Confirmed messages that are kept, to be sent again. */
+/** Confirmed messages kept for sending again. */
 const KEPT = 400;
 export const RETRY_MS = 150;
 
 /**
- * A client that loses nothing: it numbers its messages, keeps each until the server has confirmed it, and begins every
- * connection at the first that it has not.
+ * A client that loses nothing: it numbers its messages, keeps each one until the server has confirmed it, and starts
+ * every connection at the first unconfirmed message.
  */
 export function startCareful({ url, key, script, speed, patienceMs, dice }: CarefulOptions): Device {
   const counts = { messages: 0, acks: 0, connections: 0 };
   const beganAt = performance.now();
   const stopping = new AbortController();
   let kept: Message[] = [];
-  /** Numbers: of the first one that is kept, of the first that is not confirmed, of the next to be sent. */
+  /** Numbers of the first message kept, the first unconfirmed one, and the next to send. */
   let base = 0;
   let confirmed = 0;
   let next = 0;
-  /** So many messages earlier the next connection begins. */
+  /** Number of messages by which the next connection starts earlier. */
   let again = 0;
   let saidAll = false;
   let live: Connection | null = null;
   const done = Promise.withResolvers<void>();
 
-  /** Records on, whether there is a connection or not. */
+  /** Records, whether connected or not. */
   function record() {
     const due = ((performance.now() - beganAt) * speed) / MESSAGE_MS;
     while (!saidAll && base + kept.length < due) {
@@ -75,7 +75,7 @@ export function startCareful({ url, key, script, speed, patienceMs, dice }: Care
     }
   }
 
-  /** One connection, to its end. */
+  /** Runs one connection to its end. */
   async function talk() {
     next = Math.max(base, confirmed - again);
     again = 0;

@@ -1,6 +1,6 @@
 /**
- * Numbers as sound: a device's number is ten tones of 80 ms, which say who spoke, the number, and a checksum. Tones of
- * even and odd places are different ones, so that two neighbours never are the same.
+ * Encodes numbers as sound: a device's number is ten tones of 80 ms, which hold the speaker, the number, and a
+ * checksum. Even and odd positions use different tones, so that neighbouring tones always differ.
  */
 import { crc32 } from 'node:zlib';
 import { SAMPLE_RATE } from '../../core/audio/pcm.ts';
@@ -11,21 +11,23 @@ export interface Said {
   number: number;
 }
 
-/** A tone that was heard, for so many frames. */
+/** A detected tone and its length in frames. */
 export interface Run {
   tone: number;
   frames: number;
 }
 
-/** Window of analysis: each tone has whole periods in it, so that no other one is detected. */
+/** Window of analysis: it holds whole periods of each tone, so that no other tone is detected. */
 export const FRAME_MS = 10;
 export const CODE_MS = 800;
 const FRAME = (SAMPLE_RATE * FRAME_MS) / 1000;
 const TONES = 32;
+/** In place of a tone: a short silence between two. */
+export const PAUSE = TONES;
 const PLACES = 10;
 const PLACE_FRAMES = CODE_MS / FRAME_MS / PLACES;
 const AMPLITUDE = 10_000;
-/** Least loudness of a frame that is mostly tone. */
+/** Lowest loudness of a frame that consists mostly of a tone. */
 const LEAST_RMS = 1500;
 
 const radians = (tone: number) => (2 * Math.PI * (500 + 100 * tone)) / SAMPLE_RATE;
@@ -53,7 +55,7 @@ function checksum(hex: string): string {
   return (crc32(hex) & 0xffff).toString(16).padStart(4, '0');
 }
 
-/** Decodes the number of these tones; null if they are incomplete. */
+/** Decodes the number in these tones; null if they are incomplete. */
 export function numberIn(runs: readonly Run[]): Said | null {
   const tones = placesIn(runs).map(({ tone }) => tone);
   if (tones.length !== PLACES || tones.some((tone, place) => tone >> 4 !== place % 2)) return null;
@@ -62,7 +64,7 @@ export function numberIn(runs: readonly Run[]): Said | null {
   return { device: Number.parseInt(hex.slice(0, 1), 16), number: Number.parseInt(hex.slice(1, 6), 16) };
 }
 
-/** Frames that lie between two tones are neither; what was cut in two is one again. */
+/** Drops frames between two tones, which match neither, and joins runs that they divided. */
 function placesIn(runs: readonly Run[]): Run[] {
   const places: Run[] = [];
   for (const { tone, frames } of runs.filter(run => run.frames > 1)) {
@@ -73,7 +75,7 @@ function placesIn(runs: readonly Run[]): Run[] {
   return places.filter(({ frames }) => frames > PLACE_FRAMES / 4);
 }
 
-/** Tone and frames of each run: `4x8 1bx8`. */
+/** Formats runs as tone and frames: `4x8 1bx8`. */
 export function textOf(runs: readonly Run[]): string {
   return runs.map(({ tone, frames }) => `${tone.toString(32)}x${frames}`).join(' ');
 }
@@ -85,7 +87,7 @@ export function runsIn(text: string): Run[] {
   });
 }
 
-/** Tone of one frame; null: silence. */
+/** Returns the tone of one frame; null for silence. */
 function toneOf(frame: Int16Array): number | null {
   let energy = 0;
   for (const sample of frame) energy += sample * sample;
@@ -100,17 +102,17 @@ function product(frame: Int16Array, tone: Float64Array): number {
   return sum;
 }
 
-/** Tones between two silences; sample positions from the first one that was pushed. */
+/** Tones between two silences; positions in samples from the first one pushed. */
 export interface Heard {
   runs: Run[];
   startSample: number;
   endSample: number;
 }
 
-/** Frames of silence that part two numbers. */
+/** Frames of silence that separate two numbers. */
 const PARTING_FRAMES = 20;
 
-/** Reads tones as they come. */
+/** Detects tones while samples arrive. */
 export function createReader() {
   let rest = new Int16Array(0);
   let position = 0;
@@ -125,7 +127,7 @@ export function createReader() {
     if (tone === null) return silent >= PARTING_FRAMES ? take() : null;
     heard ??= { runs: [], startSample: start, endSample: start };
     const blank = (start - heard.endSample) / FRAME;
-    if (blank > 0) heard.runs.push({ tone: TONES, frames: blank });
+    if (blank > 0) heard.runs.push({ tone: PAUSE, frames: blank });
     heard.endSample = position;
     const last = heard.runs.at(-1);
     if (last?.tone === tone) last.frames += 1;

@@ -2,7 +2,7 @@ import WebSocket from 'ws';
 import type { Message } from './script.ts';
 
 export interface Counts {
-  /** Sent, those that were sent again included. */
+  /** Messages sent, repetitions included. */
   messages: number;
   acks: number;
   connections: number;
@@ -11,21 +11,21 @@ export interface Counts {
 interface ConnectionOptions {
   url: URL;
   key: string;
-  /** Without any sign of life for so long it is given up. */
+  /** Time without any sign of life after which the connection is given up. */
   patienceMs: number;
   counts: Counts;
-  /** The server holds the messages below this one. */
+  /** Called with the number of messages that the server holds. */
   onHeld(messages: number): void;
-  /** Time to record, and to send. */
+  /** Called when it is time to record and to send. */
   onTick(): void;
 }
 
 export interface Connection {
-  /** Whether it may be given more. */
+  /** Whether more may be sent now. */
   readonly hasRoom: boolean;
   send(message: Message): void;
   close(): void;
-  /** At once, and nobody is told. */
+  /** Cuts the connection at once, without telling the server. */
   cut(): void;
   closed: Promise<void>;
 }
@@ -33,7 +33,7 @@ export interface Connection {
 const TICK_MS = 20;
 const MAX_UNSENT_BYTES = 256 * 1024;
 
-/** One connection of a device. */
+/** Opens one connection of a device. */
 export function connect({ url, key, patienceMs, counts, onHeld, onTick }: ConnectionOptions): Connection {
   const socket = new WebSocket(url, {
     headers: { Authorization: `Bearer ${key}` },

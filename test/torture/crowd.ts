@@ -11,10 +11,10 @@ import { createScript, type ScriptOptions } from './script.ts';
 
 export interface Kind extends Omit<ScriptOptions, 'device'> {
   client: 'careful' | 'bridge' | 'plain';
-  /** Tells when its recording began: so long ago. Absent: it does not tell. */
+  /** Age of the recording that the device states; absent: it states none. */
   startedAgoMs?: number;
   timeoutS: number;
-  /** It gives a line up that stalls. */
+  /** True: it gives up a stalled line. */
   hasty: boolean;
 }
 
@@ -22,10 +22,10 @@ export const LONG = 14_400;
 const STEADY = { pausesMs: [1200], timeoutS: LONG };
 /** Several numbers in one utterance. */
 const DENSE = { pausesMs: [320, 320, 320, 320, 320, 1200], timeoutS: LONG };
-/** Conversations that end in the midst of it, by silence or because the client asks for it. */
+/** Conversations that end while the device speaks, by silence or at the client's request. */
 const SHORT = { pausesMs: [1200, 1200, 1200, 1200, 6000], timeoutS: 2 };
 
-/** Devices that say numbers, in turn. */
+/** Devices that speak numbers, assigned in turn. */
 export const KINDS: readonly Kind[] = [
   { client: 'careful', codec: 'pcm16', ...STEADY, startedAgoMs: 0, hasty: true },
   { client: 'careful', codec: 'opus_fs320', ...DENSE, startedAgoMs: 3_600_000, hasty: true },
@@ -45,7 +45,7 @@ const SOURCES = [
 ];
 export const MOST_DEVICES = SOURCES.length;
 
-/** One device, the line that it is on, and what it has said. */
+/** A device, its line, and what it has spoken. */
 export interface Member extends Spoken {
   line: Line;
   client: Device;
@@ -58,7 +58,7 @@ export interface CrowdOptions {
   devices: number;
   kinds: readonly Kind[];
   speed: number;
-  /** A stalled line stalls for so long. */
+  /** Duration of a stall. */
   stallMs: number;
   dice: Dice;
 }

@@ -12,10 +12,10 @@ import type { Stage } from './run.ts';
 
 const MAIN = join(import.meta.dirname, '../helpers/delivering-main.ts');
 const TARGETS = 4;
-/** Each target may have so many under way. */
+/** Deliveries in progress per target. */
 const WIDTH = 8;
 const LEASE_MS = 3000;
-/** A life of the server. */
+/** Time between two kills of the server. */
 const LIFE_MS = { from: 300, to: 5000 };
 const AT_ONCE = 50;
 const STALL_MS = 60_000;
@@ -29,18 +29,18 @@ export interface DeliveriesPlan {
 export interface DeliveriesReport {
   events: number;
   kills: number;
-  /** Events that were committed, and never arrived. */
+  /** Committed events that never arrived. */
   lost: number;
-  /** Requests beyond the first of an event. */
+  /** Requests for an event after its first one. */
   doubles: number;
-  /** As many as there may be. */
+  /** Highest acceptable number of them. */
   mostDoubles: number;
-  /** Events that came with more than one id. */
+  /** Events that arrived under more than one id. */
   renamed: number;
   seconds: number;
 }
 
-/** A server is killed while it makes and delivers events; each that it had committed must arrive. */
+/** Kills a server repeatedly while it creates and delivers events; every committed event must arrive. */
 export async function deliveriesTorture(
   stage: Stage,
   { seed, events, kills }: DeliveriesPlan,
@@ -65,7 +65,7 @@ export async function deliveriesTorture(
   async function live(): Promise<{ born: ChildProcess; ready: Promise<unknown> }> {
     const born = fork(MAIN, [JSON.stringify(plan)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
     child = born;
-    /** Running deliveries of each user, until all of a batch are done. */
+    /** Deliveries in progress of each user, until a batch is done. */
     const underWay = wanted.map(() => new Set<string>());
     const order = (index: number) => {
       const ids = [...(wanted[index] ?? [])].slice(0, AT_ONCE);
@@ -92,7 +92,7 @@ export async function deliveriesTorture(
   const arrived = () => new Set(receiver.received.map(({ body }) => JSON.parse(String(body)).id as string));
   for (let kill = 0; kill < kills; kill += 1) {
     const { born, ready } = await live();
-    if (kill % 2 === 1) await ready; // or a slow machine would see it killed at its start alone
+    if (kill % 2 === 1) await ready; // otherwise a slow machine would only ever see it killed at its start
     await sleep(dice.between(LIFE_MS.from, LIFE_MS.to));
     const dead = once(born, 'exit');
     born.kill('SIGKILL');

@@ -1,14 +1,14 @@
 import { random } from '../helpers/sound.ts';
 
 export interface Dice {
-  /** From 0 to below 1. */
+  /** At least 0 and below 1. */
   next(): number;
-  /** A whole number from `from` to `to`. */
+  /** A whole number between `from` and `to`, both included. */
   between(from: number, to: number): number;
   pick<T>(choices: readonly T[]): T;
 }
 
-/** The same throws for the same seed. */
+/** Creates random numbers, always the same for a seed. */
 export function createDice(seed: number): Dice {
   const roll = random(seed);
   const next = () => Math.min((roll() + 1) / 2, 1 - Number.EPSILON);

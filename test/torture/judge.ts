@@ -1,32 +1,36 @@
-/** Compares what is stored with what was said. */
+/** Compares stored with spoken numbers. */
 import { z } from 'zod';
 import type { CoreProcess } from '../helpers/core-process.ts';
 import { CODE_MS, FRAME_MS, numberIn, type Run, runsIn } from './code.ts';
 
-/** One device, as its own clock has it. */
+/** Speech of one device, timed by its own clock. */
 export interface Spoken {
   device: number;
-  /** In which its conversations are found: no two devices share it. */
+  /** Source of its conversations, by which they are found; unique to the device. */
   source: string;
-  /** Where each number began, in ms. */
+  /** Start of each number in ms. */
   places: readonly number[];
-  /** Epoch ms of its clock's zero; null: it never told. */
+  /** Epoch ms of its clock's zero; null: it stated none. */
   startedAt: number | null;
-  /** Whether the number at this place was never confirmed, so that it may be missing, or there in part. */
+  /** Whether the number at this place was never confirmed, so that it may be missing or incomplete. */
   mayMiss?: (placeMs: number) => boolean;
+  /** Tones further apart than this belong to two numbers. */
+  apartMs?: number;
+  /** Audio within this time after a number that may be missing belongs to it. */
+  lateMs?: number;
 }
 
 export interface Verdict {
-  /** Said; of them those that were never confirmed, by clients that cannot say them again. */
+  /** Numbers spoken; `unconfirmed` counts those of clients that cannot send them again. */
   numbers: number;
   unconfirmed: number;
-  /** Said, and not there, or not whole. */
+  /** Spoken, but missing or incomplete. */
   losses: string[];
-  /** There more than once. */
+  /** Stored more than once. */
   doubles: string[];
-  /** There behind a later one. */
+  /** Stored after a later one. */
   disorder: string[];
-  /** Sound of which nothing can be read, but for what is part of a loss. */
+  /** Unreadable audio that is not part of a loss. */
   debris: string[];
   worstErrorMs: number;
 }
@@ -68,9 +72,9 @@ export function judge(stored: Stored, spoken: readonly Spoken[]): Verdict {
 }
 
 function judgeOne(stored: Stored, spoken: Spoken, verdict: Verdict) {
-  const { device, source, places, startedAt, mayMiss = () => false } = spoken;
+  const { source, places, startedAt, mayMiss = () => false, lateMs = CODEC_MS } = spoken;
   const name = (number: number) => `${source} ${number}`;
-  const { found, debris } = numbersOf(stored, source, device);
+  const { found, debris } = numbersOf(stored, spoken);
   const times = new Map<number, number>();
   let before = -1;
   for (const { number, at } of found) {
@@ -88,24 +92,30 @@ function judgeOne(stored: Stored, spoken: Spoken, verdict: Verdict) {
   const zero = startedAt ?? errors.toSorted((a, b) => a - b)[Math.floor(errors.length / 2)] ?? 0;
   for (const error of errors) verdict.worstErrorMs = Math.max(verdict.worstErrorMs, Math.abs(error - zero));
   const isPartOf = (at: number) => (place: number) =>
-    at >= place - OVERLAP_MS && at < place + CODE_MS + CODEC_MS;
+    at >= place - OVERLAP_MS && at < place + CODE_MS + lateMs;
   const unexplained = debris.filter(at => !unconfirmed.some(isPartOf(at - zero)));
   verdict.debris.push(...unexplained.map(at => `${source} at ${at}`));
 }
 
-/** Two tones further apart than this are of two numbers; those that overlap by so much are one and the same twice. */
+/** Usual distance of two numbers, at least; numbers that overlap by `OVERLAP_MS` are one number twice. */
 const APART_MS = 150;
 const OVERLAP_MS = 40;
-/** Opus is late by this, rounded up to a frame: a recording that begins where a number has ended still has its last sound. */
+/**
+ * Delay of Opus, rounded up to a frame: a recording that starts where a number ended still contains its last
+ * sound.
+ */
 const CODEC_MS = FRAME_MS;
 
-/** A number may be stored in pieces, where its stream was cut in two in the midst of it. */
-function numbersOf(stored: Stored, source: string, device: number): { found: Found[]; debris: number[] } {
+/** A number may be stored in pieces if its stream was cut in the middle of it. */
+export function numbersOf(
+  stored: Stored,
+  { source, device, apartMs = APART_MS }: Pick<Spoken, 'source' | 'device' | 'apartMs'>,
+): { found: Found[]; debris: number[] } {
   const codes: { at: number; endAt: number; runs: Run[] }[] = [];
   for (const { at, runs } of piecesOf(stored, source)) {
     const last = codes.at(-1);
     const endAt = at + runs.reduce((sum, { frames }) => sum + frames * FRAME_MS, 0);
-    const goesOn = last && at - last.endAt < APART_MS && at - last.endAt > -OVERLAP_MS;
+    const goesOn = last && at - last.endAt < apartMs && at - last.endAt > -OVERLAP_MS;
     if (goesOn) {
       last.runs.push(...runs);
       last.endAt = endAt;
@@ -118,7 +128,7 @@ function numbersOf(stored: Stored, source: string, device: number): { found: Fou
   };
 }
 
-function piecesOf(stored: Stored, source: string): { at: number; runs: Run[] }[] {
+export function piecesOf(stored: Stored, source: string): { at: number; runs: Run[] }[] {
   return stored
     .filter(conversation => conversation.source === source)
     .flatMap(({ started_at, transcript_segments }) =>
@@ -132,7 +142,7 @@ function piecesOf(stored: Stored, source: string): { at: number; runs: Run[] }[]
 
 export const LONGEST_ERROR_MS = 100;
 
-/** All that was confirmed is there, once, in order, and at its time. */
+/** Whether everything confirmed is stored once, in order, and at its time. */
 export function isGood({ losses, doubles, disorder, debris, worstErrorMs }: Verdict): boolean {
   const faults = [losses, doubles, disorder, debris].flat();
   return faults.length === 0 && worstErrorMs <= LONGEST_ERROR_MS;

@@ -1,11 +1,11 @@
-/** The line between a device and the server, which can be cut in the ways that real ones are. */
+/** A connection between a device and the server that can fail in the ways that real ones do. */
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * `reset`: both ends are told at once; `deaf`, `mute`: what the device, or the server, says is swallowed from now on, and
- * neither is told of the other's end; `stall`: nothing gets through for a while.
+ * `reset`: both ends are told at once. `deaf`, `mute`: what the device, or the server, sends is dropped from now on,
+ * and neither is told when the other closes. `stall`: nothing passes for a while.
  */
 export const FAULTS = ['reset', 'deaf', 'mute', 'stall'] as const;
 export type Fault = (typeof FAULTS)[number];
@@ -13,7 +13,7 @@ export type Fault = (typeof FAULTS)[number];
 export interface Line {
   /** Address that the device connects to. */
   url: string;
-  /** Does it to every connection that there is. False: there is none. */
+  /** Applies the fault to every open connection. False: there is none. */
   cut(fault: Fault, stallMs: number): boolean;
   close(): void;
 }
@@ -63,7 +63,7 @@ function join(device: Socket, core: Socket) {
       from.pause();
       to.once('drain', () => stalled || from.resume());
     });
-    // Half open: the other side is told nothing, and holds a dead connection.
+    // Half open: the other side is not told and keeps a dead connection.
     from.on('close', () => up.swallows || down.swallows || to.destroy());
   }
 

@@ -4,33 +4,33 @@ import { type Connection, connect } from './connection.ts';
 import { MESSAGE_MS, type Script } from './script.ts';
 
 interface PlainOptions {
-  /** Where it connects, its query complete but for `started_at`. */
+  /** Address to connect to, complete except for `started_at`. */
   url: URL;
   key: string;
   script: Script;
   /** Zero of its clock, epoch ms. */
   startedAt: number;
-  /** Times real time. */
+  /** Multiple of real time. */
   speed: number;
-  /** A connection without any sign of life for so long is given up. */
+  /** Time without any sign of life after which a connection is given up. */
   patienceMs: number;
 }
 
 export interface Plain extends Device {
-  /** Whether the server has confirmed all that lies between these times of its clock, in ms, in one recording. */
+  /** Whether the server has confirmed everything between these times of its clock, in ms, within one recording. */
   confirmed(fromMs: number, toMs: number): boolean;
 }
 
 /**
- * A client that keeps nothing: each of its connections is a recording of its own, and what the server had not confirmed
- * when one broke is not said again.
+ * A client that keeps nothing: each connection is a new recording, and what was unconfirmed when a connection broke is
+ * not sent again.
  */
 export function startPlain({ url, key, script, startedAt, speed, patienceMs }: PlainOptions): Plain {
   const counts = { messages: 0, acks: 0, connections: 0 };
   const beganAt = performance.now();
   const stopping = new AbortController();
   const recordings: { fromMs: number; toMs: number }[] = [];
-  /** Messages of its script. */
+  /** Messages of its script that were sent. */
   let said = 0;
   let saidAll = false;
   let live: Connection | null = null;
@@ -47,7 +47,7 @@ export function startPlain({ url, key, script, startedAt, speed, patienceMs }: P
     }
   }
 
-  /** One connection, to its end. */
+  /** Runs one connection to its end. */
   async function talk() {
     const first = said * MESSAGE_MS;
     const recording = { fromMs: first, toMs: first };

@@ -1,13 +1,13 @@
 import test from 'ava';
 import { isUnharmed, LIBRARIES, radioTorture } from './radio.ts';
 
-process.setMaxListeners(1000); // every library instance listens for the end of the process
+process.setMaxListeners(1000); // every instance of the library listens for the process's exit
 
-/** Plan of `npm run torture -- --radio`, in short. */
+/** A short form of `npm run torture -- radio`. */
 const PLAN = { seed: 2026, packets: 20_000 };
 
 for (const library of LIBRARIES) {
-  test.serial(`${library}: mutated packets of the radio end neither the bridge nor its hearing`, async t => {
+  test.serial(`${library}: mutated radio packets end neither the bridge nor its reception`, async t => {
     const stage = {
       teardown: (step: () => unknown) => t.teardown(async () => void (await step())),
       say() {},

@@ -4,16 +4,16 @@ import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { pino } from 'pino';
 import { createClock } from '../../bridge/clock.ts';
-import { startDevices } from '../../bridge/devices.ts';
+import { startDevices } from '../../bridge/devices/devices.ts';
 import omi from '../../bridge/drivers/omi.ts';
-import { createRadio } from '../../bridge/radio.ts';
-import type { RadioCounts } from '../../bridge/radio-faults.ts';
-import type { Recording, RecordingInfo } from '../../bridge/recording.ts';
+import type { RadioCounts } from '../../bridge/radio.ts';
+import { createNobleRadio } from '../../bridge/radios/noble/radio.ts';
 import { type Controller, createController } from '../../bridge/simulator/controller.ts';
 import { createPendant, type Pendant } from '../../bridge/simulator/pendant.ts';
 import { encodeReport } from '../../bridge/simulator/reports.ts';
 import { simulatedNoble } from '../../bridge/simulator/simulator.ts';
-import { openSpool } from '../../bridge/spool.ts';
+import type { Recording, RecordingInfo } from '../../bridge/spool/recording.ts';
+import { openSpool } from '../../bridge/spool/spool.ts';
 import { garbageCollector, held } from '../helpers/memory.ts';
 import { mutator } from '../helpers/mutations.ts';
 import type { Stage } from './run.ts';
@@ -25,11 +25,11 @@ export interface RadioPlan {
 
 export interface RadioReport extends RadioCounts {
   packets: number;
-  /** Times that the pendant was connected. */
+  /** Number of times that the pendant connected. */
   connections: number;
-  /** Whether the packets that it sent for the frame count, at the end, were received. */
+  /** Whether packets that the pendant sent after the injection were received. */
   heardAfterwards: boolean;
-  /** Between the first tenth and the end. */
+  /** Growth of memory between the first tenth and the end. */
   grownBytes: number;
 }
 
@@ -38,13 +38,15 @@ export const LIBRARIES = ['@abandonware/noble', '@stoprocent/noble'];
 const clock = createClock(Date.now);
 const log = pino({ level: 'silent' });
 const BATCH = 100;
-/** So often the pendant is connected anew: what was injected may have ended its connection for the bridge only. */
+/**
+ * Packets between reconnections of the pendant: an injected packet may have ended the connection for the bridge only.
+ */
 const DROP_EVERY = 5000;
 const PATIENCE_MS = 300;
 const FRAME = Buffer.alloc(60, 0xb8);
 const MOST_GROWN_BYTES = 8 * 1024 * 1024;
 const RECOVERY_MS = 60_000;
-/** Everything is over soon, so that there is much of it. */
+/** Short limits, so that each is reached often. */
 const LIMITS = {
   radio: {
     attMs: 100,
@@ -66,7 +68,9 @@ const LIMITS = {
   },
 };
 
-/** Gives the real Bluetooth library packets that no radio should ever send, while a pendant streams through it. */
+/**
+ * Injects packets into the real Bluetooth library that no radio should ever send, while a pendant streams through it.
+ */
 export async function radioTorture(
   { say, teardown }: Pick<Stage, 'say' | 'teardown'>,
   library: string,
@@ -78,9 +82,14 @@ export async function radioTorture(
   const controller = createController({ extended: library === '@stoprocent/noble' });
   const pendant = createPendant({ codecId: 21, frames: null, clock });
   controller.add(pendant);
-  const radio = createRadio({ log, clock, load: simulatedNoble(controller, library), limits: LIMITS.radio });
+  const radio = createNobleRadio({
+    log,
+    clock,
+    load: simulatedNoble(controller, library),
+    limits: LIMITS.radio,
+  });
   const latest: Recording[] = [];
-  /** Core has what was recorded before: else its files and what is known of them grow, as they should. */
+  /** Confirms everything recorded before; otherwise the spool would grow, as it should. */
   const begin = (info: RecordingInfo) => {
     for (const recording of latest.splice(0)) recording.cut(recording.next);
     const recording = spool.begin(info);
@@ -100,7 +109,7 @@ export async function radioTorture(
     return held();
   };
 
-  /** Most packets are to meet a connection. */
+  /** Waits for a connection, which most packets should meet. */
   const connected = async () => {
     const endAt = clock.now() + PATIENCE_MS;
     while (!own()?.streaming && clock.now() < endAt) await clock.sleep(1);
@@ -133,7 +142,7 @@ export function isUnharmed({ heardAfterwards, grownBytes, connections }: RadioRe
   return heardAfterwards && connections > 0 && grownBytes <= MOST_GROWN_BYTES;
 }
 
-/** Does audio come through within a minute? */
+/** Whether audio arrives within a minute. */
 async function isHeard(pendant: Pendant, frames: () => number): Promise<boolean> {
   const endAt = clock.now() + RECOVERY_MS;
   for (let number = 0, seen = frames(); clock.now() < endAt; number += 1) {
@@ -148,7 +157,7 @@ function audio(number: number): Buffer {
   return Buffer.concat([Buffer.from([number & 0xff, (number >> 8) & 0xff, 0]), FRAME]);
 }
 
-/** Mutated packets; those of a connection belong to the one that there is. */
+/** Creates mutated packets; data packets name the open connection. */
 function radioPackets(seed: number, controller: Controller, pendant: Pendant): () => Uint8Array {
   const ofStrangers = mutator(fromTheAir(pendant), seed);
   const ofAdapter = mutator(fromTheAdapter(), seed + 1);
@@ -164,9 +173,9 @@ function radioPackets(seed: number, controller: Controller, pendant: Pendant): (
   };
 }
 
-/** An adapter that lies of itself is rarer than a stranger, and costs all connections each time. */
+/** Packets per false event of the adapter, which are rare in reality and end all connections. */
 const ADAPTER_EVERY = 200;
-/** Most bytes in an HCI data packet. */
+/** Largest HCI data packet in bytes. */
 const MOST_BYTES = 1024;
 
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');

@@ -13,17 +13,17 @@ export interface Plan {
   devices: number;
   kills: number;
   cuts: number;
-  /** Times real time. */
+  /** Multiple of real time. */
   speed: number;
-  /** A stalled line stalls for so long. */
+  /** Duration of a stall. */
   stallMs: number;
-  /** Each device says so many, at least. */
+  /** Numbers that each device speaks at least. */
   numbers?: number;
 }
 
 export interface Counted {
   kills: number;
-  /** By fault; `again`: sent again what was confirmed. */
+  /** Counts by fault; `again`: confirmed messages were sent again. */
   cuts: Record<string, number>;
   messages: number;
   acks: number;
@@ -31,7 +31,7 @@ export interface Counted {
   seconds: number;
 }
 
-/** Words that were spoken, and their outcome. */
+/** Speech of all devices, and the outcome. */
 export interface Played {
   counted: Counted;
   spoken: Spoken[];
@@ -44,11 +44,11 @@ export interface Stage {
 }
 
 const TONES = join(import.meta.dirname, '../fixtures/plugins/tones.ts');
-/** Speakers, and their server. */
+/** The devices and their server. */
 export interface Cast {
   config: Record<string, unknown>;
   kinds: readonly Kind[];
-  /** The server lives so long between two kills. */
+  /** Time between two kills of the server. */
   lifeMs: { least: number; most: number };
 }
 
@@ -58,14 +58,14 @@ export const TONES_CONFIG = {
   listen: { heartbeatMs: 2000 },
 };
 const TONES_CAST: Cast = { config: TONES_CONFIG, kinds: KINDS, lifeMs: { least: 500, most: 4000 } };
-/** A server that is killed before it listens, now and then. */
+/** Share of kills that hit the server before it listens. */
 const EARLY = 0.15;
 const EARLY_MS = 500;
 const CUT_MS = { least: 200, most: 4000 };
-/** For all to be sent and written down at the end: what a slow machine has put off until then, too. */
+/** Time to send and store the rest at the end, including everything that a slow machine postponed. */
 const PATIENCE_MS = 600_000;
 
-/** Lets devices talk while their server is killed and their lines are cut; answers what is stored in the end. */
+/** Lets devices speak while their server is killed and their lines fail; returns what is stored in the end. */
 export async function torture(stage: Stage, plan: Plan, cast = TONES_CAST): Promise<Played> {
   const beganAt = performance.now();
   const core = await coreProcess(stage, cast.config);
@@ -109,7 +109,7 @@ async function end({ client, line }: Member) {
 }
 
 interface Chance {
-  /** Rejects once the run is over: where one part of it fails, the other would go on for ever. */
+  /** Rejects once the run is over: if one part fails, the other must not go on for ever. */
   nap(ms: number): Promise<void>;
   dice: Dice;
 }
@@ -150,18 +150,18 @@ async function cutOften(crowd: Member[], { cuts, stallMs }: Plan, { nap, dice }:
   return counts;
 }
 
-/** All that is held has become text, and its files are gone. */
+/** Resolves once all held audio has become text and its files are deleted. */
 export async function emptied(dir: string) {
   while ((await readdir(dir)).length > 0) await sleep(100);
 }
 
-/** Ends conversations, because lists hold none that are still open. */
-export async function endConversations(core: CoreProcess, source: string) {
+/** Ends conversations, because lists leave out open ones. */
+export async function endConversations(core: CoreProcess, source: string, deviceId = source) {
   for (let ended = true; ended; ) {
-    const client = await connectListen(core.url, core.key, { source, client_device_id: source });
+    const client = await connectListen(core.url, core.key, { source, client_device_id: deviceId });
     const answers = () => client.events.filter(event => event.type === 'conversation_finished');
     for (const count of [1, 2]) {
-      client.socket.send('{"type":"finish_conversation"}'); // the second time the next one, which is empty
+      client.socket.send('{"type":"finish_conversation"}'); // the second request ends the next one, which is empty
       await client.until('conversation_finished', () => answers().length === count);
     }
     ended = answers()[0]?.conversation_id !== null;

@@ -3,33 +3,33 @@ import { SAMPLE_RATE, samplesToBytes } from '../../core/audio/pcm.ts';
 import type { Sound } from '../helpers/sound.ts';
 import { type Said, soundOf } from './code.ts';
 
-/** One binary message, and what goes before it. */
+/** A binary message, and what precedes it. */
 export interface Message {
   bytes: Uint8Array;
-  /** Told to the server, of sound that is left out. */
+  /** Duration of a gap, announced to the server instead of its sound. */
   gapMs: number;
-  /** The client asks for the end of the conversation. */
+  /** True: the client then requests the end of the conversation. */
   finish: boolean;
 }
 
-/** Script of a device: numbers from 0 on, with pauses in between. */
+/** A device's script: the numbers from 0 on, with pauses between them. */
 export interface Script {
-  /** Where each number begins, in ms of the device's own clock. */
+  /** Start of each number, in ms of the device's own clock. */
   readonly places: readonly number[];
-  /** Null: everything was said. */
+  /** Null: the script is over. */
   next(): Message | null;
-  /** It ends after the number that is under way. */
+  /** Ends the script after the current number. */
   end(): void;
 }
 
 export interface ScriptOptions {
   device: number;
   codec: 'pcm16' | 'opus_fs320';
-  /** After each number, in turn; multiples of 40. */
+  /** Pauses after the numbers, in turn; multiples of 40. */
   pausesMs: readonly number[];
-  /** Pauses from this on are told as a gap. */
+  /** Shortest pause that is announced as a gap. */
   gapsFromMs?: number;
-  /** After every so many numbers the client asks for the end of the conversation. */
+  /** Numbers between two requests to end the conversation. */
   finishEvery?: number;
   /** Replaces the sound of a number; absent: its tones. */
   soundOf?: (said: Said) => Sound;

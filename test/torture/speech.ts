@@ -1,4 +1,6 @@
-/** The torture with people's words, and a recogniser of words: how many more of them are wrong than without it. */
+/**
+ * The torture with spoken sentences and a recogniser of words: compares word errors with those of an undisturbed run.
+ */
 import sentences from '../fixtures/sentences.json' with { type: 'json' };
 import { speech } from '../helpers/sound.ts';
 import { wordErrorRate } from '../helpers/word-error-rate.ts';
@@ -22,14 +24,14 @@ const KINDS: Kind[] = [
   { client: 'bridge', codec: 'opus_fs320', ...PEOPLE, hasty: false },
   { client: 'careful', codec: 'opus_fs320', ...PEOPLE, hasty: false },
 ];
-/** Long enough for a sentence to be said and understood, now and then. */
+/** Long enough for a sentence to be spoken and recognised now and then. */
 const CAST: Cast = {
   config: { stt: ['pocketsphinx'], listen: { heartbeatMs: 2000 } },
   kinds: KINDS,
   lifeMs: { least: 2000, most: 12_000 },
 };
 
-/** Words wrong, in percent of those said, may be so many more. */
+/** Accepted increase of the word error rate, in points. */
 const MOST_POINTS = 5;
 
 export interface SpeechReport {
@@ -40,7 +42,7 @@ export interface SpeechReport {
   seconds: number;
 }
 
-/** Without a fault, and with those of the plan. */
+/** Runs without faults, and with those of the plan. */
 export async function speechTorture(stage: Stage, plan: Plan): Promise<SpeechReport> {
   const disturbed = await torture(stage, plan, CAST);
   const said = Math.max(...disturbed.spoken.map(({ places }) => places.length));
