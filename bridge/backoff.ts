@@ -1,11 +1,14 @@
 export interface Backoff {
   /** How long to wait before the next try, in ms; grows with every call. */
   next(): number;
-  /** It worked: the next wait is the first again. */
+  /** Called after a success: the next wait is the first one again. */
   reset(): void;
 }
 
-/** Doubling waits with a cap, each with up to a quarter taken off at random, so that many do not come back at once. */
+/**
+ * Doubling waits with a maximum, each shortened at random by up to a quarter, so that many clients do not return at
+ * once.
+ */
 export function createBackoff({ firstMs, maxMs }: { firstMs: number; maxMs: number }): Backoff {
   let waitMs = firstMs;
   return {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Time, passed in so that tests can own it. */
+/** Time, injected so that tests can control it. */
 export interface Clock {
   /** UTC epoch milliseconds. */
   now(): number;
@@ -8,7 +8,7 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** The machine's clock over `now`, which the process's main file hands in. */
+/** The system's clock; `now` is passed in by the process's main file. */
 export function createClock(now: () => number): Clock {
   return {
     now,

@@ -7,6 +7,8 @@ import { versionOf } from './version.ts';
 const HELP = `Usage: earshot-bridge [options]
        earshot-bridge doctor [--json]
        earshot-bridge pair [--list] [--forget NAME] [--simulate]
+       earshot-bridge control [NAME [CONTROL VALUE]]
+       earshot-bridge board add NAME | list | forget NAME
        earshot-bridge device check FILE [--trace FILE]
        earshot-bridge device record FILE [--driver FILE] [--device NAME] [--seconds N]
 
@@ -31,8 +33,13 @@ plays a trace to it; device record makes such a trace of a wearable in reach.
 pair looks for wearables in reach and lets you choose: what each is called, and whose
 it is. From then on the bridge carries the chosen ones alone.
 
-doctor examines the Bluetooth adapter, the permission to use it and the library, and
-says what to do.
+control lists what the wearables that a running bridge carries let you set or do, and
+does it: earshot-bridge control Pendant led 20
+
+board makes the token with which a board of the local network streams to this bridge.
+
+doctor examines the Bluetooth adapter, bluetoothd, the permission to use the adapter
+and the library, and, with --core, the server and its key; it says what to do.
 
 The file and the environment may say it all as well: bridge.core, bridge.keyFile and
 dataDir; EARSHOT_BRIDGE__CORE, EARSHOT_BRIDGE__KEY_FILE and EARSHOT_DATA_DIR.
@@ -51,15 +58,18 @@ const OPTIONS = {
 } as const;
 
 /**
- * The `earshot-bridge` command: does what `argv` says, until a signal.
- * @throws Error with what is wrong, on one line
+ * Runs the `earshot-bridge` command line `argv`, until a signal.
+ * @throws Error with a message of one line
  */
 export async function run(argv: string[]): Promise<void> {
   if (argv[0] === 'device') return device(argv.slice(1));
-  if (argv[0] === 'pair') return (await import('./pair-command.ts')).runPair(argv.slice(1), systemClock);
+  if (argv[0] === 'pair')
+    return (await import('./commands/pair-command.ts')).runPair(argv.slice(1), systemClock);
+  if (argv[0] === 'control') return (await import('./commands/control-command.ts')).runControl(argv.slice(1));
+  if (argv[0] === 'board') return (await import('./commands/board-command.ts')).runBoard(argv.slice(1));
   const { values, positionals } = parseArgs({ args: argv, options: OPTIONS, allowPositionals: true });
-  if (positionals[0] === 'doctor' && !values.simulate) return runDoctor(values.json === true);
-  const [file, ...more] = positionals; // what --simulate plays
+  if (positionals[0] === 'doctor' && !values.simulate) return runDoctor(values.json === true, values);
+  const [file, ...more] = positionals; // the audio that --simulate plays
   if (more.length > 0 || (file && !values.simulate))
     throw new Error(`unexpected: ${positionals.join(' ')}; --help lists the options`);
   if (values.help) process.stdout.write(HELP);
@@ -68,14 +78,22 @@ export async function run(argv: string[]): Promise<void> {
 }
 
 async function device(argv: string[]): Promise<void> {
-  const { runDevice } = await import('./device-command.ts');
+  const { runDevice } = await import('./commands/device-command.ts');
   if (!(await runDevice(argv, systemClock)))
     throw new Error('the device is not as its driver describes it, see above');
 }
 
-async function runDoctor(json: boolean): Promise<void> {
-  const { examineBluetooth, renderDiagnoses } = await import('./doctor.ts');
-  const findings = await examineBluetooth();
+async function runDoctor(json: boolean, values: Parameters<typeof load>[0]): Promise<void> {
+  const { examineBluetooth, examineCore, examineProxies, renderDiagnoses } = await import(
+    './commands/doctor.ts'
+  );
+  const { bridge } = load(values).config;
+  const examined = await Promise.all([
+    examineBluetooth(undefined, bridge.radios),
+    examineProxies(bridge, systemClock),
+    bridge.core === undefined ? [] : examineCore(bridge.core, bridge.key ?? null),
+  ]);
+  const findings = examined.flat();
   process.stdout.write(json ? `${JSON.stringify({ findings })}\n` : asCalled(renderDiagnoses(findings)));
 }
 

@@ -1,6 +1,7 @@
 import type { ServerEvent, WireSegment } from '../core/listen/protocol.ts';
 import type { Button, Sink } from './driver.ts';
-import type { RadioCounts, ToldFault } from './radio-faults.ts';
+import type { RadioCounts, ToldFault } from './radio.ts';
+import type { PhotoCounts } from './spool/photos.ts';
 
 /** Events of the bridge: one JSON object per line with `--json`. */
 export type BridgeEvent =
@@ -9,6 +10,8 @@ export type BridgeEvent =
   | { event: 'button'; device: string; button: Button }
   /** Progress of fetching audio that a wearable recorded out of reach. */
   | { event: 'stored_audio'; device: string; bytes: number; ofBytes: number }
+  /** A wearable sent a photo, which is on disk now. */
+  | { event: 'photo'; device: string; bytes: number }
   /** Facts that a wearable reports about itself; unknown ones are absent. */
   | ({ event: 'about'; device: string } & Parameters<Sink['about']>[0])
   /** A packet that breaks the format of Bluetooth came in and was ignored; at most one a minute of each kind. */
@@ -24,6 +27,7 @@ export type BridgeEvent =
 export interface Counts {
   /** `oldestMs`: age of the oldest audio that core has not confirmed; null: it has all. */
   spool: { bytes: number; oldestMs: number | null; dropped: number; droppedMs: number; damaged: number };
+  photos: PhotoCounts;
   /** Connections to core that were made, and those that failed: refused, or broken before their end. */
   core: { connections: number; failures: number };
   /** Malformed packets by kind, and how often the Bluetooth library had to be started again. */
@@ -47,6 +51,10 @@ export interface DeviceEvent {
 }
 
 type FromCore<Message extends { type: string }> = Message extends { type: infer Type }
+  ? NamedBy<Type, Message>
+  : never;
+/** One event for each name that a message may have. */
+type NamedBy<Type, Message> = Type extends string
   ? { event: Type; device: string } & Omit<Message, 'type'>
   : never;
 

@@ -1,7 +1,10 @@
 import { rm } from 'node:fs/promises';
-import { createConnection, createServer, type Server } from 'node:net';
+import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
+import { type BridgeRequest, converse } from './requests.ts';
 import { unixAddress } from './unix-address.ts';
+
+const MAX_CONNECTIONS = 16;
 
 /** Lets go of the lock. */
 export type Unlock = () => Promise<void>;
@@ -9,11 +12,21 @@ export type Unlock = () => Promise<void>;
 /**
  * One bridge per data directory, since two would send and delete the same spool. The lock is a socket that its owner
  * listens to: the system frees it however the owner ends.
+ * @param answer to requests that come over that socket
  * @throws Error when another bridge has it
  */
-export async function lockDirectory(dir: string): Promise<Unlock> {
+export async function lockDirectory(
+  dir: string,
+  answer: (request: BridgeRequest) => Promise<string[]> = busy,
+): Promise<Unlock> {
   const path = join(dir, 'lock');
-  const server = createServer(socket => socket.destroy());
+  const open = new Set<Socket>();
+  const server = createServer(socket => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    void converse(socket, answer).catch(() => socket.destroy());
+  });
+  server.maxConnections = MAX_CONNECTIONS;
   const isFree = await tryListen(server, path);
   if (!isFree) {
     if (await answers(path)) throw taken(dir);
@@ -22,8 +35,13 @@ export async function lockDirectory(dir: string): Promise<Unlock> {
   }
   server.unref();
   return async () => {
+    for (const socket of open) socket.destroy();
     await new Promise(resolve => server.close(resolve));
   };
+}
+
+async function busy(): Promise<never> {
+  throw new Error('wearables are being paired; ask when the bridge runs');
 }
 
 function taken(dir: string): Error {

@@ -11,21 +11,25 @@ import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { withoutEscapedControls } from '../core/runtime/terminal.ts';
 import { type Clock, createClock } from './clock.ts';
-import { changedCounts } from './counts.ts';
-import { type DeviceLimits, startDevices } from './devices.ts';
-import { inOrder, loadDrivers } from './driver-check.ts';
-import { createMemories } from './driver-memory.ts';
-import { builtInDrivers } from './drivers.ts';
+import { changedCounts } from './devices/counts.ts';
+import { type DeviceLimits, type Devices, startDevices } from './devices/devices.ts';
+import { createMemories } from './devices/driver-memory.ts';
+import { pairedOf, readPaired } from './devices/paired.ts';
+import { inOrder, loadDrivers } from './driver-host/driver-check.ts';
+import { builtInDrivers } from './driver-host/drivers.ts';
 import type { BridgeEvent, Counts, OnEvent } from './events.ts';
-import { fixedKey, keyFromCore } from './key.ts';
-import { askLocalCore, type LocalCore } from './local-core.ts';
+import type { Health, HealthSource } from './health.ts';
 import { lockDirectory } from './lock.ts';
-import { pairedOf, readPaired } from './paired.ts';
-import { createRadio, type RadioLimits } from './radio.ts';
-import { bridgeId, type ReportLimits, startReports } from './report.ts';
+import type { LoadNoble } from './radios/noble/library.ts';
+import type { RadioLimits } from './radios/noble/radio.ts';
+import { openRadio } from './radios/open.ts';
 import type { CodecId } from './simulator/frames.ts';
-import { openSpool } from './spool.ts';
-import { type CoreAddress, startUplink, type Uplink, type UplinkLimits } from './uplink.ts';
+import { openPhotos } from './spool/photos.ts';
+import { openSpool } from './spool/spool.ts';
+import { fixedKey, keyFromCore } from './uplink/key.ts';
+import { askLocalCore, type LocalCore } from './uplink/local-core.ts';
+import { bridgeId, type ReportLimits, startReports } from './uplink/report.ts';
+import { type CoreAddress, startUplink, type Uplink, type UplinkLimits } from './uplink/uplink.ts';
 import { versionOf } from './version.ts';
 
 export interface BridgeOptions {
@@ -34,6 +38,8 @@ export interface BridgeOptions {
   clock: Clock;
   /** Play a recording from a simulated pendant over a virtual adapter, instead of using real ones. */
   simulate?: { audio: string; codecId?: CodecId; speed?: number; loop?: boolean; name?: string };
+  /** Loads the Bluetooth library; default: the installed one. */
+  load?: LoadNoble;
   onEvent?: OnEvent;
   /** Against which paths of drivers are resolved; default: the working directory. */
   configDir?: string;
@@ -71,14 +77,25 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
   const paired = await readPaired(join(dataDir, 'bridge'));
   const simulator =
     simulate && (await (await import('./simulator/simulator.ts')).createSimulator(simulate, clock));
+  const load = simulator?.load ?? options.load;
   await mkdir(join(dataDir, 'bridge'), { recursive: true, mode: 0o700 });
-  const unlock = await lockDirectory(join(dataDir, 'bridge'));
+  let carried: Devices | null = null;
+  const unlock = await lockDirectory(join(dataDir, 'bridge'), async request => {
+    if (!carried) throw new Error('the bridge is starting; ask again');
+    return carried.control(request);
+  });
   const spool = await openSpool({
     dir: join(dataDir, 'bridge', 'spool'),
     maxBytes: config.bridge.spoolBytes,
     clock,
     log,
   }).catch(async error => {
+    await unlock();
+    throw error;
+  });
+
+  const photos = await openPhotos({ dir: join(dataDir, 'bridge', 'photos'), log }).catch(async error => {
+    await spool.close();
     await unlock();
     throw error;
   });
@@ -101,7 +118,9 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     ownersKeys.get(pairedOf(paired, clientDeviceId)?.key ?? '') ?? keys;
   const uplinkOptions = {
     spool,
+    photos,
     core,
+    language: config.bridge.language,
     conversationTimeoutS: config.bridge.conversationTimeoutS,
     clock,
     log,
@@ -115,14 +134,15 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
         startUplink({ clientDeviceId, keys: keysOf(clientDeviceId), ...uplinkOptions }),
       );
   };
-  for (const clientDeviceId of spool.devices()) carry(clientDeviceId);
+  for (const clientDeviceId of [...spool.devices(), ...photos.devices()]) carry(clientDeviceId);
 
-  const radio = createRadio({
+  const radio = await openRadio({
+    config,
     log,
     clock,
     onFault: fault => onEvent({ event: 'malformed', ...fault }),
-    ...(simulator ? { load: simulator.load } : {}),
-    ...(limits.radio ? { limits: limits.radio } : {}),
+    load,
+    limits: limits.radio,
   });
   const watching = tellStates(radio.states(), log, onEvent);
   const devices = startDevices({
@@ -135,6 +155,10 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
       return spool.begin(info);
     },
     room: spool.room,
+    async keepPhoto({ name, clientDeviceId, source }, { atMs, ...photo }) {
+      carry(clientDeviceId);
+      await photos.add({ clientDeviceId, deviceName: name, source, atMs }, photo);
+    },
     memoryOf: createMemories(join(dataDir, 'bridge', 'devices')).of,
     onButton(clientDeviceId, button) {
       const own = keysOf(clientDeviceId);
@@ -149,6 +173,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     },
     ...(limits.devices ? { limits: limits.devices } : {}),
   });
+  carried = devices;
   /** One for each account. */
   const allReports = [keys, ...ownersKeys.values()].map(own => ({
     own,
@@ -167,6 +192,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     const { bytes, ...losses } = spool.counts;
     return {
       spool: { bytes, oldestMs: spool.oldestMs(), ...losses },
+      photos: photos.counts,
       core: totalOf([...uplinks.values()]),
       radio: radio.counts,
       devices: devices.counts(),
@@ -177,12 +203,14 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
     onEvent({ event: 'counts', ...counts });
   };
   const tellCounts = changedCounts(countsNow(), tell);
+  const health = startHealth(config, log, { counts: countsNow, radio: () => radio.state });
   const timer = setInterval(() => tellCounts(countsNow()), limits.countsMs ?? COUNTS_EVERY_MS);
 
   return {
     radioFailed: radio.failed,
     async stop() {
       clearInterval(timer);
+      await (await health)?.close();
       await devices.stop();
       await Promise.all(allReports.map(({ reports }) => reports.stop()));
       simulator?.stop();
@@ -202,6 +230,26 @@ function totalOf(uplinks: Uplink[]) {
     total.failures += counts.failures;
   }
   return total;
+}
+
+/** Null: nobody asked for it, or its port is taken, which costs no audio. */
+async function startHealth(
+  { bridge: { health } }: Config,
+  log: Logger,
+  source: HealthSource,
+): Promise<Health | null> {
+  const { host, port } = health;
+  if (port === undefined) return null;
+  try {
+    const { serveHealth } = await import('./health.ts');
+    const served = await serveHealth({ host, port }, source);
+    log.info({ host, port }, 'health and metrics');
+    return served;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    log.error(`no health and metrics: ${reason}; choose another bridge.health.port`);
+    return null;
+  }
 }
 
 async function tellStates(
@@ -306,6 +354,7 @@ const OWN_EVENTS: ReadonlySet<BridgeEvent['event']> = new Set([
   'connected',
   'disconnected',
   'button',
+  'photo',
   'stored_audio',
   'about',
 ]);

@@ -9,7 +9,7 @@ import { coreProcess } from './helpers/core-process.ts';
 import { execute, openWorkplace, ROOT, type Workplace, whyNoPackages } from './helpers/packed.ts';
 import { countingStt } from './helpers/services.ts';
 
-/** Packages that the server alone needs. */
+/** Packages that only the server needs. */
 const HEAVY =
   /^(node|koa.*|@koa\/.*|better-sqlite3|knex|objection|pg|sherpa-onnx-.*|koffi|lc3codec|tsyringe|commander|@abandonware\/.*)$/;
 
@@ -27,7 +27,7 @@ function installed(t: ExecutionContext): Promise<Workplace> {
   return installation;
 }
 
-/** Both packages, of a copy of this checkout: nobody else writes there. */
+/** Both packages, of a copy of this checkout, into which nothing else writes. */
 async function pack(t: ExecutionContext): Promise<void> {
   const copy = join(outside, 'checkout');
   const { stdout } = await execute('git', ['ls-files', '-z'], { cwd: ROOT });
@@ -63,7 +63,7 @@ interface Event {
   [field: string]: unknown;
 }
 
-/** The installed command under our Node, as the machine's may be too old for it. */
+/** The installed command under our Node, as the machine's may be too old. */
 async function startBridge(t: ExecutionContext, args: string[]) {
   const { dir, start } = await installed(t);
   const command = join(dir, 'node_modules/.bin/earshot-bridge');
@@ -87,7 +87,7 @@ async function startBridge(t: ExecutionContext, args: string[]) {
 }
 
 testInstalled(
-  'an installed bridge has nothing of the server, and its packages as the server has them',
+  "an installed bridge contains nothing of the server, and its packages have the server's versions",
   async t => {
     const { dir } = await installed(t);
     const packages = await packagesIn(join(dir, 'node_modules'));
@@ -122,7 +122,7 @@ async function packagesIn(directory: string): Promise<string[]> {
   return [...names.filter(name => !/^[@.]/.test(name)), ...within.flat()];
 }
 
-testInstalled('with a key that core has made it carries speech to core, and ends in order', async t => {
+testInstalled('with a key created by core it carries speech to core, and exits cleanly', async t => {
   const { dir } = await installed(t);
   const core = await coreProcess(t, countingStt());
   const made = await earshot(['key', 'owner', '--scopes', 'listen', '--name', 'kitchen'], {
@@ -135,7 +135,7 @@ testInstalled('with a key that core has made it carries speech to core, and ends
   t.deepEqual(await bridge.stop(), [0, null]);
 });
 
-testInstalled('where core refuses the key, or is not there, it says the way out', async t => {
+testInstalled('if core refuses the key, or is unreachable, it gives instructions', async t => {
   const { dir } = await installed(t);
   const core = await coreProcess(t, countingStt());
   await writeFile(join(dir, 'wrong'), 'omi_dev_00000000000000000000000000000000\n');
@@ -151,7 +151,7 @@ testInstalled('where core refuses the key, or is not there, it says the way out'
   );
 });
 
-testInstalled('it helps, tells its version, and says when Node is too old', async t => {
+testInstalled('it prints help and its version, and reports a Node that is too old', async t => {
   const { dir, run } = await installed(t);
   const command = join(dir, 'node_modules/.bin/earshot-bridge');
   const bridge = (...args: string[]) =>

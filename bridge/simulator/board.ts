@@ -1,28 +1,41 @@
 import type { Clock } from '../clock.ts';
 import type { AirDevice, AirLink } from './controller.ts';
-import { type AttFaults, createGattServer, type ServiceSpec, uuidBytes } from './gatt-server.ts';
+import {
+  type AttFaults,
+  createGattServer,
+  MTU_REQUEST,
+  refusal,
+  type ServiceSpec,
+  SMALLEST_MTU,
+  uint16,
+  uuidBytes,
+} from './gatt-server.ts';
 
 const PAIRING_FAILED = 0x05;
-/** How often what is due is sent; real devices send once a frame. */
+/** Interval at which frames that are due are sent; real devices send each frame when it is recorded. */
 const TICK_MS = 5;
 
-/** Faults of a device, which can be changed at any time. */
+/** Simulated faults of a device. Each can be changed at any time. */
 export interface BoardFaults extends AttFaults {
-  /** Replaces a notification of audio by none, two, or another one. `id`: its number, from 0. */
+  /** Returns what is sent instead of an audio notification: none, several, or another one. `id`: its number from 0. */
   packet: (packet: Buffer, id: number) => Buffer[];
-  /** Outcome of a connection attempt. */
+  /** Result of connection attempts. */
   attempt: 'accept' | 'ignore' | number;
-  /** How long each answer takes. */
+  /** Delay of every answer. */
   answerMs: number;
-  /** Pairing fails with this reason of the Security Manager Protocol; null: it is not answered. */
+  /** Reason code (Security Manager Protocol) with which pairing fails; null: pairing is not answered. */
   pairing: number | null;
   /** The microphone sleeps: nothing is sent. */
   asleep: boolean;
+  /** Decides what becomes of an ATT request: `drop` ends the link in place of an answer; a number is an ATT error. */
+  request: (pdu: Buffer) => 'answer' | 'ignore' | 'drop' | number;
+  /** It agrees to the smallest MTU only, and asks for its own this long after the connection; null: it agrees at once. */
+  ownMtuMs: number | null;
 }
 
-/** The sound of a device, frame by frame. */
+/** Encoded audio that a device plays. */
 export interface Sound {
-  /** Length of the recording itself. */
+  /** Number of frames in the recording. */
   readonly length: number;
   readonly frameMs: number;
   at(index: number): Uint8Array;
@@ -31,57 +44,57 @@ export interface Sound {
 export interface BoardOptions {
   address: string;
   name: string;
-  /** Advertised; those of 16 bits in the scan response. */
+  /** Advertised service UUIDs; 16-bit ones are in the scan response. */
   advertised: string[];
-  /** Also advertised: the company's number, little-endian, and its data. */
+  /** Advertised manufacturer data: company identifier (little-endian), then its data. */
   manufacturerData?: Uint8Array;
   services: ServiceSpec[];
-  /** The characteristic that notifies of audio. */
+  /** UUID of the characteristic that notifies of audio. */
   audio: string;
-  /** Null: it sends only what `notify` is given. */
+  /** Null: only what is passed to `notify` is sent. */
   sound: Sound | null;
-  /** Notifications of some frames that follow on each other. `mtu`: ATT MTU. */
+  /** Packs consecutive frames into notifications. `mtu`: ATT MTU. */
   pack(frames: readonly Uint8Array[], mtu: number): Buffer[];
-  /** Frames that are packed together; default 1. */
+  /** Number of frames passed to `pack` at once; default 1. */
   framesPerPack?: number;
-  /** Below this ATT MTU it sends nothing. */
+  /** ATT MTU below which no audio is sent. */
   minMtu?: number;
-  /** It sends once this was written, and not as soon as it is subscribed to. */
+  /** Audio starts only when `play` is called, not when the client subscribes. */
   waitsForStart?: boolean;
-  /** Again and again, instead of silence after the end. */
+  /** Repeats the recording; otherwise silence follows its end. */
   loop?: boolean;
   clock: Clock;
-  /** Times real speed. */
+  /** Playback speed; 1: real time. */
   speed?: number;
   /** Largest ATT MTU. */
   maxMtu?: number;
-  /** Under which the adapter reports a connection to it. */
+  /** Address that the adapter reports for a connection, if it differs from the advertised one. */
   identity?: string;
   onConnected?(): void;
 }
 
-/** A device on the air that plays a recording in its own way. */
+/** A simulated device that plays a recording in the format of its model. */
 export interface Board extends AirDevice {
   readonly faults: BoardFaults;
-  /** Link lost; it goes on advertising. @param reason HCI status */
+  /** Drops the link; the device continues to advertise. @param reason HCI status */
   dropLink(reason?: number): void;
-  /** Link lost without a word from the adapter. */
+  /** Drops the link without any report from the adapter. */
   slipAway(): void;
-  /** Link lost, and no advertising until `comeBack`. */
+  /** Drops the link and stops advertising until `comeBack`. */
   vanish(): void;
   comeBack(): void;
-  /** Sends one notification as it is, while it is subscribed to. */
+  /** Sends these bytes as one notification if the client has subscribed. */
   notify(uuid: string, bytes: Uint8Array): void;
-  /** Sends one audio notification as it is. */
+  /** Sends these bytes as one audio notification. */
   notifyAudio(bytes: Uint8Array): void;
-  /** Begins and ends to send audio, for a device that waits for it. */
+  /** Starts or stops audio on a device that waits for a command. */
   play(on: boolean): void;
   readonly mtu: number;
-  /** Resolves when the recording has been played to its end once. */
+  /** Resolves when the recording has been played once. */
   readonly finished: Promise<void>;
-  /** Frames handed out, lost ones included. */
+  /** Frames played so far, including those that a fault lost. */
   readonly played: number;
-  /** Ends its timer. */
+  /** Stops playing. */
   stop(): void;
 }
 
@@ -104,9 +117,12 @@ export function createBoard(options: BoardOptions): Board {
     answerMs: 0,
     pairing: null,
     asleep: false,
+    request: () => 'answer',
+    ownMtuMs: null,
   };
   const server = createGattServer(services, {
     maxMtu,
+    agreesTo: () => (faults.ownMtuMs === null ? maxMtu : SMALLEST_MTU),
     faults,
     onSubscription(uuid, on) {
       if (options.waitsForStart || uuid !== audio.replaceAll('-', '')) return;
@@ -151,6 +167,19 @@ export function createBoard(options: BoardOptions): Board {
     const pdu = server.notification(uuid, bytes);
     if (pdu) link?.send(pdu);
   }
+  /** Answers a request, or acts on its fault. */
+  function receive(pdu: Buffer): Buffer | null {
+    const fate = faults.request(pdu);
+    if (typeof fate === 'number') return refusal(pdu, fate);
+    if (fate === 'drop') dropLink();
+    return fate === 'answer' ? server.handle(pdu) : null;
+  }
+
+  /** Asks for its own MTU. */
+  function askForMtu(on: AirLink): void {
+    if (link === on) on.send(Buffer.concat([Buffer.of(MTU_REQUEST), uint16(maxMtu)]));
+  }
+
   const notifyAudio = (bytes: Uint8Array) => notify(audio, bytes);
   const dropLink = (reason = 0x08) => link?.close(reason);
   const short = advertised.filter(uuid => uuid.length === 4);
@@ -167,6 +196,7 @@ export function createBoard(options: BoardOptions): Board {
     connected(next) {
       link = next;
       server.reset();
+      if (faults.ownMtuMs !== null) setTimeout(askForMtu, faults.ownMtuMs, next).unref();
       options.onConnected?.();
     },
     disconnected() {
@@ -174,7 +204,7 @@ export function createBoard(options: BoardOptions): Board {
       stop();
       server.reset();
     },
-    receive: pdu => server.handle(pdu),
+    receive,
     receivePairing: () => (faults.pairing === null ? null : Buffer.of(PAIRING_FAILED, faults.pairing)),
     answerMs: () => faults.answerMs,
     ...(identity ? { identity } : {}),
@@ -202,7 +232,7 @@ export function createBoard(options: BoardOptions): Board {
   };
 }
 
-/** One entry of an advertisement; nothing, where there is nothing to say. */
+/** Encodes one structure of an advertisement; empty if there is no content. */
 function field(type: number, content: readonly string[] | Uint8Array | undefined): Buffer {
   const bytes = content instanceof Uint8Array ? content : Buffer.concat((content ?? []).map(uuidBytes));
   return bytes.length === 0 ? Buffer.alloc(0) : Buffer.concat([Buffer.of(bytes.length + 1, type), bytes]);

@@ -1,26 +1,26 @@
 import { EventEmitter } from 'node:events';
 import { addressBytes, encodeReport } from './reports.ts';
 
-/** Device on the air, as the controller needs it. */
+/** A simulated device in range of the controller. */
 export interface AirDevice {
   /** `c0:ff:ee:00:00:01`; a random static address. */
   address: string;
   /** Advertising data, at most 31 bytes; null: it does not advertise. */
   advertisement(): Buffer | null;
   scanResponse(): Buffer;
-  /** Decides a connection attempt: a link, silence, or an HCI error status. */
+  /** Decides the result of a connection attempt: a link, no answer, or an HCI error status. */
   attempt(): 'accept' | 'ignore' | number;
   connected(link: AirLink): void;
   disconnected(): void;
-  /** One ATT request; its answer, if any. */
+  /** Handles an ATT request. @returns the answer; null: none */
   receive(pdu: Buffer): Buffer | null;
-  /** One message of the Security Manager Protocol; its answer, if any. */
+  /** Handles a message of the Security Manager Protocol. @returns the answer; null: none */
   receivePairing?(pdu: Buffer): Buffer | null;
-  /** How long it takes to answer. */
+  /** Returns the delay of answers. */
   answerMs?(): number;
-  /** Under which the adapter reports a connection, as it does with a device that it has resolved. */
+  /** Identity address that the adapter reports for a connection, as for a resolved private address. */
   identity?: string;
-  /** Strength of its advertisements here; absent: strong. */
+  /** Signal strength of its advertisements; default: strong. */
   signalDbm?: number;
 }
 
@@ -29,31 +29,31 @@ export interface AirLink {
   send(pdu: Buffer): void;
   /** @param reason HCI status: 0x08 supervision timeout, 0x13 closed by the device */
   close(reason: number): void;
-  /** The adapter loses the link and does not say so. */
+  /** Drops the link without reporting it to the host. */
   forget(): void;
 }
 
-/** Why there is no adapter, in the form in which the native sockets say it. */
+/** Error codes with which the native sockets report that there is no usable adapter. */
 export type AdapterFault = 'EAFNOSUPPORT' | 'EPERM' | 'ENODEV';
 
 /**
- * A Bluetooth LE controller in memory: it answers HCI commands (Bluetooth Core, Vol 4 Part E) over a class with the
- * shape of the native HCI sockets, so that everything above the socket is the library's real code.
+ * Simulated Bluetooth LE controller. It answers HCI commands (Bluetooth Core, Vol 4 Part E) through a class with the
+ * interface of the native HCI sockets, so that the Bluetooth library above it runs unchanged.
  */
 export interface Controller {
-  /** To be constructed in place of the native socket. */
+  /** Replaces the class of the native socket. */
   Socket: new () => EventEmitter;
   add(device: AirDevice): void;
-  /** Gives a packet to the host as if the radio had received it. */
+  /** Passes a packet to the host as if it had been received over the air. */
   inject(packet: Uint8Array): void;
   /** Returns the handle of the connection to this device. */
   handleOf(device: AirDevice): number | undefined;
   setFault(fault: AdapterFault | undefined): void;
-  /** Silent: no command is answered. */
+  /** Stops or resumes answering commands. */
   setSilent(silent: boolean): void;
-  /** With this HCI status; 0: it scans. */
+  /** Answers commands to scan with this HCI status; 0: success. */
   refuseScan(status: number): void;
-  /** Down: every link goes without a word, as on a real adapter. */
+  /** Switches the adapter on or off. Off, all links are lost without a report, as on a real adapter. */
   setUp(up: boolean): void;
   isUp(): boolean;
   /** The latest HCI commands, oldest first; at least 1,000. */
@@ -63,7 +63,7 @@ export interface Controller {
   isScanning(): boolean;
   /** Resolves when it scans. */
   scanning(): Promise<void>;
-  /** Is a connection request under way? */
+  /** Returns whether a connection request is pending. */
   isConnecting(): boolean;
 }
 
@@ -74,19 +74,25 @@ export interface Command {
 
 export interface ControllerOptions {
   fault?: AdapterFault;
-  /** Between two advertisements of a device. */
+  /** Interval between two advertisements of a device. */
   advertisingMs?: number;
-  /** Data length extension; without it the adapter is one of Bluetooth 4.0. */
+  /** Data length extension; without it the adapter reports Bluetooth 4.0. */
   dataLength?: boolean;
   /** Extended advertising, as adapters of Bluetooth 5 have it. */
   extended?: boolean;
+  /** Connections are reported by the enhanced event. */
+  enhanced?: boolean;
+  /** The host is told this much later that its packets were sent; default: at once. */
+  congestionMs?: number;
+  /** Lengths of the parts, in turn, in which it hands on what devices send; default: as long as it has room. */
+  parts?: readonly number[];
 }
 
 const ACL_LENGTH = 27;
 const ACL_PACKETS = 4;
 const ADDRESS = Buffer.from([0x55, 0x44, 0x33, 0x22, 0x11, 0x00]);
 const FIRST_HANDLE = 0x40;
-const LAST_HANDLE = 0xeff; // of Bluetooth
+const LAST_HANDLE = 0xeff; // highest connection handle that Bluetooth allows
 const MAX_COMMANDS = 2048;
 const ATT_CHANNEL = 0x0004;
 const PAIRING_CHANNEL = 0x0006;
@@ -107,6 +113,9 @@ export function createController({
   advertisingMs = 20,
   dataLength = true,
   extended = false,
+  enhanced = false,
+  congestionMs = 0,
+  parts = [ACL_LENGTH],
 }: ControllerOptions = {}): Controller {
   const sockets = new Set<VirtualSocket>();
   const devices = new Set<AirDevice>();
@@ -121,10 +130,11 @@ export function createController({
   let nextHandle = FIRST_HANDLE;
   let pending: { address: Buffer; type: number } | null = null;
   let scanTimer: NodeJS.Timeout | null = null;
+  let partsSent = 0;
 
   // ── to the host ───────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Never inside the host's own write: the libraries set their state after it. */
+  /** Delivers a packet later, never during the host's write: the libraries set their state after writing. */
   function deliver(packet: Buffer): void {
     setImmediate(() => {
       if (!up) return;
@@ -141,7 +151,7 @@ export function createController({
 
   // ── commands ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** By opcode: the event mask, LE mask, LE host support (write) and scan parameters need no more than "done". */
+  /** Handlers by opcode. Event mask, LE event mask, LE host support and scan parameters only need a success status. */
   const COMMANDS: Record<number, (opcode: number, parameters: Buffer) => void> = {
     3073: opcode => complete(opcode),
     8193: opcode => complete(opcode),
@@ -226,7 +236,7 @@ export function createController({
     });
   }
 
-  /** It does not advertise then, and so nobody can connect to it. */
+  /** Whether a device is connected: then it does not advertise, and cannot be connected to. */
   function isConnected(device: AirDevice): boolean {
     return [...connections.values()].some(connection => connection.device === device);
   }
@@ -250,14 +260,16 @@ export function createController({
     address.copy(parameters, 5);
     parameters.writeUInt16LE(24, 11); // interval, 30 ms
     parameters.writeUInt16LE(400, 15); // supervision timeout, 4 s
-    meta(0x01, parameters);
+    if (!enhanced) return meta(0x01, parameters);
+    const noResolvedAddresses = Buffer.alloc(12);
+    meta(0x0a, Buffer.concat([parameters.subarray(0, 11), noResolvedAddresses, parameters.subarray(11)]));
   }
 
   function drop(handle: number, reason: number): void {
     if (forget(handle)) event(0x05, Buffer.from([0, handle & 0xff, handle >> 8, reason]));
   }
 
-  /** False: there is no such connection. */
+  /** Removes a connection without a report to the host. @returns false: there is none with this handle */
   function forget(handle: number): boolean {
     const connection = connections.get(handle);
     connections.delete(handle);
@@ -294,10 +306,15 @@ export function createController({
     send(handle, ATT_CHANNEL, pdu);
   }
 
+  function nextPartBytes(): number {
+    partsSent += 1;
+    return parts[partsSent % parts.length] ?? ACL_LENGTH;
+  }
+
   function send(handle: number, channel: number, pdu: Buffer): void {
     const frame = Buffer.concat([uint16(pdu.length), uint16(channel), pdu]);
-    for (let at = 0; at < frame.length; at += ACL_LENGTH) {
-      const part = frame.subarray(at, at + ACL_LENGTH);
+    for (let at = 0, part = frame; at < frame.length; at += part.length) {
+      part = frame.subarray(at, at + nextPartBytes());
       const flags = at === 0 ? 0x2000 : 0x1000;
       deliver(Buffer.concat([Buffer.from([0x02]), uint16(handle | flags), uint16(part.length), part]));
     }
@@ -306,7 +323,9 @@ export function createController({
   function receiveAcl(packet: Buffer): void {
     const header = packet.readUInt16LE(1);
     const handle = header & 0x0fff;
-    event(0x13, Buffer.concat([Buffer.from([1]), uint16(handle), uint16(1)])); // or the host stops after ACL_PACKETS
+    const sent = Buffer.concat([Buffer.from([1]), uint16(handle), uint16(1)]);
+    if (congestionMs > 0) setTimeout(event, congestionMs, 0x13, sent).unref();
+    else event(0x13, sent); // else the host stops after ACL_PACKETS
     const connection = connections.get(handle);
     if (!connection) return;
     const isContinuation = header >> 12 === 0x1;
@@ -322,7 +341,7 @@ export function createController({
     else send(handle, channel, answer);
   }
 
-  /** Signalling is not modelled. */
+  /** Passes a message to the device. L2CAP signalling is not simulated. */
   function answerOf(device: AirDevice, channel: number, pdu: Buffer): Buffer | null {
     if (channel === ATT_CHANNEL) return device.receive(pdu);
     return channel === PAIRING_CHANNEL ? (device.receivePairing?.(pdu) ?? null) : null;
@@ -372,7 +391,7 @@ export function createController({
     commands.push({ opcode, parameters });
     if (commands.length > MAX_COMMANDS) commands.splice(0, MAX_COMMANDS / 2);
     watcher({ opcode, parameters });
-    if (!up || silent) return; // as of now
+    if (!up || silent) return; // the state may have changed since it was queued
     const run = COMMANDS[opcode];
     if (run) run(opcode, parameters);
     else complete(opcode, [STATUS.unknownCommand]);
@@ -413,7 +432,7 @@ export function createController({
   };
 }
 
-/** Apart from Node's pool of buffers, of which each small buffer that is kept would keep 64 KB. */
+/** Copies bytes into a buffer of their own: a small buffer from Node's pool would keep the whole pool in memory. */
 function ownCopy(bytes: Buffer): Buffer {
   const copy = Buffer.alloc(bytes.length);
   bytes.copy(copy);

@@ -1,6 +1,6 @@
 import { Encoder } from '@evan/opus/wasm/index.mjs';
 
-/** The codecs that the simulated pendant speaks, by the id that it reports. */
+/** Codecs of the simulated pendant by the id that it reports. */
 export const CODECS = {
   0: { frameSamples: 160, encoder: pcm },
   20: { frameSamples: 160, encoder: opus },
@@ -10,17 +10,17 @@ export type CodecId = keyof typeof CODECS;
 
 const SAMPLE_RATE = 16000;
 
-/** A recording as the device's encoder would send it: so many frames, then silence for ever. */
+/** Encoded frames of a recording, followed by silence without end. */
 export interface Frames {
-  /** Each is encoded once, whoever asks for it. */
+  /** Returns a frame. Frames are encoded once and shared. */
   at(index: number): Uint8Array;
-  /** Frames of the recording itself. */
+  /** Number of frames in the recording. */
   readonly length: number;
-  /** Length of one frame. */
+  /** Duration of a frame. */
   readonly frameMs: number;
 }
 
-/** After so many silent frames they are all alike. */
+/** Number of silent frames after which the same one is repeated. */
 const SILENT_FRAMES = 100;
 
 /** @param samples 16 kHz mono */
@@ -30,7 +30,7 @@ export function createFrames(samples: Int16Array, codecId: CodecId): Frames {
   const length = Math.ceil(samples.length / frameSamples);
   const frames: Uint8Array[] = [];
 
-  /** Encoders remember what was before, so all frames up to this one are made in their order. */
+  /** Encodes all frames up to this one in order, because the output of an encoder depends on earlier frames. */
   function upTo(index: number): Uint8Array {
     while (frames.length <= index) {
       const from = frames.length * frameSamples;
@@ -58,7 +58,7 @@ function pcm(): (frame: Int16Array) => Uint8Array {
   };
 }
 
-/** As the firmware sets it up: 32 kbit/s with variable rate, complexity 3, the low-delay mode. */
+/** Creates an Opus encoder with the settings of the firmware: 32 kbit/s VBR, complexity 3, low delay. */
 function opus(): (frame: Int16Array) => Uint8Array {
   const encoder = new Encoder({
     channels: 1,

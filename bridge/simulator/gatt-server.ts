@@ -12,7 +12,7 @@ export interface CharacteristicSpec {
    * @returns an ATT error code to refuse it
    */
   write?: (bytes: Buffer) => number | undefined;
-  /** Notifies, and cannot be subscribed to. */
+  /** Leaves out the CCCD, so that clients cannot subscribe. */
   withoutCccd?: boolean;
 }
 
@@ -21,7 +21,7 @@ export interface ServiceSpec {
   characteristics: CharacteristicSpec[];
 }
 
-/** How a device misbehaves; by UUID of the characteristic. Writes of its CCCD count as the characteristic. */
+/** Simulated faults by UUID of the characteristic. They also apply to writes of its CCCD. */
 export interface AttFaults {
   /** Reads and subscriptions are answered with this ATT error code. */
   errors: Map<string, number>;
@@ -29,15 +29,15 @@ export interface AttFaults {
   silent: Set<string>;
 }
 
-/** The attributes of one device, as a server of the Attribute Protocol (Bluetooth Core, Vol 3 Part F). */
+/** ATT server with the attributes of one device (Bluetooth Core, Vol 3 Part F). */
 export interface GattServer {
-  /** One request in, its answer out; null where there is none. */
+  /** Handles a request. @returns the answer; null: none */
   handle(pdu: Buffer): Buffer | null;
-  /** The notification to send, cut to the MTU; null while nobody is subscribed. */
+  /** Encodes a notification, truncated to the MTU; null if the client has not subscribed. */
   notification(uuid: string, bytes: Uint8Array): Buffer | null;
-  /** A new connection: nothing subscribed, the smallest MTU. */
+  /** Resets subscriptions and MTU for a new connection. */
   reset(): void;
-  /** Agreed with the client; 23 before it asked. */
+  /** Negotiated MTU; 23 before the client has requested one. */
   readonly mtu: number;
 }
 
@@ -58,30 +58,34 @@ const PROPERTY_BITS: Record<Property, number> = {
 };
 const NOTIFYING: readonly Property[] = ['notify', 'indicate'];
 const TYPE = { service: '2800', characteristic: '2803', cccd: '2902' } as const;
-const SMALLEST_MTU = 23;
+export const SMALLEST_MTU = 23;
+export const MTU_REQUEST = 0x02;
 
 interface Attribute {
   handle: number;
   type: string;
   value(): Buffer;
-  /** Last handle of the service that begins here. */
+  /** Last handle of the service, if this is its declaration. */
   endHandle?: number;
-  /** The characteristic that this is the value, or the CCCD, of. */
+  /** The characteristic to which this value or CCCD belongs. */
   owner?: CharacteristicSpec;
 }
 
 /**
- * @param maxMtu largest ATT MTU that the device agrees to
- * @param onSubscription a CCCD was written
+ * @param maxMtu largest ATT MTU of the device
+ * @param agreesTo the MTU with which it answers the client's request; absent: its largest
+ * @param onSubscription called when a CCCD was written
  */
 export function createGattServer(
   services: ServiceSpec[],
   {
     maxMtu,
+    agreesTo = () => maxMtu,
     faults,
     onSubscription,
   }: {
     maxMtu: number;
+    agreesTo?: () => number;
     faults: AttFaults;
     onSubscription: (uuid: string, subscribed: boolean) => void;
   },
@@ -92,24 +96,32 @@ export function createGattServer(
 
   const inRange = (pdu: Buffer) =>
     attributes.filter(({ handle }) => handle >= pdu.readUInt16LE(1) && handle <= pdu.readUInt16LE(3));
-  const refuse = (pdu: Buffer, code: number, handle = 0) =>
-    Buffer.from([0x01, pdu[0] ?? 0, handle & 0xff, handle >> 8, code]);
-
-  /** Null: no fault. Otherwise the answer, which may be none. */
+  /** Applies a simulated fault. Null: there is none for this attribute. */
   function fault(pdu: Buffer, { owner, handle }: Attribute): { answer: Buffer | null } | null {
     if (!owner) return null;
     const uuid = plainUuid(owner.uuid);
     if (faults.silent.has(uuid)) return { answer: null };
     const code = faults.errors.get(uuid);
-    return code === undefined ? null : { answer: refuse(pdu, code, handle) };
+    return code === undefined ? null : { answer: refusal(pdu, code, handle) };
+  }
+
+  function agree(own: number, pdu: Buffer): void {
+    mtu = Math.max(SMALLEST_MTU, Math.min(own, pdu.readUInt16LE(1)));
   }
 
   function exchangeMtu(pdu: Buffer): Buffer {
-    mtu = Math.max(SMALLEST_MTU, Math.min(maxMtu, pdu.readUInt16LE(1)));
-    return Buffer.from([0x03, maxMtu & 0xff, maxMtu >> 8]);
+    const own = agreesTo();
+    agree(own, pdu);
+    return Buffer.concat([Buffer.of(MTU_REQUEST + 1), uint16(own)]);
   }
 
-  /** Read By Type and Read By Group Type: entries of equal length that fit the MTU. */
+  /** The client's answer to the device's own request. */
+  function mtuAnswered(pdu: Buffer): null {
+    agree(maxMtu, pdu);
+    return null;
+  }
+
+  /** Answers Read By Type and Read By Group Type with entries of equal length that fit into the MTU. */
   function readByType(pdu: Buffer): Buffer {
     const type = pdu.readUInt16LE(5).toString(16);
     const entries = inRange(pdu)
@@ -119,7 +131,7 @@ export function createGattServer(
         return Buffer.concat([...handles.map(uint16), value()]).subarray(0, mtu - 2);
       });
     const length = entries[0]?.length;
-    if (length === undefined) return refuse(pdu, ERROR.notFound, pdu.readUInt16LE(1));
+    if (length === undefined) return refusal(pdu, ERROR.notFound, pdu.readUInt16LE(1));
     const same = entries.findIndex(entry => entry.length !== length);
     const fitting = entries
       .slice(0, same < 0 ? entries.length : same)
@@ -130,7 +142,7 @@ export function createGattServer(
   function findInformation(pdu: Buffer): Buffer {
     const found = inRange(pdu);
     const size = found[0] && uuidBytes(found[0].type).length;
-    if (!size) return refuse(pdu, ERROR.notFound, pdu.readUInt16LE(1));
+    if (!size) return refusal(pdu, ERROR.notFound, pdu.readUInt16LE(1));
     const entries = found
       .filter(({ type }) => uuidBytes(type).length === size)
       .slice(0, Math.floor((mtu - 2) / (2 + size)))
@@ -141,24 +153,24 @@ export function createGattServer(
   function read(pdu: Buffer): Buffer | null {
     const handle = pdu.readUInt16LE(1);
     const attribute = attributes[handle - 1];
-    if (!attribute) return refuse(pdu, ERROR.invalidHandle, handle);
+    if (!attribute) return refusal(pdu, ERROR.invalidHandle, handle);
     const broken = fault(pdu, attribute);
     if (broken) return broken.answer;
     if (attribute.owner && attribute.type !== TYPE.cccd && !attribute.owner.properties.includes('read'))
-      return refuse(pdu, ERROR.readNotPermitted, handle);
+      return refusal(pdu, ERROR.readNotPermitted, handle);
     const offset = pdu[0] === 0x0c ? pdu.readUInt16LE(3) : 0;
     const value = attribute.value();
-    if (offset > value.length) return refuse(pdu, ERROR.invalidOffset, handle);
+    if (offset > value.length) return refusal(pdu, ERROR.invalidOffset, handle);
     return Buffer.concat([Buffer.from([(pdu[0] ?? 0) + 1]), value.subarray(offset, offset + mtu - 1)]);
   }
 
   function write(pdu: Buffer): Buffer | null {
     const handle = pdu.readUInt16LE(1);
     const attribute = attributes[handle - 1];
-    if (!attribute) return refuse(pdu, ERROR.invalidHandle, handle);
+    if (!attribute) return refusal(pdu, ERROR.invalidHandle, handle);
     const broken = fault(pdu, attribute);
     if (broken) return broken.answer;
-    if (!attribute.owner) return refuse(pdu, ERROR.writeNotPermitted, handle);
+    if (!attribute.owner) return refusal(pdu, ERROR.writeNotPermitted, handle);
     if (attribute.type !== TYPE.cccd) return writeValue(pdu, attribute.owner, handle);
     const uuid = plainUuid(attribute.owner.uuid);
     const on = (pdu[3] ?? 0) !== 0;
@@ -169,12 +181,12 @@ export function createGattServer(
   }
 
   function writeValue(pdu: Buffer, { write: take }: CharacteristicSpec, handle: number): Buffer | null {
-    if (!take) return refuse(pdu, ERROR.writeNotPermitted, handle);
+    if (!take) return refusal(pdu, ERROR.writeNotPermitted, handle);
     const code = take(Buffer.from(pdu.subarray(3)));
-    return code === undefined ? Buffer.from([0x13]) : refuse(pdu, code, handle);
+    return code === undefined ? Buffer.from([0x13]) : refusal(pdu, code, handle);
   }
 
-  /** Without a response, whatever becomes of it. */
+  /** Handles a write command, which is never answered. */
   function writeSilently(pdu: Buffer): null {
     write(pdu);
     return null;
@@ -182,6 +194,7 @@ export function createGattServer(
 
   const OPERATIONS: Record<number, (pdu: Buffer) => Buffer | null> = {
     2: exchangeMtu,
+    3: mtuAnswered,
     4: findInformation,
     8: readByType,
     10: read,
@@ -198,7 +211,7 @@ export function createGattServer(
       const isCommand = (opcode & 0x40) !== 0;
       const operation = OPERATIONS[opcode];
       if (operation) return operation(pdu);
-      return isCommand ? null : refuse(pdu, ERROR.notSupported);
+      return isCommand ? null : refusal(pdu, ERROR.notSupported);
     },
     notification(uuid, bytes) {
       const plain = plainUuid(uuid);
@@ -216,7 +229,7 @@ export function createGattServer(
   };
 }
 
-/** Handles are numbered from 1 in order of declaration: service, then for each characteristic declaration, value, CCCD. */
+/** Assigns handles from 1: each service, then declaration, value and CCCD of each of its characteristics. */
 function layOut(services: ServiceSpec[], cccd: (owner: CharacteristicSpec) => number): Attribute[] {
   const attributes: Attribute[] = [];
   const add = (attribute: Omit<Attribute, 'handle'>): Attribute => {
@@ -242,11 +255,16 @@ function layOut(services: ServiceSpec[], cccd: (owner: CharacteristicSpec) => nu
   }
 }
 
-function uint16(value: number): Buffer {
+/** Encodes an error in answer to a request. */
+export function refusal(pdu: Buffer, code: number, handle = 0): Buffer {
+  return Buffer.concat([Buffer.of(0x01, pdu[0] ?? 0), uint16(handle), Buffer.of(code)]);
+}
+
+export function uint16(value: number): Buffer {
   return Buffer.from([value & 0xff, value >> 8]);
 }
 
-/** Little-endian, 2 or 16 bytes. */
+/** Encodes a UUID, little-endian, in 2 or 16 bytes. */
 export function uuidBytes(uuid: string): Buffer {
   return Buffer.from(plainUuid(uuid), 'hex').reverse();
 }

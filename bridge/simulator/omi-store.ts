@@ -7,21 +7,21 @@ const STATUS = '30295782-4301-eabd-2904-2849adfeae43';
 const FREE_BYTES = 123_456_789;
 const BLOCK_BYTES = 440;
 const ATT_HEADER_BYTES = 3;
-/** How many records go out in one turn of the event loop. */
+/** Records sent in one turn of the event loop. */
 const RECORDS_AT_ONCE = 8;
 
 export type Generation = 'single' | 'files' | 'ring';
 
-/** Audio that a pendant of the Omi family recorded out of reach, and the protocol for fetching it. */
+/** Simulated storage of a pendant of the Omi family, and the protocol to fetch the audio in it. */
 export interface OmiStore {
   service: ServiceSpec;
-  /** The firmware that stores in this way. */
+  /** Version of the firmware that stores in this format. */
   firmware: string;
-  /** Records that are still there. */
+  /** Number of records that are still stored. */
   readonly left: number;
-  /** Called before each notification; false: nothing more goes out. */
+  /** Called before each notification; false: the transfer stops. */
   gate: () => boolean;
-  /** A new connection. */
+  /** Resets the state of the transfer for a new connection. */
   reset(): void;
 }
 
@@ -31,7 +31,7 @@ export interface StoredRecord {
   frames: readonly Uint8Array[];
 }
 
-/** Frames in blocks as the firmware packs them: each after its length, never up to the last byte. */
+/** Packs frames into blocks as the firmware does: each preceded by its length, never using the last byte of a block. */
 export function recordsOf(frames: readonly Uint8Array[], startS: number, frameMs: number): StoredRecord[] {
   const records: StoredRecord[] = [];
   let current: Uint8Array[] = [];
@@ -56,7 +56,7 @@ export function recordsOf(frames: readonly Uint8Array[], startS: number, frameMs
 }
 
 function blockOf({ frames }: StoredRecord): Buffer {
-  const block = Buffer.alloc(BLOCK_BYTES, 0x5a); // old bytes
+  const block = Buffer.alloc(BLOCK_BYTES, 0x5a); // stands for what earlier recordings have left there
   let at = 0;
   for (const frame of frames) {
     block[at] = frame.length;
@@ -67,15 +67,15 @@ function blockOf({ frames }: StoredRecord): Buffer {
   return block;
 }
 
-/** @param send notifies, cut to `mtu` as the radio does */
+/** @param send sends a notification, truncated to `mtu` */
 export function createOmiStore(
   generation: Generation,
   given: readonly StoredRecord[],
   { send, mtu }: { send(uuid: string, bytes: Uint8Array): void; mtu(): number },
 ): OmiStore {
   let records = [...given];
-  let first = 0; // number of the first record, of the ring
-  let run = 0; // a new command ends the transfer before it
+  let first = 0; // number of the oldest record in the ring
+  let run = 0; // incremented by each command: the transfer of an earlier one ends
   const store: OmiStore = {
     firmware: { single: '3.0.15', files: '3.0.17', ring: '3.0.20' }[generation],
     gate: () => true,
@@ -114,7 +114,7 @@ export function createOmiStore(
     else file(bytes);
   }
 
-  /** Later, as everything that a device sends. */
+  /** Sends an answer in a later turn of the event loop, as a device would. */
   function later(step: () => void): void {
     const mine = run;
     setImmediate(() => {
@@ -126,7 +126,7 @@ export function createOmiStore(
     if (store.gate()) send(DATA, bytes.subarray(0, mtu() - ATT_HEADER_BYTES));
   }
 
-  // ── one file, or several of which there is one ────────────────────────────────────────────────────────────────────
+  // ── files (the firmware with one file, and that with several) ─────────────────────────────────────────────────
 
   function file(bytes: Buffer): void {
     const [command = 0] = bytes;
@@ -148,7 +148,7 @@ export function createOmiStore(
     });
   }
 
-  /** `goesOn`: the transfer under way does. */
+  /** @param goesOn whether the current transfer continues */
   function answer(code: number, goesOn = false): void {
     if (goesOn) run -= 1;
     setImmediate(() => notify(Buffer.of(code)));
@@ -188,7 +188,7 @@ export function createOmiStore(
     bytes.writeBigUInt64BE(BigInt(first + records.length), 9);
     bytes.writeUInt32BE(1_000_000, 17);
     bytes.writeUInt16BE(BLOCK_BYTES + 4, 29);
-    bytes[31] = 8; // it has an id
+    bytes[31] = 8; // flag: the id is valid
     bytes[32] = 1;
     bytes.writeBigUInt64BE(RING_ID, 33);
     return bytes;

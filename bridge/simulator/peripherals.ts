@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts';
-import { bytesOf, fieldsOf, messageOf, numberOf, packetOf } from '../drivers/limitless-wire.ts';
 import { type Board, type BoardOptions, createBoard, type Sound } from './board.ts';
+import { createLimitless } from './limitless.ts';
 
-/** Options that all of them share. */
+/** Options of all simulated wearables. */
 export interface PeripheralOptions {
   sound: Sound | null;
   clock: Clock;
@@ -74,7 +74,7 @@ const OWL_SERVICE = '03d5d5c4-a86c-11ee-9d89-8f2089a49e7e';
 const OWL_AUDIO = 'b189a505-a86c-11ee-a5fb-8f2089a49e7e';
 const OWL_PAYLOAD_BYTES = 180;
 
-/** Frames in parts: their number mod 16, how many parts, and which one. */
+/** Splits frames into parts, each with the frame's number mod 16, the number of parts, and its index. */
 function owlPacker(): BoardOptions['pack'] {
   let number = 0;
   return frames =>
@@ -148,7 +148,7 @@ const bee: Kind = options => {
 
 const PLAUD_PIECE_BYTES = 200;
 
-/** It sends once it records, and records once it is told to. */
+/** Simulated PLAUD NotePin, which sends audio only after the command to record. */
 const plaud: Kind = options => {
   let position = 0;
   let waiting = Buffer.alloc(0);
@@ -160,7 +160,11 @@ const plaud: Kind = options => {
   function take(bytes: Buffer): undefined {
     if (bytes[0] !== 1) return;
     if (bytes[1] === 9) answer(9, '0058');
-    if (bytes[1] === 20) answer(20, '7856341200000000000000');
+    if (bytes[1] === 20) {
+      position = 0;
+      waiting = Buffer.alloc(0);
+      answer(20, '7856341200000000000000');
+    }
     if (bytes[1] === 28) device.play(true);
     if (bytes[1] === 23) device.play(false);
   }
@@ -201,73 +205,7 @@ const plaud: Kind = options => {
   return device;
 };
 
-const LIMITLESS = (number: string) => `632de${number}-604c-446b-a80f-7963e950f3fb`;
-/** More than one notification holds. */
-const FRAMES_OF_PAGE = 8;
+const limitless: Kind = options => createLimitless(options);
 
-/** It sends pages of frames, in parts, once the live mode was asked for. */
-const limitless: Kind = options => {
-  let index = 0;
-  let page = 0;
-
-  function take(bytes: Buffer): undefined {
-    const command = fieldsOf(bytesOf(fieldsOf(bytes), 4) ?? new Uint8Array());
-    const mode = bytesOf(command, 8);
-    if (mode) device.play(numberOf(fieldsOf(mode), 2) === 1);
-  }
-
-  function pack(frames: readonly Uint8Array[], mtu: number): Buffer[] {
-    const audio = frames.map((frame, at) => {
-      const chunk = messageOf([
-        [1, at * 20],
-        [2, messageOf([[1, frame]])],
-      ]);
-      return [3, chunk] as const;
-    });
-    const content = messageOf([[1, options.clock.now()], [2, page], ...audio]);
-    const message = messageOf([
-      [
-        2,
-        messageOf([
-          [2, 1],
-          [4, page],
-          [5, page],
-          [6, content],
-        ]),
-      ],
-    ]);
-    page += 1;
-    index += 1;
-    const room = mtu - 3 - 20;
-    const parts = Math.ceil(message.length / room);
-    return Array.from({ length: parts }, (_, part) =>
-      Buffer.from(packetOf(index, part, parts, message.subarray(part * room, (part + 1) * room))),
-    );
-  }
-
-  const device = board(
-    {
-      name: 'Pendant',
-      advertised: [LIMITLESS('001')],
-      services: [
-        {
-          uuid: LIMITLESS('001'),
-          characteristics: [
-            { uuid: LIMITLESS('002'), properties: ['write', 'writeWithoutResponse'], write: take },
-            { uuid: LIMITLESS('003'), properties: ['notify'] },
-          ],
-        },
-        level(58),
-      ],
-      audio: LIMITLESS('003'),
-      framesPerPack: FRAMES_OF_PAGE,
-      pack,
-      waitsForStart: true,
-    },
-    options,
-  );
-  return device;
-};
-
-/** One for each driver, by its name. */
+/** Simulated wearables by the name of their driver. */
 export const PERIPHERALS = { fieldy, friend, owl, bee, plaud, limitless } satisfies Record<string, Kind>;

@@ -1,12 +1,12 @@
 const SIGNAL_DBM = -50;
 const SCAN_RESPONSE = 0x04;
-/** Event types of a connectable device with legacy advertising, and of its scan response. */
+/** Event types in extended reports: legacy advertising of a connectable device, and its scan response. */
 const EXTENDED_TYPE = { advertisement: 0x13, scanResponse: 0x1b } as const;
 
 /**
- * The HCI packet in which a controller reports an advertisement.
+ * Encodes the HCI event with which a controller reports an advertisement.
  * @param type 0: advertisement, 4: scan response
- * @param address random
+ * @param address a random address
  */
 export function encodeReport(
   extended: boolean,
@@ -37,7 +37,7 @@ function extendedReport(type: number, address: string, data: Buffer, signal: num
   ];
 }
 
-/** As in packets: the last byte first. */
+/** Encodes an address in the order of packets, last byte first. */
 export function addressBytes(address: string): Buffer {
   return Buffer.from(address.replaceAll(':', ''), 'hex').reverse();
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import { type LoadNoble, loadNobleOverHci } from '../library.ts';
+import { type LoadNoble, loadNobleOverHci } from '../radios/noble/library.ts';
 import { type Controller, type ControllerOptions, createController } from './controller.ts';
 import { CODECS, type CodecId, createFrames } from './frames.ts';
 import { createPendant, type Pendant } from './pendant.ts';
@@ -7,21 +7,21 @@ import { withSocket } from './socket-module.ts';
 import { readWav } from './wav.ts';
 
 export interface SimulatorOptions {
-  /** The recording that the pendant plays: WAV, or what ffmpeg reads. */
+  /** Recording that the pendant plays: WAV, or any format that ffmpeg reads. */
   audio: string;
-  /** Codec that it announces; default 21, Opus in frames of 20 ms. */
+  /** Codec of the pendant; default 21: Opus in frames of 20 ms. */
   codecId?: CodecId;
-  /** Times real speed. */
+  /** Playback speed; 1: real time. */
   speed?: number;
-  /** Play again and again, instead of silence after the end. */
+  /** Repeats the recording; otherwise silence follows its end. */
   loop?: boolean;
   name?: string;
   controller?: ControllerOptions;
 }
 
-/** A pendant on the desk, without hardware: a virtual Bluetooth controller with one Omi-like device in its reach. */
+/** Simulated Bluetooth controller with one pendant in range. */
 export interface Simulator {
-  /** For the radio: loads a Bluetooth library whose adapter is the virtual controller. */
+  /** Loads a Bluetooth library that uses the simulated controller. */
   load: LoadNoble;
   controller: Controller;
   pendant: Pendant;
@@ -39,7 +39,7 @@ export async function createSimulator(options: SimulatorOptions, clock: Clock): 
   return { load: simulatedNoble(controller), controller, pendant, stop: pendant.stop };
 }
 
-/** A Bluetooth library whose native socket is replaced by the controller's. `only`: this library and no other. */
+/** Returns a loader for a Bluetooth library that uses the controller's socket. `only`: name of the library. */
 export function simulatedNoble(controller: Controller, only?: string): LoadNoble {
   return log => withSocket(controller.Socket, () => loadNobleOverHci(log, only));
 }

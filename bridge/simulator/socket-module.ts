@@ -3,15 +3,15 @@ import { fileURLToPath } from 'node:url';
 
 const require = createRequire(import.meta.url);
 
-/** The packages from which the Bluetooth libraries take their native HCI socket. */
+/** Packages from which the Bluetooth libraries load their native HCI socket. */
 const SOCKET_PACKAGES = ['@abandonware/bluetooth-hci-socket', '@stoprocent/bluetooth-hci-socket'];
-/** Where the replacement stands in Node's module cache; no file needs to be there. */
+/** Key of the replacement in Node's module cache; the file does not exist. */
 const REPLACEMENT = fileURLToPath(new URL('./virtual-socket.cjs', import.meta.url));
 
 /**
- * Runs `load` while the native HCI socket is replaced by `Socket`, so that a Bluetooth library loaded by it runs its
- * real code over ours. Its modules are loaded afresh and forgotten again: every call gives a library of its own, and
- * nobody else ever sees it. Works where the native package is not installed, too.
+ * Runs `load` while the native HCI socket is replaced by `Socket`, so that a Bluetooth library loaded in it uses that
+ * class. Its modules are removed from the cache before and after: every call loads a separate instance, which no other
+ * code can get. The native package need not be installed.
  */
 export function withSocket<T>(Socket: new () => unknown, load: () => T): T {
   const hooks = registerHooks({
@@ -35,7 +35,7 @@ export function withSocket<T>(Socket: new () => unknown, load: () => T): T {
   }
 }
 
-/** Everything of the libraries that is loaded already, taken out of the cache. */
+/** Removes all modules of the libraries from the cache. @returns the removed ones */
 function takeFromCache(): Record<string, NodeJS.Module | undefined> {
   const names = Object.keys(require.cache).filter(
     name => /[\\/](noble|bluetooth-hci-socket)[\\/]/.test(name) || name === REPLACEMENT,

@@ -20,7 +20,7 @@ const MAIN = join(ROOT, 'bridge/bin.mjs');
 const RECORDING = join(ROOT, 'test/fixtures/tomorrow.wav');
 const clock = createClock(Date.now);
 const source = createFrames(await readWav(RECORDING), 21);
-/** Frames that the pendant sends: the recording, and silence behind it, so that time continues. */
+/** Frames that the pendant sends: the recording, followed by silence, so that time continues. */
 const expected = (count: number) =>
   Array.from({ length: count }, (_, i) => Buffer.from(source.at(i)).toString('hex'));
 
@@ -52,7 +52,7 @@ const hexOf = (messages: HeldMessage[]) => messages.map(({ hex }) => hex);
 const firstStream = (server: ListenServer) => [...server.streams.values()][0]?.messages ?? [];
 
 test.serial(
-  'a recording goes from the simulated pendant to a server that speaks /v4/listen, frame by frame',
+  'a recording travels from the simulated pendant to a server with /v4/listen, frame by frame',
   async t => {
     const [dataDir, server] = await Promise.all([makeDir(t), makeServer(t)]);
     const events: BridgeEvent[] = [];
@@ -72,31 +72,34 @@ test.serial(
   },
 );
 
-test.serial('it stops in good order while core is away, and the next one brings the audio', async t => {
-  const [dataDir, server] = await Promise.all([makeDir(t), makeServer(t)]);
-  await server.kill();
-  const config = configFor(dataDir, { core: server.url, key: 'k' });
-  const streaming = Promise.withResolvers<void>();
-  const bridge = await start(t, {
-    config,
-    simulate: { audio: RECORDING, speed: 20 },
-    onEvent: event => event.event === 'disconnected' && streaming.resolve(),
-  });
-  await streaming.promise;
-  await bridge.stop();
-  const back = await makeServer(t, server.port);
-  await start(t, { config, simulate: { audio: RECORDING, name: 'Another' }, limits: FAST });
-  await back.until(() => back.streams.size >= 1);
-  const [earlier] = back.connections;
-  await earlier?.closed;
-  const messages = hexOf(firstStream(back));
-  t.true(messages.length > 0);
-  t.deepEqual(messages, expected(messages.length));
-});
+test.serial(
+  'it stops cleanly while core is unreachable, and the next process delivers the audio',
+  async t => {
+    const [dataDir, server] = await Promise.all([makeDir(t), makeServer(t)]);
+    await server.kill();
+    const config = configFor(dataDir, { core: server.url, key: 'k' });
+    const streaming = Promise.withResolvers<void>();
+    const bridge = await start(t, {
+      config,
+      simulate: { audio: RECORDING, speed: 20 },
+      onEvent: event => event.event === 'disconnected' && streaming.resolve(),
+    });
+    await streaming.promise;
+    await bridge.stop();
+    const back = await makeServer(t, server.port);
+    await start(t, { config, simulate: { audio: RECORDING, name: 'Another' }, limits: FAST });
+    await back.until(() => back.streams.size >= 1);
+    const [earlier] = back.connections;
+    await earlier?.closed;
+    const messages = hexOf(firstStream(back));
+    t.true(messages.length > 0);
+    t.deepEqual(messages, expected(messages.length));
+  },
+);
 const FAST = { uplink: { firstRetryMs: 10, finalAckMs: 100 } };
 
 test.serial(
-  'now and then it counts what waits and for how long, who streams, and how core was reached',
+  'counts are reported now and then: the backlog and its age, streaming devices, and the connection to core',
   async t => {
     const [dataDir, server] = await Promise.all([makeDir(t), makeServer(t)]);
     server.refuse = { status: 503 };
@@ -134,7 +137,7 @@ test.serial(
   },
 );
 
-test.serial('while nothing changes no counts are told but the last', async t => {
+test.serial('while nothing changes only the last counts are reported', async t => {
   const [idleDir, busyDir, server] = await Promise.all([makeDir(t), makeDir(t), makeServer(t)]);
   const told: BridgeEvent['event'][] = [];
   const idle = await start(t, {
@@ -151,14 +154,14 @@ test.serial('while nothing changes no counts are told but the last', async t => 
     limits: { ...FAST, countsMs: 20 },
     onEvent: ({ event }) => event === 'counts' && --left === 0 && counted.resolve(),
   });
-  await counted.promise; // the timer of the other has gone off as often
+  await counted.promise; // the other one's timer has fired as often
   t.false(told.includes('counts'));
   await idle.stop();
   t.is(told.filter(event => event === 'counts').length, 1);
 });
 
 test.serial(
-  'with port 0 the server on the same data directory is asked where it listens, anew once it was restarted',
+  'with port 0 the server on the same data directory is asked for its port, again after a restart',
   async t => {
     const dataDir = await makeDir(t);
     const events: BridgeEvent[] = [];
@@ -196,7 +199,7 @@ test.serial(
 );
 
 test.serial(
-  'a second bridge on one data directory is refused, and a killed one does not stand in the way',
+  'a second bridge on one data directory is refused, and a killed one does not block the next',
   async t => {
     const dataDir = await makeDir(t);
     const config = configFor(dataDir, { core: 'ws://127.0.0.1:1', key: 'k' });
@@ -214,7 +217,7 @@ test.serial(
   },
 );
 
-test.serial('a recording that cannot be played is named, with what can', async t => {
+test.serial('a recording that cannot be played is reported, with the supported formats', async t => {
   const dataDir = await makeDir(t);
   const config = configFor(dataDir, { core: 'ws://127.0.0.1:1', key: 'k' });
   const audio = join(dataDir, 'song.mp3');
@@ -227,7 +230,7 @@ test.serial('a recording that cannot be played is named, with what can', async t
   });
 });
 
-test.serial('a driver of somebody else is loaded by its path, before the built-in ones', async t => {
+test.serial('a third-party driver is loaded by its path, before the built-in ones', async t => {
   const [dataDir, server] = await Promise.all([makeDir(t), makeServer(t)]);
   await writeFile(
     join(dataDir, 'clone.mjs'),
@@ -256,7 +259,7 @@ test.serial('a driver of somebody else is loaded by its path, before the built-i
   t.deepEqual(hexOf(firstStream(server)).slice(0, 50), expected(50));
 });
 
-test.serial('a driver that does not load, or is none, is named', async t => {
+test.serial('a module that does not load, or is not a driver, is reported', async t => {
   const dataDir = await makeDir(t);
   await writeFile(join(dataDir, 'none.mjs'), 'export default { name: "x", title: "y" };');
   const load = (driver: string) =>
@@ -275,7 +278,7 @@ test.serial('a driver that does not load, or is none, is named', async t => {
   await t.throwsAsync(load('throws.mjs'), { message: /throws\.mjs does not load: no such thing/ });
 });
 
-test.serial('each field of a driver that is wrong is named', async t => {
+test.serial('each invalid field of a driver is reported', async t => {
   const dataDir = await makeDir(t);
   const place = `{ service: '180f', characteristic: '2a19' }`;
   const whole = (change: string) => `const place = ${place};
@@ -325,7 +328,7 @@ test.serial('each field of a driver that is wrong is named', async t => {
 
 interface Child {
   process: ChildProcess;
-  /** Resolves with the first event that fits. */
+  /** Resolves with the first matching event. */
   event(fits: (event: BridgeEvent) => boolean): Promise<BridgeEvent>;
   exit: Promise<number | null>;
   errors(): string;
@@ -367,7 +370,7 @@ function run(t: ExecutionContext, args: string[], dir: string, core: string): Ch
 }
 
 test.serial(
-  'after kill -9 the next process brings what the killed one had recorded, and deletes it',
+  'after kill -9 the next process delivers and deletes the recordings of the killed one',
   async t => {
     const [dir, server] = await Promise.all([makeDir(t), makeServer(t)]);
     server.acks = false;
@@ -376,7 +379,7 @@ test.serial(
     killed.process.kill('SIGKILL');
     await killed.exit;
     await server.kill();
-    // A core that has nothing of it: everything has to come from the bridge's disk.
+    // A core without any of it: everything has to come from the bridge's disk.
     const back = await makeServer(t, server.port);
     const next = run(t, ['--json'], dir, back.url);
     await next.event(({ event }) => event === 'connected');
@@ -391,7 +394,7 @@ test.serial(
 );
 
 test.serial(
-  'on SIGINT it closes its connections before it ends, and stdout held nothing but events',
+  'on SIGINT it closes its connections before it exits, and stdout contains only events',
   async t => {
     const [dir, server] = await Promise.all([makeDir(t), makeServer(t)]);
     const child = run(t, ['--simulate', RECORDING, '--json'], dir, server.url);
@@ -408,7 +411,7 @@ test.serial(
   },
 );
 
-test.serial('a wrong argument or a missing recording ends it with one line', async t => {
+test.serial('an invalid argument or a missing recording ends it with one line', async t => {
   const dir = await makeDir(t);
   const wrong = run(t, ['--sumulate', 'x'], dir, 'ws://127.0.0.1:1');
   t.is(await wrong.exit, 1);
@@ -420,30 +423,33 @@ test.serial('a wrong argument or a missing recording ends it with one line', asy
 });
 
 for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-  test.serial(`started by npx it ends when npx was ended by ${signal}, with a shell in between`, async t => {
-    const dir = await makeDir(t);
-    const npx = `const { spawn } = require('node:child_process');
+  test.serial(
+    `a process started by npx ends when npx is ended by ${signal}, with a shell in between`,
+    async t => {
+      const dir = await makeDir(t);
+      const npx = `const { spawn } = require('node:child_process');
       const shell = spawn('sh', ['-c', process.argv[1] + '; exit $?'], { stdio: 'inherit' });
       process.on('SIGTERM', () => { shell.kill('SIGTERM'); process.exit(); });`;
-    const command = `"${process.execPath}" "${MAIN}" --simulate --json`;
-    const parent = spawn(process.execPath, ['-e', npx, command], {
-      cwd: dir,
-      env: {
-        ...process.env,
-        npm_lifecycle_event: 'npx',
-        EARSHOT_DATA_DIR: dir,
-        EARSHOT_BRIDGE__CORE: 'ws://127.0.0.1:1',
-        EARSHOT_BRIDGE__KEY: 'k',
-      },
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    t.teardown(() => parent.kill('SIGKILL'));
-    const lines = createInterface({ input: parent.stdout })[Symbol.asyncIterator]();
-    t.like(JSON.parse((await lines.next()).value ?? 'null'), { event: 'radio' });
-    parent.kill(signal);
-    let last = '';
-    for (let line = await lines.next(); !line.done; line = await lines.next()) last = line.value;
-    t.like(JSON.parse(last || 'null'), { event: 'counts' }); // it ended in good order
-    t.deepEqual((await readdir(join(dir, 'bridge'))).sort(), ['id', 'spool']); // and gave its lock back
-  });
+      const command = `"${process.execPath}" "${MAIN}" --simulate --json`;
+      const parent = spawn(process.execPath, ['-e', npx, command], {
+        cwd: dir,
+        env: {
+          ...process.env,
+          npm_lifecycle_event: 'npx',
+          EARSHOT_DATA_DIR: dir,
+          EARSHOT_BRIDGE__CORE: 'ws://127.0.0.1:1',
+          EARSHOT_BRIDGE__KEY: 'k',
+        },
+        stdio: ['ignore', 'pipe', 'ignore'],
+      });
+      t.teardown(() => parent.kill('SIGKILL'));
+      const lines = createInterface({ input: parent.stdout })[Symbol.asyncIterator]();
+      t.like(JSON.parse((await lines.next()).value ?? 'null'), { event: 'radio' });
+      parent.kill(signal);
+      let last = '';
+      for (let line = await lines.next(); !line.done; line = await lines.next()) last = line.value;
+      t.like(JSON.parse(last || 'null'), { event: 'counts' }); // it exited cleanly
+      t.deepEqual((await readdir(join(dir, 'bridge'))).sort(), ['id', 'spool']); // and released its lock
+    },
+  );
 }

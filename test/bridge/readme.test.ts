@@ -12,7 +12,7 @@ import { startListenServer } from '../helpers/listen-server.ts';
 
 const RECORDING = join(import.meta.dirname, '../fixtures/budget.wav');
 
-/** The first block of this language in the manual, as a reader copies it. */
+/** The first block of this language in bridge/README.md, as a reader copies it. */
 async function block(language: string): Promise<string> {
   const manual = await readFile(new URL('../../bridge/README.md', import.meta.url), 'utf8');
   const [, code] = new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``).exec(manual) ?? [];
@@ -20,7 +20,7 @@ async function block(language: string): Promise<string> {
   return code;
 }
 
-test('the driver of the manual carries a pendant’s frames to a server that speaks the protocol of /v4/listen', async t => {
+test('the driver in the README carries a pendant’s frames to a server with the protocol of /v4/listen', async t => {
   const dir = await mkdtemp(join(tmpdir(), 'earshot-driver-'));
   t.teardown(() => rm(dir, { recursive: true, force: true }));
   await writeFile(join(dir, 'garage-pendant.mjs'), await block('js'));
@@ -49,7 +49,7 @@ test('the driver of the manual carries a pendant’s frames to a server that spe
   );
 });
 
-test('the decoder of the manual counts what is lost and malformed, and never throws', async t => {
+test('the decoder in the README counts lost and malformed packets, and never throws', async t => {
   const dir = await mkdtemp(join(tmpdir(), 'earshot-driver-'));
   t.teardown(() => rm(dir, { recursive: true, force: true }));
   const file = join(dir, 'garage-pendant.mjs');

@@ -39,7 +39,7 @@ async function save(t: ExecutionContext, bytes: Buffer, name = 'take.wav'): Prom
   return path;
 }
 
-test('16 kHz mono is read as it is', async t => {
+test('16 kHz mono is read unchanged', async t => {
   t.deepEqual([...(await readWav(await save(t, wav([0, 1, -1, 32767, -32768]))))], [0, 1, -1, 32767, -32768]);
 });
 
@@ -50,7 +50,7 @@ test('two channels are mixed', async t => {
   );
 });
 
-test('chunks before the audio, and a length that a cut-off recorder left, do not matter', async t => {
+test('chunks before the audio, and the wrong length of an interrupted recording, are tolerated', async t => {
   const plain = wav([7, 8, 9]);
   const extra = Buffer.from('LIST\x03\x00\x00\x00abc\x00', 'latin1');
   const bytes = Buffer.concat([plain.subarray(0, 36), extra, plain.subarray(36)]);
@@ -59,7 +59,7 @@ test('chunks before the audio, and a length that a cut-off recorder left, do not
 });
 
 for (const rate of [8000, 44100, 48000]) {
-  test(`a tone at ${rate} samples a second keeps its pitch and level at 16000`, async t => {
+  test(`a tone at ${rate} Hz keeps its pitch and level at 16000 Hz`, async t => {
     const tone = (at: number) =>
       Array.from({ length: at / 2 }, (_, i) => Math.round(10_000 * Math.sin((2 * Math.PI * 440 * i) / at)));
     const out = await readWav(await save(t, wav(tone(rate), { rate })));
@@ -72,7 +72,7 @@ for (const rate of [8000, 44100, 48000]) {
   });
 }
 
-test('what would fold back from above half the new rate is filtered out', async t => {
+test('frequencies above half the new rate are filtered out', async t => {
   const high = Array.from({ length: 24_000 }, (_, i) =>
     Math.round(20_000 * Math.sin((2 * Math.PI * 12_000 * i) / 48_000)),
   );
@@ -92,12 +92,12 @@ const REFUSED: [string, Buffer, RegExp][] = [
   ['an empty file', Buffer.alloc(0), /take\.wav: it is empty$/],
 ];
 for (const [what, bytes, message] of REFUSED) {
-  test(`${what} is refused with the file's name and the reason`, async t => {
+  test(`${what} is rejected with the file's name and the reason`, async t => {
     await t.throwsAsync(readWav(await save(t, bytes)), { message });
   });
 }
 
-/** Runs with this directory alone to find programs in. */
+/** Runs with a PATH that contains only this directory. */
 async function withPath<T>(path: string, work: () => Promise<T>): Promise<T> {
   const before = process.env.PATH;
   process.env.PATH = path;
@@ -108,7 +108,7 @@ async function withPath<T>(path: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-test.serial('other formats without ffmpeg: the command that converts is told', async t => {
+test.serial('for other formats without ffmpeg, the error states the conversion command', async t => {
   const file = await save(t, Buffer.from('OggS something else'), "ada's talk.ogg");
   const { message } = (await withPath('/nowhere', () => t.throwsAsync(readWav(file)))) ?? {};
   t.regex(
@@ -118,16 +118,22 @@ test.serial('other formats without ffmpeg: the command that converts is told', a
   t.regex(message ?? '', /: ffmpeg -i '.*ada'\\''s talk\.ogg' -ac 1 -ar 16000 '.*ada'\\''s talk\.wav'$/);
 });
 
-test.serial('a WAV file of a coding that ffmpeg knows is told how to be converted as well', async t => {
-  const file = await save(t, wav([1], { tag: 6, bits: 8 }), 'call.wav');
-  const { message } = (await withPath('/nowhere', () => t.throwsAsync(readWav(file)))) ?? {};
-  t.regex(message ?? '', /it holds coding 6 with 8 bits, and other formats need ffmpeg, .* installed here\./);
-  t.regex(message ?? '', /: ffmpeg -i \S+call\.wav -ac 1 -ar 16000 \S+call-converted\.wav$/);
-  const dir = await installFfmpeg(t, wav([5, 6, 7]));
-  t.deepEqual([...(await withPath(`${dir}:/usr/bin:/bin`, () => readWav(file)))], [5, 6, 7]);
-});
+test.serial(
+  'for a WAV file with a codec that ffmpeg knows, the error states the conversion command as well',
+  async t => {
+    const file = await save(t, wav([1], { tag: 6, bits: 8 }), 'call.wav');
+    const { message } = (await withPath('/nowhere', () => t.throwsAsync(readWav(file)))) ?? {};
+    t.regex(
+      message ?? '',
+      /it holds coding 6 with 8 bits, and other formats need ffmpeg, .* installed here\./,
+    );
+    t.regex(message ?? '', /: ffmpeg -i \S+call\.wav -ac 1 -ar 16000 \S+call-converted\.wav$/);
+    const dir = await installFfmpeg(t, wav([5, 6, 7]));
+    t.deepEqual([...(await withPath(`${dir}:/usr/bin:/bin`, () => readWav(file)))], [5, 6, 7]);
+  },
+);
 
-/** Installs a stand-in for ffmpeg: it answers with a WAV file as ffmpeg writes it into a pipe, or fails likewise. */
+/** Installs a stand-in for ffmpeg that writes a WAV file to a pipe as ffmpeg does, or fails likewise. */
 async function installFfmpeg(t: ExecutionContext, answer: Buffer | null): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'ffmpeg-'));
   t.teardown(() => rm(dir, { recursive: true }));
@@ -137,7 +143,7 @@ async function installFfmpeg(t: ExecutionContext, answer: Buffer | null): Promis
   return dir;
 }
 
-test.serial('other formats are decoded by ffmpeg, which is asked for what is needed and no more', async t => {
+test.serial('other formats are decoded by ffmpeg, with only the necessary arguments', async t => {
   const file = await save(t, Buffer.from('ID3 something'), 'talk.mp3');
   const piped = wav([5, 6, 7]);
   piped.writeUInt32LE(0xffffffff, 40);
@@ -147,7 +153,7 @@ test.serial('other formats are decoded by ffmpeg, which is asked for what is nee
   t.true(args.includes(`-protocol_whitelist file,pipe -i file:${file} -vn -ac 1 -ar 16000`), args);
 });
 
-test.serial('what ffmpeg cannot decode is refused in its words', async t => {
+test.serial('a file that ffmpeg cannot decode is rejected with its message', async t => {
   const file = await save(t, Buffer.from('nonsense'), 'talk.m4a');
   const dir = await installFfmpeg(t, null);
   await withPath(`${dir}:/usr/bin:/bin`, () =>

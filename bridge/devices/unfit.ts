@@ -1,0 +1,2 @@
+/** The device is not usable, and trying again soon would not help. */
+export class Unfit extends Error {}

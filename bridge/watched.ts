@@ -1,0 +1,44 @@
+import { createQueue, type Queue } from './queue.ts';
+
+/** A value that changes, and whoever wants to hear of each change. */
+export interface Watched<T> {
+  readonly now: T;
+  become(next: T): void;
+  /** The present value, then every change, until `end`. */
+  changes(): AsyncIterable<T>;
+  /** Ends the iterations, after the changes so far. */
+  end(): void;
+}
+
+const MAX_WAITING = 16;
+
+export function createWatched<T>(first: T): Watched<T> {
+  const watchers = new Set<Queue<T>>();
+  let now = first;
+  let ended = false;
+
+  return {
+    get now() {
+      return now;
+    },
+    become(next) {
+      now = next;
+      for (const watcher of watchers) watcher.push(next);
+    },
+    async *changes() {
+      const queue = createQueue<T>(MAX_WAITING);
+      queue.push(now);
+      watchers.add(queue);
+      if (ended) queue.end();
+      try {
+        yield* queue;
+      } finally {
+        watchers.delete(queue);
+      }
+    },
+    end() {
+      ended = true;
+      for (const watcher of watchers) watcher.end();
+    },
+  };
+}
