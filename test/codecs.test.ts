@@ -10,13 +10,13 @@ import { isThorough } from './helpers/thorough.ts';
 import { wordErrorRate } from './helpers/word-error-rate.ts';
 
 const test = anyTest as TestFn<{ server: TestServer }>;
-/** Far enough from the limits that another processor's rounding does not tip it. */
+/** Far enough from the limits that another processor's rounding has no effect. */
 const SAID = 'health';
 /** Words in the committed AAC file. */
 const SAID_IN_AAC = 'tomorrow';
 const sound = concatSamples([silence(0.5), speech(SAID), silence(1)]);
 
-/** Every other sample, not filtered: 8-bit sound at 8 kHz is held to little. */
+/** Every other sample, unfiltered: little is expected of 8-bit audio at 8 kHz. */
 const atHalfRate = sound.filter((_, i) => i % 2 === 0);
 
 const SENT: Record<Codec, { messages: Uint8Array[]; sampleRate: number; maxWer: number }> = {
@@ -34,13 +34,13 @@ test.before(async t => {
 });
 test.after.always(t => t.context.server?.stop());
 
-/** One of each family: framing is checked sample by sample in `core/audio`. */
-const USUAL = ['pcm8', 'opus_fs320', 'aac', 'lc3_fs1030'];
+/** One per family of wearables; framing and AAC are tested sample by sample in `core/audio`. */
+const USUAL = ['pcm8', 'opus_fs320', 'lc3_fs1030'];
 
 for (const [codec, { messages, sampleRate, maxWer }] of Object.entries(SENT)) {
   if (!isThorough && !USUAL.includes(codec)) continue;
   test.serial(
-    `words sent as ${codec} at ${sampleRate} Hz come with at most ${maxWer * 100} % wrong`,
+    `speech sent as ${codec} at ${sampleRate} Hz has at most ${maxWer * 100} % wrong words`,
     async t => {
       const { server } = t.context;
       const client = await connectListen(server.url, server.key, {

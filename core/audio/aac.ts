@@ -5,22 +5,22 @@ import { type Faad, loadFaad, openFaad } from './faad.ts';
 import { concatSamples, SAMPLE_RATE } from './pcm.ts';
 import { createResampler } from './resample.ts';
 
-/** Broken frames in a row after which the decoder itself may be what is broken. */
+/** Consecutive broken frames after which the decoder itself may be broken, and is replaced. */
 const FAILURES_BEFORE_RESTART = 2;
 
-/** Frames of one format on their way to 16 kHz mono. */
+/** Decodes frames of one format to 16 kHz mono. */
 interface Line {
   format: AacFormat;
-  /** Null: it is broken. */
+  /** Returns null where the frame is broken. */
   decode(frame: Uint8Array): Promise<Int16Array | null>;
-  /** Silence as long as this many frames. */
+  /** Returns silence of the length of this many frames. */
   silence(frames: number): Int16Array;
   close(): void;
 }
 
 /**
- * ADTS frames, one or more per message; their header says the rate and the channels, whatever the client said.
- * Throws `unsupported_media` where the package that decodes it is not installed.
+ * Decodes ADTS frames, one or more per message. Their header gives rate and channels, whatever the client announced.
+ * Throws `unsupported_media` where the decoder package is not installed.
  */
 export async function createAacDecoder({ sampleRate }: AudioFormat): Promise<Decoder> {
   await loadFaad();
@@ -30,7 +30,10 @@ export async function createAacDecoder({ sampleRate }: AudioFormat): Promise<Dec
   let usualFrames = 1;
   let open = true;
 
-  /** The line for this format. Null: it is news that the next message has to confirm, as a damaged header looks alike. */
+  /**
+   * Returns the decoder for this format. Null: the format has changed, which the next message must confirm, because a
+   * damaged header looks the same.
+   */
   async function lineFor(format: AacFormat): Promise<Line | null> {
     const confirmed = line === null || (announced !== null && sameFormat(announced, format));
     announced = format;
@@ -41,7 +44,7 @@ export async function createAacDecoder({ sampleRate }: AudioFormat): Promise<Dec
     return line;
   }
 
-  /** A message that cannot be taken apart lasts as long as the last one that could. */
+  /** A message that cannot be parsed counts as long as the last one that could. */
   function lost() {
     const length = Math.round((usualFrames * AAC_FRAME_SAMPLES * SAMPLE_RATE) / sampleRate);
     return { pcm: line?.silence(usualFrames) ?? new Int16Array(length), bad: 1 };
@@ -64,7 +67,7 @@ export async function createAacDecoder({ sampleRate }: AudioFormat): Promise<Dec
 
   return {
     async decode(message) {
-      if (!open) throw new Error('The decoder is closed'); // its memory may be another's by now
+      if (!open) throw new Error('The decoder is closed'); // copied, because the decoder reuses its memory
       if (message.length === 0) return { pcm: new Int16Array(0), bad: 1 };
       const decoded = await decode(message);
       concealer.heard(decoded.pcm);
@@ -86,7 +89,7 @@ async function openLine(format: AacFormat): Promise<Line> {
   let faad: Faad | null = null;
   let failures = 0;
 
-  /** A decoder keeps its first frame to itself: what it gives for it is silence. */
+  /** A decoder returns silence for its first frame, which it only keeps. */
   async function begin(frame: Uint8Array): Promise<Int16Array> {
     faad = await openFaad(configOf(format));
     failures = 0;
@@ -116,14 +119,14 @@ async function openLine(format: AacFormat): Promise<Line> {
   };
 }
 
-/** Null: the frame is broken. */
+/** Returns null where the frame is broken. */
 function tryDecode(faad: Faad, frame: Uint8Array): Int16Array | null {
   try {
     const [first, second = first] = faad.decode(frame).channelData;
     if (!first || !second || first.length !== AAC_FRAME_SAMPLES) return null;
     return Int16Array.from(first, (left, i) => toSample((left + (second[i] ?? 0)) / 2));
   } catch {
-    return null; // counted by the caller; there is nothing else to know about it
+    return null; // the caller counts it; the decoder tells nothing more
   }
 }
 

@@ -2,21 +2,24 @@
 export interface AacFormat {
   /** The header's index of the sample rate. */
   rateIndex: number;
-  /** In Hz. */
+  /** Sample rate in Hz. */
   sampleRate: number;
   channels: number;
 }
 
-/** One message: frames of one format, without their headers. */
+/** A parsed message: frames of one format, without their headers. */
 export interface AdtsPacket {
   format: AacFormat;
   frames: Uint8Array[];
 }
 
-/** Samples of one frame, per channel. */
+/** Samples per channel in one frame. */
 export const AAC_FRAME_SAMPLES = 1024;
 
-/** By the header's index, ISO/IEC 14496-3 table 1.18, but for the last: nothing that decodes it is at hand. */
+/**
+ * Sample rates by the header's index, ISO/IEC 14496-3 table 1.18, without the last, which no available decoder
+ * supports.
+ */
 const RATES = [
   ...[96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000],
   ...[22_050, 16_000, 12_000, 11_025, 8000],
@@ -24,11 +27,11 @@ const RATES = [
 const LOW_COMPLEXITY = 1;
 const HEADER_BYTES = 7;
 const CHECKSUM_BYTES = 2;
-/** Eight seconds at the lowest rate: what one message may cost. */
+/** Eight seconds at the lowest rate: the maximum for one message. */
 const MAX_FRAMES = 64;
 
 /**
- * Takes a message of whole ADTS frames apart. Null: it is no such message, or is of a kind that no wearable sends (not
+ * Parses a message of whole ADTS frames. Null: it is no such message, or of a kind that no wearable sends (not
  * low-complexity, more than two channels, several blocks in a frame).
  */
 export function parseAdts(message: Uint8Array): AdtsPacket | null {
@@ -83,7 +86,7 @@ export function formatIn(config: Uint8Array): AacFormat | null {
   return { rateIndex, sampleRate, channels };
 }
 
-/** A frame as a message of its own, with a header before it. */
+/** Returns a frame as a message of its own, with a header before it. */
 export function withHeader({ rateIndex, channels }: AacFormat, frame: Uint8Array): Uint8Array {
   const length = frame.length + HEADER_BYTES;
   const message = new Uint8Array(length);

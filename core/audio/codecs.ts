@@ -4,46 +4,49 @@ import { createLc3Decoder } from './lc3.ts';
 import { createOpusDecoder } from './opus.ts';
 import { createPcm8Decoder, createPcm16Decoder } from './raw-pcm.ts';
 
-/** How the audio of one stream is coded. */
+/** Coding of the audio of one stream. */
 export interface AudioFormat {
   codec: Codec;
-  /** In Hz. */
+  /** Sample rate in Hz. */
   sampleRate: number;
   channels: 1 | 2;
 }
 
 export interface Decoded {
   pcm: Int16Array;
-  /** How many broken packets the message had. */
+  /** Number of broken packets in the message. */
   bad: number;
 }
 
-/** Client messages in, 16 kHz mono out; keeps state from message to message. */
+/** Turns client messages into 16 kHz mono audio; keeps state between messages. */
 export interface Decoder {
   /**
-   * Decodes one message, one at a time. Whatever the bytes: what is broken becomes silence of the same length, and is
-   * counted. Throws only when closed.
+   * Decodes one message; calls must not overlap. Broken input becomes silence of the same length, and is counted.
+   * Throws only when closed.
    */
   decode(message: Uint8Array): Decoded | Promise<Decoded>;
   /**
-   * Makes up sound for so many samples that were lost before the next message, from what came before; silence where
-   * nothing did, and where the loss is long.
+   * Conceals this many samples that were lost before the next message, from the audio before them; silence where
+   * there was none, and where the loss is long.
    */
   conceal(samples: number): Int16Array;
-  /** A part of a sample waits for the next message: a fresh decoder could not go on from here. Absent: never. */
+  /**
+   * Whether a part of a sample waits for the next message, so that a new decoder could not continue from here.
+   * Absent: never.
+   */
   readonly carries?: boolean;
-  /** Forgets all that came before, the part of a sample included. Absent: a message is always whole. */
+  /** Drops all state, an incomplete sample included. Absent: messages are always whole. */
   reset?(): void;
-  /** Frees its memory; not while it decodes. */
+  /** Frees its memory. Must not be called while it decodes. */
   close(): void;
 }
 
 interface CodecKind {
-  /** Rates that it may have, in Hz: the inclusive range, or the list. */
+  /** Allowed sample rates in Hz: an inclusive range, or a list. */
   rates: readonly number[] | { from: number; to: number };
   /** Sample rate if none is given. */
   defaultRate: number;
-  /** Absent: 2. */
+  /** Maximum number of channels. Absent: 2. */
   maxChannels?: 1 | 2;
   open(format: AudioFormat): Promise<Decoder>;
 }
@@ -54,13 +57,13 @@ const OPUS_RATES = [8000, 12_000, 16_000, 24_000, 48_000];
 const LC3 = { rates: [16_000], defaultRate: 16_000, maxChannels: 1 } as const;
 const LC3_FS1030_BYTES = 30;
 
-/** Everything that may come in. */
+/** Every supported codec. */
 const CODECS = {
   pcm8: { rates: { from: 8000, to: 48_000 }, defaultRate: 8000, open: createPcm8Decoder },
   pcm16: { rates: { from: 8000, to: 48_000 }, defaultRate: 16_000, open: createPcm16Decoder },
   opus: { rates: OPUS_RATES, defaultRate: 16_000, open: async () => createOpusDecoder(10) },
   opus_fs320: { rates: OPUS_RATES, defaultRate: 16_000, open: async () => createOpusDecoder(20) },
-  // What the client says is only a guess: its packets say their own rate.
+  // The announced rate does not matter: the packets carry their own.
   aac: { rates: { from: 8000, to: 96_000 }, defaultRate: 16_000, open: createAacDecoder },
   lc3: { ...LC3, open: () => createLc3Decoder() },
   lc3_fs1030: { ...LC3, open: () => createLc3Decoder(LC3_FS1030_BYTES) },
@@ -68,7 +71,7 @@ const CODECS = {
 export type Codec = keyof typeof CODECS;
 
 /**
- * Checks what a client says of its audio. Throws `invalid_input` naming what is wrong and what is allowed.
+ * Checks what a client announces of its audio. Throws `invalid_input` that names what is wrong and what is allowed.
  * @param asked `sampleRate` undefined: the codec's usual one
  */
 export function checkFormat(asked: {
@@ -89,7 +92,10 @@ export function checkFormat(asked: {
   return { codec, sampleRate, channels };
 }
 
-/** A decoder for one stream; the caller closes it. Throws `unsupported_media` where the codec is not installed. */
+/**
+ * Creates a decoder for one stream; the caller closes it. Throws `unsupported_media` where the codec is not
+ * installed.
+ */
 export function createDecoder(format: AudioFormat): Promise<Decoder> {
   return CODECS[format.codec].open(format);
 }
@@ -107,7 +113,7 @@ function describe(rates: CodecKind['rates']): string {
   return 'from' in rates ? `${rates.from} to ${rates.to}` : rates.join(', ');
 }
 
-/** A name that a client sent, short enough for a message (a close reason has 123 bytes). */
+/** Shortens a name that a client sent so that it fits a message (a close reason has 123 bytes). */
 function quote(name: string): string {
   return JSON.stringify(name.slice(0, 30));
 }

@@ -2,11 +2,11 @@ import { SAMPLE_RATE } from './pcm.ts';
 
 /** Fills short losses in 16 kHz mono audio by repeating the last pitch period, for codecs that have no way of their own. */
 export interface Concealer {
-  /** Takes audio that arrived, in order. Behind a loss its beginning is blended, in place, with what was made up. */
+  /** Takes audio that arrived, in order. After a loss, its beginning is blended in place with the concealment. */
   heard(pcm: Int16Array): void;
-  /** Makes up this many samples; they fade out where nothing arrives for long. */
+  /** Returns this many samples of concealment, which fade out in a long loss. */
   conceal(samples: number): Int16Array;
-  /** Forgets what was heard. */
+  /** Drops the history. */
   reset(): void;
 }
 
@@ -18,10 +18,10 @@ const LAGS = { min: SAMPLE_RATE / 400, max: Math.round(SAMPLE_RATE / 60) };
  */
 const COMPARED = SAMPLE_RATE / 400;
 const HISTORY = LAGS.max + COMPARED;
-/** Made-up audio keeps its loudness for 10 ms, and is silent after 60 ms, as in ITU-T G.711 appendix I. */
+/** Concealment keeps its loudness for 10 ms, and is silent after 60 ms, as in ITU-T G.711 appendix I. */
 const FULL = SAMPLE_RATE / 100;
 const SILENT = (SAMPLE_RATE * 6) / 100;
-/** Over which made-up audio gives way to what arrives: 2 ms. */
+/** Length of the blend from concealment to arriving audio: 2 ms. */
 const BLEND = SAMPLE_RATE / 500;
 
 export function createConcealer(): Concealer {
@@ -29,7 +29,7 @@ export function createConcealer(): Concealer {
   let known = 0;
   /** The pitch period that is repeated; null: the last audio arrived. */
   let period: Int16Array | null = null;
-  /** Samples made up since then. */
+  /** Samples of concealment since then. */
   let made = 0;
 
   function remember(pcm: Int16Array) {
@@ -73,7 +73,7 @@ export function createConcealer(): Concealer {
   };
 }
 
-/** The lag at which the end of the history is most like what came before it. */
+/** Returns the lag at which the end of the history is most similar to what came before it. */
 function pitchPeriod(history: Int16Array, known: number): number {
   const longest = Math.min(LAGS.max, known - COMPARED);
   let best = { lag: LAGS.max, likeness: 0 };
@@ -84,7 +84,7 @@ function pitchPeriod(history: Int16Array, known: number): number {
   return best.lag;
 }
 
-/** Normalised, -1 to 1. */
+/** Normalised correlation, -1 to 1. */
 function correlation(history: Int16Array, lag: number): number {
   let [product, energy, earlierEnergy] = [0, 0, 0];
   for (let i = HISTORY - COMPARED; i < HISTORY; i++) {

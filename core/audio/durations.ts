@@ -7,8 +7,8 @@ const AAC_FRAME_SAMPLES = 1024;
 const ADTS_HEADER_BYTES = 7;
 
 /**
- * Samples of one channel in a message, at the stream's own rate, as its packets say without being decoded. Of PCM it
- * may be a fraction: the rest of a sample is in the next message.
+ * Returns the samples of one channel in a message, at the stream's own rate, according to its packet headers, without
+ * decoding. For PCM it may be a fraction: the rest of a sample is in the next message.
  */
 export function samplesIn({ codec, sampleRate, channels }: AudioFormat, message: Uint8Array): number {
   switch (codec) {

@@ -1,19 +1,19 @@
 import { AppError } from '../runtime/errors.ts';
 
-/** One AAC stream inside the package. */
+/** Handle of one AAC stream inside the package. */
 export interface Faad {
-  /** One frame without its header; no channels: it gave no sound. */
+  /** Result for one frame without its header; zero channels: no sound. */
   decode(frame: Uint8Array): { channelData: Float32Array[] };
   free(): void;
 }
 
-/** Used part of the package, which is optional because its licence is the GPL. */
+/** The part of the package that is used. The package is optional because its licence is the GPL. */
 interface FaadModule {
   decoder(options: { asc: Uint8Array }): Promise<Faad>;
 }
 
 const PACKAGE = '@audio/decode-aac';
-/** One copy of the module has a fixed memory of 64 MiB, full at about 740 streams; one that is full breaks them all. */
+/** A copy of the module has a fixed memory of 64 MiB, which about 740 streams fill; exceeding it breaks them all. */
 const STREAMS_PER_COPY = 500;
 
 interface Copy {
@@ -63,7 +63,7 @@ function copyWithRoom(): Copy {
   return copy;
 }
 
-/** A module is loaded once per URL, so each number is a copy with a memory of its own. */
+/** A module is loaded once per URL, so each number gives a copy with its own memory. */
 async function loadCopy(number: number): Promise<FaadModule> {
   return import(`${import.meta.resolve(PACKAGE)}?copy=${number}`);
 }

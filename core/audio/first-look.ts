@@ -1,22 +1,22 @@
 import { meanSquare, meanSquareOfDifferences } from './loudness.ts';
 
 /**
- * A cheap look at loudness that spares the speech detector in plain silence and steady noise. It may take noise for
- * something worth a look, and it must not take speech for silence.
+ * A cheap loudness test that saves the speech detector's work in silence and steady noise. It may pass noise on, but
+ * must not take speech for silence.
  */
 export interface FirstLook {
-  /** Whether this window stands out, or one shortly before it did. */
+  /** Whether this window, or one shortly before it, stands out from the noise. */
   worthIt(window: Int16Array): boolean;
 }
 
 interface LookOptions {
-  /** Windows that stay worth a look after one stood out. */
+  /** Windows that are passed on after one that stood out. */
   holdWindows: number;
   /** How far a window must rise above the noise floor, as a ratio of energies. */
   rise: number;
-  /** Mean square below which there is nothing to hear, in sample units. */
+  /** Mean square below which nothing is audible, in sample units. */
   leastEnergy: number;
-  /** How far back the noise floor looks, in windows. */
+  /** Length of the history for the noise floor, in windows. */
   floorWindows: number;
 }
 
@@ -34,7 +34,7 @@ export function createFirstLook({ holdWindows, rise, leastEnergy, floorWindows }
     let rises = false;
     for (const { distance, floor } of bands) {
       const energy = meanSquareOfDifferences(window, distance);
-      if (energy > floor.add(energy) * rise) rises = true; // and on: every floor must see every window
+      if (energy > floor.add(energy) * rise) rises = true; // no short-circuit: every floor must see every window
     }
     return rises && meanSquare(window) > leastEnergy;
   }
@@ -47,7 +47,7 @@ export function createFirstLook({ holdWindows, rise, leastEnergy, floorWindows }
   };
 }
 
-/** Least energy of the last windows: of those before the one added, so that the first one always stands out. */
+/** Tracks the least energy of the windows before the one added, so that the first one always stands out. */
 function createFloor(windows: number) {
   const PARTS = 4;
   const partLength = Math.ceil(windows / PARTS);

@@ -1,34 +1,39 @@
 /** Parameters of the gate. Loudness is in dB of full scale. */
 export interface GateOptions {
-  /** Speech probability from which a window counts as speech while the gate is shut. */
+  /** Speech probability from which a window counts as speech while the gate is closed. */
   openAt: number;
-  /** Probability from which speech goes on while the gate is open. */
+  /** Speech probability from which speech continues while the gate is open. */
   stayAt: number;
-  /** Consecutive windows of speech that make a beginning. */
+  /** Consecutive windows of speech that open the gate. */
   openWindows: number;
-  /** Audio before the first window of speech that belongs to the utterance. */
+  /** Audio before the first window of speech that is included in the utterance. */
   preRollMs: number;
-  /** Silence that ends an utterance, and is its last part. */
+  /** Silence that ends an utterance; it is included as the utterance's end. */
   hangoverMs: number;
+  /** Silence after which an utterance probably ends: work on it may begin. */
+  lullMs: number;
   /** Longest utterance. */
   maxMs: number;
-  /** A longest utterance is cut at the quietest point in its last part of this length, which is handed out late. */
+  /**
+   * An utterance of maximum length is cut at the quietest point in its last part of this length, so that part is
+   * handed out with a delay.
+   */
   cutWithinMs: number;
-  /** Rise above the noise floor from which the detector is asked, dB. */
+  /** Rise above the noise floor, in dB, from which the detector runs. */
   lookRiseDb: number;
-  /** Mean loudness below which it is never asked. */
+  /** Mean loudness below which the detector never runs. */
   lookLeastDb: number;
-  /** How long it is asked on after such a rise. */
+  /** How long the detector keeps running after such a rise. */
   lookHoldMs: number;
-  /** The noise floor is the least loudness within this. */
+  /** The noise floor is the minimum loudness within this time. */
   lookFloorMs: number;
-  /** Audio before the rise that the detector hears first, to find its feet. */
+  /** Audio before the rise that the detector processes first, to settle its state. */
   leadInMs: number;
-  /** Peak to which the detector's input is amplified … */
+  /** Peak level to which the detector's input is amplified. */
   levelPeakDb: number;
-  /** … by at most this, dB … */
+  /** Maximum amplification, in dB. */
   levelGainDb: number;
-  /** … and a loud moment counts for this long. */
+  /** How long a loud moment limits the amplification. */
   levelMemoryMs: number;
 }
 
@@ -38,6 +43,7 @@ export const GATE_DEFAULTS: Readonly<GateOptions> = {
   openWindows: 3,
   preRollMs: 300,
   hangoverMs: 550,
+  lullMs: 200,
   maxMs: 30_000,
   cutWithinMs: 3000,
   lookRiseDb: 3,

@@ -11,27 +11,27 @@ import { createUtterance, type GrowingUtterance } from './utterance.ts';
 /** Finds the utterances in one stream of 16 kHz mono audio. Calls must not overlap. */
 export interface Gate {
   /**
-   * Judges what follows on; undefined where that is not a whole window yet. Rejects with the detector's error; the audio
-   * then stays undecided, and is judged again with the next push.
+   * Processes the audio that follows; undefined while that is not a whole window yet. Rejects with the detector's
+   * error; the audio then stays undecided, and is processed again with the next push.
    */
   push(samples: Int16Array): Promise<void> | undefined;
-  /** Moves time on without audio: ends the open utterance, and what comes next does not follow on. */
+  /** Advances time without audio: ends the open utterance; audio after it is not continuous with it. */
   gap(samples: number): void;
-  /** Ends the open utterance here, with all audio there is; what follows on, if it is speech, is an utterance of its own. */
+  /** Ends the open utterance here, with all audio there is; speech that follows begins another one. */
   flush(): Promise<void>;
   /** Position after the last sample pushed. */
   readonly position: number;
   /**
-   * Everything before this position is known silence, or was handed out in an utterance. While silent it stays behind
-   * `position` by the pre-roll and by what is undecided (0.3 to 0.8 s), as both may yet become part of an utterance.
-   * Never falls.
+   * Everything before this position is known to be silence, or was handed out in an utterance. In silence it lags
+   * behind `position` by the pre-roll and the undecided audio (0.3 to 0.8 s), which may still become part of an
+   * utterance. Never decreases.
    */
   readonly silentThrough: number;
   /** Whether an utterance is open. */
   readonly speaking: boolean;
-  /** Whether one is, or may just have begun. */
+  /** Whether an utterance is open, or may just have begun. */
   readonly inSpeech: boolean;
-  /** Position after the last speech that it heard. */
+  /** Position after the last speech. */
   readonly lastSpeech: number;
   /** Ends the open utterance, and closes the detector. */
   close(): void;
@@ -39,20 +39,25 @@ export interface Gate {
 
 interface GateSetup {
   detector: VadSession;
-  /** Samples that one probability of the detector stands for. */
+  /** Number of samples for each probability of the detector. */
   windowSize: number;
   channel: number;
   startSample: number;
-  /** The audio before it was judged by another gate, which may have been cut off in the midst of speech. */
+  /** Position up to which another gate, perhaps interrupted during speech, processed the audio. */
   goesOn?: boolean;
   options?: Partial<GateOptions>;
-  /** A new utterance, at its first speech; it grows from then on. */
+  /** Called for a new utterance at its first speech; it grows from then on. */
   onUtterance: (utterance: GrowingUtterance) => void;
+  /**
+   * Called when silence has lasted for `lullMs` within the newest utterance, with the position after its last speech;
+   * with null when speech goes on after all.
+   */
+  onLull?: (lastSpeech: number | null) => void;
 }
 
-/** Windows judged with one call of the detector, at most: half a second. */
+/** Maximum number of windows in one call of the detector: half a second. */
 const BATCH_WINDOWS = 16;
-/** A beginning that may yet turn out to be a mere tone is kept for this long. */
+/** A possible beginning that may turn out to be a mere tone is kept for this long. */
 const UNDECIDED = 2 * STEADY_TONE_SAMPLES;
 
 export function createGate(setup: GateSetup): Gate {
@@ -60,6 +65,7 @@ export function createGate(setup: GateSetup): Gate {
   const options = { ...GATE_DEFAULTS, ...setup.options };
   const preRoll = toSamples(options.preRollMs);
   const hangover = toSamples(options.hangoverMs);
+  const lull = toSamples(options.lullMs);
   const maxLength = toSamples(options.maxMs);
   const freeLength = toSamples(options.maxMs - options.cutWithinMs);
   const leadIn = toWindows(options.leadInMs) * windowSize;
@@ -73,21 +79,22 @@ export function createGate(setup: GateSetup): Gate {
 
   let audio = createSampleBuffer(setup.startSample);
   let leveller = openLeveller(setup.startSample);
-  /** Windows before this are judged. */
+  /** Position up to which windows have been processed. */
   let judged = setup.startSample;
-  /** Nothing before this may become part of an utterance any more. */
+  /** Nothing before this position can become part of an utterance any more. */
   let settled = setup.startSample;
-  /** End of the last window that is worth asking the detector about. */
+  /** End of the last window for which the detector is worth running. */
   let noticed = setup.startSample;
-  /** Whether the detector heard the window before `judged`. */
+  /** Whether the detector has processed the window before `judged`. */
   let listening = false;
-  /** Consecutive windows of speech while shut. */
+  /** Consecutive windows of speech while closed. */
   let run = 0;
-  /** Where speech seems to have begun. */
+  /** Position at which speech seems to have begun. */
   let beginning: number | null = null;
   let lastSpeech = setup.startSample;
   let utterance: GrowingUtterance | null = null;
-  /** Up to here it may be the rest of speech that was cut off, of which a moment is speech, too. */
+  let isLull = false;
+  /** Up to here, sound may be the rest of interrupted speech, of which even a moment counts as speech. */
   let mayGoOnUntil = setup.goesOn ? setup.startSample + hangover : setup.startSample;
 
   function toWindows(ms: number) {
@@ -115,7 +122,7 @@ export function createGate(setup: GateSetup): Gate {
       const to = judged + windows * windowSize;
       prepare(to);
       const from = isWorthAsking() ? listenFrom() : null;
-      listening = false; // also where the detector fails: it then begins afresh
+      listening = false; // also where the detector fails: it then starts with fresh state
       let probabilities: Float32Array | null = null;
       if (from !== null) {
         const found = await detector.probabilities(leveller.level(audio.view(from, to), from));
@@ -131,7 +138,7 @@ export function createGate(setup: GateSetup): Gate {
     }
   }
 
-  /** Each window is looked at once, also when the detector is not asked or fails. */
+  /** Every window passes the loudness test once, also when the detector does not run or fails. */
   function prepare(to: number) {
     while (leveller.end < to) {
       const window = audio.view(leveller.end, leveller.end + windowSize);
@@ -144,7 +151,7 @@ export function createGate(setup: GateSetup): Gate {
     return utterance !== null || beginning !== null || noticed > judged;
   }
 
-  /** Where the detector goes on, or begins. */
+  /** Position at which the detector continues, or begins. */
   function listenFrom(): number {
     if (listening) return judged;
     detector.reset();
@@ -153,7 +160,7 @@ export function createGate(setup: GateSetup): Gate {
 
   // ── one window ────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** While shut. */
+  /** Handles a window while closed. */
   function wait(probability: number) {
     if (judged <= mayGoOnUntil && probability >= options.stayAt) return begin(judged - windowSize);
     run = probability >= options.openAt ? run + 1 : 0;
@@ -165,17 +172,24 @@ export function createGate(setup: GateSetup): Gate {
     else if (run === 0) beginning = null;
   }
 
-  /** Whether what is judged ends in a tone, as far as there is enough of it to tell. */
+  /** Whether the processed audio ends in a steady tone, as far as there is enough of it to tell. */
   function isTone(): boolean {
     const from = judged - STEADY_TONE_SAMPLES;
     return from >= audio.start && isSteadyTone(audio.view(from, judged));
   }
 
-  /** While open. */
+  /** Handles a window while open. */
   function goOn(probability: number) {
     if (probability >= options.stayAt) lastSpeech = judged;
     handOut();
+    if (utterance) noteLull();
     if (judged - lastSpeech >= hangover) finish(judged);
+  }
+
+  function noteLull() {
+    const wasLull = isLull;
+    isLull = judged - lastSpeech >= lull;
+    if (isLull !== wasLull) setup.onLull?.(isLull ? lastSpeech : null);
   }
 
   // ── the utterance ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -189,11 +203,12 @@ export function createGate(setup: GateSetup): Gate {
   function open(startSample: number) {
     run = 0;
     beginning = null;
+    isLull = false;
     utterance = createUtterance({ startSample, channel });
     onUtterance(utterance);
   }
 
-  /** Hands out what is judged, but for the part in which an utterance that gets too long may yet be cut. */
+  /** Hands out the processed audio, except for the part in which an utterance of maximum length may still be cut. */
   function handOut() {
     if (!utterance) return;
     const free = utterance.startSample + freeLength;
@@ -201,7 +216,7 @@ export function createGate(setup: GateSetup): Gate {
     if (judged + windowSize <= utterance.startSample + maxLength) return;
     const cut = free + quietestPoint(audio.view(free, judged));
     finish(cut);
-    if (cut >= lastSpeech) return; // nothing but silence is left
+    if (cut >= lastSpeech) return; // only silence is left
     open(cut);
     give(judged);
   }
@@ -220,7 +235,7 @@ export function createGate(setup: GateSetup): Gate {
 
   // ── what is behind ────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Where an utterance would begin, if what follows is speech. */
+  /** Where an utterance would begin if speech follows. */
   function mayBegin() {
     return beginning ?? judged - run * windowSize;
   }
@@ -229,16 +244,16 @@ export function createGate(setup: GateSetup): Gate {
     return utterance?.endSample ?? Math.max(settled, mayBegin() - preRoll);
   }
 
-  /** Drops the audio that neither an utterance nor the detector can want again. */
+  /** Drops the audio that neither an utterance nor the detector can need again. */
   function forget() {
     audio.release(Math.min(silentThrough(), judged - Math.max(leadIn, STEADY_TONE_SAMPLES)));
     leveller.release(judged - leadIn);
   }
 
-  /** Closes what is open, and begins anew at `position`. */
+  /** Ends the open utterance, and starts with fresh state at `position`. */
   function restart(position: number) {
     if (mayBegin() < judged && !isTone()) begin(mayBegin());
-    // Speech that was interrupted here may go on without rising anew, and be over in a moment.
+    // Interrupted speech may continue without another rise, and end within a moment.
     noticed = utterance ? position + lookHold : position;
     mayGoOnUntil = utterance ? position + hangover : position;
     finish(audio.end);

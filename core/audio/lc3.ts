@@ -4,7 +4,7 @@ const FRAME_SAMPLES = 160;
 const NO_BYTES = new Uint8Array(0);
 /** Bytes of a frame: Bluetooth's LC3 specification, section 3.2.5. */
 const FRAME_BYTES = { min: 20, max: 400 };
-/** Ten seconds, about 60 ms of work: what one message may cost. */
+/** Ten seconds of audio, which take about 60 ms to decode: the maximum for one message. */
 const MAX_FRAMES = 1000;
 
 /**
@@ -12,14 +12,14 @@ const MAX_FRAMES = 1000;
  * @param frameBytes of each of the frames in a message; absent: a message is a frame
  */
 export async function createLc3Decoder(frameBytes?: number): Promise<Decoder> {
-  const { default: lc3 } = await import('lc3codec'); // a megabyte of tables
+  const { default: lc3 } = await import('lc3codec'); // the codec's tables take a megabyte
   const decoder = new lc3.Decoder.LC3Decoder(
     lc3.Core.LC3FrameDuration.NMS_10000US,
     lc3.Core.LC3SampleRate.FS_16000,
   );
   let open = true;
 
-  /** False: the frame is broken, and what it left in `pcm` is not to be heard. */
+  /** Returns false if the frame is broken; `pcm` is then not usable. */
   function decodeInto(pcm: Int16Array, frame: Uint8Array): boolean {
     const isSized = frame.length >= FRAME_BYTES.min && frame.length <= FRAME_BYTES.max;
     if (!isSized || (frameBytes !== undefined && frame.length !== frameBytes)) return false;
@@ -27,7 +27,7 @@ export async function createLc3Decoder(frameBytes?: number): Promise<Decoder> {
     try {
       decoder.decode(frame, errors, pcm);
     } catch {
-      return false; // counted by the caller; there is nothing else to know about it
+      return false; // the caller counts it; the codec tells nothing more
     }
     return !errors.isMarked();
   }
@@ -49,7 +49,10 @@ export async function createLc3Decoder(frameBytes?: number): Promise<Decoder> {
       }
       return { pcm, bad };
     },
-    /** Frames without a byte are lost ones to the codec: it conceals them as appendix B of the specification says. */
+    /**
+     * The codec takes an empty frame for a lost one, and conceals it as appendix B of the specification
+     * describes.
+     */
     conceal(samples) {
       if (!open) throw new Error('The decoder is closed');
       const pcm = new Int16Array(Math.ceil(samples / FRAME_SAMPLES) * FRAME_SAMPLES);

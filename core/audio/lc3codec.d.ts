@@ -1,4 +1,4 @@
-/** Types of the used part of the package, which has none. */
+/** Types for the used part of the package, which ships none. */
 declare module 'lc3codec' {
   /** Whether a frame was found to be broken. */
   class LC3BEC {
@@ -6,7 +6,7 @@ declare module 'lc3codec' {
   }
   class LC3Decoder {
     constructor(duration: object, sampleRate: object);
-    /** Writes one frame of samples into `samples`, something in the sound's place if `errors` is marked afterwards. */
+    /** Decodes one frame into `samples`, or conceals it if it is marked as lost. */
     decode(frame: Uint8Array, errors: LC3BEC, samples: Int16Array): Int16Array;
   }
   class LC3Encoder {

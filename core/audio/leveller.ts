@@ -4,11 +4,13 @@
  * windows shortly before.
  */
 export interface Leveller {
-  /** Notes how loud the next window is. */
+  /** Records the loudness of the next window. */
   add(window: Int16Array): void;
-  /** These samples levelled: whole windows that were added, the first of which begins at `position`. */
+  /**
+   * Returns these samples levelled: whole windows that were added, the first of which begins at `position`.
+   */
   level(samples: Int16Array, position: number): Int16Array<ArrayBuffer>;
-  /** Windows before `position` will not be asked for. */
+  /** Allows windows before `position` to be dropped. */
   release(position: number): void;
   /** Position after the last window. */
   readonly end: number;
@@ -17,11 +19,11 @@ export interface Leveller {
 interface LevellerOptions {
   startSample: number;
   windowSize: number;
-  /** Sample value to which the loudest one is brought. */
+  /** Target for the loudest sample. */
   peak: number;
-  /** Greatest factor. */
+  /** Maximum gain, as a factor. */
   maxGain: number;
-  /** How long a loud window counts, in windows. */
+  /** Number of windows for which a loud one limits the gain. */
   memoryWindows: number;
 }
 
@@ -54,7 +56,7 @@ export function createLeveller(options: LevellerOptions): Leveller {
     },
     release(position) {
       const surplus = windowAt(position) - memoryWindows - forgotten;
-      if (surplus > memoryWindows) forgotten += peaks.splice(0, surplus).length; // now and then: it moves the rest
+      if (surplus > memoryWindows) forgotten += peaks.splice(0, surplus).length; // only now and then, because it moves the remaining peaks
     },
     get end() {
       return startSample + (forgotten + peaks.length) * windowSize;

@@ -1,18 +1,18 @@
 import { SAMPLE_RATE } from './pcm.ts';
 
-/** Sample value of a loudness in dB of full scale. */
+/** Converts a loudness in dB of full scale to a sample value. */
 export function fromDb(db: number): number {
   return 32768 * 10 ** (db / 20);
 }
 
-/** Mean of the squared samples from `from` to `to`. */
+/** Returns the mean of the squared samples in [from, to). */
 export function meanSquare(samples: Int16Array, from = 0, to = samples.length): number {
   let sum = 0;
   for (let i = from; i < to; i++) sum += (samples[i] ?? 0) ** 2;
   return sum / (to - from);
 }
 
-/** The same of what changes over `distance` samples. */
+/** Returns the mean of the squared differences between samples that are `distance` apart. */
 export function meanSquareOfDifferences(samples: Int16Array, distance: number): number {
   let sum = 0;
   for (let i = distance; i < samples.length; i++)
@@ -20,11 +20,11 @@ export function meanSquareOfDifferences(samples: Int16Array, distance: number): 
   return sum / (samples.length - distance);
 }
 
-/** Long enough to tell a pause from the closure within a word. */
+/** Long enough to tell a pause from the closure inside a word. */
 const QUIET_SAMPLES = SAMPLE_RATE / 10;
 const STEP_SAMPLES = SAMPLE_RATE / 100;
 
-/** Index of the middle of the quietest 100 ms; of equally quiet ones, the last. */
+/** Returns the index of the middle of the quietest 100 ms; of several equally quiet ones, the last. */
 export function quietestPoint(samples: Int16Array): number {
   const length = Math.min(QUIET_SAMPLES, samples.length);
   let best = { energy: Number.POSITIVE_INFINITY, at: 0 };

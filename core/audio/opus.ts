@@ -3,19 +3,22 @@ import type { Decoder } from './codecs.ts';
 import { concatSamples, SAMPLE_RATE } from './pcm.ts';
 
 const MAX_PACKET_MS = 120;
-/** The bits of a packet's first byte that say how many frames follow; 0: one. */
+/** Bits of a packet's first byte that give the number of frames; 0: one frame. */
 const FRAME_COUNT_CODE = 3;
 
 /**
- * One Opus packet per message. Stereo packets come out mixed to mono.
- * WASM, not the package's native build: whatever bytes arrive, they cannot take the process down.
- * @param frameMs what a packet of this stream should last
+ * Decodes one Opus packet per message; stereo packets are mixed to mono. Uses WebAssembly rather than the
+ * package's native build, so that no input can crash the process.
+ * @param frameMs expected duration of a packet of this stream
  */
 export function createOpusDecoder(frameMs: number): Decoder {
   const opus = new Opus({ channels: 1, sample_rate: SAMPLE_RATE });
   let usualMs = frameMs;
   let lastMs = frameMs;
-  /** A packet of the kind that came last, of one frame with nothing in it: the codec conceals one frame of that length. */
+  /**
+   * A packet of the same kind as the last one with a single empty frame: the codec conceals one frame of that
+   * length.
+   */
   let lostFrame: Uint8Array | null = null;
   let open = true;
 
@@ -23,7 +26,10 @@ export function createOpusDecoder(frameMs: number): Decoder {
     return lostFrame && tryDecode(opus, lostFrame);
   }
 
-  /** How long a broken packet was meant to last: what it says if the stream has such packets, else what they last. */
+  /**
+   * Returns the duration of a broken packet: what its header says if the stream has packets of that duration,
+   * else the usual one.
+   */
   function lostMs(packet: Uint8Array): number {
     const said = packetMs(packet);
     return said === frameMs ? said : usualMs;
@@ -31,13 +37,13 @@ export function createOpusDecoder(frameMs: number): Decoder {
 
   return {
     decode(packet) {
-      if (!open) throw new Error('The decoder is closed'); // its memory may be another's by now
-      // An empty one is a sign of loss to the codec, which would make up to 360 ms of sound for it.
+      if (!open) throw new Error('The decoder is closed'); // copied, because the codec reuses its memory
+      // The codec takes an empty packet for a loss, and would make up to 360 ms of sound for it.
       if (packet.length === 0) return { pcm: new Int16Array(0), bad: 1 };
       const pcm = tryDecode(opus, packet);
       if (!pcm) return { pcm: new Int16Array((lostMs(packet) * SAMPLE_RATE) / 1000), bad: 1 };
       const ms = toMs(pcm);
-      if (ms === lastMs) usualMs = ms; // noise that happens to decode does not come twice
+      if (ms === lastMs) usualMs = ms; // noise that happens to decode does not do so twice in a row
       lastMs = ms;
       lostFrame = Uint8Array.of((packet[0] ?? 0) & ~FRAME_COUNT_CODE);
       return { pcm, bad: 0 };
@@ -59,13 +65,13 @@ export function createOpusDecoder(frameMs: number): Decoder {
   };
 }
 
-/** Null: it is no packet, or is one of a length that its first bytes do not say. */
+/** Returns null where it is no packet, or its length contradicts its header. */
 function tryDecode(opus: Opus, packet: Uint8Array): Int16Array | null {
   try {
     const pcm = new Int16Array(opus.decode(packet).buffer);
     return toMs(pcm) === packetMs(packet) ? pcm : null;
   } catch {
-    return null; // counted by the caller; there is nothing else to know about it
+    return null; // the caller counts it; the codec tells nothing more
   }
 }
 
@@ -74,7 +80,7 @@ const SILK_MS = [10, 20, 40, 60];
 const HYBRID_MS = [10, 20];
 const CELT_MS = [2.5, 5, 10, 20];
 
-/** How long a packet says it is; null where it cannot be. */
+/** Returns the duration that a packet's header gives; null where that is impossible. */
 export function packetMs(packet: Uint8Array): number | null {
   const [toc = 0, count = 0] = packet;
   const configuration = toc >> 3;

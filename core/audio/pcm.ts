@@ -1,6 +1,6 @@
 import { AppError } from '../runtime/errors.ts';
 
-/** The one form of audio inside: signed 16-bit samples, mono, at this rate in Hz. */
+/** The internal form of audio: signed 16-bit samples, mono, at this rate in Hz. */
 export const SAMPLE_RATE = 16_000;
 
 const IS_LITTLE_ENDIAN = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
@@ -8,14 +8,14 @@ const WAV_HEADER_BYTES = 44;
 const PCM = 1;
 const EXTENSIBLE = 0xfffe;
 
-/** Interleaved 16-bit samples as a file has them. */
+/** Interleaved 16-bit samples as stored in a file. */
 export interface Wav {
   sampleRate: number;
   channels: number;
   samples: Int16Array<ArrayBuffer>;
 }
 
-/** A WAV file of 16-bit mono samples. */
+/** Builds a WAV file of 16-bit mono samples. */
 export function encodeWav(samples: Int16Array, sampleRate = SAMPLE_RATE): Uint8Array<ArrayBuffer> {
   const file = new Uint8Array(WAV_HEADER_BYTES + samples.byteLength);
   const view = new DataView(file.buffer);
@@ -41,20 +41,23 @@ export function parseWav(file: Uint8Array): Wav {
   return { sampleRate, channels, samples: decode(file.subarray(dataStart, dataStart + dataBytes)) };
 }
 
-/** Where the samples of a WAV file are, and how they are read. */
+/** Position and format of the samples of a WAV file. */
 interface WavLayout {
   sampleRate: number;
   channels: number;
-  /** One sample of each channel. */
+  /** Bytes of one sample of each channel. */
   frameBytes: number;
   dataStart: number;
-  /** As the file says: a recorder that was switched off leaves a wrong number. */
+  /** Length according to the file; wrong where a recorder was switched off. */
   dataBytes: number;
-  /** Interleaved samples of whole frames. */
+  /** Decodes whole frames into interleaved samples. */
   decode(bytes: Uint8Array): Int16Array<ArrayBuffer>;
 }
 
-/** @param head of the file, as far as its samples. @throws AppError `invalid_input` */
+/**
+ * @param head the file's beginning, at least up to its samples
+ * @throws AppError `invalid_input`
+ */
 export function readWavLayout(head: Uint8Array): WavLayout {
   const view = new DataView(head.buffer, head.byteOffset, head.byteLength);
   if (readTag(head, 0) !== 'RIFF' || readTag(head, 8) !== 'WAVE') throw notWav('it has no RIFF/WAVE header');
@@ -76,7 +79,7 @@ export function readWavLayout(head: Uint8Array): WavLayout {
   throw notWav('it has no data');
 }
 
-/** The chunks of a RIFF file, each cut to what is there. */
+/** Yields the chunks of a RIFF file, each cut to the bytes that exist. */
 function* chunks(file: Uint8Array, view: DataView) {
   let at = 12;
   while (at + 8 <= file.length) {
@@ -97,7 +100,7 @@ interface Format {
 function readFormat(view: DataView, start: number, length: number): Format {
   if (length < 16) throw notWav('its format is cut off');
   const tag = view.getUint16(start, true);
-  // The extensible form names the real one in the first two bytes of its GUID.
+  // The extensible format gives the actual one in the first two bytes of its GUID.
   const coding = tag === EXTENSIBLE && length >= 26 ? view.getUint16(start + 24, true) : tag;
   const bits = view.getUint16(start + 14, true);
   if (READERS[`${coding}/${bits}`] === undefined) throw notWav(`it holds coding ${coding} with ${bits} bits`);
@@ -115,7 +118,7 @@ const MAX_CHANNELS = 32;
 const MIN_RATE = 1000;
 const MAX_RATE = 384_000;
 
-/** One sample, from -1 to 1, by the coding and the bits of its file. */
+/** Returns one sample, from -1 to 1, according to the file's coding and bit depth. */
 type Reader = (view: DataView, at: number) => number;
 const READERS: Readonly<Record<string, Reader>> = {
   '1/8': (view, at) => (view.getUint8(at) - 128) / 128,
@@ -126,7 +129,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   '3/64': (view, at) => view.getFloat64(at, true),
 };
 
-/** As 16-bit samples; what is too loud for them is cut off, and what is no number is silence. */
+/** Converts to 16-bit samples: clips what is too loud, and replaces NaN by silence. */
 function decodeSamples(bytes: Uint8Array, coding: number, bits: number): Int16Array<ArrayBuffer> {
   const read = READERS[`${coding}/${bits}`];
   if (read === undefined || (coding === PCM && bits === 16)) return bytesToSamples(bytes);
@@ -140,7 +143,7 @@ function decodeSamples(bytes: Uint8Array, coding: number, bits: number): Int16Ar
   return samples;
 }
 
-/** Little-endian bytes as samples; an odd last byte is left out. */
+/** Reads little-endian bytes as samples; an odd last byte is ignored. */
 export function bytesToSamples(bytes: Uint8Array): Int16Array<ArrayBuffer> {
   const samples = new Int16Array(bytes.length >> 1);
   const copied = Buffer.from(samples.buffer);
@@ -149,7 +152,7 @@ export function bytesToSamples(bytes: Uint8Array): Int16Array<ArrayBuffer> {
   return samples;
 }
 
-/** Samples as little-endian bytes. */
+/** Returns samples as little-endian bytes. */
 export function samplesToBytes(samples: Int16Array): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(samples.length * 2);
   const view = new DataView(bytes.buffer);
@@ -157,7 +160,7 @@ export function samplesToBytes(samples: Int16Array): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** Interleaved channels mixed to one; samples of an incomplete last frame are left out. */
+/** Mixes interleaved channels to one; an incomplete last frame is ignored. */
 export function mixToMono(samples: Int16Array, channels: number): Int16Array {
   if (channels === 1) return samples;
   const mono = new Int16Array(Math.floor(samples.length / channels));

@@ -3,13 +3,16 @@ import { createConcealer } from './concealer.ts';
 import { bytesToSamples, mixToMono, SAMPLE_RATE } from './pcm.ts';
 import { createResampler } from './resample.ts';
 
-/** Little-endian 16-bit samples. */
+/** Reads little-endian 16-bit samples. */
 export const createPcm16Decoder = (format: AudioFormat) => createRawDecoder(format, 2, bytesToSamples);
 
-/** Unsigned 8-bit samples: silence is 128. */
+/** Reads unsigned 8-bit samples, in which silence is 128. */
 export const createPcm8Decoder = (format: AudioFormat) => createRawDecoder(format, 1, widen);
 
-/** Samples with no header, channels interleaved. What is no whole frame is carried over to the next message. */
+/**
+ * Decodes samples without a header, channels interleaved. An incomplete last frame is completed by the next
+ * message.
+ */
 async function createRawDecoder(
   { sampleRate, channels }: AudioFormat,
   sampleBytes: number,

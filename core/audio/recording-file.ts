@@ -1,4 +1,4 @@
-/** Recordings as people have them: WAV by itself, every other format by ffmpeg where that is installed. */
+/** Reads recordings as people have them: WAV directly, other formats by ffmpeg where it is installed. */
 import { execFile } from 'node:child_process';
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -6,13 +6,16 @@ import { AppError } from '../runtime/errors.ts';
 import { shellWord } from '../runtime/terminal.ts';
 import { mixToMono, parseWav, SAMPLE_RATE, type Wav } from './pcm.ts';
 
-/** Four hours at 16 kHz; of a WAV file at other rates less. */
+/** Four hours at 16 kHz; fewer for WAV files with higher rates. */
 const MAX_BYTES = 4 * 3600 * SAMPLE_RATE * 2;
 const MAX_SECONDS = 4 * 3600;
-/** ffmpeg decodes an hour in seconds; one that takes longer hangs. */
+/** ffmpeg decodes an hour in seconds; one that takes longer than this hangs. */
 const FFMPEG_MS = 5 * 60_000;
 
-/** Reads a recording of any format. @throws {AppError} that names the file, and the command that converts it */
+/**
+ * Reads a recording of any format.
+ * @throws {AppError} that names the file, and the command that converts it
+ */
 export async function readRecording(file: string): Promise<Wav> {
   const bytes = await readBounded(file);
   try {
@@ -44,7 +47,9 @@ async function readBounded(file: string): Promise<Uint8Array> {
 
 const NO_WAV = 'this is no WAV file';
 
-/** Or why it takes ffmpeg: it is of another format, or of a coding that only ffmpeg knows, as a telephone's A-law. */
+/**
+ * The samples, or the reason why ffmpeg is needed: another format, or a coding such as a telephone's A-law.
+ */
 function wavOrReason(bytes: Uint8Array): Wav | string {
   if (bytes.length === 0) throw new AppError('invalid_input', 'it is empty');
   if (!isRiff(bytes)) return NO_WAV;
@@ -61,11 +66,11 @@ function isRiff(bytes: Uint8Array): boolean {
 
 /**
  * Resolves to a WAV file of 16-bit mono samples at 16 kHz.
- * @param reason why the file cannot be read without
+ * @param reason why ffmpeg is needed
  */
 function decode(file: string, reason: string): Promise<Uint8Array> {
   const format = ['-vn', '-ac', '1', '-ar', String(SAMPLE_RATE), '-c:a', 'pcm_s16le'];
-  // `file:` keeps a name such as concat:… from being taken for a protocol.
+  // With `file:`, ffmpeg cannot take a name such as concat:… for a protocol.
   const input = ['-protocol_whitelist', 'file,pipe', '-i', `file:${resolve(file)}`];
   const args = [
     '-nostdin',
@@ -114,7 +119,7 @@ function undecodable(
   return new AppError('unsupported_media', `${own}ffmpeg cannot decode it; it ${outcome}`, { cause });
 }
 
-/** Mono at 16 kHz: channels are mixed, other rates resampled. */
+/** Mixes channels to mono, and resamples to 16 kHz. */
 export function toSpeech({ samples, channels, sampleRate }: Wav): Int16Array {
   return resample(mixToMono(samples, channels), sampleRate);
 }

@@ -10,17 +10,17 @@ export interface Resampler {
   close(): void;
 }
 
-/** 0 to 10; 5 keeps everything below 6.4 kHz at half the cost of the next better ones. */
+/** Quality from 0 to 10; 5 keeps everything below 6.4 kHz at half the cost of 6. */
 const QUALITY = 5;
-/** Samples handed to the module at once. */
+/** Samples passed to the module in one call. */
 const BLOCK = 4096;
 
 type Speex = Awaited<ReturnType<typeof loadSpeex>>;
 let loading: Promise<Speex> | undefined;
 
 /**
- * @param sampleRate of what comes in, Hz
- * @param to of what comes out
+ * @param sampleRate input rate in Hz
+ * @param to output rate in Hz
  */
 export async function createResampler(sampleRate: number, to = SAMPLE_RATE): Promise<Resampler> {
   loading ??= loadSpeex();
@@ -29,7 +29,7 @@ export async function createResampler(sampleRate: number, to = SAMPLE_RATE): Pro
 
 function openResampler(speex: Speex, sampleRate: number, to: number): Resampler {
   const blockOut = Math.ceil((BLOCK * to) / sampleRate) + 1;
-  // One piece of the module's memory: two lengths, the input, the output.
+  // A single block of the module's memory: two lengths, the input, the output.
   const memory = speex._malloc(8 + 2 * BLOCK + 2 * blockOut);
   const input = memory + 8;
   const output = input + 2 * BLOCK;
@@ -48,7 +48,7 @@ function openResampler(speex: Speex, sampleRate: number, to: number): Resampler 
 
   return {
     push(samples) {
-      if (!open) throw new Error('The resampler is closed'); // its memory may be another's by now
+      if (!open) throw new Error('The resampler is closed'); // copied, because the module reuses its memory
       const whole = new Int16Array(Math.ceil(samples.length / BLOCK) * blockOut);
       let length = 0;
       for (let at = 0; at < samples.length; at += BLOCK) {

@@ -4,12 +4,12 @@ export interface SampleBuffer {
   readonly start: number;
   /** Position after the last sample. */
   readonly end: number;
-  /** Memory held. */
+  /** Bytes of memory in use. */
   readonly bytes: number;
   append(samples: Int16Array): void;
   /** A copy of [from, to), which must lie within [start, end). */
   slice(from: number, to: number): Int16Array<ArrayBuffer>;
-  /** The same without a copy: what it holds may change with the next call. */
+  /** The same without a copy: valid only until the next call. */
   view(from: number, to: number): Int16Array;
   /** Forgets what lies before `position`. */
   release(position: number): void;
@@ -23,7 +23,7 @@ export function createSampleBuffer(startSample: number): SampleBuffer {
   let start = startSample;
   let end = startSample;
 
-  /** Moves what is kept to the front of a store that has room for `extra` more. */
+  /** Moves the kept samples to the front of a store that has room for `extra` more. */
   function makeRoom(extra: number) {
     const needed = end - start + extra;
     const fits = needed <= store.length && needed >= store.length / 4;

@@ -1,15 +1,20 @@
 import { SAMPLE_RATE } from './pcm.ts';
 
-/** The stretch that is compared with one before it, and how much earlier that lies: 64 ms, and 64 to 84 ms. */
+/**
+ * Length of the section that is compared with an earlier one (64 ms), and the lags at which that begins (64
+ * to 84 ms).
+ */
 const LENGTH = toSamples(64);
 const LEAST_LAG = toSamples(64);
-/** Wide enough for one period of 50 Hz: some lag in it is a whole number of periods. */
+/** Range of lags: one period of 50 Hz, so that some lag is a whole number of periods of any tone. */
 const MOST_LAG = LEAST_LAG + toSamples(20);
 const STEP = toSamples(32);
-/** Likeness (normalised correlation) from which two stretches count as the same tone. Speech keeps it for moments only. */
+/**
+ * Normalised correlation from which two sections count as the same tone. Speech reaches it only for moments.
+ */
 const SAME = 0.8;
 
-/** Audio that is needed to tell. */
+/** Samples that are needed for a decision. */
 export const STEADY_TONE_SAMPLES = LENGTH + MOST_LAG + 2 * STEP;
 
 /**
@@ -19,29 +24,29 @@ export const STEADY_TONE_SAMPLES = LENGTH + MOST_LAG + 2 * STEP;
 export function isSteadyTone(samples: Int16Array): boolean {
   const isLike = (end: number) => isLikeBefore(samples, end);
   const end = samples.length;
-  // Two of three ends; a third is looked at only where it decides.
+  // Two of three sections decide; the third is examined only where they disagree.
   return isLike(end)
     ? isLike(end - STEP) || isLike(end - 2 * STEP)
     : isLike(end - STEP) && isLike(end - 2 * STEP);
 }
 
-/** Whether the stretch up to `end` is like an earlier one, at any of the lags. */
+/** Whether the section up to `end` correlates with an earlier one at any of the lags. */
 function isLikeBefore(samples: Int16Array, end: number): boolean {
   const energy = product(samples, end, 0);
   let earlier = product(samples, end - LEAST_LAG, 0);
   for (let lag = LEAST_LAG; lag <= MOST_LAG; lag++) {
     const likeness = product(samples, end, lag) / Math.sqrt(energy * earlier);
-    if (likeness >= SAME) return true; // false for silence, which is like nothing
+    if (likeness >= SAME) return true; // false for silence, which correlates with nothing
     earlier += square(samples[end - LENGTH - lag - 1]) - square(samples[end - lag - 1]);
   }
   return false;
 }
 
-/** The stretch up to `end` times the one `lag` samples earlier, summed. */
+/** Sum of the products of the section up to `end` and the one `lag` samples earlier. */
 function product(samples: Int16Array, end: number, lag: number): number {
   const earlier = samples.subarray(end - LENGTH - lag, end - lag);
   const stretch = samples.subarray(end - LENGTH, end);
-  // Four sums side by side: one alone would wait for each addition to end.
+  // Four independent sums, because the additions of a single one would wait for each other.
   let a = 0;
   let b = 0;
   let c = 0;

@@ -6,12 +6,12 @@ import { createSampleBuffer } from './sample-buffer.ts';
 
 /** An utterance as its writer sees it. */
 export interface GrowingUtterance extends Utterance {
-  /** Adds what follows on. Throws once it has ended. */
+  /** Appends samples. Throws once the utterance has ended. */
   append(samples: Int16Array): void;
   end(): void;
   /** Position after the last sample so far. */
   readonly endSample: number;
-  /** It may grow yet. */
+  /** Whether it may still grow. */
   readonly isOpen: boolean;
   /** Resolves when `end` is called. */
   readonly ended: Promise<void>;
@@ -34,7 +34,7 @@ export function createUtterance(options: { startSample: number; channel: number 
     for (const wake of readers) wake();
   }
 
-  /** Returns the samples from `position` on; null: none yet. */
+  /** Returns the samples from `position` on; null: there are none yet. */
   function read(position: number): Int16Array | null {
     if (position < audio.start) throw released(audio.start);
     return position < audio.end ? audio.slice(position, audio.end) : null;

@@ -1,51 +1,53 @@
 import type { Clock } from '../contract/model.ts';
 import type { Log } from '../runtime/log.ts';
-import { RETURN_MS } from './parameters.ts';
+import { RETURN_MS } from './connection/parameters.ts';
 import type { StreamName } from './spool/spool.ts';
 
 /**
- * Streams whose audio is held and whose client is not here: each is worked through until its text is stored. One whose
- * client may come back, and go on in the midst of a word, is left to it for a while first.
+ * Streams whose audio is held while their client is disconnected. Each is transcribed until all of its text is stored.
+ * A stream whose client may reconnect and continue in the middle of a word is left alone for a while first.
  */
 export interface Backlog {
-  /** Takes up what is left, and keeps the conversations that wait for it open. Resolves once these are. */
+  /**
+   * Starts on what an earlier process left, and keeps the conversations that wait for it open. Resolves once they are.
+   */
   takeUp(): Promise<void>;
-  /** The client of a stream is here. Resolves when nothing works on it any more. */
+  /** Hands a stream to its client, which has connected. Resolves when nothing else works on it any more. */
   claim(streamId: string): Promise<Claim>;
   stop(): Promise<void>;
 }
 
 export interface Claim {
-  /** Whether it was being worked on: it has come further. */
+  /** Whether background work had begun on it, and the stream has progressed since. */
   wasWorking: boolean;
-  /** The client has gone: what it left is taken up. */
+  /** Called when the client disconnects: the backlog takes over what it left. */
   release(): void;
 }
 
 interface BacklogOptions {
   left(): StreamName[];
-  /** Works a stream through; throws where that fails, and may be tried again. */
+  /** Transcribes a stream to its end. Throws on failure; may be tried again. */
   work(stream: StreamName, signal: AbortSignal): Promise<void>;
-  /** The conversation of the stream lives on, though nothing comes. */
+  /** Keeps the stream's conversation open although no audio arrives. */
   touch(stream: StreamName): Promise<Touched>;
-  /** How long a conversation is kept open for text that does not come. */
+  /** Longest time for which a conversation is kept open while its text is pending. */
   maxWaitMs: number;
   clock: Clock;
   log: Log;
 }
 
 interface Touched {
-  /** How soon to say so again. */
+  /** Time until the next call of `touch`. */
   againMs: number;
-  /** Whether the client of the stream may come back to it. */
+  /** Whether the client may reconnect to this stream. */
   mayReturn: boolean;
 }
 
-/** Streams that are worked through at the same time. */
+/** Streams transcribed at the same time. */
 const AT_ONCE = 4;
-/** Nobody waits longer for a turn without a look whether there is one. */
+/** Longest sleep of a waiting stream before it checks again whether a place is free. */
 const LOOK_MS = 60_000;
-/** Pauses between tries; the last one goes on. */
+/** Pauses between tries; the last one repeats. */
 const PAUSES_MS = [1000, 5000, 15_000, 60_000, 300_000];
 
 interface Taken {
@@ -53,7 +55,7 @@ interface Taken {
   halt: AbortController;
   /** Whether a try has begun. */
   wasWorking: boolean;
-  /** How long its conversation is kept open. */
+  /** Until when its conversation is kept open. */
   untilAt: number;
   done: Promise<unknown>;
 }
@@ -114,7 +116,7 @@ export function createBacklog({ left, work, touch, maxWaitMs, clock, log }: Back
     }
   }
 
-  /** Meanwhile its conversation is kept open, but not for ever. */
+  /** Sleeps; meanwhile the conversation is kept open, for a limited time. */
   async function wait({ stream, untilAt }: Taken, ms: number, signal: AbortSignal) {
     const endAt = clock.now() + ms;
     while (clock.now() < endAt && !signal.aborted) {

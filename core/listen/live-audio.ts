@@ -1,25 +1,25 @@
 import { concatSamples, SAMPLE_RATE } from '../audio/pcm.ts';
 import { createResampler, type Resampler } from '../audio/resample.ts';
 import type { Log } from '../runtime/log.ts';
+import type { Connection } from './connection/parameters.ts';
 import { createMixer } from './mixer.ts';
-import type { Connection } from './parameters.ts';
 
-/** Webhook that receives a user's audio in pieces of so many seconds. */
+/** Webhook that receives a user's audio in pieces of this many seconds. */
 export interface AudioHook {
   id: string;
   seconds: number;
 }
 
 export interface AudioHooks {
-  /** Returns this user's audio webhooks; null: the look-up is running. Called for each message. */
+  /** Returns the user's audio webhooks; null while they are being looked up. Called for each message. */
   of(userId: string): readonly AudioHook[] | null;
-  /** Takes it at once, or drops it. */
+  /** Accepts the piece at once, or drops it. */
   push(userId: string, hookId: string, piece: { sampleRate: number; pcm: Int16Array }): void;
 }
 
-/** The sound of one connection on its way to who wants to hear it. */
+/** Audio of one connection on its way to the user's webhooks. */
 export interface LiveAudio {
-  /** One decoded message: its number, when it was spoken (epoch ms), and where it begins in its stream. */
+  /** Accepts one decoded message: its number, when it was spoken (epoch ms), and its first sample in the stream. */
   take(channel: number, message: { number: number; at: number }, start: number, pcm: Int16Array): void;
   /** Hands over what is left. */
   end(): void;
@@ -27,9 +27,9 @@ export interface LiveAudio {
 
 /** Age beyond which audio is not live: it arrived late, or waited on disk. */
 const LIVE_MS = 30_000;
-/** Kept while it is looked up who wants it. */
+/** Audio kept while the webhooks are looked up. */
 const MAX_HELD_SAMPLES = 10 * SAMPLE_RATE;
-/** Streams of which it is known how far they were heard. */
+/** Streams whose forwarded position is remembered. */
 const MAX_STREAMS = 1000;
 const NARROW_RATE = 8000;
 
@@ -42,7 +42,7 @@ export type LiveAudios = ReturnType<typeof createLiveAudios>;
 export function createLiveAudios({ hooks, now, log }: { hooks: AudioHooks; now(): number; log: Log }) {
   const heard = new Map<string, number>();
 
-  /** @param channels their numbers */
+  /** @param channels the channel numbers */
   function open(connection: Connection, streamId: string, channels: readonly number[]): LiveAudio {
     const { userId, format } = connection;
     const sampleRate = format.sampleRate === NARROW_RATE ? NARROW_RATE : SAMPLE_RATE;
@@ -88,7 +88,7 @@ export function createLiveAudios({ hooks, now, log }: { hooks: AudioHooks; now()
       else handOverAll();
     }
 
-    /** One after the other. */
+    /** Runs the work after all earlier work. */
     function after(work: () => Promise<void>) {
       const done = (working ?? Promise.resolve()).then(work);
       working = done.catch(error => log.error({ err: error }, 'live audio could not be handed over'));

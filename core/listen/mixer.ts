@@ -1,23 +1,23 @@
 import { SAMPLE_RATE } from '../audio/pcm.ts';
 
-/** A channel that is so far behind has paused: it is silent. */
+/** A channel this far behind counts as paused, and is mixed as silence. */
 const LAG = 2 * SAMPLE_RATE;
 
-/** The channels of one recording as one. */
+/** Mixes the channels of one recording into one. */
 export interface Mixer {
   /**
-   * Samples of a channel, from this one of the recording on. Answers what is complete by it; behind a break of more than
-   * two seconds, `rest` is what was before.
+   * Adds samples of a channel that begin at `start`. Returns the samples that are complete now; after a break of more
+   * than two seconds, `rest` holds what came before it.
    */
   push(channel: number, start: number, samples: Int16Array): { rest: Int16Array | null; ready: Int16Array };
   /** Returns the remainder. */
   end(): Int16Array;
 }
 
-/** @param channels their numbers */
+/** @param channels the channel numbers */
 export function createMixer(channels: readonly number[]): Mixer {
   let sums = new Int32Array(0);
-  /** Position of the first of them. */
+  /** Position of the first sample in `sums`. */
   let base = 0;
   const ends = new Map<number, number>();
   const reached = () => Math.max(base, ...ends.values());

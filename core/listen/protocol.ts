@@ -1,7 +1,7 @@
-/** The wire of `/v4/listen`: query parameters, messages and close codes. Shared with the bridge; nothing but schemas. */
+/** Wire format of `/v4/listen`: query parameters, messages and close codes. Shared with the bridge; schemas only. */
 import { z } from 'zod';
 
-/** WebSocket close codes as this interface uses them. */
+/** WebSocket close codes used by this interface. */
 export const CLOSE = {
   normal: 1000,
   goingAway: 1001,
@@ -13,9 +13,9 @@ export const CLOSE = {
   tryLater: 1013,
 } as const;
 
-/** The status of a request to `/v4/listen` that came without `Upgrade: websocket`. */
+/** Status for a request to `/v4/listen` without `Upgrade: websocket`. */
 export const UPGRADE_REQUIRED = 426;
-/** Settings with which nginx lets WebSockets through; Caddy and Traefik need none. */
+/** nginx settings that let WebSockets through; Caddy and Traefik need none. */
 export const PROXY_SETTINGS =
   'proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection "upgrade";';
 
@@ -66,7 +66,7 @@ export const ListenQuery = z.object({
 });
 export type ListenQuery = z.infer<typeof ListenQuery>;
 
-/** Seconds since the beginning of a connection: none lasts longer than a year, and no calendar knows 1e300. */
+/** Seconds since the beginning of a connection. The bound of a year keeps dates within the range of `Date`. */
 const seconds = z
   .number()
   .min(0)
@@ -110,6 +110,8 @@ export const ClientMessage = z.discriminatedUnion('type', [
     index: z.number().int().min(0),
     total: z.number().int().min(1).max(MAX_IMAGE_PIECES),
     data: z.string().regex(BASE64, 'must be Base64'),
+    /** When the image was taken; absent: now, or where its recording is. */
+    taken_at: z.iso.datetime({ offset: true }).transform(Date.parse).optional(),
   }),
   z.object({
     type: z.literal('speaker_assigned'),
@@ -130,7 +132,7 @@ export const WireSegment = z.object({
   text: z.string(),
   speaker: z.string(),
   speaker_id: z.number().int(),
-  /** Absent: the server is older. */
+  /** Absent from older servers. */
   speaker_name: z.string().optional(),
   is_user: z.boolean(),
   person_id: z.string().nullable(),
@@ -148,7 +150,7 @@ export const ServerEvent = z.discriminatedUnion('type', [
     type: z.literal('service_status'),
     status: z.string(),
     status_text: z.string().optional(),
-    /** Null: none could be asked. */
+    /** Null: no provider could be asked. */
     provider: z.string().nullish(),
     outcome: z.string().optional(),
     retryable: z.boolean().optional(),
@@ -162,14 +164,14 @@ export const ServerEvent = z.discriminatedUnion('type', [
   }),
   z.object({
     type: z.enum(['memory_processing_started', 'memory_created']),
-    /** The conversation as REST and the webhook have it; of `memory_created` with its transcript. */
+    /** The conversation in the form of REST and the webhook; with `memory_created`, including its transcript. */
     memory: z.looseObject({
       id: z.string(),
       structured: z.looseObject({ title: z.string(), overview: z.string() }),
     }),
     messages: z.array(z.unknown()),
   }),
-  /** A voice sounds like this person: the client may ask, and answers with `speaker_assigned`. */
+  /** A voice resembles this person's. The client may ask its user, and answers with `speaker_assigned`. */
   z.object({
     type: z.literal('speaker_label_suggestion'),
     speaker_id: z.number().int(),
@@ -177,25 +179,27 @@ export const ServerEvent = z.discriminatedUnion('type', [
     person_name: z.string(),
     segment_id: z.string(),
   }),
-  /** One segment at a time; it comes again where its text has grown since. */
+  /** Translation of one segment; sent again when the segment's text has grown. */
   z.object({
     type: z.literal('translation'),
     segments: z.array(z.object({ id: z.string(), translations: z.array(WireTranslation) })),
   }),
-  /** The answer to `finish_conversation`, once all that came before it is text; null: there was none with a word in it. */
+  /** Answer to `finish_conversation`, sent once everything before it is transcribed. Null: no word was said. */
   z.object({ type: z.literal('conversation_finished'), conversation_id: z.string().nullable() }),
-  /** The first messages of the stream are on the disk, and have so many samples: at the stream's own rate, gaps included. */
+  /** Messages that are on the server's disk, and their number of samples at the stream's own rate, gaps included. */
   z.object({ type: z.literal('ack'), messages: z.number().int(), samples: z.number().int() }),
-  /** All of an image has come, and is kept. */
+  /** The image is complete and stored. */
   z.object({ type: z.literal('photo_processing'), temp_id: z.string(), photo_id: z.string() }),
   z.object({
     type: z.literal('photo_described'),
     photo_id: z.string(),
     description: z.string(),
-    /** It shows nothing: too dark, too blurred, or empty. */
+    /** Whether the image shows nothing: too dark, too blurred, or empty. */
     discarded: z.boolean(),
   }),
-  /** Nothing else was sent for a while. */
+  /** Its user has paused listening, until `until` as far as known, or resumed it. Meanwhile what comes is dropped. */
+  z.object({ type: z.literal('listening'), paused: z.boolean(), until: z.string().nullable() }),
+  /** Sent when nothing else was for a while. */
   z.object({ type: z.literal('ping') }),
   z.object({ type: z.literal('auth_response'), success: z.boolean() }),
   z.object({ type: z.literal('error'), code: z.string(), message: z.string().optional() }),

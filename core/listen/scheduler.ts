@@ -1,20 +1,23 @@
-/** The part of one stream in a thread that carries many: whoever has much to do at once rests now and then. */
+/** Share of one stream in the event loop: a stream with much work pauses now and then so that others can run. */
 export interface Turn {
-  /** @param late it is work that waited: whoever pauses in it, for the disk, has not done with it */
+  /**
+   * Starts a piece of work.
+   * @param late the work has been waiting: pauses within it, such as for the disk, count as work
+   */
   begin(late?: boolean): void;
-  /** Ends a piece of work; returns what to await before the next one, if anything. */
+  /** Ends a piece of work. Returns what to await before the next one, if anything. */
   end(): Promise<void> | undefined;
 }
 
-/** Work at a stretch after which everyone else gets a turn. */
+/** Continuous work after which other streams run. */
 const TURN_MS = 3;
-/** Longest time between two pieces of work that still counts as work: thousands of tiny pieces take theirs there. */
+/** Longest pause between two pieces of work that still counts as continuous: thousands of tiny pieces add up. */
 const PAUSE_MS = 1;
-/** Half-life of the time that a stream has used. */
+/** Half-life of the recorded usage of a stream. */
 const HALF_LIFE_MS = 1000;
 const LATE_MS = 500;
 
-/** By the time that passes, whatever a server's clock says: it is about what the processor does. */
+/** Creates the share of one stream. Uses monotonic time, as it is about processor time rather than the date. */
 export function createTurn(): Turn {
   let beganAt = 0;
   let endedAt = 0;
@@ -41,14 +44,14 @@ export function createTurn(): Turn {
 }
 
 const waiting: { due: number; go(): void }[] = [];
-/** Whoever has taken so much lately stands behind those who come so many times later. */
+/** A stream with this much recent usage waits behind this many later arrivals. */
 const STANDS_BACK = 10;
 
 /**
- * The line of all that takes long and can wait: one of them goes on in each round of the event loop, so that whoever
- * has little to do at a time, as a stream that is spoken into, does not wait for more than one. A stream of which much
- * is heard at once lets one go first that has fallen behind its speaker.
- * @param takenMs what it took lately
+ * Queue for all long work that can wait. One caller proceeds in each round of the event loop, so that a stream with
+ * little work waits for at most one piece of the others'. A stream with much recent usage lets one that lags behind its
+ * speaker go first.
+ * @param takenMs recent usage of the caller
  */
 export function nextInLine(takenMs = 0): Promise<void> {
   return new Promise(go => {

@@ -1,69 +1,72 @@
 import type { Clock, User } from '../contract/model.ts';
 import type { VadProvider } from '../contract/plugin.ts';
 import type { Connected, Conversations } from '../domain/conversations/conversations.ts';
+import type { Listening } from '../domain/privacy/listening.ts';
 import type { Voices } from '../domain/speech/voices.ts';
+import { linkedAbort } from '../runtime/deadline.ts';
 import type { EventBus } from '../runtime/events.ts';
 import type { Log } from '../runtime/log.ts';
 import type { ListenMetrics } from '../runtime/metrics.ts';
-import { linkedAbort } from './abort.ts';
 import type { Claim } from './backlog.ts';
-import { type Channel, openChannel, openInputs } from './channel.ts';
-import { type Channels, joinChannels } from './channels.ts';
-import type { FinalPass } from './final-pass.ts';
-import type { OpenImages } from './images.ts';
-import type { Inbox } from './inbox.ts';
-import { createIntake } from './intake.ts';
+import { type Channel, openChannel, openInputs } from './channel/channel.ts';
+import { type Channels, joinChannels } from './channel/channels.ts';
+import { playHeld } from './channel/playback.ts';
+import { createSettling, settledOf } from './channel/progress.ts';
+import { createSilence, type Silence } from './channel/silence.ts';
+import { createSuggestions } from './channel/suggestions.ts';
+import type { OpenImages } from './connection/images.ts';
+import type { Inbox } from './connection/inbox.ts';
+import { createIntake } from './connection/intake.ts';
+import type { Connection } from './connection/parameters.ts';
+import { openPause, type Pause } from './connection/pause.ts';
+import { createSampleCount } from './connection/sample-count.ts';
+import { createService } from './connection/service.ts';
 import type { LiveAudios } from './live-audio.ts';
-import type { Connection } from './parameters.ts';
-import { playHeld } from './playback.ts';
-import { createSettling, settledOf } from './progress.ts';
-import type { Quarantine } from './quarantine.ts';
-import type { Recogniser, RecogniserEvents } from './recogniser.ts';
-import { createSampleCount } from './sample-count.ts';
+import type { FinalPass } from './recogniser/final-pass.ts';
+import type { Quarantine } from './recogniser/quarantine.ts';
+import type { Recogniser, RecogniserEvents } from './recogniser/recogniser.ts';
 import { nextInLine } from './scheduler.ts';
-import { createService } from './service.ts';
-import { createSilence, type Silence } from './silence.ts';
 import type { HeldStream, Spool } from './spool/spool.ts';
-import { createSuggestions } from './suggestions.ts';
 import { createThread, type Send, type Thread } from './thread.ts';
 
 export interface SessionDeps {
   conversations: Conversations;
+  listening: Pick<Listening, 'watch'>;
   events: EventBus;
   metrics: ListenMetrics;
   spool: Spool;
   quarantine: Quarantine;
-  /** Absent: what the live recogniser wrote stays. */
+  /** Absent: the live recogniser's text stays. */
   finalPass?: FinalPass | undefined;
   /** Absent: voices are not told apart. */
   voices?: Voices | undefined;
-  /** Nobody else works on this stream until the claim is released. */
+  /** Resolves when nothing else works on this stream; holds it until the claim is released. */
   claim(streamId: string): Promise<Claim>;
   vad(): VadProvider;
-  /** Absent: images are not kept. */
+  /** Absent: images are not stored. */
   images?: OpenImages | undefined;
-  /** Absent: nobody else hears anything. */
+  /** Absent: audio is forwarded to no webhook. */
   audio?: LiveAudios | undefined;
   recogniser(connection: Connection, signal: AbortSignal, events: RecogniserEvents): Recogniser;
   clock: Clock;
   log: Log;
-  /** Speech that may wait for the recogniser in memory, in bytes; past it what is held stays on disk. */
+  /** Speech that may wait for the recogniser in memory, in bytes; more stays on disk. */
   maxQueuedBytes: number;
 }
 
-/** Client at the other end, if any. */
+/** Client of a session. */
 export interface Client {
-  /** The user of the connection; null: nobody is told. */
+  /** User of the connection; null: nobody is told. */
   owner: User | null;
   inbox: Inbox;
   send: Send;
-  /** Charges it for a message that costs more than others; see `Pace`. */
+  /** Charges the client for an expensive message; see `Pace`. */
   spend(tokens: number): Promise<void> | undefined;
-  /** Reports an event in the life of the connection. */
+  /** Reports an event of the connection's life. */
   on(event: 'audio' | 'ended'): void;
 }
 
-/** A client that is not here. */
+/** Stands for a client that is not connected. */
 export const NOBODY: Client = {
   owner: null,
   inbox: { end() {}, clear() {}, async *[Symbol.asyncIterator]() {} },
@@ -73,19 +76,20 @@ export const NOBODY: Client = {
 };
 
 /**
- * While audio comes, silence is counted in the stream's own time: the conversation's wall clock is set back this often,
- * or four times a timeout.
+ * Interval at which the conversation's last activity is updated while audio arrives; at least four times per timeout.
+ * Meanwhile silence is measured in the stream's own time.
  */
 const TOUCH_MS = 5000;
 
-/** Ends a connection whose client is gone, and may go on in another one where it broke off. */
+/** Ends a session whose client disconnected, and may continue the stream in another connection. */
 const BROKEN_OFF = new Error('The client has gone in the midst of speech');
 
 /**
- * One live connection from its first message to its last stored word, in parts that run side by side: messages into
- * the spool; what is held there to the hearing of its channel; what was heard in a channel to text, by way of its
- * recogniser. Resolves when the client has gone and all it said is stored, but for what it may go on with; throws what
- * ended it before, a `Refusal` where it is to see a close code. What is not stored then stays in the spool.
+ * Runs one live connection from its first message to its last stored word, in parts that run side by side: messages go
+ * to the spool, from there to the decoder and gate of their channel, and utterances go to text by way of the
+ * recogniser. Resolves when the client has disconnected and everything is stored, except what it may still continue.
+ * Throws what ended the session early, a `Refusal` where the client shall see a close code. Audio without text stays in
+ * the spool.
  * @param halt aborts at once
  */
 export async function runSession(
@@ -97,13 +101,19 @@ export async function runSession(
   const ending = linkedAbort(halt);
   const { signal } = ending;
   const opened = await greet(connection, client.send, deps);
-  await nextInLine(); // many were told by one commit
+  await nextInLine(); // one commit may have woken many sessions
   const { held, streams } = opened;
+  let pause: Pause | null = null;
   const letGo = () => {
+    pause?.close();
     held.close();
     opened.claim.release();
   };
-  const parts = await openParts({ connection, client, ending, ...opened }, deps).catch(error => {
+  const open = async () => {
+    pause = await openPause({ connection, send: client.send, ...deps });
+    return openParts({ connection, client, ending, pause, ...opened }, deps);
+  };
+  const parts = await open().catch(error => {
     letGo();
     throw error;
   });
@@ -111,17 +121,17 @@ export async function runSession(
   const total = deps.metrics.streams(connection.format.codec);
   total.open += 1;
   const stopTouching = keepAlive(connection, parts, deps.log);
-  /** Abandons the session; received audio stays held. */
+  /** Abandons the session; received audio stays in the spool. */
   const abandon = () => {
     client.inbox.end();
     held.end();
     for (const { tasks } of all) tasks.clear();
   };
   signal.addEventListener('abort', abandon);
-  if (signal.aborted) abandon(); // while it was being set up
+  if (signal.aborted) abandon(); // aborted during set-up
   const ready = service.open(all.map(({ recogniser }) => recogniser));
   const transcribing = all.map(({ transcriber, tasks }) => ready.then(() => transcriber.run(tasks)));
-  /** All that is over is done first. */
+  /** Finishes pending work, then ends with `BROKEN_OFF`. */
   const breakOff = async () => {
     const parts = all.map(({ hearing }, i) => Promise.race([hearing.untilGrowing(), transcribing[i]]));
     await Promise.all(parts);
@@ -145,9 +155,9 @@ export async function runSession(
 
 type Opened = Connected & {
   held: HeldStream;
-  /** Number up to which messages are held, as told to the client. */
+  /** Number of held messages, as told to the client. */
   received: number;
-  /** Something is held that an earlier connection brought. */
+  /** Whether audio of an earlier connection is still held. */
   isReplay: boolean;
   claim: Claim;
 };
@@ -178,18 +188,19 @@ interface Given extends Opened {
   connection: Connection;
   client: Client;
   ending: ReturnType<typeof linkedAbort>;
+  pause: Pause;
 }
 
-/** Everything that has a part in this connection, joined by the tasks; nothing runs yet. */
+/** Creates the parts of a session and connects them; nothing runs yet. */
 async function openParts(given: Given, deps: SessionDeps) {
-  const { connection, conversation, streams, held, received, client, ending } = given;
+  const { connection, conversation, streams, held, received, client, ending, pause } = given;
   const { conversations, events, metrics, clock, log } = deps;
   const { signal } = ending;
   const { send } = client;
   const silence = createSilence({ timeoutMs: connection.timeoutMs, onOver: () => channels.silence() });
   const service = createService({ connection, metrics, send, signal, log });
   const live = client === NOBODY ? null : (deps.audio?.open(connection, ...heardAs(streams)) ?? null);
-  const inputs = await openInputs(given, silence, live, deps);
+  const inputs = await openInputs(given, silence, live, pause, deps);
   const thread = createThread({
     conversations,
     events,
@@ -213,7 +224,7 @@ async function openParts(given: Given, deps: SessionDeps) {
     ...{ samplesBelow, onBroken, send },
   });
   const opened = inputs.map(input => openChannel({ ...given, ...input, service, thread, onStored }, deps));
-  const all = opened as [Channel, ...Channel[]]; // as many as streams
+  const all = opened as [Channel, ...Channel[]]; // one channel for each stream, at least one
   const onBad = () => {
     metrics.streams(connection.format.codec).badFrames += 1;
   };
@@ -222,8 +233,9 @@ async function openParts(given: Given, deps: SessionDeps) {
   const images =
     deps.images?.({
       ...{ userId: connection.userId, send, log },
-      async place() {
-        const takenAt = connection.recordedAt === null ? clock.now() : channels.reachedAt();
+      async place(told) {
+        const heardAt = connection.recordedAt === null ? clock.now() : channels.reachedAt();
+        const takenAt = Math.min(told ?? heardAt, clock.now());
         const { id: conversationId } = await thread.ensure(takenAt);
         silence.seen(channels.reachedAt());
         return { conversationId, takenAt };
@@ -238,11 +250,12 @@ async function openParts(given: Given, deps: SessionDeps) {
     samples,
     suggestions,
     thread,
+    pause,
     client,
     clock,
   });
   const firstNew = held.next;
-  /** Until what an earlier connection left has been played, fewer samples are told than there are. */
+  /** Whether the sample count includes what an earlier connection left. */
   let isCounted = firstNew === settledOf(streams);
   const onPlay = (number: number) => {
     if (isCounted || number < firstNew) return;
@@ -255,12 +268,12 @@ async function openParts(given: Given, deps: SessionDeps) {
   return { all, channels, images, intake, live, playback, service, silence, thread };
 }
 
-/** Samples that are stored with their text, of the channel that is furthest. */
+/** Position of the most advanced channel up to which samples are stored with their text. */
 function streamReached(streams: Opened['streams']): number {
   return Math.max(...streams.map(({ receivedSample }) => receivedSample));
 }
 
-/** A stream by its first channel, and the numbers of all. */
+/** Returns the id of the first channel's stream, and the numbers of all channels. */
 function heardAs(streams: Opened['streams']): [string, number[]] {
   return [streams[0].id, streams.map(({ channel }) => channel)];
 }
@@ -271,7 +284,7 @@ interface Living {
   thread: Thread;
 }
 
-/** While speech waits, or audio comes without a whole silence in it, the conversation lives. */
+/** Keeps the conversation open while speech is pending, or while audio arrives without a full silence. */
 function keepAlive({ timeoutMs }: Connection, { channels, silence, thread }: Living, log: Log): () => void {
   const timer = setInterval(
     () => {

@@ -5,34 +5,42 @@ import type { VadProvider } from '../contract/plugin.ts';
 import { type Credentials, type Principal, requireScope } from '../domain/accounts/credentials.ts';
 import type { Vocabularies } from '../domain/accounts/vocabulary.ts';
 import type { Conversations } from '../domain/conversations/conversations.ts';
+import type { Listening } from '../domain/privacy/listening.ts';
 import type { Voices } from '../domain/speech/voices.ts';
 import { AppError } from '../runtime/errors.ts';
-import type { EventBus } from '../runtime/events.ts';
+import { type EventBus, isRevoked } from '../runtime/events.ts';
 import type { Log } from '../runtime/log.ts';
 import type { ListenMetrics } from '../runtime/metrics.ts';
 import { type Claim, createBacklog } from './backlog.ts';
-import { closeSocket, refuse } from './closing.ts';
-import type { FinalPass } from './final-pass.ts';
-import { firstToken } from './first-token.ts';
-import { chargeFrames, limitSignIn } from './frames.ts';
-import type { OpenImages } from './images.ts';
-import { createInbox } from './inbox.ts';
-import { createLifecycle, type Lifecycle } from './lifecycle.ts';
+import { closeSocket, refuse } from './connection/closing.ts';
+import { firstToken } from './connection/first-token.ts';
+import { chargeFrames, limitSignIn } from './connection/frames.ts';
+import type { OpenImages } from './connection/images.ts';
+import { createInbox } from './connection/inbox.ts';
+import { createLifecycle, type Lifecycle } from './connection/lifecycle.ts';
+import { CONNECTION_RATE, createPace, createValve, type Valve } from './connection/pace.ts';
+import {
+  type Connection,
+  connectionOf,
+  parseConnection,
+  queryOf,
+  quietMs,
+  Refusal,
+} from './connection/parameters.ts';
+import { createRoom, type Seat } from './connection/room.ts';
+import { createTakeOver, endWithin, type Served } from './connection/take-over.ts';
+import { createUnsent } from './connection/unsent.ts';
 import type { LiveAudios } from './live-audio.ts';
-import type { OrphanedAudio } from './orphaned-audio.ts';
-import { CONNECTION_RATE, createPace, createValve, type Valve } from './pace.ts';
-import { type Connection, connectionOf, parseConnection, queryOf, quietMs, Refusal } from './parameters.ts';
 import { CLOSE, type ServerEvent } from './protocol.ts';
-import type { NamedProvider } from './providers.ts';
-import type { Quarantine } from './quarantine.ts';
-import { createRecogniser } from './recogniser.ts';
-import { createRoom, type Seat } from './room.ts';
+import type { FinalPass } from './recogniser/final-pass.ts';
+import type { NamedProvider } from './recogniser/providers.ts';
+import type { Quarantine } from './recogniser/quarantine.ts';
+import { createRecogniser } from './recogniser/recogniser.ts';
 import { nextInLine } from './scheduler.ts';
 import { type Client, NOBODY, runSession, type SessionDeps } from './session.ts';
+import type { OrphanedAudio } from './spool/orphaned-audio.ts';
 import type { HeldStream, Spool, StreamName } from './spool/spool.ts';
-import { createTakeOver, endWithin, type Served } from './take-over.ts';
 import type { Send } from './thread.ts';
-import { createUnsent } from './unsent.ts';
 
 export interface ListenLimits {
   idleMs: number;
@@ -45,21 +53,21 @@ export interface ListenLimits {
   maxUntranscribedMs: number;
 }
 
-/** The live side of the server: who may connect, and what happens on the socket. Knows nothing of HTTP routing. */
+/** Entry of live connections: authenticates clients and serves their sockets. Independent of HTTP routing. */
 export interface Listen {
   paths: readonly string[];
-  /** A refusal that costs nothing: to be asked before `authorize`. Null: none. */
+  /** Checks cheaply whether to refuse a request before `authorize`. Null: no. */
   refusal(request: IncomingMessage): AppError | null;
   /**
-   * Throws 401, 403 or 429 before the upgrade is accepted. Null: the first message will tell who it is.
+   * Authenticates before the upgrade is accepted; throws 401, 403 or 429. Null: the first message will authenticate.
    * @param address IP address of the client
    */
   authorize(request: IncomingMessage, address: string): Promise<Principal | null>;
-  /** Takes up what an earlier process left untranscribed. Resolves once nothing ends the conversations that wait for it. */
+  /** Transcribes what an earlier process left. Resolves once the conversations that wait for it are kept open. */
   start(): Promise<void>;
   /** Runs the connection to its end; never throws. */
   accept(socket: WebSocket, request: IncomingMessage, principal: Principal | null): Promise<void>;
-  /** Closes every socket with 1012 and waits until what they said is stored, at most `deadlineMs`. */
+  /** Closes every socket with 1012 and waits at most `deadlineMs` until received audio is stored. */
   stop(deadlineMs: number): Promise<void>;
 }
 
@@ -71,6 +79,7 @@ interface ListenOptions {
   clock: Clock;
   log: Log;
   conversations: Conversations;
+  listening: Pick<Listening, 'watch'>;
   spool: Spool;
   orphaned: Pick<OrphanedAudio, 'save'>;
   quarantine: Quarantine;
@@ -78,51 +87,52 @@ interface ListenOptions {
   audio: LiveAudios;
   images: OpenImages;
   voices: Voices;
-  /** Both are asked for each session: a plugin may have been started again. */
+  /** Looked up for each session: a plugin may have been restarted. */
   vad(): VadProvider;
   recognisers(): NamedProvider[];
   vocabularies: Pick<Vocabularies, 'expected'>;
 }
 
-/** Browsers cannot send the header: they connect here, and their first message is the credential. */
+/** Path for browsers, which cannot send the header: their first message authenticates. */
 const WEB_PATH = '/v4/web/listen';
 const STOPPING = 'server is stopping';
 const REVOKED = 'this credential was revoked';
 const EXPIRED = 'the ID token has expired: connect with a new one';
-/** A clock may be set while it is waited for. */
+/** Longest wait without looking at the clock, which may be adjusted meanwhile. */
 const LOOK_AT_CLOCK_MS = 60_000;
 /** Unanswered pings after which the peer counts as gone. */
 const MISSED_PONGS = 2;
-/** How often a conversation is kept open that waits for its text, at least. */
+/** Longest interval at which a conversation with pending text is kept open. */
 const TOUCH_MS = 5000;
 
 /** Authenticated client of a socket. */
 interface Caller {
   principal: Principal;
-  /** Looks at the credential once more. */
+  /** Checks the credential again. */
   check(): Promise<unknown>;
 }
 
 interface Live extends Served {
   userId: string;
-  /** As its client calls itself. */
+  /** The client's own name for itself. */
   device: string | null;
   deviceId: string;
   stream: string | null;
   seat: Seat | null;
-  /** Null: connected with an ID token. */
+  /** Null: authenticated by an ID token. */
   keyId: string | null;
+  sessionId: string | undefined;
 }
 
-/** A connection from its request on. */
+/** Connection from its request on. */
 interface Begun {
   life: Lifecycle;
   log: Log;
-  /** Null: its user is not known yet. */
+  /** Null: not authenticated yet. */
   seat: Seat | null;
-  /** Something was sent since the last ping. */
+  /** Whether anything was sent since the last ping. */
   hasSent: boolean;
-  /** Gives back its place among those whose user is not known. */
+  /** Gives back its place among unauthenticated connections. */
   stopWaiting(): void;
 }
 
@@ -153,18 +163,30 @@ export function createListen(options: ListenOptions): Listen {
     log,
   });
 
-  events.on('credential.revoked', ({ userId, keyId, onEnd }) => {
+  events.on('credential.revoked', revocation => {
     for (const entry of live)
-      if (entry.userId === userId && (keyId === 'all' || entry.keyId === keyId)) {
-        if (!entry.seat?.isLeaving) onEnd?.(entry);
+      if (entry.userId === revocation.userId && isRevoked(entry, revocation)) {
+        if (!entry.seat?.isLeaving) revocation.onEnd?.(entry);
         entry.letGo(CLOSE.policy, REVOKED);
       }
   });
 
   function depsOf(log: Log, claim: SessionDeps['claim']): SessionDeps {
-    const { quarantine, finalPass, audio, images, voices, metrics, vad, recognisers, vocabularies } = options;
+    const {
+      listening,
+      quarantine,
+      finalPass,
+      audio,
+      images,
+      voices,
+      metrics,
+      vad,
+      recognisers,
+      vocabularies,
+    } = options;
     return {
       conversations,
+      listening,
       events,
       metrics,
       spool,
@@ -192,7 +214,7 @@ export function createListen(options: ListenOptions): Listen {
     };
   }
 
-  /** Transcribes a stream without its client. Audio of an unknown stream is kept in a file. */
+  /** Transcribes a stream without its client. Audio of an unknown stream is saved to a file. */
   async function work({ userId, id }: StreamName, signal: AbortSignal) {
     const stream = await conversations.stream(userId, id);
     if (stream?.setup?.customStt) return letGo(spool.open({ userId, id }, 0)); // its client brings the text
@@ -220,7 +242,7 @@ export function createListen(options: ListenOptions): Listen {
     held.close();
   }
 
-  /** The life of a connection begins with its request. */
+  /** Registers a connection when its request arrives. */
   function begin(request: IncomingMessage): Begun {
     connections += 1;
     const connectionLog = log.child({ connection: connections });
@@ -291,7 +313,7 @@ export function createListen(options: ListenOptions): Listen {
       on: life.on,
     };
     try {
-      await nextInLine(); // many may come at once
+      await nextInLine(); // many may arrive at once
       valve.release('start');
       if (stopping.signal.aborted) throw new Refusal(CLOSE.restarting, STOPPING);
       const caller = principal
@@ -315,8 +337,8 @@ export function createListen(options: ListenOptions): Listen {
   }
 
   /**
-   * The device of a client that does not name one: that of its credential. While that is live, the next such client is
-   * a device of its own; the same recording again is the same device.
+   * Names the device of a client that does not name one, after its credential. While that device is connected, the next
+   * such client counts as another device; a client that resumes the same recording is the same device.
    */
   function unnamedDevice({ userId, stream }: Connection, credential: string): string {
     const others = [...live].filter(other => other.userId === userId && other.seat?.isLeaving === false);
@@ -332,7 +354,7 @@ export function createListen(options: ListenOptions): Listen {
   async function converse(
     socket: WebSocket,
     request: IncomingMessage,
-    { principal: { user, keyId, expiresAt }, check }: Caller,
+    { principal: { user, keyId, sessionId, expiresAt }, check }: Caller,
     client: Client,
     socketLog: Log,
   ) {
@@ -351,6 +373,7 @@ export function createListen(options: ListenOptions): Listen {
       stream: connection.stream,
       seat,
       keyId: keyId ?? null,
+      sessionId,
       halt,
       letGo(code, reason) {
         if (seat) seat.isLeaving = true;
@@ -369,7 +392,7 @@ export function createListen(options: ListenOptions): Listen {
         () => {},
       );
     try {
-      await check().catch(whyRevoked); // it may have been, before it was among those that are told
+      await check().catch(whyRevoked); // it may have been revoked before this listener was added
       const work = () =>
         runSession(connection, { ...client, owner: user }, depsOf(socketLog, backlog.claim), halt.signal);
       if (connection.stream === null) await work();
@@ -387,7 +410,7 @@ export function createListen(options: ListenOptions): Listen {
       await clock.sleep(Math.min(leftMs, LOOK_AT_CLOCK_MS), signal);
   }
 
-  /** Until it is known who they are, nothing behind their first message is read. */
+  /** Authenticates by the first message; nothing behind it is read before. */
   async function signIn(
     socket: WebSocket,
     request: IncomingMessage,
@@ -419,12 +442,14 @@ export function createListen(options: ListenOptions): Listen {
       return { principal, check: () => credentials.token(token) };
     } catch (error) {
       send({ type: 'auth_response', success: false });
-      if (!(error instanceof AppError) || error.retryable) throw error; // no fault of the credential
+      if (!(error instanceof AppError) || error.retryable) throw error; // the credential is not at fault
       throw new Refusal(CLOSE.policy, error.message);
     }
   }
 
-  /** Sends while the peer reads; one that leaves too much unread is closed, and holds no more memory. */
+  /**
+   * Creates the function that sends to a socket. A peer that leaves too much unread is closed, which frees the memory.
+   */
   function sender(socket: WebSocket, entry: Begun): Send {
     return message => {
       entry.hasSent = true;
@@ -432,7 +457,10 @@ export function createListen(options: ListenOptions): Listen {
     };
   }
 
-  /** Pings (with text as well where nothing else was sent), and closes what is silent for too long. A socket that we paused ourselves cannot answer: it is left alone. */
+  /**
+   * Pings the client (also by a text message where nothing else was sent), and closes a connection that stays silent
+   * too long. A socket that the server itself has paused cannot answer, and is left alone.
+   */
   function watchPulse(socket: WebSocket, entry: Begun, idleMs: () => number) {
     let missed = 0;
     socket.on('pong', () => {

@@ -7,32 +7,32 @@ import { AppError } from '../runtime/errors.ts';
 import type { EventBus, Events } from '../runtime/events.ts';
 import type { Log } from '../runtime/log.ts';
 import type { ListenMetrics } from '../runtime/metrics.ts';
-import type { Connection } from './parameters.ts';
+import type { Connection } from './connection/parameters.ts';
 import type { ClientMessage, ServerEvent, WireSegment } from './protocol.ts';
 
 export type Send = (message: ServerEvent | WireSegment[]) => void;
 
 export type Assigned = ClientMessage & { type: 'speaker_assigned' };
 
-/** The conversations of one connection, one after the other: each write goes to the open one, or opens the next. */
+/** Conversations of one connection, one after the other: each write goes to the open one, or opens the next. */
 export interface Thread {
-  /** Opens a conversation if none is; its audio begins at this instant (epoch ms). */
+  /** Opens a conversation if none is open; its audio begins at this instant (epoch ms). */
   ensure(at: number): Promise<Conversation>;
   /**
-   * Stores pieces and progress in one transaction, then tells the client. `at`: when their speech began. Answers the
-   * segments that are new or have changed.
+   * Stores pieces and progress in one transaction, then tells the client. `at`: when their speech began. Returns the
+   * new and changed segments.
    */
   write(pieces: Piece[], stream: { id: string; progress: StreamProgress }, at: number): Promise<Segment[]>;
-  /** Ends the open conversation now. Resolves to its id; null where there is none, or nothing in it. */
+  /** Ends the open conversation. Resolves to its id; null where there is none, or an empty one. */
   finish(): Promise<string | null>;
   /**
-   * Says who a speaker is in the open conversation, or in the one of the first segment that is named; the client is sent
-   * what has changed. `not_found` where there is no such conversation or person, `locked`.
+   * Assigns a person to a speaker in the open conversation, or in that of the first named segment, and sends the client
+   * the changes. Throws `not_found` where the conversation or person does not exist, and `locked`.
    */
   assign(message: Assigned): Promise<void>;
   /** Asks the client whether a voice is this person's. */
   suggest(suggestion: Suggestion, segmentId: string): void;
-  /** Speech is being heard: the open conversation is alive. What was stored since the last time told so already. */
+  /** Keeps the open conversation alive while speech is heard. Stored segments do so as well. */
   touch(): Promise<void>;
   close(): void;
 }
@@ -46,10 +46,10 @@ interface ThreadOptions {
   owner: User | null;
   log: Log;
   first: Conversation;
-  /** When the first audio of this connection was recorded, as far as it is known by now (epoch ms). */
+  /** When the first audio of this connection was recorded, as far as known (epoch ms). */
   startedAt(): number;
   send: Send;
-  /** The open conversation ended with something in it: another one follows on the same socket. */
+  /** The open conversation ended with content: another one follows on the same socket. */
   onEnded(): void;
 }
 
@@ -60,15 +60,15 @@ export function createThread(options: ThreadOptions): Thread {
   const { userId } = connection;
   const { presentOne } = createPresenter(conversations);
   let current: Conversation | null = options.first;
-  /** When the audio of the open one began; null: with the connection. */
+  /** When the audio of the open conversation began; null: with the connection. */
   let beganAt: number | null = null;
-  /** Conversations whose end this client is still to be told of. */
+  /** Ended conversations that the client is still to be told of. */
   const awaited = new Set([options.first.id]);
-  /** The newest conversations, the open one included: translations of what was said in them are told. */
+  /** The newest conversations, the open one included, whose translations are sent. */
   const recent = new Set([options.first.id]);
 
   let opening: Promise<Conversation> | null = null;
-  /** A segment was stored since it was touched. */
+  /** Whether a segment was stored since the last `touch`. */
   let hasStored = false;
   /** Never rejects. */
   let telling = Promise.resolve();
@@ -98,7 +98,7 @@ export function createThread(options: ThreadOptions): Thread {
     recent.add(next.id);
     const [oldest] = recent;
     if (recent.size > MAX_RECENT && oldest !== undefined) recent.delete(oldest);
-    await telling; // the client is told first that the one before has ended
+    await telling; // the client first learns that the one before has ended
     send({ type: 'conversation_session', conversation_id: next.id, status: next.status });
     return next;
   }
@@ -125,13 +125,13 @@ export function createThread(options: ThreadOptions): Thread {
       return segments;
     } catch (error) {
       if (!(error instanceof AppError && error.code === 'conflict')) throw error;
-      // It ended while this piece was on its way: the piece opens the next one.
+      // The conversation ended while this piece was on its way: the piece opens the next one.
       if (current?.id === id) current = null;
       return write(pieces, stream, at);
     }
   }
 
-  /** In the order of the calls: of two texts of a segment the later one is the one that counts. */
+  /** Sends segments in the order of the calls, as the later of two texts of a segment counts. */
   function tell(segments: Segment[]): Promise<void> {
     if (!owner) return Promise.resolve();
     const names = conversations.speakerNames(owner);
@@ -143,7 +143,7 @@ export function createThread(options: ThreadOptions): Thread {
     return told;
   }
 
-  /** Sends the conversation, in the order of the events; a client that cannot be told finds it stored. */
+  /** Sends the conversation, in the order of the events. A client that cannot be told finds it stored. */
   function tellMemory(
     type: 'memory_processing_started' | 'memory_created',
     find: () => Promise<Conversation | null>,
@@ -152,7 +152,7 @@ export function createThread(options: ThreadOptions): Thread {
     telling = telling
       .then(async () => {
         const found = await find();
-        // The transcript comes once: twice the largest one would be more than a reader may leave unread.
+        // The transcript is sent once: twice the largest one would exceed what a reader may leave unread.
         const memory = found && (await presentOne(owner, found, type === 'memory_created'));
         if (memory) send({ type, memory, messages: [] });
       })
@@ -167,7 +167,7 @@ export function createThread(options: ThreadOptions): Thread {
     if (!awaited.has(conversationId)) return;
     tellMemory('memory_processing_started', async () => {
       const found = await conversations.get(userId, conversationId);
-      return found && { ...found, status: 'processing' }; // it may be over by now
+      return found && { ...found, status: 'processing' }; // it may have ended by now
     });
     if (current?.id !== conversationId) return;
     current = null;
@@ -198,7 +198,7 @@ export function createThread(options: ThreadOptions): Thread {
       const id = current?.id;
       if (id === undefined) return null;
       const ended = await conversations.finish(userId, id);
-      // One that was over before its last words came is told to nobody a second time.
+      // A conversation that ended before its last words came is reported only once.
       if (!ended) current = null;
       await telling;
       return ended && awaited.has(id) ? id : null;

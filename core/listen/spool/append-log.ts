@@ -2,34 +2,37 @@ import type { Clock } from '../../contract/model.ts';
 import { decodeChunk, decodeChunks, type Extent, extentOf, type Found } from './chunk.ts';
 import type { Disk, DiskFile } from './disk.ts';
 
-/** Where a chunk lies. */
+/** Location of a chunk. */
 export interface Place {
   file: LogFile;
   offset: number;
   length: number;
 }
 
-/** One file of the log; it goes when nothing in it is wanted any more. */
+/** File of the log; deleted when none of its chunks is needed any more. */
 interface LogFile {
   name: string;
   size: number;
-  /** Chunks in it that are still wanted. */
+  /** Number of its chunks that are still needed. */
   wanted: number;
 }
 
-/** A log in files of bounded size: written at one end, and taken away file by file. */
+/** Log in files of bounded size: appended to at one end, deleted file by file at the other. */
 export interface AppendLog {
-  /** Chunks that an earlier process left, in the order of writing. */
+  /** Chunks of an earlier process, in the order of writing. */
   readonly found: { place: Place; extent: Extent }[];
-  /** Stretches of damaged bytes in that. */
+  /** Number of damaged stretches in them. */
   readonly damaged: number;
-  /** Writes chunks one behind the other; they are on the disk when it resolves. Rejects: none of them is. Calls must not overlap. */
+  /**
+   * Writes chunks one after the other; they are on disk when it resolves. If it rejects, none is. Calls must not
+   * overlap.
+   */
   write(chunks: Buffer[]): Promise<Place[]>;
-  /** Null where it cannot be read back. */
+  /** Null: it cannot be read back. */
   read(place: Place): Promise<Found | null>;
-  /** A chunk is no longer wanted. */
+  /** Marks a chunk as no longer needed. */
   release(place: Place): Promise<void>;
-  /** On disk. */
+  /** Bytes on disk. */
   readonly bytes: number;
   close(): Promise<void>;
 }
@@ -37,22 +40,22 @@ export interface AppendLog {
 interface LogOptions {
   disk: Disk;
   clock: Clock;
-  /** A file is not added to past this … */
+  /** A new file is begun when the current one reaches this size … */
   fileBytes: number;
-  /** … nor after this time. */
+  /** … or this age. */
   fileMs: number;
 }
 
 const NAME = /^(\d{12})\.log$/;
 
-/** Opens the log of a directory with all that is whole in it. Files that are not its own are left alone. */
+/** Opens the log of a directory with all intact chunks. Other files are left alone. */
 export async function openAppendLog({ disk, clock, fileBytes, fileMs }: LogOptions): Promise<AppendLog> {
   const names = (await disk.list()).filter(name => NAME.test(name)).sort();
   const found: AppendLog['found'] = [];
   let damaged = 0;
   let bytes = 0;
   let nextNumber = Number(NAME.exec(names.at(-1) ?? '')?.[1] ?? 0) + 1;
-  /** The file that grows. */
+  /** The current file. */
   let growing: { file: LogFile; handle: DiskFile; since: number } | null = null;
   let writing = false;
 
@@ -65,7 +68,7 @@ export async function openAppendLog({ disk, clock, fileBytes, fileMs }: LogOptio
     for (const chunk of scan.chunks)
       found.push({
         place: { file, offset: chunk.offset, length: chunk.length },
-        extent: extentOf(chunk), // without its audio, of which there may be more than memory
+        extent: extentOf(chunk), // without its audio, which may exceed the memory
       });
     if (file.wanted === 0) await drop(file);
   }
@@ -82,7 +85,9 @@ export async function openAppendLog({ disk, clock, fileBytes, fileMs }: LogOptio
     return growing;
   }
 
-  /** One of which nothing is wanted makes room early, but not at every chunk. */
+  /**
+   * Tells whether the current file is complete. One that holds nothing needed is closed early, but not at every chunk.
+   */
   function isOver({ file, since }: { file: LogFile; since: number }) {
     const enough = file.wanted === 0 ? fileBytes / 64 : fileBytes;
     return file.size >= enough || clock.now() - since >= fileMs;
@@ -117,7 +122,7 @@ export async function openAppendLog({ disk, clock, fileBytes, fileMs }: LogOptio
       await handle.write(all, start);
       await handle.sync();
     } catch (error) {
-      // What may lie there half written is cut off, or at least not added to.
+      // Half-written bytes are cut off, or at least nothing is appended to them.
       await handle.truncate(start).catch(() => {});
       await roll().catch(() => {});
       throw error;
@@ -145,7 +150,7 @@ export async function openAppendLog({ disk, clock, fileBytes, fileMs }: LogOptio
       file.wanted -= 1;
       if (file.wanted > 0) return;
       if (file !== growing?.file) await drop(file);
-      else if (!writing && isOver(growing)) await roll(); // nothing more may come that would do it
+      else if (!writing && isOver(growing)) await roll(); // no later write may do it
     },
     get bytes() {
       return bytes;

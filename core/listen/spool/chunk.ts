@@ -1,16 +1,17 @@
 import { crc32 } from 'node:zlib';
 
-/** One binary message of a stream, or its client's word that the conversation is over. */
+/** Binary message of a stream, or its client's request to end the conversation. */
 export type Entry = AudioEntry | FinishEntry;
 
 export interface AudioEntry {
   kind: 'audio';
-  /** Its number in the stream, from 0. */
+  /** Number in the stream, from 0. */
   number: number;
-  /** How far the stream's clock moved on without audio just before it, in ms. */
+  /** Time that passed in the stream without audio just before it, in ms. */
   gapMs: number;
-  /** When it came, epoch ms; of entries that were written together, when the first did. */
+  /** Arrival, epoch ms; of entries written together, that of the first. */
   at: number;
+  /** Empty: its sound was dropped when it came, and only `gapMs` is left of it. */
   bytes: Buffer;
 }
 
@@ -21,7 +22,7 @@ export interface FinishEntry {
   at: number;
 }
 
-/** Messages that a stream may have: what the number of one can be told in. */
+/** Messages of a stream: the range of the number's field. */
 export const MAX_MESSAGES = 2 ** 32;
 
 /** Messages of one stream between two syncs, with consecutive numbers. */
@@ -35,14 +36,14 @@ export interface Chunk {
 export interface Extent {
   streamId: string;
   userId: string;
-  /** Entries. */
+  /** Number of entries. */
   count: number;
   bytes: number;
   /** Number behind its last message; 0 if it has none. */
   endNumber: number;
 }
 
-/** As it lies in a file. */
+/** Chunk as found in a file. */
 export interface Found extends Chunk {
   offset: number;
   length: number;
@@ -59,7 +60,7 @@ const FIXED_BYTES = 16 + 16 + 8 + 4;
 const ENTRY_BYTES = 9;
 const KINDS = { audio: 1, finish: 2 } as const;
 
-/** Returns the bytes of an entry on disk, without its share of the chunk. */
+/** Bytes of an entry on disk, without its share of the chunk's header. */
 export function sizeOf(entry: Entry): number {
   return ENTRY_BYTES + (entry.kind === 'audio' ? entry.bytes.length : 0);
 }
@@ -73,7 +74,7 @@ export function extentOf({ streamId, userId, entries }: Chunk): Extent {
   return { streamId, userId, count: entries.length, bytes: bytesIn(entries), endNumber };
 }
 
-/** The entries in parts that are a chunk each: a chunk tells the number of its first message alone. */
+/** Splits entries into chunks with consecutive numbers: a chunk stores the number of its first message only. */
 export function withoutHoles(entries: readonly Entry[]): Entry[][] {
   const parts: Entry[][] = [];
   let next: number | null = null;
@@ -88,7 +89,7 @@ export function withoutHoles(entries: readonly Entry[]): Entry[][] {
 
 export function encodeChunk({ streamId, userId, entries }: Chunk): Buffer {
   const size = FIXED_BYTES + bytesIn(entries);
-  const chunk = Buffer.allocUnsafe(HEADER_BYTES + size); // written over, all of it
+  const chunk = Buffer.allocUnsafe(HEADER_BYTES + size); // all of it is overwritten
   chunk.writeUInt32LE(MARK, 0);
   chunk.writeUInt32LE(size, 4);
   let at = HEADER_BYTES;
@@ -113,7 +114,10 @@ export function isAudio(entry: Entry): entry is AudioEntry {
   return entry.kind === 'audio';
 }
 
-/** Everything whole in a file, in order; never throws, whatever its bytes. `damaged`: stretches that are no chunk. */
+/**
+ * Decodes everything intact in a file, in order; never throws, whatever its bytes. `damaged`: stretches that are no
+ * chunk.
+ */
 export function decodeChunks(file: Buffer): { chunks: Found[]; damaged: number } {
   const chunks: Found[] = [];
   let damaged = 0;
@@ -138,7 +142,7 @@ function nextChunk(file: Buffer, from: number): number {
   return file.length;
 }
 
-/** The chunk that begins at `offset`, or null where none does. */
+/** Decodes the chunk at `offset`; null where there is none. */
 export function decodeChunk(file: Buffer, offset: number): Found | null {
   if (offset + HEADER_BYTES + FIXED_BYTES > file.length || file.readUInt32LE(offset) !== MARK) return null;
   const end = offset + HEADER_BYTES + file.readUInt32LE(offset + 4);

@@ -2,19 +2,19 @@ import { mkdir, open, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { freeBytes, syncDirectory } from '../../runtime/files.ts';
 
-/** The files of one directory, as far as an append log needs them: so that a test can cut the power. */
+/** File access of an append log in one directory; an interface, so that tests can simulate a power failure. */
 export interface Disk {
   list(): Promise<string[]>;
-  /** A new, empty file, whose name is durable when this resolves. */
+  /** Creates an empty file, whose name is durable when this resolves. */
   create(name: string): Promise<DiskFile>;
   read(name: string, offset?: number, length?: number): Promise<Buffer>;
   remove(name: string): Promise<void>;
-  /** Room that is left, in bytes. */
+  /** Free space in bytes. */
   free(): Promise<number>;
 }
 
 export interface DiskFile {
-  /** All of it, at this offset. */
+  /** Writes all bytes at this offset. */
   write(bytes: Buffer, offset: number): Promise<void>;
   /** Resolves once everything written is on the disk. */
   sync(): Promise<void>;

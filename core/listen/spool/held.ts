@@ -1,14 +1,14 @@
 import type { AppError } from '../../runtime/errors.ts';
-import { Deque } from '../deque.ts';
+import { Deque } from '../../runtime/queue.ts';
 import type { Place } from './append-log.ts';
 import { bytesIn, type Entry, type Extent, type Found, isAudio, sizeOf } from './chunk.ts';
 
-/** Written bytes that a stream keeps in memory, for a reader that is not far behind. */
+/** Written bytes that a stream keeps in memory for a reader close behind. */
 const TAIL_BYTES = 64 * 1024;
-/** Settled messages that are kept for a decoder to find its feet: 200 ms in the shortest frames. */
+/** Settled messages kept to settle a decoder: 200 ms in the shortest frames. */
 export const LEAD_IN_MESSAGES = 20;
 
-/** A stretch of entries that is on the disk. Entries are counted by `seq`, messages have numbers. */
+/** Stretch of entries on disk. Entries are counted by `seq`, messages have numbers. */
 interface Written {
   place: Place;
   bytes: number;
@@ -22,11 +22,11 @@ interface HeldOptions {
   id: string;
   userId: string;
   load(place: Place): Promise<Found | null>;
-  /** These bytes of it are no longer needed. */
+  /** Called when these bytes are no longer needed. */
   release(written: { place: Place; bytes: number }): void;
 }
 
-/** One stream's entries: those on disk by their places, the last ones in memory too. */
+/** Entries of one stream: all of them on disk, the last ones in memory as well. */
 export class Held {
   readonly id: string;
   readonly userId: string;
@@ -35,13 +35,13 @@ export class Held {
   next = 0;
   /** Messages below this are on the disk. */
   durable = 0;
-  /** Why the disk does not take any more of it. */
+  /** Why the disk accepts no more of this stream. */
   broken: AppError | null = null;
   onSynced = () => {};
 
   private readonly options: HeldOptions;
   private readonly written = new Deque<Written>();
-  /** The entries from `tailSeq` on; those below `writtenSeq` are on the disk too. */
+  /** Entries from `tailSeq` on; those below `writtenSeq` are on the disk too. */
   private readonly tail = new Deque<Entry>();
   private tailSeq = 0;
   private tailBytes = 0;
@@ -62,14 +62,14 @@ export class Held {
     return this.written.length === 0 && this.tail.length === 0;
   }
 
-  /** An earlier process wrote this. */
+  /** Registers a chunk of an earlier process. */
   recall(place: Place, extent: Extent): void {
     this.tailSeq += extent.count;
     this.wrote(place, extent);
     this.next = this.durable;
   }
 
-  /** @param settled messages whose text is stored; more of them than there are here came before */
+  /** @param settled messages whose text is stored; those that are not held here came before */
   open(settled: number): void {
     this.isOpen = true;
     this.ended = false;
@@ -87,7 +87,7 @@ export class Held {
     this.trim();
   }
 
-  /** The disk refuses: what is not on it is forgotten. Answers how many bytes that were. */
+  /** Forgets what is not on the disk, which has failed. Returns the number of those bytes. */
   break(error: AppError): number {
     const lost = this.tail.cut(this.writtenSeq - this.tailSeq);
     const bytes = bytesIn(lost);
@@ -135,7 +135,7 @@ export class Held {
     this.forget();
   }
 
-  /** Lets what is settled go from the disk; a settled end needs no lead-in. */
+  /** Releases settled entries on disk; a settled end needs no lead-in. */
   private forget(): void {
     const all = this.settled >= this.next;
     const below = all ? this.settled : this.settled - LEAD_IN_MESSAGES;
@@ -145,7 +145,7 @@ export class Held {
     }
   }
 
-  /** Lets go of what is both written and read, and of what is written where that is too much. */
+  /** Drops entries from memory that are written and read, and written ones beyond the limit. */
   private trim(): void {
     for (let entry = this.tail.at(0); entry && this.tailSeq < this.writtenSeq; entry = this.tail.at(0)) {
       if (this.isOpen && this.tailSeq >= this.readSeq && this.tailBytes <= TAIL_BYTES) return;
@@ -155,13 +155,15 @@ export class Held {
     }
   }
 
-  /** From message `from`, or somewhat before it, to the end, as it comes. Each message once, in order. */
+  /**
+   * Yields entries from message `from`, or somewhat before it, to the end, as they arrive; each message once, in order.
+   */
   async *read(from: number): AsyncGenerator<Entry | 'pause'> {
     this.readSeq = this.written.find(({ endNumber }) => endNumber >= from)?.firstSeq ?? this.tailSeq;
     let next = 0;
     const isNew = (entry: Entry) => {
       if (!isAudio(entry)) return true;
-      if (entry.number < next) return false; // sent again after the disk had refused it, though it was there
+      if (entry.number < next) return false; // sent again after a failed write that had reached the disk
       next = entry.number + 1;
       return true;
     };

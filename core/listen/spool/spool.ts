@@ -11,30 +11,29 @@ export { type AudioEntry, type Entry, isAudio, MAX_MESSAGES } from './chunk.ts';
 export { LEAD_IN_MESSAGES } from './held.ts';
 
 export interface SpoolLimits {
-  /** On disk in all; past it nothing more is taken in. */
+  /** Limit on disk; beyond it no audio is accepted. */
   maxBytes: number;
   /** Bytes of one user's audio that wait for transcription. */
   maxBytesPerUser: number;
-  /** Room that the disk must have; with less, nothing more is taken in. */
+  /** Free space that the disk must keep; with less, no audio is accepted. */
   minFreeBytes: number;
 }
 
 /**
- * Audio on disk until its text is stored: what every live stream of this process sends, in one log. A stream is
- * written at one end and read at the other; whoever reads slowly reads from the disk.
+ * Keeps the audio of all live streams on disk, in one log, until its text is stored. A slow reader reads from the disk.
  */
 export interface Spool {
   /**
-   * The stream's place in it, with what an earlier connection, or process, left there. One at a time.
+   * Opens a stream with what an earlier connection, or process, left there. Once at a time.
    * @param settled messages whose text is stored
    */
   open(stream: StreamName, settled: number): HeldStream;
   /** Throws `storage_full` while the disk has too little room for new streams. */
   checkDisk(): Promise<void>;
-  /** Streams of which something is held, and which are not open. */
+  /** Streams with held audio that are not open. */
   left(): StreamName[];
   readonly counts: Readonly<SpoolCounts>;
-  /** Resolves once everything appended is on the disk, if the disk takes it. */
+  /** Resolves once everything appended is on the disk, if the disk accepts it. */
   close(): Promise<void>;
 }
 
@@ -44,9 +43,9 @@ export interface StreamName {
 }
 
 export interface SpoolCounts {
-  /** On disk. */
+  /** Bytes on disk. */
   bytes: number;
-  /** Not there yet. */
+  /** Bytes that are not on disk yet. */
   pendingBytes: number;
   /** Stretches that could not be read back. */
   damaged: number;
@@ -57,25 +56,31 @@ export interface HeldStream {
   readonly next: number;
   /** Messages below this are on the disk. */
   readonly durable: number;
-  /** Why the disk takes no more of it; messages from `durable` on must then be sent again. */
+  /** Why the disk accepts no more; messages from `durable` on must then be sent again. */
   readonly broken: AppError | null;
-  /** Takes an entry in. What it answers is waited for: the disk is far behind. Throws `storage_full` where there is no room for it. */
+  /**
+   * Appends an entry. Returns a promise to wait for where the disk is far behind. Throws `storage_full` where there is
+   * no room.
+   */
   append(entry: Entry): Promise<void> | undefined;
-  /** Audio paused: a reader that is at the end is told so. Nothing is written. */
+  /** Tells a reader at the end that audio paused. Nothing is written. */
   pause(): void;
-  /** From message `from`, or somewhat before it, to the end, as it comes. Numbers have holes where the disk lost something. */
+  /**
+   * Yields entries from message `from`, or somewhat before it, to the end, as they arrive. Numbers have holes where the
+   * disk lost something.
+   */
   read(from: number): AsyncGenerator<Entry | 'pause'>;
-  /** The text of everything before this message is stored. */
+  /** Marks everything before this message as stored text. */
   settle(number: number): void;
-  /** `durable` has grown, or the stream is broken. */
+  /** Registers a listener for growth of `durable`, and for failure of the stream. */
   onSynced(listener: () => void): void;
-  /** Nothing more will come: readers end. */
+  /** Ends the stream: readers finish. */
   end(): void;
-  /** Lets go of it: what is on the disk and not settled stays there. */
+  /** Closes the stream; unsettled audio stays on the disk. */
   close(): void;
 }
 
-/** Between two syncs of the disk, at least. */
+/** Least time between two syncs of the disk. */
 const SYNC_MS = 200;
 const MiB = 1024 * 1024;
 const FILE_BYTES = 64 * MiB;
@@ -94,11 +99,11 @@ interface SpoolOptions {
 export async function openSpool({ disk, clock, log, limits, metrics }: SpoolOptions): Promise<Spool> {
   const files = await openAppendLog({ disk, clock, fileBytes: FILE_BYTES, fileMs: FILE_MS });
   const streams = new Map<string, Held>();
-  /** By user: what is not settled. */
+  /** By user: bytes that are not settled. */
   const bytesOf = new Map<string, number>();
   const dirty = new Set<Held>();
   const counts = { pendingBytes: 0, damaged: files.damaged };
-  /** The disk had too little room when it was last looked at; null: it had enough. */
+  /** Set while the disk had too little room at the last look. */
   let lackOfRoom: AppError | null = null;
   const closing = new AbortController();
   let lastSyncAt = Number.NEGATIVE_INFINITY;
@@ -165,7 +170,7 @@ export async function openSpool({ disk, clock, log, limits, metrics }: SpoolOpti
     while (counts.pendingBytes > MAX_PENDING_BYTES && hasMoreThanItsShare(held)) await roomFreed.promise;
   }
 
-  /** On a slow disk a client that sends little goes on beside one that sends all it has. */
+  /** On a slow disk, keeps a client that sends little from waiting behind one that sends everything at once. */
   function hasMoreThanItsShare(held: Held) {
     return bytesIn(held.unwritten()) > MAX_PENDING_BYTES / streams.size;
   }
@@ -252,7 +257,7 @@ export async function openSpool({ disk, clock, log, limits, metrics }: SpoolOpti
   /** Checks the disk's free space. Up to 16 MiB in memory are still written, far less than the reserve. */
   async function lookAtDisk() {
     const free = await disk.free().catch(() => null);
-    if (free === null) return; // the write that follows tells what is wrong
+    if (free === null) return; // the write that follows reports the problem
     const left = `The disk of this server has ${Math.floor(free / MiB)} MiB left (listen.spool.minFreeBytes)`;
     lackOfRoom = free < limits.minFreeBytes ? new AppError('storage_full', left) : null;
   }

@@ -2,21 +2,24 @@
 import type { Utterance } from '../../../core/contract/plugin.ts';
 import type { FromChild, Hints, Piece, ToChild } from './messages.ts';
 
-/** Audio sent and not yet consumed: enough to keep the engine busy, little enough to cancel quickly. */
+/**
+ * Maximum audio that is sent and not yet consumed: enough to keep the engine busy, and little enough to cancel
+ * quickly.
+ */
 const MAX_UNCONSUMED_SAMPLES = 16_000;
-/** A longer chunk is cut, so that the engine can answer something else in between. */
+/** Longer chunks are divided, so that the engine can answer other messages in between. */
 const MAX_CHUNK_SAMPLES = 3200;
 
 export interface Call {
-  /** Final pieces as they come; throws what ended the call early. */
+  /** Yields final pieces as they arrive; throws the reason for an early end. */
   pieces: AsyncIterable<Piece>;
   receive(message: FromChild): void;
   fail(error: unknown): void;
-  /** Stops sending; tells the engine unless it is done by itself. */
+  /** Stops sending; tells the engine unless it has finished. */
   close(): void;
 }
 
-/** @param failed makes an error of what the engine said it could not do */
+/** @param failed makes an error from the engine's message */
 export function openCall(
   { id, utterance, hints }: { id: number; utterance: Utterance; hints: Hints },
   send: (message: ToChild) => void,
@@ -62,7 +65,7 @@ export function openCall(
   async function pump(): Promise<void> {
     const chunks = utterance.pcm()[Symbol.asyncIterator]();
     while (open) {
-      // The next chunk may be long in coming: whoever closes the call does not wait for it.
+      // The next chunk may take long to arrive: closing the call does not wait for it.
       const next = await Promise.race([chunks.next(), stopped.promise]);
       if (next === undefined) break;
       if (next.done) return send({ type: 'end', call: id });
@@ -83,7 +86,7 @@ export function openCall(
   }
 }
 
-/** A queue read by one consumer. What fails it is thrown once everything before it was read. */
+/** A queue with one consumer. Its failure is thrown once everything before it was consumed. */
 function createInbox<T>() {
   const waiting: T[] = [];
   let ended = false;

@@ -10,13 +10,13 @@ export interface ChildSettings {
   name: string;
   /** The module that the process runs. */
   entry: URL;
-  /** Handed to the engine as it is. */
+  /** Passed to the engine unchanged. */
   options: unknown;
-  /** Loading the model must not take longer. */
+  /** Time limit for loading the model. */
   loadMs: number;
-  /** A process that says nothing for this long is stuck. */
+  /** A process that sends nothing for this long counts as stuck. */
   silentMs: number;
-  /** Added to what the engine says when it refuses to load: how to make it ready. */
+  /** Appended to the engine's refusal to load: how to prepare it. */
   remedy: string;
 }
 
@@ -50,7 +50,7 @@ export function startChild(settings: ChildSettings, context: Context): Child {
   let nextCall = 0;
   let heard = true;
   let loaded = false;
-  // Whoever is interested attaches a handler; a process that dies unobserved must not end core.
+  // Consumers attach their own handlers; a rejection without one must not end core.
   ready.promise.catch(() => undefined);
 
   process.on('message', (message: FromChild) => receive(message));
@@ -92,7 +92,7 @@ export function startChild(settings: ChildSettings, context: Context): Child {
     if (process.connected) process.send(message, sendError => sendError && end(lost('hung up', sendError)));
   }
 
-  /** First the deadline of loading, then a ping whenever it was quiet. */
+  /** Enforces the time limit of loading, then pings the process whenever it is silent. */
   async function watch(): Promise<void> {
     await Promise.race([ready.promise, clock.sleep(settings.loadMs, gone.signal)]);
     if (!loaded) return stuck(`did not load its model within ${settings.loadMs} ms`);
@@ -131,7 +131,7 @@ export function startChild(settings: ChildSettings, context: Context): Child {
   }
 }
 
-/** Logs what the process prints, and keeps the last of it: native code explains its end there. */
+/** Logs what the process prints, and keeps the end of it: native code prints its reason there. */
 function keepTail(process: ChildProcess, log: (line: string) => void): () => string {
   let tail = '';
   for (const stream of [process.stdout, process.stderr]) {

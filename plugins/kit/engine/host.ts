@@ -1,6 +1,6 @@
 /**
- * Runs a recogniser in a process of its own: native code can abort a process, and core must not go with it. One
- * process serves all sessions of a plugin and is started again when it dies.
+ * Runs a recogniser in a separate process, because native code can abort its process. One process serves all sessions
+ * of a plugin and is restarted when it dies.
  */
 import type {
   PluginContext,
@@ -17,11 +17,11 @@ import type { Hints, Piece } from './messages.ts';
 const CRASH_WINDOW_MS = 60_000;
 const FIRST_PAUSE_MS = 100;
 const DEFAULT_MAX_CRASHES = 5;
-/** Share of the ten seconds for a plugin's setup. */
+/** Part of the ten seconds that a plugin's setup may take. */
 const SETUP_MS = 8000;
 
 export interface EngineSettings extends ChildSettings {
-  /** Crashes within a minute after which it is given up. */
+  /** Number of crashes within a minute after which it is not restarted. */
   maxCrashes?: number;
 }
 
@@ -29,13 +29,13 @@ type Context = Pick<PluginContext<never>, 'clock' | 'error' | 'fail' | 'log' | '
 
 export interface Engine {
   /**
-   * Resolves when the engine has loaded, or after 8 s: a large model goes on loading then, and sessions wait for it.
+   * Resolves when the engine has loaded, or after 8 s: a large model continues loading, and sessions wait for it.
    * Rejects with `config_error`, `timeout` or `upstream_error`.
    */
   started(): Promise<void>;
-  /** A session has nothing to keep between utterances, so it outlives the process. */
+  /** A session keeps no state between utterances, so it survives a restart of the process. */
   open: SttProvider['open'];
-  /** Makes the voice vector of these samples, where the engine does that. */
+  /** Computes the voice vector of these samples, where the engine supports it. */
   embed(samples: Int16Array, signal: AbortSignal): Promise<Float32Array>;
 }
 
@@ -73,7 +73,7 @@ export function startEngine(settings: EngineSettings, context: Context): Engine 
     }
   }
 
-  /** The life of one process; resolves to what ended it. */
+  /** Runs one process; resolves to the reason for its end. */
   async function live(): Promise<Error> {
     const life = child;
     life.ready.then(
@@ -91,7 +91,7 @@ export function startEngine(settings: EngineSettings, context: Context): Engine 
   function giveUp(reason: Error): void {
     current.reject(reason);
     dead.reject(reason);
-    // While setting up, the setup itself rejects.
+    // During set-up, the setup itself rejects.
     if (!settingUp) context.fail(reason);
   }
 
@@ -127,7 +127,7 @@ export function startEngine(settings: EngineSettings, context: Context): Engine 
 
   async function* run(utterance: Utterance, hints: Hints, signal: AbortSignal): AsyncGenerator<Piece> {
     const { begin } = await orAborted(current.promise, signal);
-    signal.throwIfAborted(); // it may be, since the process was ready
+    signal.throwIfAborted(); // the process was ready before
     const call = begin(utterance, hints);
     const abort = () => call.fail(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
@@ -142,7 +142,7 @@ export function startEngine(settings: EngineSettings, context: Context): Engine 
 
 const NO_HINTS: Hints = { language: '', vocabulary: [] };
 
-/** Samples as an utterance that has ended. */
+/** Wraps samples as an utterance that has ended. */
 function whole(samples: Int16Array): Utterance {
   return {
     ...{ startSample: 0, endSample: samples.length, channel: 0 },
@@ -153,12 +153,12 @@ function whole(samples: Int16Array): Utterance {
   };
 }
 
-/** Starting again would end the same way. */
+/** A restart would end in the same way. */
 function hopeless(reason: Error): boolean {
   return 'code' in reason && reason.code === 'config_error';
 }
 
-/** A rejection is for those who wait; that nobody waits is no fault. */
+/** Only waiters handle the rejection; none at all is fine. */
 function quiet<T>(deferred: PromiseWithResolvers<T>): PromiseWithResolvers<T> {
   deferred.promise.catch(() => undefined);
   return deferred;

@@ -1,4 +1,4 @@
-/** Messages between core's side and the recogniser's process, over the IPC channel of `child_process.fork`. */
+/** Messages between core and the recogniser's process, over the IPC channel of `child_process.fork`. */
 
 /** One final piece. Positions in the stream, in samples. */
 export interface Piece {
@@ -7,7 +7,7 @@ export interface Piece {
   endSample: number;
   /** ISO 639-1, where the engine detects it. */
   language?: string;
-  /** Vector of a voice, from an engine that makes those; its text is empty. */
+  /** Voice vector, from an engine that computes those; the text is empty. */
   vector?: Float32Array;
 }
 
@@ -15,21 +15,21 @@ export interface Piece {
 export interface Hints {
   /** ISO 639-1, or `multi`. */
   language: string;
-  /** Names and words to expect. */
+  /** Names and words that the recogniser should expect. */
   vocabulary: readonly string[];
 }
 
 export type ToChild =
-  /** First: what to load. Answered by `ready` or `refused`. */
+  /** The first message: what to load. Answered by `ready` or `refused`. */
   | { type: 'load'; options: unknown }
   /** Begins an utterance. Audio may follow at once; it is acknowledged as it is consumed. */
   | { type: 'begin'; call: number; startSample: number; hints: Hints }
   | { type: 'audio'; call: number; samples: Int16Array }
   /** No more audio. Answered by the last pieces and `done`. */
   | { type: 'end'; call: number }
-  /** Nobody waits for it any more. Not answered. */
+  /** The result is no longer needed. Not answered. */
   | { type: 'cancel'; call: number }
-  /** Answered by `pong`: the process still turns. */
+  /** Answered by `pong`, which shows that the process is not blocked. */
   | { type: 'ping' };
 
 export type FromChild =

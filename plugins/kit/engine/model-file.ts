@@ -1,4 +1,4 @@
-/** The catalogue of models, and whether a file is what it should be. */
+/** The catalogue of models, and checks of their files. */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
@@ -9,7 +9,7 @@ export interface KnownFile {
   url?: string;
   /** Bytes; absent where only the checksum is known. */
   size?: number;
-  /** Absent: its operator vouches for it. */
+  /** Absent: the file is the operator's own. */
   sha256?: string;
 }
 
@@ -48,13 +48,13 @@ export async function problemOf(
   return digest === sha256 ? null : `has the SHA-256 ${digest} instead of ${sha256}`;
 }
 
-/** Names a file in a message: below the data directory of the plugins by its short path, elsewhere by the whole one. */
+/** Returns a file's name for messages: a short path inside the plugins' data directory, else the whole path. */
 export function shownPath(path: string, dataDir: string): string {
   const below = relative(dirname(dataDir), path);
   return below.startsWith('..') || below.startsWith('/') ? path : below;
 }
 
-/** @param directory where the files have to be, unless it is the default directory */
+/** @param directory directory of the files, unless it is the default */
 export function fetchRemedy(name: string, directory?: string): string {
   return `fetch the model with: earshot models pull ${name}${directory === undefined ? '' : ` --into ${directory}`}`;
 }

@@ -1,30 +1,28 @@
 /**
- * The recogniser's process: reads messages and keeps the engine busy. Nothing but the channel to its parent keeps it
- * alive, so it ends when that one is gone.
+ * The recogniser's process: reads messages and runs the engine. Only the channel to its parent keeps it alive, so it
+ * ends with the parent.
  */
 import type { FromChild, Hints, Piece, ToChild } from './messages.ts';
 
-/** A loaded engine. Its calls may block; that is why it lives in a process of its own. */
+/** A loaded engine. Its calls may block, which is why it has its own process. */
 export interface Recogniser {
-  /**
-   * Begins an utterance, or answers null while all its decoders are taken.
-   */
+  /** Begins an utterance, or returns null while all its decoders are in use. */
   begin(startSample: number, emit: (piece: Piece) => void, hints: Hints): Decoding | null;
 }
 
 export interface Decoding {
   feed(samples: Int16Array): void;
-  /** Emits what is left. */
+  /** Emits the remaining pieces. */
   finish(): void | Promise<void>;
-  /** Gives the decoder back; called once: after `finish`, before it has come to its end, or in its stead. */
+  /** Releases the decoder. Called once: after `finish`, even before that has ended, or instead of it. */
   release(): void;
 }
 
-/** One utterance: what has arrived for it and what works on it. */
+/** One utterance: its audio so far, and its decoder. */
 interface Call {
   startSample: number;
   hints: Hints;
-  /** Waits for a free decoder; bounded by the sender, which stops when too much is unacknowledged. */
+  /** Audio that waits for a free decoder. The sender bounds it by stopping when too much is unacknowledged. */
   waiting: Int16Array[];
   ended: boolean;
   decoding: Decoding | null;
@@ -57,7 +55,7 @@ export function serve(load: (options: unknown) => Recogniser | Promise<Recognise
 
   function advance(message: Exclude<ToChild, { type: 'load' | 'ping' | 'begin' }>): void {
     const call = calls.get(message.call);
-    // Gone already: it failed while this was on its way.
+    // It has failed already, while this message was on its way.
     if (call === undefined) return;
     if (message.type === 'audio') call.waiting.push(message.samples);
     if (message.type === 'end') call.ended = true;
@@ -99,7 +97,7 @@ export function serve(load: (options: unknown) => Recogniser | Promise<Recognise
     if (piece.text !== '' || piece.vector) send({ type: 'piece', call, piece });
   }
 
-  /** Frees the decoder for the one that has waited longest. */
+  /** Releases the decoder for the utterance that has waited longest. */
   function finish(id: number, call: Call): void {
     if (!calls.delete(id) || call.decoding === null) return;
     call.decoding.release();

@@ -1,29 +1,36 @@
-/** A WebSocket to a recogniser on a network: bounded in time and size, and told apart by what went wrong. */
+/** A WebSocket connection to a recogniser, with limits of time and size, and errors by cause. */
 import WebSocket from 'ws';
 import type { PluginContext, Utterance } from '../../../core/contract/plugin.ts';
 import { deadline } from '../../../core/runtime/deadline.ts';
+import { untrustedCertificate } from '../http.ts';
 
 export interface Place {
   /** The plugin's name, for messages. */
   plugin: string;
   url: URL;
   headers?: Record<string, string>;
-  /** To connect, to take audio, and to answer once the speech has ended: each no longer than this. */
+  /** Time limit for each: to connect, to accept audio, and to answer after the end of speech. */
   timeoutMs: number;
   /** Names of the options that hold the address and the key, for messages. */
   options: { url: string; key?: string };
 }
 
 export interface Wire {
-  /** Resolves once it is written; rejects with `timeout` where the server takes nothing. */
+  /** Resolves once it is written; rejects with `timeout` where the server does not read. */
   send(data: string | Uint8Array): Promise<void>;
-  /** The next text message; null: it was closed in good order. Rejects with what broke it. One reader at a time. */
+  /**
+   * Returns the next text message; null: the server closed the connection normally. Rejects with the cause of an
+   * abnormal end. One reader at a time.
+   */
   next(): Promise<string | null>;
-  /** From now on an answer is due: without one in time the connection ends with `timeout`. Returns what calls it off. */
+  /**
+   * Requires an answer from now on: without one in time the connection ends with `timeout`. Returns a function that
+   * cancels this.
+   */
   expect(): () => void;
-  /** Ends it with this reason. */
+  /** Ends the connection with this reason. */
   fail(reason: unknown): void;
-  /** Rejects when the connection is lost, resolves when it is closed by either side in good order. */
+  /** Rejects when the connection is lost, resolves when either side closes it normally. */
   readonly over: Promise<void>;
   readonly isOpen: boolean;
   close(): void;
@@ -32,11 +39,10 @@ export interface Wire {
 type Context = Pick<PluginContext<never>, 'clock' | 'error'>;
 
 const MAX_MESSAGE_BYTES = 1024 * 1024;
-/** Messages that nobody has read yet. */
+/** Maximum number of unread messages. */
 const MAX_WAITING = 10_000;
-/** A fifth of a second in one message. */
+/** Audio in one message: a fifth of a second. */
 const CHUNK_SAMPLES = 3200;
-const CERTIFICATE = /CERT|SELF_SIGNED|ALTNAME|UNABLE_TO_VERIFY|ISSUER/;
 
 /** Connects. Rejects with `config_error` for a refused key or certificate, else `upstream_error`, `timeout`, or the signal's reason. */
 export async function connectSocket(
@@ -83,7 +89,8 @@ export async function connectSocket(
   socket.on('unexpected-response', (_, { statusCode = 0 }) => end(refused(statusCode)));
   socket.on('error', cause => end(broken(cause)));
   socket.on('close', code => {
-    const isGood = [1000, 1001, 1005].includes(code);
+    // 1001 means that the server stops, even if it still owed an answer.
+    const isGood = code === 1000 || code === 1005;
     end(isGood ? null : error('upstream_error', `${name} closed the connection (${code})`));
   });
   socket.on('message', (data, isBinary) => {
@@ -101,11 +108,8 @@ export async function connectSocket(
   }
 
   function broken(cause: Error & { code?: string }) {
-    if (CERTIFICATE.test(cause.code ?? ''))
-      return error(
-        'config_error',
-        `${name} has a certificate that is not to be trusted (${cause.code}); correct plugins.${plugin}.${place.options.url}, or give Node the authority's certificate with NODE_EXTRA_CA_CERTS`,
-      );
+    const certificate = untrustedCertificate(cause, `plugins.${plugin}.${place.options.url}`);
+    if (certificate !== null) return error('config_error', `${name} ${certificate}`);
     const remedy = `start the server there, or correct plugins.${plugin}.${place.options.url}`;
     return error('upstream_error', `${name} cannot be reached, or broke off; ${remedy}`, { cause });
   }
@@ -120,7 +124,7 @@ export async function connectSocket(
     const off = new AbortController();
     clock.sleep(timeoutMs, off.signal).then(
       () => end(late('did not answer')),
-      () => undefined, // called off
+      () => undefined, // cancelled
     );
     return () => off.abort();
   }
@@ -164,19 +168,23 @@ export async function connectSocket(
 }
 
 /**
- * Sends speech as it is said, in small messages, then `last`; from then on an answer is due. What goes wrong ends the
- * connection, which tells its reader. Resolves to the number of samples sent.
- * @returns how to call off what is due, once all is sent
+ * Sends speech as it is spoken, in small messages, then `last`, after which an answer is required. Failures end the
+ * connection, which its reader sees.
+ * @returns a function that cancels the requirement, once all is sent
  */
-export async function sendSpeech(wire: Wire, utterance: Utterance, last: string): Promise<() => void> {
+export async function sendSpeech(
+  wire: Wire,
+  utterance: Utterance,
+  last: string,
+): Promise<(() => void) | null> {
   const chunks = utterance.pcm()[Symbol.asyncIterator]();
   const lost = wire.over.then(() => null);
   lost.catch(() => undefined);
   try {
     for (;;) {
-      // The next chunk may be long in coming; a lost connection does not wait for it.
+      // The next chunk may take long to arrive; a lost connection does not wait for it.
       const next = await Promise.race([chunks.next(), lost]);
-      if (next === null) return () => undefined;
+      if (next === null) return null;
       if (next.done) break;
       for (let at = 0; at < next.value.length; at += CHUNK_SAMPLES) {
         const samples = next.value.subarray(at, at + CHUNK_SAMPLES);
@@ -187,13 +195,39 @@ export async function sendSpeech(wire: Wire, utterance: Utterance, last: string)
     return wire.expect();
   } catch (reason) {
     wire.fail(reason);
-    return () => undefined;
+    return null;
   } finally {
-    void chunks.return?.().catch(() => undefined); // it may wait for speech that nobody wants any more
+    void chunks.return?.().catch(() => undefined); // it may wait for speech that is no longer needed
   }
 }
 
-/** A position between two others; the least where there is nothing between them. */
+/** A message of the server, and whether all speech and `last` had been sent by then. */
+export interface Answer {
+  message: string;
+  isAfterEnd: boolean;
+}
+
+/**
+ * Sends speech as `sendSpeech` does, and yields the server's messages until it closes the connection normally. Throws
+ * the cause of an abnormal end, and `closed` where the server closes before the speech has ended.
+ */
+export async function* answersTo(
+  wire: Wire,
+  { utterance, last, closed }: { utterance: Utterance; last: string; closed: () => Error },
+): AsyncGenerator<Answer> {
+  let isAfterEnd = false;
+  const sent = sendSpeech(wire, utterance, last).then(callOff => {
+    isAfterEnd = callOff !== null;
+    return callOff;
+  });
+  for (let message = await wire.next(); message !== null; message = await wire.next())
+    yield { message, isAfterEnd };
+  const callOff = await sent;
+  if (callOff === null) throw closed();
+  callOff();
+}
+
+/** Clamps a position between two others; returns the lower one where they are out of order. */
 export function within(value: number, least: number, most: number): number {
   return Math.max(least, Math.min(Math.round(value), most));
 }

@@ -1,6 +1,6 @@
 import type { PluginContext } from '../../../core/contract/plugin.ts';
 
-/** Creates what ends with a plugin: a signal for running work, and the promise that every session fails with. */
+/** Creates a signal that is aborted when the plugin stops, and a promise that rejects then. */
 export function untilStopped(
   { error, onStop }: Pick<PluginContext<never>, 'error' | 'onStop'>,
   plugin: string,

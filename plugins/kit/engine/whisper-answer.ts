@@ -3,18 +3,18 @@ import type { Transcript } from '../../../core/contract/plugin.ts';
 import { isRecord, parseJson } from '../json.ts';
 
 const SAMPLE_RATE = 16_000;
-/** How Whisper writes that it heard nothing. */
+/** Whisper's notations for audio without speech. */
 const NOTHING = /^\[\s*BLANK_AUDIO\s*\]$/i;
 
 interface Answer {
   text: string;
   /** Seconds from the start of the file. */
   segments: { text: string; start: number; end: number }[];
-  /** ISO 639-1. Some servers write the language's name instead, which is of no use. */
+  /** ISO 639-1. A language name, as some servers write, is ignored. */
   language: string | null;
 }
 
-/** Reads a body; null when it is not what the endpoint answers with. */
+/** Parses a body; null when it is not a transcription. */
 export function readAnswer(body: string): Answer | null {
   const json = parseJson(body);
   if (!isRecord(json) || typeof json.text !== 'string') return null;
@@ -37,7 +37,7 @@ export function piecesOf({ text, segments, language }: Answer, from: number, to:
     const endSample = within(from + Math.round(segment.end * SAMPLE_RATE), startSample, to);
     if (endSample > startSample) pieces.push({ ...common, text: segment.text, startSample, endSample });
     else if (last) last.text = `${last.text} ${segment.text}`;
-    else return [{ ...whole, text: text || segments.map(each => each.text).join(' ') }]; // times without sense
+    else return [{ ...whole, text: text || segments.map(each => each.text).join(' ') }]; // invalid times
   }
   if (pieces.length > 0) return pieces;
   return text === '' ? [] : [whole];
@@ -51,10 +51,10 @@ function readSegment(value: unknown): Answer['segments'] {
   return [{ text, start, end }];
 }
 
-/** Whisper reads the last 224 tokens of a prompt: about so many characters. */
+/** Maximum characters of a prompt: about 224 tokens, the last of which Whisper reads. */
 const MAX_PROMPT_CHARS = 600;
 
-/** Words to expect as Whisper takes them, a text that might have come before; '' where there are none. */
+/** Formats words to expect as a prompt, a text that might have come before; '' where there are none. */
 export function promptOf(vocabulary: readonly string[], given = ''): string {
   let prompt = given;
   for (const word of vocabulary) {
@@ -65,7 +65,7 @@ export function promptOf(vocabulary: readonly string[], given = ''): string {
   return prompt === '' || prompt === given ? prompt : `${prompt}.`;
 }
 
-/** Its words, on one line. */
+/** Puts text on one line. */
 export function heard(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
   return NOTHING.test(line) ? '' : line;

@@ -1,6 +1,9 @@
 import type { VectorSpace } from '../../../core/contract/plugin.ts';
 
-/** The vector at length 1; one of all zeros as it is. @throws {RangeError} where it does not fit into the space */
+/**
+ * Scales a vector to length 1; a zero vector stays.
+ * @throws {RangeError} where it does not fit into the space
+ */
 export function directionOf(vector: Float32Array, { name, dimensions }: VectorSpace): Float32Array {
   if (vector.length !== dimensions)
     throw new RangeError(`${name} has ${dimensions} dimensions, and a vector has ${vector.length}`);

@@ -1,18 +1,18 @@
-/** Words to expect in the pieces that a model is made of. Pure. */
+/** Converts words to expect into the tokens of a model. Pure. */
 
-/** How the pieces of a word are marked that begin it. */
+/** Mark of tokens that begin a word. */
 const WORD_START = '▁';
 const MAX_PHRASES = 200;
 
 export interface Pieces {
   has(piece: string): boolean;
-  /** The longest one, in characters. */
+  /** Length of the longest token, in characters. */
   longest: number;
-  /** The model knows no small letters. */
+  /** Whether the model has only capital letters. */
   isUpperCase: boolean;
 }
 
-/** Reads a model's tokens.txt: a piece and its number in each line. */
+/** Parses a model's tokens.txt, which has a token and its number in each line. */
 export function readPieces(text: string): Pieces {
   const all = new Set(text.split('\n').map(line => line.slice(0, line.lastIndexOf(' '))));
   const letters = [...all].filter(piece => !piece.startsWith('<')).join('');
@@ -24,8 +24,8 @@ export function readPieces(text: string): Pieces {
 }
 
 /**
- * Phrases as sherpa-onnx takes them for one stream: pieces with spaces between, phrases with a slash. A phrase that the
- * model has no pieces for is left out: a foreign piece could end the process. '' where nothing is left.
+ * Formats phrases for one stream of sherpa-onnx: tokens separated by spaces, phrases by slashes. Phrases that cannot be
+ * split into the model's tokens are left out, because an unknown token could end the process. '' if nothing is left.
  */
 export function hotwordsOf(vocabulary: readonly string[], pieces: Pieces): string {
   return vocabulary
@@ -42,7 +42,7 @@ function piecesOf(phrase: string, pieces: Pieces): string | null {
   return words.length === 0 || found.includes(null) ? null : found.flat().join(' ');
 }
 
-/** The longest piece first; null: there is none somewhere. */
+/** Splits a word into the longest tokens; null: some part has none. */
 function split(word: string, { has, longest }: Pieces): string[] | null {
   const found: string[] = [];
   for (let at = 0; at < word.length; ) {

@@ -1,13 +1,13 @@
-/** Recognition by models that hear an utterance as a whole, once it has ended. */
+/** Recognition by models that process an utterance as a whole, once it has ended. */
 import type { Hints } from '../engine/messages.ts';
 import type { Recogniser } from '../engine/serve.ts';
 import { readable } from './readable.ts';
 import type { kindOf } from './sherpa-kinds.ts';
 
-/** Used part of sherpa-onnx-node. */
+/** The part of sherpa-onnx-node that is used. */
 export interface OfflineRecognizer {
   createStream(hotwords?: string): OfflineStream;
-  /** Takes effect in the streams that are decoded from then on. */
+  /** Affects the streams that are decoded from then on. */
   setConfig(config: object): void;
   decode(stream: OfflineStream): void;
   getResult(stream: OfflineStream): { text: string; lang?: string };
@@ -19,15 +19,15 @@ interface OfflineStream {
 interface OfflineOptions {
   recogniser: OfflineRecognizer;
   kind: ReturnType<typeof kindOf>;
-  /** Its whole configuration for a language, '' where it is to detect it. */
+  /** Returns the whole configuration for a language; '' detects it. */
   config(language: string): object;
   hotwords(vocabulary: Hints['vocabulary']): string;
-  /** The language of a model that must be told one, where nobody does. */
+  /** Default language of a model that cannot detect it. */
   first: string;
 }
 
 const SAMPLE_RATE = 16_000;
-/** Less than this no word is in, and some models fail at. */
+/** Minimum length: shorter audio contains no word, and some models fail on it. */
 const LEAST_SAMPLES = 0.1 * SAMPLE_RATE;
 
 export function createOffline({ recogniser, kind, config, hotwords, first }: OfflineOptions): Recogniser {

@@ -1,4 +1,4 @@
-/** Kinds of sherpa-onnx models: the files that each is made of, and how sherpa-onnx is told of them. Pure. */
+/** Kinds of sherpa-onnx models: their files, and their configuration. Pure. */
 
 export type ModelFile =
   | 'encoder'
@@ -13,16 +13,16 @@ export type ModelFile =
 export type Paths = Partial<Record<ModelFile, string>>;
 
 interface Kind {
-  /** It answers while people speak; otherwise it hears an utterance when that has ended. */
+  /** True: it transcribes while people speak; false: once an utterance has ended. */
   streaming: boolean;
   files: readonly ModelFile[];
-  /** The part of sherpa-onnx's `modelConfig` that is of this kind. `language`: ISO 639-1, or '' to detect it. */
+  /** This kind's part of sherpa-onnx's `modelConfig`. `language`: ISO 639-1, or '' to detect it. */
   config(files: Paths, language: string): object;
-  /** It must be told the language, and cannot detect it. */
+  /** True: the language must be given, because it cannot be detected. */
   needsLanguage?: true;
-  /** It can be told the language. */
+  /** True: the language can be given. */
   takesLanguage?: true;
-  /** It can be told words to expect: sherpa-onnx-node takes them for a stream of whole utterances alone. */
+  /** True: words to expect can be given, which sherpa-onnx-node supports only for whole utterances. */
   takesHotwords?: true;
 }
 
@@ -91,7 +91,31 @@ export function kindOf(kind: ModelKind): Kind {
   return MODEL_KINDS[kind];
 }
 
-/** All files that any kind is made of. */
+interface Loading {
+  kind: ModelKind;
+  files: Paths;
+  numThreads: number;
+  /** Whether words to expect are used. */
+  hotwords: boolean;
+}
+
+/** Returns the whole configuration of a recogniser. `language`: ISO 639-1, or '' to detect it. */
+export function configOf({ kind, files, numThreads, hotwords }: Loading, language: string): object {
+  const { takesHotwords, config } = kindOf(kind);
+  return {
+    featConfig: { sampleRate: 16_000, featureDim: 80 },
+    modelConfig: {
+      ...config(files, language),
+      tokens: files.tokens,
+      numThreads,
+      provider: 'cpu',
+      debug: 0,
+    },
+    decodingMethod: takesHotwords && hotwords ? 'modified_beam_search' : 'greedy_search',
+  };
+}
+
+/** Names of all files that any kind consists of. */
 export const MODEL_FILES = [...new Set(Object.values(MODEL_KINDS).flatMap(({ files }) => [...files]))] as [
   ModelFile,
   ...ModelFile[],

@@ -6,10 +6,10 @@ import { type Decoding, type Recogniser, serve } from '../engine/serve.ts';
 import { hotwordsOf, readPieces } from './hotwords.ts';
 import { createOffline, type OfflineRecognizer } from './offline.ts';
 import { readable } from './readable.ts';
-import { kindOf } from './sherpa-kinds.ts';
+import { configOf, kindOf } from './sherpa-kinds.ts';
 import type { Punctuation, SherpaModel } from './sherpa-model.ts';
 
-/** Used part of sherpa-onnx-node, which ships no types. */
+/** The part of sherpa-onnx-node that is used; it ships no types. */
 interface OnlineRecognizer {
   createStream(): OnlineStream;
   isReady(stream: OnlineStream): boolean;
@@ -24,7 +24,7 @@ interface OnlineStream {
 }
 interface Result {
   text: string;
-  /** Seconds at which each token came, from `start_time` on. */
+  /** Time of each token in seconds, relative to `start_time`. */
   timestamps: number[];
   start_time: number;
 }
@@ -38,16 +38,16 @@ export interface SherpaOptions extends SherpaModel {
   numThreads: number;
   /** The first of the model's languages. */
   language: string;
-  /** Words to expect are looked for, which takes more processor time. */
+  /** Whether words to expect are used, which costs processor time. */
   hotwords: boolean;
   /** Model that adds capitals and punctuation, if any. */
   punctuation: Punctuation | null;
 }
 
 const SAMPLE_RATE = 16_000;
-/** The encoder reads ahead of what it answers: silence after the end brings out the last words. */
+/** Silence that is added after the end: the encoder reads ahead, and would otherwise keep back the last words. */
 const TAIL_SAMPLES = 0.8 * SAMPLE_RATE;
-/** A token's time is where it begins; a last one is taken to last this long. */
+/** Assumed duration of the last token, since only beginnings are known. */
 const TOKEN_SAMPLES = 0.16 * SAMPLE_RATE;
 
 serve(options => load(options as SherpaOptions));
@@ -88,27 +88,12 @@ function punctuated(recogniser: Recogniser, sherpa: Sherpa, { model, vocabulary 
   return { begin: (startSample, emit, hints) => recogniser.begin(startSample, written(emit), hints) };
 }
 
-function configOf({ kind, files, numThreads, hotwords }: SherpaOptions, language: string): object {
-  const { takesHotwords, config } = kindOf(kind);
-  return {
-    featConfig: { sampleRate: SAMPLE_RATE, featureDim: 80 },
-    modelConfig: {
-      ...config(files, language),
-      tokens: files.tokens,
-      numThreads,
-      provider: 'cpu',
-      debug: 0,
-    },
-    decodingMethod: takesHotwords && hotwords ? 'modified_beam_search' : 'greedy_search',
-  };
-}
-
 function hotwordsFor({ files }: SherpaOptions): (vocabulary: Hints['vocabulary']) => string {
   const pieces = readPieces(readFileSync(files.tokens ?? '', 'utf8'));
   return vocabulary => hotwordsOf(vocabulary, pieces);
 }
 
-/** Streams are small; all of them share the one recogniser. */
+/** Streams are small, and share the one recogniser. */
 function decode(recogniser: OnlineRecognizer, startSample: number, emit: (piece: Piece) => void): Decoding {
   const stream = recogniser.createStream();
   let fed = 0;
@@ -140,7 +125,7 @@ function decode(recogniser: OnlineRecognizer, startSample: number, emit: (piece:
     while (recogniser.isReady(stream)) recogniser.decode(stream);
   }
 
-  /** Tokens may carry a time in the silence after the end: a piece stays inside of what was said. */
+  /** Tokens may have a time in the added silence: a piece must end within the speech. */
   function answer(): void {
     const { text, timestamps, start_time: offset } = recogniser.getResult(stream);
     const [first = 0, last = first] = [timestamps[0], timestamps.at(-1)];

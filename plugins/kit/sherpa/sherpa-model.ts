@@ -1,4 +1,4 @@
-/** Which files make a sherpa-onnx model, and whether they are what they should be. */
+/** Files of a sherpa-onnx model, and checks of them. */
 import { join } from 'node:path';
 import type { z } from 'zod';
 import type { PluginContext } from '../../../core/contract/plugin.ts';
@@ -12,23 +12,23 @@ import {
   type Paths,
 } from './sherpa-kinds.ts';
 
-/** A model as the engine loads it: paths by what they are. */
+/** A model in the form that the engine loads: paths by their role. */
 export interface SherpaModel {
   kind: ModelKind;
   files: Paths;
 }
 
-/** A model that gives text its capitals and punctuation: paths. */
+/** Paths of a model that adds capitals and punctuation. */
 export interface Punctuation {
   model: string;
   vocabulary: string;
 }
 
-/** A model as it is known. */
+/** A model of the catalogue, or of the operator. */
 export interface KnownModel {
   kind: ModelKind;
   languages: string[];
-  /** Its text has capitals and punctuation. Absent: it may. */
+  /** Whether its text has capitals and punctuation. Absent: unknown. */
   punctuation?: boolean;
   files: Partial<Record<ModelFile, KnownFile>>;
 }
@@ -51,7 +51,7 @@ export function ownModelSchema(zod: typeof z) {
 
 export type OwnModel = z.infer<ReturnType<typeof ownModelSchema>>;
 
-/** An operator's own model in the form of the catalogue's. */
+/** Converts an operator's own model to the form of the catalogue. */
 export function knownFrom(own: OwnModel): KnownModel {
   const files = Object.entries(own.files).map(([role, name]) => {
     const checked =

@@ -1,4 +1,4 @@
-/** A plugin that runs sherpa-onnx in a process of its own: one for live speech, one for a second pass. */
+/** A plugin that runs sherpa-onnx in a separate process: one for live speech, one for a second pass. */
 import { basename, extname, join } from 'node:path';
 import type { Plugin, PluginContext } from '../../../core/contract/plugin.ts';
 import { startEngine } from '../engine/host.ts';
@@ -28,11 +28,11 @@ interface Choice {
   remedy: string;
 }
 
-/** It is one archive: whoever wants it unpacks it beside the models. */
+/** Directory of the punctuation model, which is a single archive that operators unpack beside the models. */
 const PUNCTUATION = 'sherpa-onnx-online-punct-en-2024-08-06';
 const PUNCTUATION_FILES = ['model.int8.onnx', 'bpe.vocab'];
 
-/** In whose directory the models of all these plugins lie. */
+/** Plugin whose directory holds the models of all these plugins. */
 const OWNER = 'sherpa-onnx';
 
 export function sherpaPlugin({ name, title }: { name: string; title: string }): Plugin<Options> {
@@ -92,7 +92,7 @@ export function sherpaPlugin({ name, title }: { name: string; title: string }): 
   };
 }
 
-/** Sherpa's punctuation model, where it is installed, and the other one needs it; it knows English alone. */
+/** Returns sherpa's punctuation model, where it is installed and the other model needs it; it only knows English. */
 async function punctuationFor(known: KnownModel, dataDir: string): Promise<Punctuation | null> {
   if (known.punctuation !== false || known.languages.some(language => language !== 'en')) return null;
   const directory = join(dataDir, '..', OWNER, PUNCTUATION);

@@ -7,7 +7,7 @@ import { isRecord, parseJson } from '../json.ts';
 export interface WyomingEvent {
   type: string;
   data: Record<string, unknown>;
-  /** Audio, where it is an event of audio; else empty. */
+  /** The audio of an audio event; otherwise empty. */
   payload: Uint8Array;
 }
 
@@ -15,7 +15,7 @@ export interface WyomingEvent {
 const MAX_LINE_BYTES = 64 * 1024;
 const MAX_DATA_BYTES = 1024 * 1024;
 const MAX_PAYLOAD_BYTES = 1024 * 1024;
-/** Pieces that wait to be joined. */
+/** Chunks that wait to be joined. */
 const MAX_PIECES = 1000;
 const NEWLINE = 0x0a;
 
@@ -29,15 +29,15 @@ export function encodeEvent(type: string, data?: Record<string, unknown>, payloa
   return Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), body, payload ?? Buffer.alloc(0)]);
 }
 
-/** Puts bytes together to events, in the order that they come. */
+/** Assembles bytes into events, in the order received. */
 export function createEventReader() {
   let pending: Buffer = Buffer.alloc(0);
   let header: Header | null = null;
-  /** Not joined to `pending` yet: an event that comes byte by byte must not be copied at each. */
+  /** Joined to `pending` later, so that an event received byte by byte is not copied for each byte. */
   const arrived: Buffer[] = [];
   let arrivedBytes = 0;
 
-  /** @throws {Error} at the first thing that is not the protocol, or too long. It never quotes it. */
+  /** @throws {Error} at the first bytes that violate the protocol or a limit; the message never quotes them */
   function push(bytes: Buffer): WyomingEvent[] {
     arrived.push(bytes);
     arrivedBytes += bytes.length;

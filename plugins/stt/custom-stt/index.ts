@@ -1,5 +1,5 @@
 import type { Plugin, SttSession, Transcript, Utterance } from '../../../core/contract/plugin.ts';
-import { connectSocket, type Place, sendSpeech, within } from '../../kit/engine/socket.ts';
+import { answersTo, connectSocket, type Place, within } from '../../kit/engine/socket.ts';
 import { untilStopped } from '../../kit/engine/stopped.ts';
 import { isRecord, parseJson } from '../../kit/kit.ts';
 
@@ -68,7 +68,7 @@ export default {
       };
     }
 
-    /** A connection of its own for each utterance, which `CloseStream` ends: the service closes it when it is done. */
+    /** Opens one connection per utterance. `CloseStream` ends the speech; the service closes once it has answered. */
     async function* transcribe(
       place: Place,
       utterance: Utterance,
@@ -77,8 +77,10 @@ export default {
       const wire = await connectSocket(place, context, stopped.with(signal));
       let through = utterance.startSample;
       try {
-        const sent = sendSpeech(wire, utterance, '{"type":"CloseStream"}');
-        for (let message = await wire.next(); message !== null; message = await wire.next()) {
+        const last = '{"type":"CloseStream"}';
+        const closed = () =>
+          error('upstream_error', 'custom-stt: the service closed before the speech had ended');
+        for await (const { message } of answersTo(wire, { utterance, last, closed })) {
           const segments = readSegments(message);
           if (segments === null)
             throw error('upstream_error', 'custom-stt: the service does not speak the protocol');
@@ -88,7 +90,6 @@ export default {
             yield piece;
           }
         }
-        (await sent)();
       } finally {
         wire.close();
       }
@@ -101,12 +102,12 @@ export default {
 interface Segment {
   text: string;
   speaker: string | null;
-  /** Seconds from the start of the utterance; null: the service does not say. */
+  /** Seconds from the start of the utterance; null: the service does not give them. */
   start: number | null;
   end: number | null;
 }
 
-/** Empty for a message of another type; null where it is no message of this protocol. */
+/** Reads a message. Empty for one of another type; null: it does not follow the protocol. */
 function readSegments(message: string): Segment[] | null {
   const json = parseJson(message);
   if (!isRecord(json)) return null;
@@ -132,7 +133,7 @@ function secondsOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
 }
 
-/** While the utterance grows, a segment without times ends where the last one did: no more of it is known. */
+/** A segment without times, while the utterance still grows, is placed where the previous one ended. */
 function pieceOf({ text, speaker, start, end }: Segment, utterance: Utterance, through: number): Transcript {
   const { startSample, endSample } = utterance;
   const last = endSample ?? (end === null ? through + 1 : startSample + Math.round(end * SAMPLE_RATE));

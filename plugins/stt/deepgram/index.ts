@@ -12,10 +12,9 @@ interface Options {
 }
 
 const SAMPLE_RATE = 16_000;
-/** Without audio Deepgram closes after 10 s. */
+/** Deepgram closes a connection that sends no audio for 10 s. */
 const KEEP_ALIVE_MS = 5000;
 const MAX_KEYTERMS = 100;
-/** Its times are rounded. */
 const SLACK_SAMPLES = 160;
 
 export default {
@@ -84,7 +83,7 @@ export default {
       let voices = 0;
       let line = await connect(hints.signal);
 
-      /** The session's own connection: whoever opens it waits, and then it lives as long as the session. */
+      /** Opens a connection, which lives as long as the session; `signal` only ends the wait for it. */
       async function connect(signal: AbortSignal): Promise<Line> {
         const until = AbortSignal.any([signal, life]);
         const wire = await connectSocket(place, context, life);
@@ -107,7 +106,7 @@ export default {
           isHeard = true;
         } finally {
           signal.removeEventListener('abort', abort);
-          // What is left of this utterance must not come in the next one.
+          // Results of this utterance that come late must not be taken for the next one's.
           if (!isHeard) current.wire.fail(error('upstream_error', 'deepgram: its reader left'));
         }
       }
@@ -146,17 +145,19 @@ export default {
           }
         }
         const spoken = utterance.endSample === undefined ? null : utterance.endSample - utterance.startSample;
-        // With nothing left to finalize it may say no more than that all of it is final.
+        // Where nothing is left to finalize, the response may have no text.
         const isAll =
           results.isFinal && spoken !== null && results.end * SAMPLE_RATE >= base + spoken - SLACK_SAMPLES;
         if (!results.isFinalized && !isAll) continue;
-        (await sent)();
+        const callOff = await sent;
+        if (callOff === null) continue; // the connection ended before the speech did; the error follows
+        callOff();
         line.sent = base + (utterance.endSample ?? utterance.startSample) - utterance.startSample;
         return;
       }
     }
 
-    /** Sent by the clock, speech or not: that is harmless, and nothing has to be told. */
+    /** Sends `KeepAlive` at a fixed interval, also during speech, where it does no harm. */
     async function keepAlive(wire: () => Wire, life: AbortSignal): Promise<void> {
       while (!life.aborted) {
         await clock.sleep(KEEP_ALIVE_MS, life).catch(() => undefined);
@@ -171,10 +172,10 @@ export default {
   },
 } satisfies Plugin<Options>;
 
-/** A connection, and the samples that it was sent for utterances that are over. */
+/** A connection, with the number of samples sent over it for earlier utterances. */
 interface Line {
   wire: Wire;
   sent: number;
-  /** The label of its first voice. */
+  /** Number of the label that its first voice has. */
   firstSpeaker: number;
 }

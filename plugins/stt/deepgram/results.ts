@@ -12,9 +12,9 @@ interface Word {
 }
 
 interface Results {
-  /** It will not be taken back. */
+  /** Whether this text will not change any more. */
   isFinal: boolean;
-  /** All that was sent before `Finalize` is answered. */
+  /** Whether this completes the answer to everything sent before `Finalize`. */
   isFinalized: boolean;
   text: string;
   start: number;
@@ -34,7 +34,7 @@ const NOTHING: Results = {
   language: null,
 };
 
-/** Null: it is not this protocol. Messages of other types (`Metadata`, `SpeechStarted`) say nothing. */
+/** Reads a message. Null: it does not follow the protocol. Other types (`Metadata`, `SpeechStarted`) have no words. */
 export function readResults(message: string): Results | null {
   const json = parseJson(message);
   if (!isRecord(json) || typeof json.type !== 'string') return null;
@@ -66,22 +66,22 @@ function isSpeaker(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 1000;
 }
 
-/** How many voices there are by these words, as far as they are told apart. */
+/** Counts the voices among these words; 0 where Deepgram does not label them. */
 export function voicesOf({ words }: Results): number {
   return words.reduce((most, { speaker }) => Math.max(most, (speaker ?? -1) + 1), 0);
 }
 
 interface Where {
   utterance: Utterance;
-  /** Samples that the connection was sent before this utterance. */
+  /** Samples sent over the connection before this utterance. */
   base: number;
-  /** Up to here it is answered already. */
+  /** Sample up to which pieces were returned already. */
   through: number;
-  /** The label of the connection's first voice: those of two connections have nothing in common. */
+  /** Number of the label of the connection's first voice: Deepgram counts voices from 0 on each connection. */
   firstSpeaker: number;
 }
 
-/** A piece for each turn of a voice; one where it does not tell them apart. */
+/** Returns a piece for each turn of a voice; a single one where voices are not labelled. */
 export function piecesOf(results: Results, { utterance, base, through, firstSpeaker }: Where): Transcript[] {
   const { text, start, end, words, language } = results;
   if (text === '') return [];

@@ -7,7 +7,7 @@ import type {
   Utterance,
 } from '../../../core/contract/plugin.ts';
 import { piecesOf, promptOf, readAnswer } from '../../kit/engine/whisper-answer.ts';
-import { type Reply, refusal, request, type Server } from '../../kit/kit.ts';
+import { isRecord, parseJson, type Reply, refusal, request, type Server } from '../../kit/kit.ts';
 
 interface Options {
   baseUrl: string;
@@ -20,14 +20,16 @@ interface Options {
 }
 
 interface Wishes {
-  /** ISO 639-1; null: it is to be detected. */
+  /** ISO 639-1; null: the server detects it. */
   language: string | null;
-  /** '' where there is none. */
+  /** Text that the server gets as context; '' for none. */
   prompt: string;
 }
 
-/** A tenth of a second: hosted servers refuse less, and no word is shorter. */
+/** A tenth of a second: hosted servers refuse shorter audio, and no word is shorter. */
 const MIN_SAMPLES = 1600;
+/** Form of error codes, such as `model_not_found`. */
+const CODE = /^[a-z][a-z0-9_]{0,63}$/;
 
 export default {
   name: 'openai',
@@ -69,7 +71,7 @@ export default {
   setup(context) {
     const { error, onStop, options } = context;
     const stopped = Promise.withResolvers<never>();
-    stopped.promise.catch(() => undefined); // a session may be open or not
+    stopped.promise.catch(() => undefined); // handled by the open sessions, if any
     onStop(() => stopped.reject(error('upstream_error', 'openai is stopped')));
     const server = connect(context);
 
@@ -117,7 +119,7 @@ function connect(context: PluginContext<Options>) {
   };
   let format: 'verbose_json' | 'json' = options.responseFormat === 'json' ? 'json' : 'verbose_json';
 
-  /** Resolves when the server is there and takes the key. Not every server lists its models; it has answered then. */
+  /** Resolves when the server answers and accepts the key. A server without a list of models has answered, too. */
   async function check(signal: AbortSignal): Promise<void> {
     const reply = await request(context, place, '/models', {}, signal);
     if (reply.status < 300 || [404, 405, 501].includes(reply.status)) return;
@@ -127,7 +129,7 @@ function connect(context: PluginContext<Options>) {
   async function transcribe(wav: Uint8Array, wishes: Wishes, signal: AbortSignal) {
     let reply = await post(wav, wishes, format, signal);
     if (options.responseFormat === 'auto' && format === 'verbose_json' && refuses(reply)) {
-      // Some models cannot tell times. Once one has shown that, it is not asked again.
+      // Some models return no times. After the first such refusal, only the text is requested.
       reply = await post(wav, wishes, 'json', signal);
       if (reply.status === 200) format = 'json';
     }
@@ -161,12 +163,15 @@ function connect(context: PluginContext<Options>) {
   return { check, transcribe };
 }
 
-/** It will not take this file, or these fields. */
+/** Whether the server refuses the file or the fields of the form. */
 function refuses({ status }: Reply): boolean {
   return [400, 413, 415, 422].includes(status);
 }
 
-/** A vendor's words, for the log alone. */
+/** Describes an error for the log by its code alone: the server's message may quote what was said. */
 function causeOf({ status, body }: Reply): Error {
-  return new Error(`status ${status}: ${body?.slice(0, 500) ?? 'a long answer'}`);
+  const json = body === null ? undefined : parseJson(body);
+  const failure = isRecord(json) && isRecord(json.error) ? json.error : {};
+  const code = [failure.code, failure.type].find(each => typeof each === 'string' && CODE.test(each));
+  return new Error(`status ${status}${code === undefined ? '' : `, ${code}`}`);
 }

@@ -22,8 +22,16 @@ export default {
     'PocketSphinx: English, offline, small. A last resort and for tests: it follows clear synthetic voices, and people poorly',
   options: z =>
     z.strictObject({
-      library: z.string().default('libpocketsphinx.so.3').describe('Name or path of the library'),
-      baseLibrary: z.string().default('libsphinxbase.so.3').describe('Name or path of the library below it'),
+      library: z
+        .string()
+        .default('libpocketsphinx.so.3')
+        .meta({ fileOnly: true })
+        .describe('Name or path of the library'),
+      baseLibrary: z
+        .string()
+        .default('libsphinxbase.so.3')
+        .meta({ fileOnly: true })
+        .describe('Name or path of the library below it'),
       hmm: z.string().default(`${MODEL}/en-us`).describe('Directory of the acoustic model'),
       lm: z.string().default(`${MODEL}/en-us.lm.bin`).describe('File of the language model'),
       dict: z.string().default(`${MODEL}/cmudict-en-us.dict`).describe('File of the pronunciations'),

@@ -9,16 +9,16 @@ import {
   type SphinxWord,
 } from './sphinx-library.ts';
 
-/** Samples that the decoder adapts to before it begins: two seconds. */
+/** Samples (two seconds) that the decoder adapts to before it starts. */
 const OPENING_SAMPLES = 32_000;
-/** Less than three frames hold no word. */
+/** Fewer than three frames contain no word. */
 const LEAST_SAMPLES = 3 * SAMPLES_PER_FRAME;
 
 serve(options => load(options as SphinxPaths & { decoders: number }));
 
 function load(options: SphinxPaths & { decoders: number }): Recogniser {
   const library = loadSphinx(options);
-  // One at once, so that a broken model refuses the service; the others when they are first wanted.
+  // The first is created now, so that a broken model is noticed at the start; the others when they are needed.
   const free: SphinxDecoder[] = [library.createDecoder()];
   let made = 1;
 
@@ -79,7 +79,7 @@ function joined(parts: Int16Array[]): Int16Array {
   return samples;
 }
 
-/** The words without silence, noise and the numbers of pronunciation variants: `tomorrow(2)` is "tomorrow". */
+/** Returns the words, without silence, noise and the numbers of pronunciation variants, as in `tomorrow(2)`. */
 function pieceOf(words: SphinxWord[], startSample: number, fed: number): Piece | null {
   const spoken = words.filter(({ word }) => !/^[<[+]/.test(word));
   const first = spoken[0];

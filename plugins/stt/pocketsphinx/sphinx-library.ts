@@ -1,7 +1,7 @@
 /** libpocketsphinx, bound by koffi. Loaded in the recogniser's process only. */
 import koffi from 'koffi';
 
-/** Where the library and its English model lie. */
+/** Paths of the library and its English model. */
 export interface SphinxPaths {
   library: string;
   baseLibrary: string;
@@ -14,13 +14,13 @@ export interface SphinxPaths {
 export interface SphinxWord {
   word: string;
   startFrame: number;
-  /** Inclusive. */
+  /** Last frame, inclusive. */
   endFrame: number;
 }
 
 /** One decoder: 91 MB, one utterance at a time. */
 export interface SphinxDecoder {
-  /** @param opening the first samples, by which it adapts to voice and microphone; they are not decoded yet */
+  /** @param opening the first samples, used to adapt to voice and microphone; `feed` still has to decode them */
   start(opening: Int16Array): void;
   process(samples: Int16Array): void;
   /** Ends the utterance; blocks for up to half a second. */
@@ -30,12 +30,12 @@ export interface SphinxDecoder {
 export const SAMPLES_PER_FRAME = 160;
 /** Cepstral coefficients of a frame. */
 const COEFFICIENTS = 13;
-/** The weight of a mean that is set, as the library defines it. */
+/** Weight, in frames, that the library gives to a mean that is set. */
 const PRIOR_FRAMES = 500;
 const DECODE = 0;
 const FEATURES_ONLY = 1;
 
-/** The beginning of `feat_t` as the library's public header has it. */
+/** First fields of `feat_t`, as in the library's public header. */
 const FEATURE = koffi.struct({
   refcount: 'int',
   name: 'const char *',
@@ -117,7 +117,7 @@ export function loadSphinx(paths: SphinxPaths): { createDecoder(): SphinxDecoder
 
   /**
    * Sets the cepstral mean to that of the opening. Left alone, the library starts from the mean of whoever spoke
-   * before: over 60 sentences of three voices in turn 5.3 % of words were wrong so, 3.3 % with this.
+   * before: over 60 sentences of three voices in turn, 5.3 % of words were wrong without this, and 3.3 % with it.
    */
   function adapt(decoder: unknown, opening: Int16Array): void {
     const feature: Feature = koffi.decode(features(decoder), FEATURE);
@@ -128,7 +128,7 @@ export function loadSphinx(paths: SphinxPaths): { createDecoder(): SphinxDecoder
     read(decoder, opening, FEATURES_ONLY);
     check(endUtterance(decoder), 'end an utterance');
     getMean(feature.cmn, mean);
-    // The library counts the mean that was set as PRIOR_FRAMES of silence at zero: take them out again.
+    // The library counts a mean that is set as PRIOR_FRAMES frames of zeros, which are subtracted here.
     const frames = Math.max(1, Math.floor(opening.length / SAMPLES_PER_FRAME) - 1);
     setMean(
       feature.cmn,
@@ -162,9 +162,9 @@ function argumentsFor(paths: SphinxPaths): string[] {
     lm: paths.lm,
     dict: paths.dict,
     logfn: '/dev/null',
-    // Dropped silence would shift every later word; core has cut at the pauses already.
+    // Dropping silence would shift the times of all later words, and core has already cut at pauses.
     remove_silence: 'no',
-    // Noise removal costs time and, on the recordings of the tests, words: 4.0 % wrong with it, 3.6 % without.
+    // Noise removal costs time, and on the test recordings more words are wrong with it: 4.0 % instead of 3.6 %.
     remove_noise: 'no',
   };
   return Object.entries(settings).flatMap(([name, value]) => [`-${name}`, value]);

@@ -1,5 +1,5 @@
 import type { Plugin, SttSession, Transcript, Utterance } from '../../../core/contract/plugin.ts';
-import { connectSocket, type Place, sendSpeech, within } from '../../kit/engine/socket.ts';
+import { answersTo, connectSocket, type Place, within } from '../../kit/engine/socket.ts';
 import { untilStopped } from '../../kit/engine/stopped.ts';
 import { isRecord, parseJson } from '../../kit/kit.ts';
 
@@ -49,24 +49,31 @@ export default {
       return { transcribe, failed: stopped.failed, close: async () => undefined };
     }
 
-    /** A connection of its own for each utterance: the end of the speech ends it. */
+    /** Opens one connection per utterance. */
     async function* transcribe(utterance: Utterance, signal: AbortSignal): AsyncGenerator<Transcript> {
       const { startSample } = utterance;
       const wire = await connectSocket(place, context, stopped.with(signal));
       let through = startSample;
       try {
         await wire.send(JSON.stringify({ config: { sample_rate: SAMPLE_RATE, words: true } }));
-        const sent = sendSpeech(wire, utterance, '{"eof" : 1}'); // what the server has answered, it closes
-        for (let message = await wire.next(); message !== null; message = await wire.next()) {
+        const closed = () => error('upstream_error', 'vosk: the server closed before it had answered');
+        let isAnswered = false;
+        // The server closes the connection after its last answer.
+        for await (const { message, isAfterEnd } of answersTo(wire, {
+          utterance,
+          last: '{"eof" : 1}',
+          closed,
+        })) {
           const said = readAnswer(message);
           if (said === null) throw error('upstream_error', 'vosk: the server does not speak the protocol');
+          isAnswered ||= isAfterEnd && said.isFinal;
           if (said.text === '') continue;
           const end = utterance.endSample ?? startSample + said.end;
           const startAt = within(startSample + said.start, through, end - 1);
           through = within(startSample + said.end, startAt + 1, end);
           yield { text: said.text, startSample: startAt, endSample: through, final: true };
         }
-        (await sent)();
+        if (!isAnswered) throw closed();
       } finally {
         wire.close();
       }
@@ -79,22 +86,23 @@ export default {
 } satisfies Plugin<Options>;
 
 interface Answer {
-  /** '' where nothing was said, or it is not final yet. */
+  isFinal: boolean;
+  /** Final text; '' for a partial result, and where nothing was said. */
   text: string;
   /** Samples from the start of the utterance. */
   start: number;
   end: number;
 }
 
-/** Null: it is no answer of this protocol. */
+/** Reads an answer. Null: it does not follow the protocol. */
 function readAnswer(message: string): Answer | null {
   const json = parseJson(message);
   if (!isRecord(json)) return null;
-  if (typeof json.partial === 'string') return { text: '', start: 0, end: 0 };
+  if (typeof json.partial === 'string') return { isFinal: false, text: '', start: 0, end: 0 };
   if (typeof json.text !== 'string') return null;
   const words = Array.isArray(json.result) ? json.result.filter(isRecord) : [];
   const text = json.text.replaceAll(/\s+/g, ' ').trim();
   const times = [words[0]?.start, words.at(-1)?.end].map(seconds => Number(seconds) * SAMPLE_RATE);
   const [start = 0, end = 0] = times.every(Number.isFinite) ? times : [0, Number.MAX_SAFE_INTEGER];
-  return { text, start, end };
+  return { isFinal: true, text, start, end };
 }

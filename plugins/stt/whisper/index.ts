@@ -22,12 +22,12 @@ type Context = PluginContext<Options>;
 interface Choice {
   name: string;
   path: string;
-  /** Absent: a file of the operator's own. */
+  /** Absent: the operator's own file, which the catalogue does not know. */
   known?: KnownFile;
   remedy: string;
 }
 
-/** Too large to come along: whoever wants it installs it. The version is the one in package.json. */
+/** Optional, because of its size: operators who want it install it. The version must match package.json. */
 export const PACKAGE = '@fugood/whisper.node@1.1.3';
 
 export default {

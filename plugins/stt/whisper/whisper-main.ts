@@ -4,7 +4,7 @@ import type { Hints, Piece } from '../../kit/engine/messages.ts';
 import { type Decoding, type Recogniser, serve } from '../../kit/engine/serve.ts';
 import { heard, piecesOf, promptOf } from '../../kit/engine/whisper-answer.ts';
 
-/** Used part of @fugood/whisper.node, which may not be installed. It works on a thread of its own. */
+/** Used part of @fugood/whisper.node, which may not be installed. It decodes on its own thread. */
 interface Whisper {
   initWhisper(options: { filePath: string; useGpu: boolean }): Promise<Context>;
 }
@@ -25,7 +25,7 @@ export interface WhisperOptions {
   numThreads: number;
 }
 
-/** Less than 100 ms it does not look at. */
+/** whisper.cpp ignores audio shorter than 100 ms. */
 const LEAST_SAMPLES = 1600;
 
 serve(options => load(options as WhisperOptions));
@@ -38,7 +38,7 @@ async function load({ path, numThreads }: WhisperOptions): Promise<Recogniser> {
   let last: Promise<unknown> = Promise.resolve();
   return { begin: (startSample, emit, hints) => decode({ startSample, emit, hints, transcribe }) };
 
-  /** One after the other: each takes all the threads. */
+  /** Runs decodings one after the other, as each uses all threads. */
   function transcribe(samples: Int16Array<ArrayBuffer>, { language, vocabulary }: Hints): Promise<Result> {
     const prompt = promptOf(vocabulary);
     const spoken = language === 'multi' ? 'auto' : (language.split('-')[0] ?? '');

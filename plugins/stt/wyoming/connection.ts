@@ -1,4 +1,4 @@
-/** One connection for one question: what is sent waits for the server to take it, what comes is one answer. */
+/** A connection for one request: sending waits until the server accepts the data, and one answer is read. */
 import { connect as connectSocket } from 'node:net';
 import type { PluginContext } from '../../../core/contract/plugin.ts';
 import { deadline } from '../../kit/kit.ts';
@@ -11,16 +11,16 @@ export interface Server {
 }
 
 export interface Connection {
-  /** Resolves once there is room for more. Rejects when the connection is lost, or stands still for too long. */
+  /** Resolves when more can be sent. Rejects when the connection is lost, or stalls for too long. */
   send(bytes: Uint8Array): Promise<void>;
-  /** The data of the first event of the type that was wanted; other events are passed over. */
+  /** Data of the first event of the requested type; other events are ignored. */
   answer: Promise<Record<string, unknown>>;
-  /** The same, or `timeout`. */
+  /** Waits for `answer`; rejects with `timeout` when that takes too long. */
   answerInTime(): Promise<Record<string, unknown>>;
   close(): void;
 }
 
-/** Rejections are `upstream_error`, `timeout`, or the signal's reason. Whoever opens it closes it. */
+/** Opens a connection, which the caller closes. Rejections are `upstream_error`, `timeout`, or the signal's reason. */
 export async function connect(
   { host, port, timeoutMs }: Server,
   wanted: string,
@@ -30,7 +30,7 @@ export async function connect(
   signal.throwIfAborted();
   const name = `wyoming: ${host}:${port}`;
   const answer = Promise.withResolvers<Record<string, unknown>>();
-  answer.promise.catch(() => undefined); // it may be asked for later, or never
+  answer.promise.catch(() => undefined); // the caller may read the answer later, or never
   const reader = createEventReader();
   const socket = connectSocket({ host, port, noDelay: true });
   const abort = () => end(signal.reason);
@@ -54,7 +54,7 @@ export async function connect(
   function take({ type, data }: WyomingEvent): void {
     if (type === wanted) answer.resolve(data);
     if (type !== 'error') return;
-    end(error('upstream_error', `${name} reports an error`, { cause: new Error(wordsOf(data)) }));
+    end(error('upstream_error', `${name} reports an error`, { cause: new Error(codeOf(data)) }));
   }
 
   function end(reason: unknown): void {
@@ -63,11 +63,11 @@ export async function connect(
     socket.destroy();
   }
 
-  /** Waits for an event of the socket, no longer than allowed; what ends the connection ends the wait. */
+  /** Waits for an event of the socket, within the time limit, or until the connection ends. */
   function until(event: 'connect' | 'drain', complaint: string): Promise<void> {
     const happened = Promise.withResolvers<void>();
     socket.once(event, happened.resolve);
-    // A server may answer and then take no more: that is for the reader of the answer to judge.
+    // A server may answer and then read no more. The reader of the answer decides whether that is an error.
     return inTime(Promise.race([happened.promise, answer.promise.then(() => undefined)]), complaint).finally(
       () => socket.off(event, happened.resolve),
     );
@@ -97,6 +97,7 @@ export async function connect(
   };
 }
 
-function wordsOf({ code, text }: Record<string, unknown>): string {
-  return `${String(code ?? 'error')}: ${String(text ?? '').slice(0, 500)}`;
+/** Reads the code of an error event. Its text is not logged, as it may quote what was said. */
+function codeOf({ code }: Record<string, unknown>): string {
+  return typeof code === 'string' && /^[\w-]{1,64}$/.test(code) ? code : 'without a code';
 }

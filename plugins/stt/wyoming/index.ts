@@ -16,10 +16,10 @@ interface Options {
   timeoutMs: number;
 }
 
-/** To connect, and again to answer: together less than the ten seconds that a plugin's setup has. */
+/** Time limit to connect, and again to answer: together less than the ten seconds of a plugin's setup. */
 const DESCRIBE_MS = 4000;
 const FORMAT = { rate: 16_000, width: 2, channels: 1 };
-/** A tenth of a second in one event. */
+/** Samples of one event: a tenth of a second. */
 const CHUNK_SAMPLES = 1600;
 
 export default {
@@ -48,7 +48,7 @@ export default {
     const { error, onStop } = context;
     const stopper = new AbortController();
     const stopped = Promise.withResolvers<never>();
-    stopped.promise.catch(() => undefined); // a session may be open or not
+    stopped.promise.catch(() => undefined); // handled by the open sessions, if any
     onStop(() => {
       const reason = error('upstream_error', 'wyoming is stopped');
       stopper.abort(reason);
@@ -56,7 +56,7 @@ export default {
     });
     const orStopped = (signal: AbortSignal) => AbortSignal.any([signal, stopper.signal]);
     const ability = await describe(context, context.signal).catch(failure => {
-      // Whatever keeps the server from answering may pass: the plugin is then tried again by and by.
+      // A server that does not answer may come back: `upstream_error` makes core start the plugin again later.
       if (failure.code !== 'timeout') throw failure;
       throw error('upstream_error', failure.message, { cause: failure });
     });
@@ -91,7 +91,7 @@ async function describe({ error, options }: Context, signal: AbortSignal): Promi
   throw error('config_error', `wyoming: the server at ${options.host}:${options.port} ${lack}; ${remedy}`);
 }
 
-/** A connection of its own for each utterance: servers close it once they have answered. */
+/** Opens one connection per utterance, because servers close it after their answer. */
 async function* transcribe(
   { error, options }: Context,
   utterance: Utterance,
@@ -125,13 +125,13 @@ function request(model: string | undefined, language: string): Record<string, un
   };
 }
 
-/** Sends speech as it is said. Resolves to whether all of it was sent: an answer may come too early. */
+/** Sends speech as it comes. Resolves to false where the answer came before all of it was sent. */
 async function sendAudio(connection: Connection, utterance: Utterance): Promise<boolean> {
   const chunks = utterance.pcm()[Symbol.asyncIterator]();
   const answered = connection.answer.then(() => null);
   try {
     for (;;) {
-      // The next chunk may be long in coming; a lost connection does not wait for it.
+      // The next chunk may take long; a lost connection ends the wait.
       const next = await Promise.race([chunks.next(), answered]);
       if (next === null) return false;
       if (next.done) return true;
@@ -141,11 +141,11 @@ async function sendAudio(connection: Connection, utterance: Utterance): Promise<
       }
     }
   } finally {
-    void chunks.return?.().catch(() => undefined); // it may wait for speech that nobody wants any more
+    void chunks.return?.().catch(() => undefined); // not awaited: it may wait for more speech
   }
 }
 
-/** Little-endian, as all machines that Earshot runs on have it. */
+/** Bytes in the order of the machine, which is little-endian wherever Earshot runs. */
 function bytesOf(samples: Int16Array): Uint8Array {
   return new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength);
 }

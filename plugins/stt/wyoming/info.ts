@@ -1,4 +1,4 @@
-/** Reads the abilities that a server announces. Pure. */
+/** Reads what a server says about itself in `info`. Pure. */
 import { isRecord } from '../../kit/kit.ts';
 
 interface Model {
@@ -21,7 +21,7 @@ export function abilityOf(info: Record<string, unknown>, wanted: string | undefi
   const models = modelsOf(info).filter(({ name }) => wanted === undefined || name === wanted);
   if (models.length === 0) return null;
   const installed = models.filter(model => model.installed);
-  const usable = installed.length > 0 ? installed : models; // some servers fetch a model when it is asked for
+  const usable = installed.length > 0 ? installed : models; // some servers download a model at the first request
   const several = usable.some(({ languages }) => languages.length > 1);
   const languages = [...new Set(usable.flatMap(model => model.languages))];
   return {
@@ -40,7 +40,7 @@ function modelsOf({ asr }: Record<string, unknown>): Model[] {
     );
 }
 
-/** `en_US`, `en-us` and `en` are one. */
+/** Returns `en` for `en_US`, `en-us` and `en`. */
 function codesOf(value: unknown): string[] {
   const texts = Array.isArray(value) ? value.filter(each => typeof each === 'string') : [];
   const codes = texts.map(text => text.toLowerCase().split(/[-_]/)[0] ?? '');

@@ -16,9 +16,9 @@ const BUILT_IN = {
 };
 
 /**
- * Speech detection with Silero v5: any number of streams, on the thread that asks. Measured on two cores of an EPYC
- * server: 16 µs for a window, so 0.5 ms of computing per second of audio; 1 MB for the model, 1.3 KB for a stream. That
- * is less than decoding takes, and less than a thread would: a question and its answer alone are 24 µs.
+ * Speech detection with Silero v5 for any number of streams, on the calling thread. Measured on two cores of an EPYC
+ * server: 16 µs per window, which is 0.5 ms per second of audio; 1 MB for the model and 1.3 KB per stream. Decoding
+ * costs more, and so would a thread: one message and its answer take 24 µs.
  */
 const silero: Plugin<Options> = {
   name: 'silero',

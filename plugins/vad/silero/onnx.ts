@@ -1,6 +1,6 @@
 /**
- * The constant tensors of an ONNX file, by the name of what they are: enough to read the weights of a model whose
- * structure is known. An ONNX file is a protocol buffer; the numbers below are its field numbers.
+ * Reads the constant tensors of an ONNX file by name, as much as is needed for a model whose structure is known. An
+ * ONNX file is a protocol buffer; the numbers below are field numbers.
  */
 type Tensors = Map<string, Float32Array<ArrayBuffer>>;
 
@@ -12,8 +12,8 @@ const TENSOR = { dataType: 2, rawData: 9 };
 const FLOAT = 1;
 
 /**
- * Reads the tensors whose names begin with `prefix`, under their names without it.
- * @throws `RangeError` or `TypeError` if the bytes are no such file
+ * Reads the tensors whose names start with `prefix`, which is removed from the names.
+ * @throws `RangeError` or `TypeError` when the bytes are not an ONNX file
  */
 export function readTensors(model: Uint8Array, prefix: string): Tensors {
   const tensors: Tensors = new Map();
@@ -21,7 +21,7 @@ export function readTensors(model: Uint8Array, prefix: string): Tensors {
   return tensors;
 }
 
-/** Branches of the model are graphs within nodes. */
+/** The model's branches are graphs inside nodes. */
 function collect(graph: Uint8Array, prefix: string, tensors: Tensors) {
   for (const node of parts(graph, GRAPH.node)) {
     const name = new TextDecoder().decode(parts(node, NODE.output)[0]);
@@ -44,7 +44,7 @@ function floats(tensor: Uint8Array): Float32Array<ArrayBuffer> | null {
   return isFloat && raw ? new Float32Array(new Uint8Array(raw).buffer) : null;
 }
 
-/** The values of one field that are bytes. */
+/** Returns the values of one length-delimited field. */
 function parts(message: Uint8Array, number: number): Uint8Array[] {
   return [...fields(message)].flatMap(field => (field.number === number && field.bytes ? [field.bytes] : []));
 }

@@ -1,4 +1,4 @@
-/** Types of the used part of WebAssembly: its own come with those of browsers only. */
+/** Declares the used part of WebAssembly, whose types otherwise come only with the DOM's. */
 declare namespace WebAssembly {
   interface Memory {
     readonly buffer: ArrayBuffer;

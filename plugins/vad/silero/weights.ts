@@ -1,9 +1,9 @@
 import { readTensors } from './onnx.ts';
 
-/** The half of the model that is for 16 kHz; the other one is for 8 kHz. */
+/** The part of the model for 16 kHz; the other one is for 8 kHz. */
 const TENSORS = 'If_0_then_branch__Inline_0__';
 
-/** By the kernel's names for the places where they lie. */
+/** By the names that the kernel gives to their addresses. */
 export type Weights = Record<
   'COSINES' | 'SINES' | 'SHAPE' | 'LAYER_1' | 'LAYER_2' | 'LAYER_3' | 'LAYER_4' | 'LSTM' | 'OUTPUT',
   Float32Array
@@ -11,14 +11,14 @@ export type Weights = Record<
 
 const FRAME = 256;
 const BINS = FRAME / 2 + 1;
-/** Numbers in each of the LSTM's two memories. */
+/** Numbers in each of the LSTM's two states. */
 const UNITS = 128;
-/** Times that a convolution of the model sees. */
+/** Time steps that each convolution covers. */
 const KERNEL_TIMES = 3;
 
 /**
- * The numbers of a model file as the kernel wants them.
- * @throws TypeError or RangeError where it is not Silero v5
+ * Returns a model file's numbers in the kernel's order.
+ * @throws TypeError or RangeError when the file is not Silero v5
  */
 export function readWeights(model: Uint8Array): Weights {
   const tensors = readTensors(model, TENSORS);
@@ -40,9 +40,9 @@ export function readWeights(model: Uint8Array): Weights {
     SHAPE: shapeOf(tensor('stft.forward_basis_buffer', 2 * BINS * FRAME)),
     LAYER_1: convolution(0, { inputs: BINS, outputs: 128, firstTime: 0, times: 3, panel: 8 }),
     LAYER_2: convolution(1, { inputs: 128, outputs: 64, firstTime: 0, times: 3, panel: 32 }),
-    // Two times come in: before them there are only zeros.
+    // Two time steps of input, with zeros before them.
     LAYER_3: convolution(2, { inputs: 64, outputs: 64, firstTime: 1, times: 2, panel: 32 }),
-    // One time comes in.
+    // One time step of input.
     LAYER_4: convolution(3, { inputs: 64, outputs: UNITS, firstTime: 1, times: 1, panel: 32 }),
     LSTM: arrangeLstm({
       inputWeights: tensor('decoder.rnn.weight_ih', 4 * UNITS * UNITS),
@@ -62,7 +62,9 @@ function turns(of: (angle: number) => number): Float32Array {
   return Float32Array.from({ length: FRAME / 2 }, (_, i) => of((2 * Math.PI * i) / FRAME));
 }
 
-/** The model has its Fourier transform as a matrix. A fast one does the same, given how it fades frames in and out. */
+/**
+ * The model stores its Fourier transform as a matrix. A fast transform gives the same result with this window function.
+ */
 function shapeOf(basis: Float32Array): Float32Array {
   const shape = basis.slice(0, FRAME);
   const differs = (row: number, i: number, factor: number) =>
@@ -79,7 +81,7 @@ function shapeOf(basis: Float32Array): Float32Array {
 interface ConvolutionShape {
   inputs: number;
   outputs: number;
-  /** The times of these three at which there is anything to hear. */
+  /** First of the three time steps whose input is not zero. */
   firstTime: number;
   times: number;
   panel: number;
@@ -99,7 +101,7 @@ function arrangeConvolution(weights: Float32Array, bias: Float32Array, shape: Co
   });
 }
 
-/** One matrix for what comes in and, right of it, what was hidden. */
+/** Joins both matrices: input columns first, hidden state columns to their right. */
 function arrangeLstm(weights: {
   inputWeights: Float32Array;
   inputBias: Float32Array;
@@ -121,13 +123,16 @@ function arrangeLstm(weights: {
 interface Matrix {
   rows: number;
   columns: number;
-  /** Rows that the kernel takes side by side. */
+  /** Rows that the kernel processes at once. */
   panel: number;
   bias: Float32Array;
   weight(row: number, column: number): number;
 }
 
-/** As the kernel reads it: the biases, then panel by panel the first column of its rows, the second one … */
+/**
+ * Orders a matrix for the kernel: the biases, then panel by panel the first column of the panel's rows, the second, and
+ * so on.
+ */
 function arrangeMatrix({ rows, columns, panel, bias, weight }: Matrix): Float32Array {
   const arranged = new Float32Array(rows * (1 + columns));
   arranged.set(bias);

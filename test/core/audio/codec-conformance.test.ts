@@ -31,7 +31,7 @@ const CODECS: Record<Codec, Facts> = {
   opus: {
     messages: messagesOf(sound, 'opus'),
     messageSamples: 160,
-    likeness: 0.9, // it keeps what is heard rather than the wave
+    likeness: 0.9, // it preserves the sound, not the waveform
     lagSamples: 200,
     broken: [garbage],
     maxSamples: () => 1920,
@@ -39,7 +39,7 @@ const CODECS: Record<Codec, Facts> = {
   opus_fs320: {
     messages: messagesOf(sound, 'opus_fs320'),
     messageSamples: 320,
-    likeness: 0.9, // it keeps what is heard rather than the wave
+    likeness: 0.9, // it preserves the sound, not the waveform
     lagSamples: 200,
     broken: [garbage],
     maxSamples: () => 1920,
@@ -73,9 +73,9 @@ function aac(): Facts {
     lagSamples: 2048,
     broken: [
       garbage,
-      one.slice(0, -1), // shorter than it says
+      one.slice(0, -1), // shorter than its header states
       Uint8Array.from(one, (byte, i) => (i < 7 ? byte : 0xff)), // a good header before nonsense
-      Uint8Array.from(one, (byte, i) => (i === 2 ? 0x40 : byte)), // another rate, once
+      Uint8Array.from(one, (byte, i) => (i === 2 ? 0x40 : byte)), // a single frame with another rate
     ],
     maxSamples: bytes => Math.min(64, Math.ceil(bytes / 8)) * 1024 * 2.2,
   };

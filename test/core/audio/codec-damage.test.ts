@@ -8,12 +8,12 @@ const SEEDS = [1, 2, 3, 4, 5];
 /** Share of the original loudness below which audio counts as lost. */
 const LOST = 0.1;
 const QUIET_RMS = 200;
-/** A resampler may be ahead or behind. */
+/** Samples by which a resampler may be ahead or behind. */
 const SLACK_SAMPLES = 2;
 
 const said = speech('budget');
 const atHalfRate = said.filter((_, i) => i % 2 === 0);
-/** The samples of a device's packet, where messages could be of any length. */
+/** Shortens packets by samples, where messages may have any length. */
 const shortened = (messages: Uint8Array[], bytes: number) =>
   messages.flatMap(message =>
     Array.from({ length: Math.floor(message.length / bytes) }, (_, i) =>
@@ -33,7 +33,7 @@ const SENT: Record<Codec, Uint8Array[]> = {
 
 type Damage = (message: Uint8Array, below: (limit: number) => number) => Uint8Array;
 
-/** Kinds of damage. PCM is cut at whole samples alone: the rest of one would shift everything after it. */
+/** Kinds of damage. PCM is cut at whole samples only: a partial one would shift everything after it. */
 const DAMAGES: Record<string, Damage> = {
   missing: () => new Uint8Array(0),
   random: (message, below) => Uint8Array.from(message, () => below(256)),
@@ -50,7 +50,7 @@ async function decode(codec: string, messages: readonly Uint8Array[]): Promise<I
   return parts;
 }
 
-/** Which were lost though neither they nor one beside them was damaged. */
+/** Messages lost although neither they nor a neighbour was damaged. */
 function lostBeyond(isBad: readonly boolean[], clean: readonly Int16Array[], heard: readonly Int16Array[]) {
   const isLost = (i: number) => {
     const [before, after] = [clean[i] ?? new Int16Array(0), heard[i] ?? new Int16Array(0)];
@@ -62,7 +62,7 @@ function lostBeyond(isBad: readonly boolean[], clean: readonly Int16Array[], hea
 
 for (const [codec, messages] of Object.entries(SENT))
   for (const [kind, damage] of Object.entries(DAMAGES))
-    test(`of ${codec} with messages that are ${kind} no more is lost than these and one beside each`, async t => {
+    test(`of ${codec} with messages that are ${kind} only these and one neighbour each are lost`, async t => {
       const clean = await decode(codec, messages);
       for (const share of SHARES)
         for (const seed of SEEDS) {
@@ -75,7 +75,7 @@ for (const [codec, messages] of Object.entries(SENT))
         }
     });
 
-test('what is lost two messages behind the damage is noticed', async t => {
+test('loss two messages after the damage is detected', async t => {
   const clean = await decode('lc3', SENT.lc3);
   const at = clean.findIndex(pcm => rms(pcm) > QUIET_RMS);
   const isBad = clean.map((_, i) => i === at - 2);

@@ -1,4 +1,4 @@
-import '../../helpers/memory.ts'; // before the modules that it watches
+import '../../helpers/memory.ts'; // imported before the modules that it measures
 import { setImmediate as turn } from 'node:timers/promises';
 import test from 'ava';
 import {
@@ -14,22 +14,22 @@ import { adtsFrames, messagesOf } from '../../helpers/packets.ts';
 import { speech } from '../../helpers/sound.ts';
 import { amount } from '../../helpers/thorough.ts';
 
-/** With `EARSHOT_TEST_SEED` they are others. */
+/** `EARSHOT_TEST_SEED` selects other messages. */
 const SEED = Number(process.env.EARSHOT_TEST_SEED ?? 2026);
-const MESSAGES = amount(20_000, 200_000);
-/** From the end of the second quarter, when pools and caches are full, to the end. */
+const MESSAGES = amount(10_000, 200_000);
+/** Measured from the end of the second quarter, when pools and caches are full, to the end. */
 const MAX_GROWTH_BYTES = 2 ** 20;
-/** After damage a decoder may need this many messages to find back. */
+/** Messages that a decoder may need to recover after damage. */
 const RECOVERY_MESSAGES = 4;
-/** Messages between two looks at the clock of the event loop. */
+/** Messages between two checks of the event loop's delay. */
 const TURN_MESSAGES = 5000;
 
 interface Subject {
   sampleRate: number;
   messages: Uint8Array[];
-  /** How many samples may come of this message: the least and the most. Called once for each, in their order. */
+  /** Least and most samples that may result from this message. Called once per message, in order. */
   samples(message: Uint8Array): readonly [least: number, most: number];
-  /** How many packets a message may have: all of them may be bad. */
+  /** Highest number of packets in a message, all of which may be invalid. */
   packets(message: Uint8Array): number;
 }
 
@@ -66,7 +66,10 @@ const SUBJECTS: Record<Codec, Subject> = {
   },
 };
 
-/** Any bytes are sound. What is left of a sample goes into the next message, and a resampler may be ahead or behind. */
+/**
+ * All bytes are valid audio. Part of a sample is carried over to the next message, and a resampler may be ahead or
+ * behind.
+ */
 function raw(sampleRate: number, sampleBytes: number, codec: 'pcm8' | 'pcm16'): Subject {
   let left = 0;
   const slack = sampleRate === 16_000 ? 0 : 2;
@@ -94,7 +97,7 @@ function faultOf(subject: Subject, message: Uint8Array, { pcm, bad }: Decoded): 
   return null;
 }
 
-/** Buffers are given back some time after they were found to be free. */
+/** Buffers are released some time after they were found unused. */
 async function heldAfter(collect: () => void): Promise<number> {
   for (let round = 0; round < 3; round++) {
     collect();
@@ -110,7 +113,7 @@ interface Outcome {
   memory: number[];
 }
 
-/** Decodes so many messages by chance. Throws, with seed and message, at the first that is not answered as it should be. */
+/** Decodes random messages. Throws at the first wrong answer, with the seed and the message. */
 async function abuse(decoder: Decoder, subject: Subject, count: number): Promise<Outcome> {
   const collect = garbageCollector();
   const { next } = mutator(subject.messages, SEED);
@@ -136,7 +139,7 @@ function grownBytes({ memory: [, second = 0, , last = 0] }: Outcome): number {
 }
 
 for (const [codec, subject] of Object.entries(SUBJECTS))
-  test.serial(`${codec}: ${MESSAGES} mutated messages do no harm, and leave nothing behind`, async t => {
+  test.serial(`${codec}: ${MESSAGES} mutated messages neither crash nor leak`, async t => {
     const { sampleRate, messages } = subject;
     const decoder = await createDecoder(checkFormat({ codec, sampleRate, channels: 1 }));
     t.teardown(() => decoder.close());
@@ -169,7 +172,7 @@ const toy = (answer: Answer): Decoder => ({
 const silent = (message: Uint8Array) => ({ pcm: new Int16Array(message.length && 160), bad: 1 });
 
 test.serial(
-  'a decoder that throws, plays for too long, does not count or plays what is bad is caught',
+  'a decoder that throws, returns too much, does not count or plays invalid data is detected',
   async t => {
     const faulty: [Answer, RegExp][] = [
       [() => JSON.parse('{'), /^seed \d+, message \d+ \(.*, \d+ bytes\): it throws SyntaxError/],
@@ -182,7 +185,7 @@ test.serial(
   },
 );
 
-test.serial('a decoder that keeps its memory is caught, wherever it has it', async t => {
+test.serial('a decoder that leaks memory is detected, whatever kind of memory', async t => {
   t.true(grownBytes(await abuse(toy(silent), SUBJECTS.lc3, 4000)) < MAX_GROWTH_BYTES);
   const kept: Uint8Array[] = [];
   const keeper = toy(message => {

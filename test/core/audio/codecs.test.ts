@@ -41,7 +41,7 @@ function toUnsignedBytes(sound: Sound): Uint8Array {
   return Uint8Array.from(sound, sample => (sample >> 8) + 128);
 }
 
-/** How much of the sound is a tone of this pitch, 0 to 1. */
+/** Share of the sound that is a tone of this pitch, 0 to 1. */
 function share(sound: Sound, hz: number): number {
   let sin = 0;
   let cos = 0;
@@ -79,7 +79,7 @@ function opusPackets(sound: Sound, ms: number, sampleRate: Rate = 16_000, channe
 
 // ── the format ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-test('a format without a rate gets the usual one', t => {
+test('a format without a rate gets the default one', t => {
   t.deepEqual(checkFormat({ codec: 'opus', sampleRate: undefined, channels: 1 }), {
     codec: 'opus',
     sampleRate: 16_000,
@@ -87,7 +87,7 @@ test('a format without a rate gets the usual one', t => {
   });
 });
 
-test('a format that cannot be decoded is refused with what can', t => {
+test('an unsupported format is refused with the supported ones', t => {
   const refused: [string, number | undefined, number, RegExp][] = [
     ['mp3', undefined, 1, /Codec "mp3" is not known; use pcm8, pcm16, opus, opus_fs320/],
     ['toString', undefined, 1, /Codec "toString" is not known/],
@@ -107,13 +107,13 @@ test('a format that cannot be decoded is refused with what can', t => {
 
 // ── PCM ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-test('PCM at 16 kHz comes through sample by sample, however it is cut into messages', async t => {
+test('PCM at 16 kHz is passed through sample by sample, however it is split into messages', async t => {
   const sound = speech('garden');
   for (const seed of [1, 2])
     t.deepEqual((await decodeAll(cut(samplesToBytes(sound), seed), 'pcm16')).pcm, sound);
 });
 
-test('two interleaved channels are mixed, however they are cut into messages', async t => {
+test('two interleaved channels are mixed, however they are split into messages', async t => {
   const left = atPeak(-6, whiteNoise(1, 1));
   const right = atPeak(-6, whiteNoise(1, 2));
   const { pcm } = await decodeAll(cut(samplesToBytes(interleaved(left, right)), 3), 'pcm16', 16_000, 2);
@@ -141,18 +141,18 @@ for (const [codec, toBytes] of Object.entries(PCM))
       }
     });
 
-test('resampling gives the same whether in one message or many', async t => {
+test('resampling is independent of the split into messages', async t => {
   const bytes = samplesToBytes(atPeak(-6, whiteNoise(2)));
   const whole = await decodeAll([bytes], 'pcm16', 44_100);
   t.deepEqual(await decodeAll(cut(bytes, 5), 'pcm16', 44_100), whole);
 });
 
-test('sound above 8 kHz does not come back as something else', async t => {
+test('sound above 8 kHz is not aliased', async t => {
   const { pcm } = await decodeAll([samplesToBytes(sine(1, 15_000, 48_000))], 'pcm16', 48_000);
   t.true(peak(pcm.slice(1600)) < 100);
 });
 
-test('streams that are resampled side by side do not disturb each other', async t => {
+test('parallel resamplers are independent', async t => {
   const decoders = await Promise.all(Array.from({ length: 50 }, (_, i) => open('pcm16', 8000 + i * 700)));
   for (let round = 0; round < 20; round++)
     for (const [i, decoder] of decoders.entries()) {
@@ -169,7 +169,7 @@ for (const [codec, ms] of [
   ['opus', 10],
   ['opus_fs320', 20],
 ] as const)
-  test(`${codec} packets of ${ms} ms become the sound they were made of`, async t => {
+  test(`${codec} packets of ${ms} ms decode to their original sound`, async t => {
     const sound = sine(2, 440, 16_000);
     const { pcm, bad } = await decodeAll(opusPackets(sound, ms), codec);
     t.is(pcm.length, sound.length);
@@ -183,7 +183,7 @@ for (const [codec, ms] of [
   ['opus_fs320', 20],
 ] as const)
   for (const rate of [8000, 12_000, 16_000, 24_000, 48_000] as const)
-    test(`${codec} at ${rate} Hz, of one channel or two, comes out as 16 kHz mono`, async t => {
+    test(`${codec} at ${rate} Hz, of one channel or two, decodes to 16 kHz mono`, async t => {
       const tone = sine(1, 440, rate);
       const mono = await decodeAll(opusPackets(tone, ms, rate), codec, rate);
       const both = interleaved(tone, new Int16Array(tone.length));
@@ -196,7 +196,7 @@ for (const [codec, ms] of [
       t.true(Math.abs(loudness - 0.5) < 0.15, 'half as loud: the other channel was silent');
     });
 
-test('Opus packets of 60 ms come out whole', async t => {
+test('Opus packets of 60 ms decode completely', async t => {
   const { pcm, bad } = await decodeAll(opusPackets(sine(0.96, 440, 16_000), 60), 'opus');
   t.deepEqual([pcm.length, bad], [15_360, 0]);
 });
@@ -258,7 +258,7 @@ test('random and damaged packets never throw, and give at most 120 ms each', asy
   decoder.close();
 });
 
-test('many decoders live side by side, and are done when closed', async t => {
+test('many decoders run in parallel, and are freed when closed', async t => {
   const packets = opusPackets(sine(0.2, 440, 16_000), 20);
   for (let round = 0; round < 3; round++) {
     const decoders = await Promise.all(Array.from({ length: 300 }, () => open('opus_fs320')));
@@ -276,7 +276,7 @@ for (const [file, frames] of [
   ['tone-8000.aac', 9],
   ['tone-44100-stereo.aac', 45],
 ] as const)
-  test(`the header of ${file} tells its rate and channels, whatever was said`, async t => {
+  test(`the header of ${file} determines its rate and channels, whatever was declared`, async t => {
     const packets = adtsFrames(file);
     t.is(packets.length, frames);
     const { pcm, bad } = await decodeAll(packets, 'aac', 16_000);
@@ -339,7 +339,7 @@ function adtsFrame(rateIndex: number, bits: string): Uint8Array {
   );
 }
 
-test('AAC that goes on in another format is taken up with the second packet of it', async t => {
+test('AAC that changes its format is decoded from the second packet on', async t => {
   const [first, second] = [adtsFrames('tone-8000.aac'), adtsFrames('tone-44100-stereo.aac')];
   const decoder = await open('aac');
   await decodeEach(decoder, first);
@@ -352,13 +352,13 @@ test('AAC that goes on in another format is taken up with the second packet of i
   t.true(share(concatSamples(decoded.slice(10, 35).map(({ pcm }) => pcm)), 440) > 0.99);
 });
 
-test('a message of AAC cannot be blown up to more than 64 frames of silence', async t => {
+test('a message of AAC cannot expand to more than 64 frames of silence', async t => {
   const frame = Uint8Array.of(0xff, 0xf1, 0x60, 0x40, 0x01, 0x00, 0xfc, 0); // 8 bytes
   const { pcm, bad } = await decodeAll([concatBytes(Array.from({ length: 100_000 }, () => frame))], 'aac');
   t.deepEqual([pcm.length, bad], [1024, 1]);
 });
 
-test('lc3_fs1030 takes several frames per message, and counts what is left over as a broken one', async t => {
+test('lc3_fs1030 accepts several frames per message, and counts a remainder as a broken one', async t => {
   const message = new Uint8Array(75);
   const decoder = await open('lc3_fs1030');
   const { pcm, bad } = await decoder.decode(message);
@@ -376,7 +376,7 @@ test('LC3 is mono at 16 kHz, and nothing else', t => {
   });
 });
 
-test('pcm8 is unsigned with silence at 128, at 8 kHz when nothing is said', async t => {
+test('pcm8 is unsigned with silence at 128, at 8 kHz by default', async t => {
   t.is(checkFormat({ codec: 'pcm8', sampleRate: undefined, channels: 1 }).sampleRate, 8000);
   const { pcm } = await decodeAll([Uint8Array.of(0, 128, 129, 255)], 'pcm8', 16_000);
   t.deepEqual([...pcm], [-32_768, 0, 256, 32_512]);

@@ -3,7 +3,7 @@ import { createConcealer } from '../../../core/audio/concealer.ts';
 import { atPeak, rms, whiteNoise } from '../../helpers/sound.ts';
 
 const RATE = 16_000;
-/** A voice of 125 Hz: harmonics that fall off. */
+/** A voice at 125 Hz with decreasing harmonics. */
 const voice = Int16Array.from({ length: RATE }, (_, i) =>
   [1, 2, 3, 4].reduce((sum, n) => sum + (6000 / n) * Math.sin((2 * Math.PI * 125 * n * i) / RATE), 0),
 );
@@ -15,13 +15,13 @@ function after(heard: Int16Array) {
   return concealer;
 }
 
-test('a voice goes on at its pitch over 10 ms, as if nothing were lost', t => {
+test('a voice continues at its pitch over 10 ms, as if nothing were lost', t => {
   const made = after(voice.subarray(0, ms(500))).conceal(ms(10));
   const lost = voice.subarray(ms(500), ms(510));
   t.true(rms(made.map((sample, i) => sample - (lost[i] ?? 0))) < 0.02 * rms(lost));
 });
 
-test('what is made up fades to silence in 60 ms, over several losses in a row', t => {
+test('concealed sound fades to silence in 60 ms, over several losses in a row', t => {
   for (const sound of [voice, atPeak(-12, whiteNoise(1))]) {
     const concealer = after(sound);
     const levels = Array.from({ length: 8 }, () => rms(concealer.conceal(ms(10))));
@@ -30,10 +30,10 @@ test('what is made up fades to silence in 60 ms, over several losses in a row', 
   }
 });
 
-test('what arrives after a loss is blended in over 2 ms, and is as it came from there on', t => {
+test('sound after a loss is blended in over 2 ms, and unchanged from there on', t => {
   const concealer = after(voice.subarray(0, ms(500)));
   concealer.conceal(ms(20));
-  const next = voice.slice(ms(523), ms(533)); // not in step with what was made up
+  const next = voice.slice(ms(523), ms(533)); // out of phase with the concealed sound
   const heard = next.slice();
   concealer.heard(heard);
   t.notDeepEqual(heard.subarray(0, ms(2)), next.subarray(0, ms(2)));
@@ -43,7 +43,7 @@ test('what arrives after a loss is blended in over 2 ms, and is as it came from 
   t.deepEqual(later, next);
 });
 
-test('where nothing came before, and after a reset, it is silence', t => {
+test('at the start, and after a reset, concealment is silence', t => {
   t.deepEqual(createConcealer().conceal(100), new Int16Array(100));
   const concealer = after(voice);
   concealer.reset();

@@ -21,7 +21,7 @@ import {
 
 const WINDOW = 512;
 
-/** A detector that takes every window louder than this for speech, and remembers what it was given. */
+/** A detector that treats every window louder than this as speech, and records its input. */
 function loudnessDetector(threshold = 100) {
   const calls: Sound[] = [];
   let resets = 0;
@@ -62,6 +62,7 @@ interface Setup {
 function openGate(setup: Setup = {}) {
   const { detector = loudnessDetector().session, startSample = 0, goesOn = false, options = {} } = setup;
   const utterances: GrowingUtterance[] = [];
+  const lulls: (number | null)[] = [];
   const gate = createGate({
     detector,
     windowSize: WINDOW,
@@ -70,8 +71,9 @@ function openGate(setup: Setup = {}) {
     goesOn,
     options,
     onUtterance: utterance => utterances.push(utterance),
+    onLull: lastSpeech => lulls.push(lastSpeech),
   });
-  return { gate, utterances };
+  return { gate, utterances, lulls };
 }
 
 async function read(utterance: GrowingUtterance) {
@@ -123,7 +125,7 @@ test('an utterance reaches from before the first speech to the end of the hangov
   near(utterances[1]?.endSample, 9 + 0.55);
 });
 
-test('an utterance holds the very samples of its place in the stream, however the audio is cut', async t => {
+test('an utterance has exactly the samples at its position in the stream, however the audio is split', async t => {
   for (const [seed, most] of [
     [1, 50],
     [2, 2000],
@@ -140,14 +142,14 @@ test('an utterance holds the very samples of its place in the stream, however th
   }
 });
 
-test('an utterance that follows right after another begins where that ended', async t => {
+test('an utterance right after another starts where that ended', async t => {
   const { gate, utterances } = openGate();
   await gate.push(join(silence(1), talk(1), silence(0.7), talk(1, 2), silence(1)));
   t.is(utterances.length, 2);
   t.is(utterances[1]?.startSample, utterances[0]?.endSample);
 });
 
-test('an utterance is handed over while it is spoken', async t => {
+test('an utterance is delivered while it is spoken', async t => {
   const { gate, utterances } = openGate();
   await gate.push(recording.subarray(0, ms(2500)));
   t.true(gate.speaking);
@@ -155,7 +157,25 @@ test('an utterance is handed over while it is spoken', async t => {
   t.true((utterances[0]?.endSample ?? 0) > ms(2400));
 });
 
-test('a single loud window is no speech', async t => {
+test('a pause is reported while the utterance is open, and so is its end', async t => {
+  const { gate, utterances, lulls } = openGate();
+  const sound = join(silence(1), talk(1), silence(0.3), talk(1, 2), silence(0.1), talk(1, 3), silence(0.3));
+  await gate.push(sound);
+  t.true(gate.speaking);
+  t.is(utterances.length, 1);
+  const near = (position: number | null | undefined, seconds: number) =>
+    t.true(Math.abs((position ?? 0) - ms(1000 * seconds)) <= 2 * WINDOW, `${position} is near ${seconds} s`);
+  t.is(lulls.length, 3, 'none for a shorter pause');
+  near(lulls[0], 2);
+  t.is(lulls[1], null);
+  near(lulls[2], 4.4);
+  await gate.push(join(silence(1), talk(1, 4), silence(0.3)));
+  t.is(utterances.length, 2);
+  t.is(lulls.length, 4, 'once for each lull');
+  near(lulls[3], 6.7);
+});
+
+test('a single loud window is not speech', async t => {
   const { gate, utterances } = openGate();
   const clicks = join(silence(1), talk(0.02), silence(1), talk(0.04), silence(1));
   await gate.push(clicks);
@@ -163,7 +183,7 @@ test('a single loud window is no speech', async t => {
   t.deepEqual(spans(utterances), []);
 });
 
-test('speech that goes on is cut before 30 s, at the quietest point, without loss or overlap', async t => {
+test('continuous speech is cut before 30 s, at the quietest point, without loss or overlap', async t => {
   const sound = join(silence(1), talk(75));
   const quiet = [27.9, 56.4].map(seconds => 16_000 * seconds);
   for (const from of quiet) for (let i = from; i < from + ms(120); i++) sound[i] = (sound[i] ?? 0) / 10;
@@ -184,7 +204,7 @@ test('speech that goes on is cut before 30 s, at the quietest point, without los
   }
 });
 
-test('no empty utterance follows where a long one is cut in its last silence', async t => {
+test('no empty utterance follows if a long one is cut in its last silence', async t => {
   const { gate, utterances } = openGate({ options: { maxMs: 5000, cutWithinMs: 1000 } });
   await gate.push(join(silence(1), talk(4.3), silence(3)));
   t.is(utterances.length, 1);
@@ -192,7 +212,7 @@ test('no empty utterance follows where a long one is cut in its last silence', a
   t.is(utterances.length, 2);
 });
 
-test('flushing ends the open utterance with the last sample, and what follows is a new one', async t => {
+test('flushing ends the open utterance with the last sample, and later audio is a new one', async t => {
   const { gate, utterances } = openGate();
   const sound = talk(3.0101);
   await gate.push(sound.subarray(0, 24_001));
@@ -205,7 +225,7 @@ test('flushing ends the open utterance with the last sample, and what follows is
   t.deepEqual(concatSamples(await Promise.all(utterances.map(read))), sound);
 });
 
-test('flushing keeps speech that has only just begun', async t => {
+test('flushing keeps speech that has just started', async t => {
   const { gate, utterances } = openGate();
   await gate.push(join(silence(1), talk(0.13)));
   t.false(gate.speaking);
@@ -218,7 +238,7 @@ for (const [where, isNew] of [
   ['the same gate', false],
   ['another gate', true],
 ] as const)
-  test(`of speech that is cut off, and goes on in ${where}, a moment on either side is kept`, async t => {
+  test(`of speech that is cut off and continues in ${where}, a moment on either side is kept`, async t => {
     const [from, to] = [ms(1000), ms(1400)];
     const sound = join(silence(1), talk(0.4), silence(1));
     for (let at = from + ms(80); at < to; at += ms(20)) {
@@ -238,7 +258,7 @@ for (const [where, isNew] of [
     }
   });
 
-test('a gap moves time on and ends the open utterance; nothing reaches across it', async t => {
+test('a gap advances time and ends the open utterance; no utterance crosses it', async t => {
   const { gate, utterances } = openGate();
   await gate.push(talk(1));
   gate.gap(ms(60_000));
@@ -265,7 +285,7 @@ test('closing ends the open utterance, so that its readers end, and closes the d
 
 // ── what is known to be silent ──────────────────────────────────────────────────────────────────────────────────
 
-test('no utterance begins before what was said to be silent, and that follows close behind', async t => {
+test('no utterance starts before the end of reported silence, even right after it', async t => {
   for (const seed of [1, 2, 3]) {
     const { gate, utterances } = openGate();
     let through = 0;
@@ -287,7 +307,7 @@ test('no utterance begins before what was said to be silent, and that follows cl
 
 // ── what the detector is asked ──────────────────────────────────────────────────────────────────────────────────
 
-test('the detector is not asked in silence, nor for long in steady noise', async t => {
+test('the detector is not called in silence, nor for long in steady noise', async t => {
   const detector = loudnessDetector(20_000);
   const { gate } = openGate({ detector: detector.session });
   await gate.push(silence(30));
@@ -298,7 +318,7 @@ test('the detector is not asked in silence, nor for long in steady noise', async
   t.true(concatSamples(detector.calls).length < ms(12_000), 'until the noise floor has risen');
 });
 
-test('the detector hears what came before the sound that woke it, and is told that it begins', async t => {
+test('the detector receives the audio before the sound that woke it, and is told that it starts', async t => {
   const detector = loudnessDetector();
   const { gate } = openGate({ detector: detector.session });
   for (let at = 0; at < recording.length; at += WINDOW) await gate.push(recording.subarray(at, at + WINDOW));
@@ -308,7 +328,7 @@ test('the detector hears what came before the sound that woke it, and is told th
   t.is(detector.resets, 2, 'once for each stretch of sound');
 });
 
-test('the windows of one push are judged in one call', async t => {
+test('the windows of one push are evaluated in one call', async t => {
   const detector = loudnessDetector();
   const { gate } = openGate({ detector: detector.session });
   await gate.push(talk(0.5));
@@ -319,7 +339,7 @@ test('the windows of one push are judged in one call', async t => {
   );
 });
 
-test('quiet speech is brought up for the detector, loud speech is left as it is', async t => {
+test('quiet speech is amplified for the detector, loud speech is unchanged', async t => {
   for (const [db, heard] of [
     [-45, -15],
     [-30, -6],
@@ -333,7 +353,7 @@ test('quiet speech is brought up for the detector, loud speech is left as it is'
   }
 });
 
-test('audio that the detector failed on is judged again, and nothing is lost', async t => {
+test('audio that the detector failed on is evaluated again, and nothing is lost', async t => {
   const healthy = openGate();
   await healthy.gate.push(recording);
 
@@ -359,7 +379,7 @@ test('audio that the detector failed on is judged again, and nothing is lost', a
 
 // ── tones ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-test('a steady tone opens nothing, whatever the detector says; speech over it does', async t => {
+test('a steady tone never starts an utterance, whatever the detector says; speech over it does', async t => {
   for (const tone of [
     atPeak(-12, hum(4, 150)),
     atPeak(-12, pluckedString(4, 220, 4)),
@@ -380,7 +400,7 @@ test('a steady tone opens nothing, whatever the detector says; speech over it do
   }
 });
 
-test('tones are told from speech, noise and silence', t => {
+test('tones are distinguished from speech, noise and silence', t => {
   const steady = (sound: Sound) => {
     let count = 0;
     let all = 0;

@@ -20,14 +20,14 @@ const riff = (...chunks: Uint8Array[]) => bytes(ascii('RIFF'), u32(0), ascii('WA
 const format = (coding: number, channels: number, rate: number, bits: number) =>
   bytes(u16(coding, channels), u32(rate), u32(rate * channels * 2), u16(channels * 2, bits));
 
-test('a WAV file gives back the samples it was made of', t => {
+test('a WAV file returns the samples it was written with', t => {
   const samples = atPeak(-3, whiteNoise(0.5));
   t.deepEqual(parseWav(encodeWav(samples)), { sampleRate: 16_000, channels: 1, samples });
   t.is(parseWav(encodeWav(samples, 8000)).sampleRate, 8000);
   t.is(parseWav(encodeWav(new Int16Array(0))).samples.length, 0);
 });
 
-test('a WAV file made elsewhere is read', t => {
+test('a WAV file of another program is read', t => {
   const { sampleRate, channels } = parseWav(
     riff(chunk('fmt ', format(1, 1, 16_000, 16)), chunk('data', u16(1, 2))),
   );
@@ -35,7 +35,7 @@ test('a WAV file made elsewhere is read', t => {
   t.true(speech('garden').length > 5 * 16_000);
 });
 
-test('chunks that are not needed are passed over, also those of odd length', t => {
+test('unknown chunks are skipped, also those of odd length', t => {
   const file = riff(
     chunk('LIST', ascii('odd')),
     chunk('fmt ', format(1, 2, 44_100, 16)),
@@ -54,12 +54,12 @@ test('the extensible form is PCM when its sub-format says so', t => {
   });
 });
 
-test('a file whose recorder was switched off is read up to its end', t => {
+test('a file of an interrupted recording is read up to its end', t => {
   const whole = encodeWav(new Int16Array([1, 2, 3, 4]));
   t.deepEqual(parseWav(whole.subarray(0, whole.length - 3)).samples, new Int16Array([1, 2]));
 });
 
-test('samples of every depth become 16 bits; what is too loud is cut off, and what is no number is silence', t => {
+test('samples of every depth become 16 bits; excess is clipped, and NaN is silence', t => {
   const read = (coding: number, bits: number, data: ArrayBuffer) => [
     ...parseWav(riff(chunk('fmt ', format(coding, 1, 96_000, bits)), chunk('data', new Uint8Array(data))))
       .samples,
@@ -74,7 +74,7 @@ test('samples of every depth become 16 bits; what is too loud is cut off, and wh
   t.deepEqual(read(3, 64, new Float64Array([-0.5, Number.POSITIVE_INFINITY]).buffer), [-16384, 32767]);
 });
 
-test('what is no PCM in a WAV file is refused with the reason', t => {
+test('a WAV file without PCM is rejected with the reason', t => {
   const pcm = chunk('fmt ', format(1, 1, 16_000, 16));
   const refused: [Uint8Array, RegExp][] = [
     [new Uint8Array(0), /no RIFF/],
@@ -107,7 +107,7 @@ test('channels are mixed to their mean', t => {
   t.deepEqual(mixToMono(new Int16Array([1, 2]), 1), new Int16Array([1, 2]));
 });
 
-test('pieces join to one', t => {
+test('pieces are concatenated', t => {
   t.deepEqual(
     concatSamples([new Int16Array([1]), new Int16Array(0), new Int16Array([2, 3])]),
     new Int16Array([1, 2, 3]),

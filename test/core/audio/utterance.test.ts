@@ -31,7 +31,7 @@ test('a reader gets all samples in order while the utterance grows, and ends wit
   t.is(utterance.channel, 1);
 });
 
-test('several readers, begun at any time and any sample, get the same audio', async t => {
+test('several readers, started at any time and sample, get the same audio', async t => {
   const utterance = grown(500, noise.subarray(0, 3000));
   const early = readAll(utterance.pcm());
   utterance.append(noise.subarray(3000, 9000));
@@ -43,7 +43,7 @@ test('several readers, begun at any time and any sample, get the same audio', as
   t.deepEqual(await readAll(utterance.pcm(500 + 9000)), new Int16Array(0));
 });
 
-test('a reader that begins ahead waits for its first sample', async t => {
+test('a reader that starts ahead waits for its first sample', async t => {
   const utterance = grown(0, noise.subarray(0, 100));
   const ahead = readAll(utterance.pcm(150));
   utterance.append(noise.subarray(100, 140));
@@ -52,7 +52,7 @@ test('a reader that begins ahead waits for its first sample', async t => {
   t.deepEqual(await ahead, noise.slice(150, 200));
 });
 
-test('what a reader was given stays as it was', async t => {
+test('audio already given to a reader does not change', async t => {
   const utterance = grown(0, noise.subarray(0, 512));
   const reader = utterance.pcm()[Symbol.asyncIterator]();
   const { value } = await reader.next();
@@ -61,7 +61,7 @@ test('what a reader was given stays as it was', async t => {
   t.deepEqual(value, noise.slice(0, 512));
 });
 
-test('the WAV file holds the whole utterance from a sample on, once it has ended', async t => {
+test('the WAV file contains the whole utterance from a sample on, once it has ended', async t => {
   const utterance = grown(16_000, noise.subarray(0, 8000));
   const whole = utterance.wav(undefined, never);
   const rest = utterance.wav(16_000 + 6000, never);
@@ -71,7 +71,7 @@ test('the WAV file holds the whole utterance from a sample on, once it has ended
   t.deepEqual(parseWav(await rest).samples, noise.slice(6000, 9000));
 });
 
-test('who waits for the WAV file stops waiting when aborted, long before the speech has ended', async t => {
+test('a wait for the WAV file ends when aborted, long before the speech has ended', async t => {
   const utterance = grown(0, noise);
   const leaving = new AbortController();
   const wav = utterance.wav(0, leaving.signal);
@@ -80,7 +80,7 @@ test('who waits for the WAV file stops waiting when aborted, long before the spe
   t.true(utterance.isOpen);
 });
 
-test('released audio is freed and cannot be read; what follows can', async t => {
+test('released audio is freed and cannot be read; later audio can', async t => {
   const utterance = grown(0, noise);
   const before = utterance.bytes;
   utterance.release(70_000);
@@ -93,7 +93,7 @@ test('released audio is freed and cannot be read; what follows can', async t => 
   t.deepEqual(await readAll(utterance.pcm(70_000)), noise.slice(70_000));
 });
 
-test('releasing as it grows keeps memory to what is held', async t => {
+test('release during growth limits memory to the retained audio', async t => {
   const utterance = createUtterance({ startSample: 0, channel: 0 });
   let most = 0;
   for (let at = 0; at < noise.length; at += 512) {

@@ -3,7 +3,7 @@ import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
 import { createBacklog } from '../../../core/listen/backlog.ts';
-import { RETURN_MS } from '../../../core/listen/parameters.ts';
+import { RETURN_MS } from '../../../core/listen/connection/parameters.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { fastClock } from '../../helpers/fast-clock.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
@@ -28,8 +28,8 @@ interface Stored {
 }
 
 /**
- * A server whose recogniser is out of order while `begin` has been called and `end` has not, and on whose clock a busy
- * machine is no pause.
+ * A server whose recogniser is unavailable between calls of `begin` and `end`, with a clock on which a slow
+ * machine causes no timeouts.
  */
 async function serverWithOutages(t: ExecutionContext, listen: Record<string, number> = {}) {
   const { begin, end, ...stt } = await failingStt(t);
@@ -53,7 +53,7 @@ async function stored(server: TestServer, enough: (list: Stored[]) => boolean): 
   return body as Stored[];
 }
 
-test('streams are worked on four at a time, none before its client had time to come back', async t => {
+test('streams of the backlog are processed four at a time, and none before its client had time to reconnect', async t => {
   const clock = manualClock();
   const left = Array.from({ length: 11 }, (_, n) => ({ id: `stream ${n}`, userId: 'owner' }));
   const ends: (() => void)[] = [];
@@ -98,7 +98,7 @@ test('streams are worked on four at a time, none before its client had time to c
   t.is(worked.length, 10, 'who came back and went again is waited for anew');
 });
 
-test('what no recogniser took is kept, and transcribed without its client once one is back', async t => {
+test('audio that no recogniser could take is stored, and transcribed without its client once one is available', async t => {
   const { server, begin, end } = await serverWithOutages(t);
   await begin();
   const client = await say(server, 0);
@@ -111,7 +111,7 @@ test('what no recogniser took is kept, and transcribed without its client once o
   t.is(list[0]?.transcript_segments.length, 1);
 });
 
-test('text that comes after the end of its conversation is added to it, at its time', async t => {
+test('text that arrives after the end of its conversation is added to it, at its time', async t => {
   const { server, begin, end } = await serverWithOutages(t, { maxUntranscribedMs: 1000 });
   const first = await say(server, 0);
   await first.until('segments');
@@ -119,7 +119,7 @@ test('text that comes after the end of its conversation is added to it, at its t
   await first.closed;
   await begin();
   const second = await say(server, 1);
-  // Each is added, and processed, right after the other.
+  // Each segment is added, and processed, right after the other.
   for (let more = 0; more < 5; more++) second.socket.send(samplesToBytes(SAID));
   await second.until('ack', ({ messages }) => messages === 7);
   t.is((await second.closed).code, 1011);

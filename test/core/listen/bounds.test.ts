@@ -1,16 +1,16 @@
-/** Bounds of one client, before others would notice it. */
+/** Limits per client, so that one client cannot affect others. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { WebSocket, WebSocketServer } from 'ws';
-import { Deque } from '../../../core/listen/deque.ts';
-import { chargeFrames } from '../../../core/listen/frames.ts';
-import { createBucket, createPace, createValve } from '../../../core/listen/pace.ts';
-import { createRoom } from '../../../core/listen/room.ts';
+import { chargeFrames } from '../../../core/listen/connection/frames.ts';
+import { createBucket, createPace, createValve } from '../../../core/listen/connection/pace.ts';
+import { createRoom } from '../../../core/listen/connection/room.ts';
+import { createTakeOver } from '../../../core/listen/connection/take-over.ts';
 import { createTurn } from '../../../core/listen/scheduler.ts';
-import { createTakeOver } from '../../../core/listen/take-over.ts';
 import type { AppError } from '../../../core/runtime/errors.ts';
+import { Deque } from '../../../core/runtime/queue.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { connectListen, refusedListen } from '../../helpers/listen-client.ts';
 import { manualClock } from '../../helpers/manual-clock.ts';
@@ -21,7 +21,7 @@ const PCM = { codec: 'pcm16', sample_rate: 16000, conversation_timeout: 600 };
 const WEB = '/v4/web/listen';
 const KiB = 1024;
 
-test('a deque gives what it was given, in order, whatever is taken from it between', t => {
+test('a deque returns its items in order, whatever is removed in between', t => {
   const deque = new Deque<number>();
   const given: number[] = [];
   for (let n = 0; n < 10_000; n++) {
@@ -41,7 +41,7 @@ test('a deque gives what it was given, in order, whatever is taken from it betwe
   t.is(deque.shift(), undefined);
 });
 
-test('work in thousands of tiny pieces is interrupted for others, too', async t => {
+test('work in thousands of tiny pieces also yields to others', async t => {
   let rounds = 0;
   let next = setImmediate(function count() {
     rounds += 1;
@@ -50,7 +50,7 @@ test('work in thousands of tiny pieces is interrupted for others, too', async t 
   const turn = createTurn();
   for (let n = 0; n < 2000; n++) {
     turn.begin();
-    const rest = turn.end(); // the work itself takes nothing; what is around it does
+    const rest = turn.end(); // the work itself takes no time; its overhead does
     await rest;
     for (const until = performance.now() + 0.02; performance.now() < until; );
   }
@@ -58,7 +58,7 @@ test('work in thousands of tiny pieces is interrupted for others, too', async t 
   t.true(rounds >= 3, `${rounds} rounds`);
 });
 
-test('a bucket that is in debt is paid back by time, and by no more than ten seconds', t => {
+test('a bucket in debt recovers over time, within ten seconds', t => {
   const clock = manualClock();
   const bucket = createBucket({ perSecond: 100, burst: 50 }, clock);
   t.is(bucket.spend(50), 0);
@@ -88,7 +88,7 @@ async function pair(t: ExecutionContext): Promise<[server: WebSocket, client: We
   return [socket, client, request.socket];
 }
 
-test('a connection beyond its rate, or that of its account, is not read until it has paid', async t => {
+test("a connection beyond its rate, or its account's rate, is not read until the debt is paid", async t => {
   const clock = manualClock();
   const [socket] = await pair(t);
   const valve = createValve(socket);
@@ -132,7 +132,7 @@ test('a few large messages cost a connection as much as many small ones', async 
   t.true(tokens >= 500, `${tokens} tokens for ${message.length} bytes`);
 });
 
-test('connections of one stream are few, whatever it is told, and those of an account are twice its limit at most', t => {
+test('connections per stream are limited, and connections per account to twice its session limit', t => {
   const room = createRoom({ maxConnections: 1000, maxConnectionsPerUser: 10 }, manualClock());
   const seats = Array.from({ length: 8 }, () => room.take('anna', 'walk'));
   const refused = { code: 'rate_limited' };
@@ -146,7 +146,7 @@ test('connections of one stream are few, whatever it is told, and those of an ac
   t.notThrows(() => room.take('ben'));
 });
 
-test('connections that an account begins one after the other are as few as it may begin in a minute', t => {
+test('the connections that an account may start per minute are limited', t => {
   const clock = manualClock();
   const room = createRoom({ maxConnections: 1000, maxConnectionsPerUser: 10 }, clock);
   for (let n = 0; n < 300; n++) room.take('anna', 'walk').free();
@@ -174,7 +174,7 @@ test('connections that an account begins one after the other are as few as it ma
   t.throws(() => large.take('anna'), { code: 'rate_limited' });
 });
 
-test('a credential of an account that began too many connections is refused unread until it may begin one', t => {
+test('a credential of an account that started too many connections is refused unread until it may start one', t => {
   const clock = manualClock();
   const room = createRoom({ maxConnections: 1000, maxConnectionsPerUser: 10 }, clock);
   for (let n = 0; n < 300; n++) room.take('anna', 'walk', 'Bearer anna').free();
@@ -193,7 +193,7 @@ test('a credential of an account that began too many connections is refused unre
   t.is(room.refusal('Bearer anna'), null, 'a clock that is set back locks nobody out');
 });
 
-test('of many connections that follow each other on one stream, the first and the last are served', async t => {
+test('of many successive connections on one stream, the first and the last are served', async t => {
   const alone = createTakeOver();
   const served: number[] = [];
   const told = Array.from({ length: 1600 }, () => Promise.withResolvers<void>());
@@ -229,7 +229,7 @@ async function answered(raw: RawSocket): Promise<string> {
   return raw.received().split(' ')[1] ?? '';
 }
 
-test('a client that has not signed in sends no more than a sign-in takes', async t => {
+test('a client that has not signed in may send no more than a sign-in needs', async t => {
   const instance = await openServer(t, countingStt());
   const raw = await openWeb(instance, '192.0.2.1');
   t.is(await answered(raw), '101');
@@ -239,7 +239,7 @@ test('a client that has not signed in sends no more than a sign-in takes', async
   raw.socket.destroy();
 });
 
-test('what follows a sign-in before it is answered is kept, and read once it is', async t => {
+test('messages after a sign-in are queued until it is answered', async t => {
   const instance = await openServer(t, countingStt());
   const { token } = await instance.app.commands.token({ user: 'owner' });
   const client = await connectListen(instance.url, null, { ...PCM, stream: 'web', ack: 'enabled' }, WEB);
@@ -249,7 +249,7 @@ test('what follows a sign-in before it is answered is kept, and read once it is'
   client.socket.close();
 });
 
-test('an address whose clients do not sign in is refused more of them, and keeps out nobody else', async t => {
+test('an address whose clients do not sign in is refused more connections, without affecting others', async t => {
   const instance = await openServer(t, { ...countingStt(), listen: { maxConnections: 5 } });
   const silent = await Promise.all(Array.from({ length: 20 }, () => openWeb(instance, '192.0.2.1')));
   t.true((await Promise.all(silent.map(answered))).every(status => status === '101'));
@@ -263,7 +263,7 @@ test('an address whose clients do not sign in is refused more of them, and keeps
   for (const { socket } of [...silent, more, other]) socket.destroy();
 });
 
-test('where clients of many addresses do not sign in, the oldest gives way', t => {
+test('if clients of many addresses do not sign in, the oldest connection is closed', t => {
   const room = createRoom({ maxConnections: 1000, maxConnectionsPerUser: 10 }, manualClock());
   const givenUp: number[] = [];
   const leave = Array.from({ length: 200 }, (_, n) => room.wait(`192.0.2.${n}`, () => givenUp.push(n)));
@@ -273,7 +273,7 @@ test('where clients of many addresses do not sign in, the oldest gives way', t =
   t.deepEqual(givenUp, [1, 2]);
 });
 
-test('many who name one stream at once are refused before the upgrade, and one of them is served', async t => {
+test('of many simultaneous connections that name one stream, all but one are refused before the upgrade', async t => {
   const instance = await openServer(t, countingStt());
   const attempts = await Promise.allSettled(
     Array.from({ length: 60 }, () => connectListen(instance.url, instance.key, { ...PCM, stream: 'walk' })),

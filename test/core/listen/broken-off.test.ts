@@ -26,7 +26,7 @@ interface Stored {
 const connect = (server: TestServer, stream: string, query: Record<string, string | number> = {}) =>
   connectListen(server.url, server.key, { ...QUERY, stream, client_device_id: stream, ...query });
 
-/** Resolves when all of it is on the disk. */
+/** Resolves when all of it is stored on disk. */
 async function send(client: ListenClient, from: number, samples: Int16Array): Promise<number> {
   let messages = from;
   for (let at = 0; at < samples.length; at += MESSAGE_SAMPLES, messages++)
@@ -35,7 +35,7 @@ async function send(client: ListenClient, from: number, samples: Int16Array): Pr
   return messages;
 }
 
-/** All that is said by now becomes text, and what that is. */
+/** Resolves to the outcomes once everything said so far is text. */
 async function finished(server: TestServer, client: ListenClient): Promise<Stored> {
   client.socket.send(JSON.stringify({ type: 'finish_conversation' }));
   const { conversation_id: id } = await client.until('conversation_finished');
@@ -48,13 +48,13 @@ async function stored(server: TestServer, id: string): Promise<Stored> {
   return body as Stored;
 }
 
-/** An utterance is being heard. */
+/** Resolves once an utterance is in progress. */
 async function heard(server: TestServer): Promise<void> {
   const held = /^earshot_queue_bytes\{queue="speech"\} [1-9]/m;
   while (!held.test(await (await fetch(`${server.url}/metrics`)).text()));
 }
 
-/** Ends the first connection in the midst of speech; answers the server that the client comes back to. */
+/** Ends the first connection in the middle of speech; returns the server for the reconnect. */
 type Break = (
   first: ListenClient,
   server: TestServer,
@@ -66,8 +66,8 @@ const BREAKS: Record<string, Break> = {
     first.socket.terminate();
     return server;
   },
-  'is dead without knowing': async (_, server) => server,
-  'is sent away by a server that stops': async (first, server, again) => {
+  'is half open': async (_, server) => server,
+  'is closed by a stopping server': async (first, server, again) => {
     await server.stop();
     await first.closed;
     return again();
@@ -75,11 +75,11 @@ const BREAKS: Record<string, Break> = {
 };
 
 for (const [what, breakOff] of Object.entries(BREAKS)) {
-  test(`speech in the midst of which a connection ${what} is one utterance once its client comes back`, async t => {
+  test(`an utterance during which a connection ${what} stays one utterance after the reconnect`, async t => {
     const dataDir = await mkdtemp(join(tmpdir(), 'earshot-'));
     t.teardown(() => rm(dataDir, { recursive: true }));
     const clock = fastClock(t);
-    clock.hasten(1 / 4); // it is waited for, however slow this machine is
+    clock.hasten(1 / 4); // it is awaited, however slow this machine is
     const open = () => openServer(t, { ...countingStt(), dataDir }, { clock });
     const server = await open();
     const first = await connect(server, 'broken');
@@ -99,10 +99,10 @@ for (const [what, breakOff] of Object.entries(BREAKS)) {
   });
 }
 
-/** Where a number is cut off, in ms from its beginning: where little of it is on one side, and in between. */
+/** Positions in a number at which it is cut off, in ms: with little of it on one side, and in between. */
 const CUTS_MS = [0, 20, 40, 60, 80, 100, 120, 400, 680, 700, 720, 740, 760, 780, 800];
 
-test('speech whose client comes back too late is in two pieces, and wherever the cut is nothing of it is lost', async t => {
+test('an utterance whose client reconnects too late is split in two, and nothing is lost at any cut', async t => {
   const clock = fastClock(t);
   const server = await openServer(t, TONES_CONFIG, { clock });
   clock.hasten(20);

@@ -15,7 +15,7 @@ const SEED = 7;
 const said = speech('budget');
 const atHalfRate = said.filter((_, i) => i % 2 === 0);
 
-/** Real messages of each codec, and the longest that noise can decode to, in ms. */
+/** Real messages of each codec, and the longest audio that noise can decode to, in ms. */
 const SENT: Record<Codec, { messages: Uint8Array[]; sampleRate: number; longestMs: number }> = {
   pcm8: { messages: messagesOf(atHalfRate, 'pcm8'), sampleRate: 8000, longestMs: 200 },
   pcm16: { messages: messagesOf(said, 'pcm16'), sampleRate: SAMPLE_RATE, longestMs: 100 },
@@ -33,7 +33,10 @@ test.after.always(t => t.context.server?.stop());
 
 const isAudio = ({ length }: Uint8Array) => length > KEEP_ALIVE_BYTES;
 
-/** Some of them random bytes, cut short (by whole samples, as more would shift all that follows), or empty. */
+/**
+ * Replaces some by random bytes, by shortened messages (cut at whole samples, as more would shift the rest)
+ * or by empty ones.
+ */
 function corrupted(messages: Uint8Array[], share: number) {
   const uniform = random(SEED);
   const below = (limit: number) => Math.min(limit - 1, Math.floor(((uniform() + 1) / 2) * limit));
@@ -59,7 +62,9 @@ async function metric(server: TestServer, line: string): Promise<number> {
   );
 }
 
-/** Tells whether audio is not on the disk yet when its client leaves: it would be examined, and counted, once more. */
+/**
+ * Returns whether audio is not on disk yet when its client leaves: it would be examined, and counted, again.
+ */
 const isPending = async (server: TestServer) =>
   (await metric(server, 'earshot_spool_bytes{state="pending"}')) > 0;
 
@@ -77,7 +82,7 @@ function talk(client: ListenClient, parts: Uint8Array[][]): void {
 }
 
 for (const [codec, { messages, sampleRate, longestMs }] of Object.entries(SENT)) {
-  /** Decodes these messages in one go. */
+  /** Decodes these messages in sequence. */
   async function decoded(parts: Uint8Array[][]) {
     const decoder = await createDecoder(checkFormat({ codec, sampleRate, channels: 1 }));
     let samples = 0;
@@ -91,7 +96,7 @@ for (const [codec, { messages, sampleRate, longestMs }] of Object.entries(SENT))
     return { seconds: samples / SAMPLE_RATE, bad };
   }
 
-  /** The start of what was said first, and of what was said last; and what was counted. */
+  /** Start of the first and of the last utterance, and the counters. */
   async function heard(server: TestServer, parts: Uint8Array[][]) {
     const before = await counted(server, codec);
     const client = await connectListen(server.url, server.key, {
@@ -118,7 +123,7 @@ for (const [codec, { messages, sampleRate, longestMs }] of Object.entries(SENT))
     };
   }
 
-  test(`a session of ${codec} outlives corrupt messages, and what comes behind them lies where it was said`, async t => {
+  test(`a session of ${codec} survives corrupt messages, and later messages keep their times`, async t => {
     const { server } = t.context;
     const clean = await heard(server, [messages, messages, messages]);
     t.is(clean.bad, 0);

@@ -14,7 +14,7 @@ const QUERY = {
   started_at: new Date(BEGAN_AT).toISOString(),
 };
 const LIST = '/v1/dev/user/conversations?include_transcript=true';
-/** Utterances of the long one, and the people who speak in each. */
+/** Number of utterances in the long recording, and its speakers. */
 const UTTERANCES = 1000;
 const SPEAKERS = 5;
 const SAID = speech('budget');
@@ -36,10 +36,10 @@ async function list(server: TestServer): Promise<Stored[]> {
   return body as Stored[];
 }
 
-test('a day that was recorded earlier has the conversations, and the times, that it had', async t => {
+test('a day recorded earlier gets the conversations and times it had', async t => {
   const server = await openServer(t, countingStt());
   const client = await connectListen(server.url, server.key, { ...QUERY, conversation_timeout: 120 });
-  // Behind what was said, in seconds: silence that was recorded, then a gap where nothing was.
+  // Seconds after the speech: recorded silence, then a gap without audio.
   const pauses = [
     [5, 0],
     [1, 100],
@@ -74,7 +74,7 @@ test('a day that was recorded earlier has the conversations, and the times, that
     found.map(({ length }) => length),
     expected.map(({ length }) => length),
   );
-  const beyond = (found[0]?.[0] ?? 0) - (expected[0]?.[0] ?? 0); // the silence that ends what was said
+  const beyond = (found[0]?.[0] ?? 0) - (expected[0]?.[0] ?? 0); // the silence that ends the speech
   for (const [i, said] of expected.flat().entries()) {
     const end = (found.flat()[i] ?? 0) - beyond;
     t.true(

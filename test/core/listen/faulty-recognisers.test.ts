@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { parseWav, samplesToBytes } from '../../../core/audio/pcm.ts';
 import { createLog } from '../../../core/runtime/log.ts';
+import { accountOf, operatorOf } from '../../helpers/accounts.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { fastClock } from '../../helpers/fast-clock.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
@@ -14,7 +15,7 @@ import { atPeak, join as joined, silence, speech } from '../../helpers/sound.ts'
 const QUERY = { codec: 'pcm16', sample_rate: 16000, conversation_timeout: 14400 };
 const SAID = joined(speech('budget'), silence(4));
 
-/** Outcomes that clients of each are told. */
+/** Outcomes that clients of each receive. */
 const VICES: Record<string, 'timeout' | 'upstream_error'> = {
   ...{ shut: 'timeout', hangs: 'timeout', late: 'timeout', slow: 'timeout' },
   ...{ refused: 'upstream_error', void: 'upstream_error', unclosed: 'upstream_error' },
@@ -62,7 +63,7 @@ async function stored(server: TestServer, client: ListenClient): Promise<Stored[
   return (body as Stored).transcript_segments;
 }
 
-test('whatever a recogniser does, its client is told which outcome, nobody else notices, and nothing is lost', async t => {
+test('a faulty recogniser affects only its own client, which receives the outcome, and nothing is lost', async t => {
   const { server, lines, connect, reform } = await openFaulty(t);
   const neighbour = await connect('en', { stt_service: 'counting' });
   say(neighbour, joined(SAID, SAID, SAID));
@@ -92,7 +93,7 @@ test('whatever a recogniser does, its client is told which outcome, nobody else 
   await reform();
   const held = clients.filter(({ client }) => client.events.some(event => event.type === 'ack'));
   t.true(held.length > 0);
-  // What was not acknowledged, its client sends again.
+  // The client sends unacknowledged audio again.
   for (const { vice } of clients)
     if (!held.some(kept => kept.vice === vice))
       say(await connect(`de-${vice}`, { stream: vice, from: 0 }), SAID);
@@ -102,7 +103,7 @@ test('whatever a recogniser does, its client is told which outcome, nobody else 
   }
 });
 
-test('where another recogniser has the language, it goes on in the place of the bad one, and each word comes once', async t => {
+test('if another recogniser has the language, it replaces the bad one, and each word is stored once', async t => {
   const { server, connect } = await openFaulty(t);
   await Promise.all(
     [...Object.keys(VICES), 'twice'].map(async vice => {
@@ -120,7 +121,7 @@ test('where another recogniser has the language, it goes on in the place of the 
   );
 });
 
-test('an utterance at which every recogniser fails is quarantined as a file, and its stream goes on', async t => {
+test('an utterance that every recogniser fails at is quarantined as a file, and its stream continues', async t => {
   const { server, clock, lines, connect } = await openFaulty(t);
   clock.hasten(100);
   const loud = atPeak(0, speech('health'));
@@ -138,6 +139,43 @@ test('an utterance at which every recogniser fails is quarantined as a file, and
   t.is(sampleRate, 16_000);
   t.true(samples.length > 0.8 * loud.length && samples.includes(32_767));
   t.true(lines.join('').includes(path));
+
+  const owner = await accountOf(server, 'owner');
+  const { conversation_id: conversation } = await first.until('conversation_session');
+  const [kept, ...rest] = await owner.get(`/v1/conversations/${conversation}/audio`);
+  t.deepEqual(rest, []);
+  t.is(`${kept?.id}.wav`, file ?? '');
+  const listen = (token: string, range?: string) =>
+    fetch(`${server.url}/v1/audio/${kept?.id}`, {
+      headers: { Authorization: `Bearer ${token}`, ...(range === undefined ? {} : { Range: range }) },
+    });
+  const bytes = await readFile(path);
+  const whole = await listen(owner.token);
+  t.like(Object.fromEntries(whole.headers), {
+    'content-type': 'audio/wav',
+    'accept-ranges': 'bytes',
+    'content-length': String(bytes.length),
+  });
+  t.true(bytes.equals(Buffer.from(await whole.arrayBuffer())));
+  for (const [range, start, end] of [
+    ['bytes=44-99', 44, 99],
+    ['bytes=100-', 100, bytes.length - 1],
+    ['bytes=-10', bytes.length - 10, bytes.length - 1],
+  ] as const) {
+    const part = await listen(owner.token, range);
+    t.is(part.status, 206, range);
+    t.is(part.headers.get('content-range'), `bytes ${start}-${end}/${bytes.length}`);
+    t.true(bytes.subarray(start, end + 1).equals(Buffer.from(await part.arrayBuffer())));
+  }
+  t.is((await listen(owner.token, `bytes=${bytes.length}-`)).status, 416);
+  for (const range of ['bytes=9-3', 'bytes=0-1,4-5', 'bytes=-']) {
+    const answer = await listen(owner.token, range);
+    t.is(answer.status, 200, range);
+    t.is((await answer.arrayBuffer()).byteLength, bytes.length);
+  }
+  const token = await operatorOf(server);
+  t.is((await listen(token)).status, 404, 'it is of another account');
+
   const metrics = await (await fetch(`${server.url}/metrics`)).text();
   t.regex(metrics, /earshot_utterances_total\{outcome="quarantined"\} 1\n/);
   t.regex(metrics, /earshot_utterances_total\{outcome="success"\} 2\n/);
@@ -146,7 +184,7 @@ test('an utterance at which every recogniser fails is quarantined as a file, and
   t.true(Math.abs((starts[1] ?? 0) - (starts[0] ?? 0) - behind) < 0.1, 'what follows lies where it was said');
 });
 
-test('of what a recogniser does not get through no more is heard than it is asked for', async t => {
+test('audio is not read beyond what a slow recogniser can take', async t => {
   const { server, connect } = await openFaulty(t);
   const sound = joined(...Array.from({ length: 10 }, () => SAID));
   const heard = async () => {

@@ -1,4 +1,4 @@
-/** Messages that programs in the field send to `/v4/listen`, and the answers that they need. */
+/** Messages that real clients send to `/v4/listen`, and the answers that they need. */
 import anyTest, { type TestFn } from 'ava';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
 import { keptLog } from '../../helpers/discretion.ts';
@@ -38,7 +38,7 @@ const TAKEN: Record<string, string>[] = [
   { conversation_timeout: '-1' },
 ];
 for (const query of TAKEN)
-  test(`${JSON.stringify(query)} is taken`, async t => {
+  test(`${JSON.stringify(query)} is accepted`, async t => {
     const { instance } = t.context;
     const [device] = Object.entries(query).flat();
     const client = await connectListen(instance.url, instance.key, {
@@ -65,7 +65,7 @@ for (const { query, code, reason } of REFUSED)
     t.regex(closed.reason, reason);
   });
 
-test('a source that the configuration adds is kept, live and over REST; any other is unknown', async t => {
+test('a source added by the configuration is stored, live and over REST; any other is unknown', async t => {
   const { instance } = t.context;
   for (const [source, stored] of [
     ['kitchen_mic', 'kitchen_mic'],
@@ -94,7 +94,7 @@ test('a source that the configuration adds is kept, live and over REST; any othe
   t.deepEqual([await sent('kitchen_mic'), await sent('garden_mic')], [200, 422]);
 });
 
-test('suggested segments keep their person and speaker, and need not name one', async t => {
+test('suggested segments keep their person and speaker, and may omit both', async t => {
   const { instance } = t.context;
   const { token } = await instance.app.commands.token({ user: 'owner' });
   const made = await fetch(`${instance.url}/v1/people`, {
@@ -133,7 +133,7 @@ test('suggested segments keep their person and speaker, and need not name one', 
   client.socket.close();
 });
 
-test('a message that cannot be served is answered with an error frame that says why, and the socket stays', async t => {
+test('an invalid message is answered with an error frame that explains it, and the socket stays open', async t => {
   const { instance } = t.context;
   const client = await connectListen(instance.url, instance.key, { ...PCM, client_device_id: 'errors' });
   const plain = await connectListen(instance.url, instance.key, {
@@ -159,13 +159,13 @@ test('a message that cannot be served is answered with an error frame that says 
   for (const [at, said] of [/Person not found/, /data: must be Base64/, /JSON/, /type/, /ms/].entries())
     t.regex(errors[at]?.[1] ?? '', said);
 
-  // A megabyte of empty segments: what is wrong with each of them would cost seconds, and is not looked for.
+  // A megabyte of empty segments: listing the errors of each would take seconds, and is skipped.
   say(plain, { type: 'suggested_transcript', stt_provider: 'x', segments: Array(300_000).fill({}) });
   t.is((await plain.until('error')).message, 'segments: at most 500');
   for (const { socket } of [client, plain]) socket.close();
 });
 
-test('an ack tells messages and samples of one moment, at the rate of the stream', async t => {
+test('an ack states messages and samples of the same moment, at the rate of the stream', async t => {
   const { instance } = t.context;
   const formats = [
     { codec: 'pcm16', sample_rate: 8000, bytes: 160, samples: 80 },
@@ -196,14 +196,14 @@ test('an ack tells messages and samples of one moment, at the rate of the stream
   }
 });
 
-test('a client that nothing else is sent gets a ping as text', async t => {
+test('a client that receives nothing else gets a ping as text', async t => {
   const instance = await openServer(t, { ...countingStt(), listen: { heartbeatMs: 50 } });
   const client = await connectListen(instance.url, instance.key, PCM);
   t.deepEqual(await client.until('ping'), { type: 'ping' });
   client.socket.close();
 });
 
-test('two clients of one token that name no device are two devices, and one that comes back is the same', async t => {
+test('two clients of one token without a device name are two devices, and a reconnect is recognised', async t => {
   const { instance } = t.context;
   const { token } = await instance.app.commands.token({ user: 'owner' });
   const first = await connectListen(instance.url, token, PCM);
@@ -220,7 +220,7 @@ test('two clients of one token that name no device are two devices, and one that
   for (const { socket } of [second, back]) socket.close();
 });
 
-test('a multi session stores the language that was heard, and tells its conversation whole', async t => {
+test('a multi-language session stores the detected language, and sends its whole conversation', async t => {
   const { instance } = t.context;
   const query = { ...PCM, language: 'multi', client_device_id: 'multi' };
   const client = await connectListen(instance.url, instance.key, query);
@@ -235,7 +235,7 @@ test('a multi session stores the language that was heard, and tells its conversa
   client.socket.close();
 });
 
-test('a recogniser that is opened again, and one that is not there, are told with every field', async t => {
+test('a reopened and an unavailable recogniser are reported with every field', async t => {
   const instance = await openServer(t, countingStt({ behaviour: 'fails-once' }));
   const client = await connectListen(instance.url, instance.key, PCM);
   client.socket.send(SAID);
@@ -268,7 +268,7 @@ test('a recogniser that is opened again, and one that is not there, are told wit
   );
 });
 
-test('a live conversation that would become too large ends, and what follows is in the next one', async t => {
+test('a live conversation that would become too large ends, and continues in the next', async t => {
   const instance = await openServer(t, countingStt());
   const client = await connectListen(instance.url, instance.key, OWN_STT);
   await ready(client);

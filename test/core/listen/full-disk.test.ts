@@ -4,7 +4,8 @@ import { samplesToBytes } from '../../../core/audio/pcm.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
 import { countingStt, openServer, type TestServer } from '../../helpers/services.ts';
-import { mountSmallDisk, type SmallDisk } from '../../helpers/small-disk.ts';
+import { reportSkipped } from '../../helpers/skips.ts';
+import { HOW_TO_GET_A_DISK, mountSmallDisk, type SmallDisk } from '../../helpers/small-disk.ts';
 import { join as joined, silence, speech } from '../../helpers/sound.ts';
 import { openDatabase } from '../../helpers/sqlite.ts';
 
@@ -27,7 +28,7 @@ const connect = (server: TestServer, stream: string, from = 0) =>
     ...{ client_device_id: stream, stream, from },
   });
 
-/** Its messages from `from` on, at 20 times the speed of life, as long as it is connected. */
+/** Sends its messages from `from` on, at 20 times real time, as long as it is connected. */
 async function talk(client: ListenClient, from: number): Promise<void> {
   for (let number = from; number < MESSAGES && client.socket.readyState === client.socket.OPEN; number++) {
     const at = number * CHUNK_SAMPLES;
@@ -52,16 +53,15 @@ const spoolWith = (minFreeBytes: number) => ({
   spool: { maxBytes: 2 ** 30, maxBytesPerUser: 2 ** 30, minFreeBytes },
 });
 
-const NOT_RUN = 'NOT RUN, a disk cannot be mounted here (the same with a layer below: spool.test.ts): ';
-
-/** A test with a disk of its own. */
+/** Runs a test on a small disk. */
 function testOn(
   disk: SmallDisk | null,
   title: string,
   run: (t: ExecutionContext, disk: SmallDisk) => Promise<void>,
 ) {
-  if (disk) test(title, t => run(t, disk));
-  else test.skip(NOT_RUN + title, () => {});
+  test(title, t =>
+    disk ? run(t, disk) : reportSkipped(t, 'disk', 'a test on a full disk', HOW_TO_GET_A_DISK),
+  );
 }
 
 testOn(
@@ -76,7 +76,7 @@ testOn(
     for (const client of [returning, gone]) await client.until('segments', spoken(client));
     let isOver = false;
     const over = Promise.all([...talking, returning.closed, gone.closed]).then(() => (isOver = true));
-    while (!isOver) await disk.fill(); // what is settled makes room again
+    while (!isOver) await disk.fill(); // transcribed audio frees space again
     await over;
     for (const client of [returning, gone]) {
       t.is((await client.closed).code, 1013);
@@ -103,7 +103,7 @@ testOn(
     for (const [i, { start }] of fresh.segments().entries())
       t.true(Math.abs((found[i] ?? 0) - start) <= 0.1, `utterance ${i} at ${found[i]} s, not ${start} s`);
 
-    // Of the one that does not come back, every utterance that was acknowledged as a whole.
+    // All utterances of the client that does not reconnect whose audio was fully acknowledged.
     const heldSeconds = (acked(gone) * CHUNK_SAMPLES) / 16_000;
     const whole = fresh.segments().filter(({ end }) => end + 1 < heldSeconds).length;
     t.true(whole > 0);
@@ -150,7 +150,7 @@ testOn(
   },
 );
 
-test('a new stream is refused while the disk has too little room for it, and told so', async t => {
+test('a new stream is refused with a reason while the disk has too little space for it', async t => {
   const server = await openServer(t, { ...countingStt(), listen: spoolWith(Number.MAX_SAFE_INTEGER) });
   const client = await connect(server, 'walk');
   t.is((await client.closed).code, 1013);

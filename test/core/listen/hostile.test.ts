@@ -19,7 +19,7 @@ const test = anyTest as TestFn<{ server: TestServer; neighbour: ListenClient; sa
 
 const QUERY = 'codec=pcm16&sample_rate=16000&conversation_timeout=600';
 const SAID = samplesToBytes(joined(speech('budget'), silence(4)));
-/** Text that the recogniser makes of it. */
+/** Text that the recogniser returns for it. */
 const WORDS = /^\d+ tenths$/;
 const KiB = 1024;
 
@@ -32,13 +32,13 @@ test.before(async t => {
   t.context = { server, neighbour, said: { times: 0 } };
 });
 
-/** Somebody else speaks in the middle of each attack. */
+/** Another client speaks during each attack. */
 test.beforeEach(t => {
   t.context.neighbour.socket.send(SAID);
   t.context.said.times += 1;
 });
 
-test.after.always('the neighbour gets every word, and nobody else is left', async t => {
+test.after.always('the neighbour gets every word, and no other connection remains', async t => {
   const { server, neighbour, said } = t.context;
   neighbour.socket.send(SAID);
   await neighbour.until('segments', () => neighbour.segments().length === said.times + 1);
@@ -53,7 +53,7 @@ async function openStreams(server: TestServer): Promise<number> {
   return Number(/^earshot_streams_open\{codec="pcm16"\} (\d+)$/m.exec(metrics)?.[1]);
 }
 
-/** Waits for the stored text of the conversation that it spoke in. */
+/** Waits for the stored text of the conversation. */
 async function storedText(server: TestServer, raw: RawSocket): Promise<string> {
   const id = /"conversation_id":"([^"]+)"/.exec(raw.received())?.[1];
   let texts: string[] = [];
@@ -88,7 +88,7 @@ const ATTACKS: { title: string; frames: Frame[]; code: number }[] = [
     frames: [{ opcode: binary, payload: 'abc', masked: false }],
     code: 1002,
   },
-  { title: 'a continuation of nothing', frames: [{ opcode: continuation, payload: 'abc' }], code: 1002 },
+  { title: 'a continuation without a start', frames: [{ opcode: continuation, payload: 'abc' }], code: 1002 },
   {
     title: 'a message within a message',
     frames: [
@@ -97,9 +97,9 @@ const ATTACKS: { title: string; frames: Frame[]; code: number }[] = [
     ],
     code: 1002,
   },
-  { title: 'text that is no UTF-8', frames: [{ opcode: text, payload: BAD_UTF8 }], code: 1007 },
+  { title: 'text that is not UTF-8', frames: [{ opcode: text, payload: BAD_UTF8 }], code: 1007 },
   {
-    title: 'fragments that are no UTF-8 together',
+    title: 'fragments that together are not UTF-8',
     frames: [
       { opcode: text, fin: false, payload: BAD_UTF8.subarray(0, 3) },
       { opcode: continuation, payload: BAD_UTF8.subarray(3) },
@@ -129,7 +129,7 @@ const ATTACKS: { title: string; frames: Frame[]; code: number }[] = [
   })),
   { title: 'a close frame of one byte', frames: [{ opcode: close, payload: 'a' }], code: 1002 },
   {
-    title: 'a close frame whose reason is no UTF-8',
+    title: 'a close frame whose reason is not UTF-8',
     frames: [{ opcode: close, payload: closing(1000, BAD_UTF8) }],
     code: 1007,
   },
@@ -149,7 +149,7 @@ for (const { title, frames, code } of ATTACKS)
     raw.socket.destroy();
   });
 
-test('what was said before an attack is stored', async t => {
+test('speech before an attack is stored', async t => {
   const { server } = t.context;
   const query = `${QUERY}&client_device_id=attacker`;
   const raw = await openRawListen(server.url, server.key, query);
@@ -161,7 +161,7 @@ test('what was said before an attack is stored', async t => {
   t.regex(await storedText(server, raw), WORDS);
 });
 
-test('an honest client may send a message in as many pieces as it likes', async t => {
+test('an honest client may split a message into any number of fragments', async t => {
   const { server } = t.context;
   const raw = await openRawListen(server.url, server.key, `${QUERY}&client_device_id=pieces`);
   for (const [at, letter] of [...'{"type":"finish_conversation"}'].entries()) {
@@ -176,7 +176,7 @@ test('an honest client may send a message in as many pieces as it likes', async 
   raw.socket.destroy();
 });
 
-test('a client that ends its side has its last words stored', async t => {
+test('the last words of a client that half-closes its connection are stored', async t => {
   const { server } = t.context;
   const raw = await openRawListen(server.url, server.key, `${QUERY}&client_device_id=half`);
   await eventually(() => raw.received().includes('conversation_session'));
@@ -190,11 +190,11 @@ test('a client that ends its side has its last words stored', async t => {
 const HANDSHAKES: { title: string; headers: Record<string, string>; status: number }[] = [
   { title: 'another version', headers: { 'Sec-WebSocket-Version': '7' }, status: 400 },
   { title: 'no version', headers: { 'Sec-WebSocket-Version': '' }, status: 400 },
-  { title: 'a key that is none', headers: { 'Sec-WebSocket-Key': 'abc' }, status: 400 },
+  { title: 'an invalid key', headers: { 'Sec-WebSocket-Key': 'abc' }, status: 400 },
   { title: 'an empty key', headers: { 'Sec-WebSocket-Key': '' }, status: 400 },
-  { title: 'an upgrade to something else', headers: { Upgrade: 'smtp' }, status: 426 },
-  { title: 'a bad list of protocols', headers: { 'Sec-WebSocket-Protocol': 'a,a' }, status: 400 },
-  { title: 'no key of ours', headers: { Authorization: 'Bearer omi_dev_0' }, status: 401 },
+  { title: 'an upgrade to another protocol', headers: { Upgrade: 'smtp' }, status: 426 },
+  { title: 'an invalid list of protocols', headers: { 'Sec-WebSocket-Protocol': 'a,a' }, status: 400 },
+  { title: 'a key of another server', headers: { Authorization: 'Bearer omi_dev_0' }, status: 401 },
 ];
 
 for (const { title, headers, status } of HANDSHAKES)
@@ -208,7 +208,7 @@ for (const { title, headers, status } of HANDSHAKES)
     raw.socket.destroy();
   });
 
-test.serial('a handshake that never ends is cut off', async t => {
+test.serial('a handshake that never ends is aborted', async t => {
   const { server } = t.context;
   const raw = await openRaw(server.url, upgradeRequest(server.key, QUERY).slice(0, -2));
   await raw.ended;
@@ -216,10 +216,10 @@ test.serial('a handshake that never ends is cut off', async t => {
   raw.socket.destroy();
 });
 
-test('a thousand connections of one byte are let in, cut off, and keep nobody out', async t => {
+test('a thousand connections of one byte are accepted, closed, and keep nobody out', async t => {
   const { server } = t.context;
   const crowd: RawSocket[] = [];
-  // No more at once than the system keeps for a server that is busy: the next are refused before it sees them.
+  // No more at once than the kernel queues for a busy server: it would refuse further ones unseen.
   while (crowd.length < 1000)
     crowd.push(...(await Promise.all(Array.from({ length: 250 }, () => openRaw(server.url, 'G')))));
   const client = await connectListen(server.url, server.key, { codec: 'pcm16', client_device_id: 'late' });

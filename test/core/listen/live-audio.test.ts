@@ -1,13 +1,13 @@
 import test from 'ava';
 import { pino } from 'pino';
+import type { Connection } from '../../../core/listen/connection/parameters.ts';
 import { createLiveAudios } from '../../../core/listen/live-audio.ts';
 import { createMixer } from '../../../core/listen/mixer.ts';
-import type { Connection } from '../../../core/listen/parameters.ts';
 
 const RATE = 16_000;
 const log = pino({ level: 'silent' });
 
-/** Samples from this one of a stream on, each of which says where it is. */
+/** Samples of a stream from this one on, each of which encodes its position. */
 const ramp = (from: number, length: number) =>
   Int16Array.from({ length }, (_, index) => (from + index) % 30_000);
 const same = (value: number, length: number) => new Int16Array(length).fill(value);
@@ -37,7 +37,7 @@ function start({ sampleRate = RATE } = {}) {
   };
 }
 
-test('Sound is handed over in pieces of the seconds that each hook wants, without a hole, the rest at the end', t => {
+test('Audio is delivered in pieces of the seconds that each hook wants, without gaps, the rest at the end', t => {
   const { live, pushed, at, setHooks } = start();
   setHooks([
     { id: 'one', seconds: 1 },
@@ -64,7 +64,7 @@ test('Sound is handed over in pieces of the seconds that each hook wants, withou
   }
 });
 
-test('What comes while it is looked up who wants it is kept, at most 10 s of it; nobody wants it: nothing is kept', t => {
+test('Audio is buffered for at most 10 s while its hooks are looked up; without hooks none is kept', t => {
   const { live, pushed, at, setHooks } = start();
   setHooks(null);
   for (let number = 0; number < 12; number += 1)
@@ -82,7 +82,7 @@ test('What comes while it is looked up who wants it is kept, at most 10 s of it;
   t.is(pushed.length, 11, 'what was begun is not sent to who wants it no more');
 });
 
-test('What is played again, or was spoken longer ago, is not live', t => {
+test('Replayed audio, and audio recorded earlier, is not live', t => {
   const { live, open, pushed, at } = start();
   live.take(0, { number: 0, at: at() }, 0, same(1, RATE));
   live.end();
@@ -97,7 +97,7 @@ test('What is played again, or was spoken longer ago, is not live', t => {
   );
 });
 
-test('A stream of 8000 Hz is handed over at 8000 Hz', async t => {
+test('A stream of 8000 Hz is delivered at 8000 Hz', async t => {
   const { live, pushed, at } = start({ sampleRate: 8000 });
   const tone = (length: number) =>
     Int16Array.from({ length }, (_, index) =>
@@ -120,7 +120,7 @@ test('A stream of 8000 Hz is handed over at 8000 Hz', async t => {
   t.true(Math.abs(crossings - 375) <= 1, `${crossings} of 375 waves`);
 });
 
-test('Two channels are mixed as they lie in time; one that pauses is silent after two seconds', t => {
+test('Two channels are mixed by their times; one that pauses counts as silent after two seconds', t => {
   const mixer = createMixer([1, 2]);
   t.deepEqual([...mixer.push(1, 0, same(100, 4)).ready], []);
   t.deepEqual([...mixer.push(2, 0, same(300, 2)).ready], [200, 200]);
@@ -135,7 +135,7 @@ test('Two channels are mixed as they lie in time; one that pauses is silent afte
   t.deepEqual([...loud.push(2, 0, same(32_767, 2)).ready], [32_767, 32_767]);
 });
 
-test('A short gap is silence, a long one ends the piece', t => {
+test('A short gap becomes silence, and a long one ends the piece', t => {
   const { live, pushed, at } = start();
   live.take(0, { number: 0, at: at() }, 0, same(5, 8000));
   live.take(0, { number: 1, at: at() }, 12_000, same(6, 8000));

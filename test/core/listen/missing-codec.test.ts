@@ -3,7 +3,7 @@ import test from 'ava';
 import { connectListen } from '../../helpers/listen-client.ts';
 import { buildServer } from '../../helpers/services.ts';
 
-/** As on a machine where the optional package was left out. */
+/** Simulates a machine without the optional package. */
 registerHooks({
   resolve(specifier, context, next) {
     if (specifier !== '@audio/decode-aac') return next(specifier, context);
@@ -11,7 +11,7 @@ registerHooks({
   },
 });
 
-test('AAC without its package is refused with 1003 and the ways out, and other codecs work', async t => {
+test('AAC without its package is refused with 1003 and instructions, and other codecs work', async t => {
   const server = await buildServer({ stt: [] });
   t.teardown(() => server.stop());
   for (let attempt = 0; attempt < 2; attempt++) {

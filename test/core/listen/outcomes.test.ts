@@ -14,7 +14,7 @@ import { join as joined, type Sound, silence, speech } from '../../helpers/sound
 const PCM = { codec: 'pcm16', sample_rate: 16000, conversation_timeout: 600 };
 const SAID = joined(speech('budget'), silence(1));
 
-/** A server with a recogniser whose mood the test sets. */
+/** A server with a recogniser whose behaviour the test sets. */
 async function moodyServer(
   t: ExecutionContext,
   { others = [] as string[], clock = null as Clock | null } = {},
@@ -27,7 +27,7 @@ async function moodyServer(
   const server = await openServer(t, { stt: ['moody', ...others], plugins }, clock ? { clock } : {});
   async function become(word: string) {
     await writeFile(`${mood}.next`, word);
-    await rename(`${mood}.next`, mood); // never half written
+    await rename(`${mood}.next`, mood); // written atomically
   }
   return { server, become };
 }
@@ -44,7 +44,7 @@ async function counted(server: TestServer): Promise<Record<string, number>> {
 const statuses = (client: ListenClient) =>
   client.events.flatMap(event => (event.type === 'service_status' ? [event.status] : []));
 
-test('text is success; speech without a word is told by nothing but a count, and is not the end', async t => {
+test('text is success; speech without words is only counted, and is not the end', async t => {
   const { server, become } = await moodyServer(t);
   const client = await connectListen(server.url, server.key, PCM);
   await client.until('service_status', ({ status }) => status === 'ready');
@@ -63,7 +63,7 @@ test('text is success; speech without a word is told by nothing but a count, and
   t.deepEqual(await counted(server), { empty_unexpected: 1, success: 1 });
 });
 
-test('audio without speech is expected silence, and audio that is none is invalid input', async t => {
+test('audio without speech is expected silence, and undecodable audio is invalid input', async t => {
   const { server } = await moodyServer(t);
   const quiet = await connectListen(server.url, server.key, PCM);
   send(quiet, silence(2));
@@ -79,7 +79,7 @@ test('audio without speech is expected silence, and audio that is none is invali
   t.deepEqual(await counted(server), { expected_silence: 1, invalid_input: 2 });
 });
 
-test('a recogniser that is replaced by the next one is told with the name of both', async t => {
+test('the replacement of a recogniser is reported with both names', async t => {
   const { server, become } = await moodyServer(t, { others: ['counting'] });
   const client = await connectListen(server.url, server.key, { ...PCM, stt_service: 'moody' });
   await client.until('service_status', ({ status }) => status === 'ready');
@@ -105,7 +105,7 @@ for (const [outcome, retryable] of [
   ['upstream_error', true],
   ['config_error', false],
 ] as const)
-  test(`a recogniser that does not open is told as ${outcome}, and counted`, async t => {
+  test(`a recogniser that does not open is reported as ${outcome}, and counted`, async t => {
     const { server, become } = await moodyServer(t);
     await become(outcome);
     const client = await connectListen(server.url, server.key, PCM);
@@ -116,7 +116,7 @@ for (const [outcome, retryable] of [
     t.deepEqual(await counted(server), { [outcome]: 1 });
   });
 
-test('a recogniser that is lost while nobody speaks is told, and told again when it is back', async t => {
+test('a recogniser lost during silence is reported, and so is its return', async t => {
   const { server, become } = await moodyServer(t);
   const client = await connectListen(server.url, server.key, PCM);
   await client.until('service_status', ({ status }) => status === 'ready');
@@ -132,7 +132,7 @@ test('a recogniser that is lost while nobody speaks is told, and told again when
   client.socket.close();
 });
 
-test('where another recogniser is there, it takes the place of one that is lost while nobody speaks', async t => {
+test('a recogniser lost during silence is replaced by another one if there is one', async t => {
   const { server, become } = await moodyServer(t, { others: ['counting'] });
   const client = await connectListen(server.url, server.key, PCM);
   await client.until('service_status', ({ status }) => status === 'ready');
@@ -148,7 +148,7 @@ test('where another recogniser is there, it takes the place of one that is lost 
   client.socket.close();
 });
 
-test('one that is lost and does not come back ends the connection, though nobody speaks', async t => {
+test('a recogniser that is lost for good ends the connection, even during silence', async t => {
   const clock = fastClock(t);
   const { server, become } = await moodyServer(t, { clock });
   const call = { ...PCM, channels: 2, source: 'phone_call' };

@@ -23,7 +23,7 @@ const MESSAGES = Math.ceil(TALK.length / CHUNK_SAMPLES);
 const preload = compilePreload('disk-journal');
 
 if (preload instanceof Error) {
-  test('a server can be watched as it writes, or this is not CI and the tests of power loss are skipped', t => {
+  test("a server's writes can be traced, or this is not CI and the power-loss tests are skipped", t => {
     t.log(`SKIPPED: what a power loss leaves of what was acknowledged. ${preload}`);
     t.falsy(process.env.CI, String(preload));
   });
@@ -37,7 +37,7 @@ const connect = (server: { url: string; key: string }, stream: string, from = 0)
     ...{ client_device_id: stream, stream, from },
   });
 
-/** Its messages from `from` on, at 20 times the speed of life. */
+/** Sends its messages from `from` on, at 20 times real time. */
 async function talk(client: ListenClient, from: number): Promise<void> {
   for (let number = from; number < MESSAGES; number++) {
     const at = number * CHUNK_SAMPLES;
@@ -46,7 +46,9 @@ async function talk(client: ListenClient, from: number): Promise<void> {
   }
 }
 
-/** Promise to a client, and the length of the journal at that time: it was made with these steps, or before. */
+/**
+ * A promise to a client, and the length of the journal at that time: these steps, or fewer, came before it.
+ */
 interface Promised {
   stream: string;
   messages: number;
@@ -58,11 +60,11 @@ interface Watched {
   promised: Promised[];
   /** Where the first of them connected. */
   beganAt: number;
-  /** When each utterance was said, in seconds. */
+  /** Time of each utterance in seconds. */
   starts: number[];
 }
 
-/** A server on a watched disk, to which some talk until all is acknowledged, and text. */
+/** A server on a traced disk, with clients that send until everything is acknowledged and transcribed. */
 async function watchServer(t: ExecutionContext, preload: Preload): Promise<Watched> {
   const journal = join(await temporaryDirectory(t), 'journal');
   const settings = (dataDir: string) => ({ ...preload, DISK_JOURNAL: journal, DISK_JOURNAL_OF: dataDir });
@@ -93,13 +95,13 @@ async function watchServer(t: ExecutionContext, preload: Preload): Promise<Watch
 
 interface Moment {
   step: number;
-  /** On a disk as the power loss left it. */
+  /** Starts a server on the disk as the power loss left it. */
   server: TestServer;
-  /** Messages that had been acknowledged before. */
+  /** Messages acknowledged before the power loss. */
   promisedTo(stream: string): number;
 }
 
-/** Cuts the power at moments by chance while they talked, and starts a server on what is left. */
+/** Cuts the power at random moments while they sent, and starts a server on the remaining data. */
 async function* powerLosses(
   t: ExecutionContext,
   { steps, promised, beganAt }: Watched,
@@ -123,7 +125,7 @@ async function* powerLosses(
   }
 }
 
-/** Its client comes back and goes on where it was told to. */
+/** The client reconnects and continues at the position that the server gives. */
 async function comeBack(server: TestServer, stream: string, from: number) {
   const client = await connect(server, stream, from);
   const { received = 0, conversation_id: id } = await client.until('conversation_session');
@@ -140,7 +142,7 @@ async function startsOf(server: TestServer, id: string): Promise<number[]> {
 }
 
 function testsWith(preload: Preload): void {
-  test(`after a power loss at any of ${MOMENTS} moments (seed ${SEED}) what was acknowledged is there, and becomes text once`, async t => {
+  test(`after a power loss at any of ${MOMENTS} moments (seed ${SEED}) acknowledged audio exists, and is transcribed once`, async t => {
     const watched = await watchServer(t, preload);
     for await (const { step, server, promisedTo } of powerLosses(t, watched)) {
       const returns = STREAMS.map(async stream => {
@@ -159,15 +161,17 @@ function testsWith(preload: Preload): void {
     }
   });
 
-  test('a server that did not sync its audio would be caught', async t => {
+  test('a server that did not sync its audio would be detected', async t => {
     let missing = 0;
-    // On a busy machine the disk may by chance have it all by the time that something is promised: watched anew then.
+    // On a busy machine the kernel may have written everything by then: the trace is repeated in that case.
     for (let tries = 0; tries < 3 && missing === 0; tries += 1) missing = await missingUnsynced(t, preload);
     t.true(missing > 0);
   });
 }
 
-/** How much is missing that was promised, over all moments at which the power may go, where audio is never synced. */
+/**
+ * Sums the promised but missing messages over all moments of a power loss, with audio that is never synced.
+ */
 async function missingUnsynced(
   t: ExecutionContext,
   preload: Parameters<typeof watchServer>[1],
@@ -178,7 +182,7 @@ async function missingUnsynced(
   for await (const { server, promisedTo } of powerLosses(t, { ...watched, steps }))
     for (const stream of STREAMS) {
       const { client, received } = await comeBack(server, stream, promisedTo(stream));
-      missing += Math.max(0, promisedTo(stream) - received); // what came just before may be there, though nobody was told
+      missing += Math.max(0, promisedTo(stream) - received); // messages just before may exist although they were not acknowledged
       client.socket.terminate();
     }
   return missing;

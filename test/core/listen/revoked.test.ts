@@ -12,7 +12,7 @@ const test = anyTest as TestFn<{ server: TestServer }>;
 const PCM = { codec: 'pcm16', sample_rate: 16000, conversation_timeout: 600 };
 const PATHS = ['/v4/listen', '/v4/web/listen'];
 const REVOKED = { code: 1008, reason: 'this credential was revoked' };
-/** Times that a credential ends while somebody connects with it, each a turn of the event loop later. */
+/** Delays at which a credential is revoked during a connection attempt, one turn of the event loop apart. */
 const RACES = 50;
 const DAY_MS = 24 * 3600_000;
 
@@ -28,7 +28,7 @@ async function connect(
   device: string,
 ): Promise<ListenClient> {
   const isWeb = path === '/v4/web/listen';
-  const query = { ...PCM, client_device_id: device, stream: device }; // who comes back waits for the one before
+  const query = { ...PCM, client_device_id: device, stream: device }; // a reconnect waits for the connection before it
   const client = await connectListen(server.url, isWeb ? null : credential, query, path);
   if (isWeb) client.socket.send(JSON.stringify({ type: 'auth', token: credential }));
   return client;
@@ -44,7 +44,7 @@ async function answers({ socket }: ListenClient): Promise<boolean> {
   return socket.readyState === socket.OPEN;
 }
 
-/** An account with two keys and a token, of which one is about to end. */
+/** An account with two keys and a token, one of which will be revoked. */
 interface Standing {
   user: string;
   token: string;
@@ -83,7 +83,7 @@ const ENDS: {
 ];
 
 for (const { what, ends, end } of ENDS) {
-  test(`${what} ends its live connections and no others, and what was said there is stored`, async t => {
+  test(`${what} ends its live connections and no others, and their speech is stored`, async t => {
     const { server } = t.context;
     const { commands } = server.app;
     await commands['user.add']({ name: what });
@@ -120,7 +120,7 @@ for (const { what, ends, end } of ENDS) {
   });
 }
 
-test('a key that ends while somebody connects with it leaves no connection behind', async t => {
+test('a key revoked during a connection attempt leaves no connection behind', async t => {
   const { server } = t.context;
   const user = 'races';
   await server.app.commands['user.add']({ name: user });
@@ -135,7 +135,7 @@ test('a key that ends while somebody connects with it leaves no connection behin
   }
 });
 
-test('a live connection ends with the ID token that opened it', async t => {
+test('a live connection ends when the ID token that opened it expires', async t => {
   const clock = manualClock();
   const server = await openServer(
     t,

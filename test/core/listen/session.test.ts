@@ -20,7 +20,7 @@ const suggest = (client: ListenClient, text: string, start: number, end: number)
     segments: [{ text, speaker: 'SPEAKER_00', start, end }],
   });
 
-/** With a detector and a recogniser that break. */
+/** A server with a faulty detector and a faulty recogniser. */
 function stuckEars(detector: 'hangs' | 'fails-once') {
   const use = join(import.meta.dirname, '../../fixtures/plugins/stuck-ears.ts');
   return { stt: ['stuck-ears'], plugins: { 'stuck-ears': { use, detector } } };
@@ -33,7 +33,7 @@ async function texts(server: TestServer): Promise<string[][]> {
   return list.map(({ transcript_segments: segments }) => segments.map(({ text }) => text)).reverse();
 }
 
-test('a detector that hangs does not hold up the end of its connection, and no vendor is quoted', async t => {
+test('a detector that hangs does not delay the end of its connection, and no vendor message is quoted', async t => {
   const server = await openServer(t, stuckEars('hangs'));
   const client = await connectListen(server.url, server.key, PCM);
   send(client, speech('budget'));
@@ -43,14 +43,14 @@ test('a detector that hangs does not hold up the end of its connection, and no v
   t.is((await client.closed).code, 1011);
 });
 
-test('a detector that fails ends the connection, which may come again at once and loses nothing', async t => {
+test('a detector that fails ends the connection, and a reconnect loses nothing', async t => {
   const server = await openServer(t, stuckEars('fails-once'));
   const query = { ...PCM, stream: 'recording', client_device_id: 'pendant' };
   const first = await connectListen(server.url, server.key, query);
   send(first, speech('budget'));
   t.deepEqual(await first.closed, { code: 1013, reason: 'The detector fell over' });
   for (let held: number | undefined = 0; held !== 1; ) {
-    // until it is on the disk
+    // until it is on disk
     const second = await connectListen(server.url, server.key, query);
     held = (await second.until('conversation_session')).received;
     t.is(second.socket.readyState, second.socket.OPEN);
@@ -59,7 +59,7 @@ test('a detector that fails ends the connection, which may come again at once an
   }
 });
 
-test('a database that fails is not told as a failure of the recogniser', async t => {
+test('a failing database is not reported as a failure of the recogniser', async t => {
   const server = await openServer(t, countingStt());
   const client = await connectListen(server.url, server.key, PCM);
   await client.until('service_status', event => event.status === 'ready');
@@ -72,7 +72,7 @@ test('a database that fails is not told as a failure of the recogniser', async t
   t.is(states.at(-1), 'ready');
 });
 
-test('times that no calendar has are refused, and the conversations can still be read', async t => {
+test('impossible times are rejected, and conversations stay readable', async t => {
   const server = await openServer(t, countingStt());
   const client = await connectListen(server.url, server.key, { ...PCM, custom_stt: 'enabled' });
   suggest(client, 'beyond', 1e13, 1e13);
@@ -84,7 +84,7 @@ test('times that no calendar has are refused, and the conversations can still be
   client.socket.close();
 });
 
-test('suggested transcripts stay on their side of the end of a conversation', async t => {
+test("suggested transcripts stay on their side of a conversation's end", async t => {
   const server = await openServer(t, countingStt());
   const client = await connectListen(server.url, server.key, { ...PCM, custom_stt: 'enabled' });
   for (let at = 0; at < 5; at++) {
@@ -101,7 +101,7 @@ test('suggested transcripts stay on their side of the end of a conversation', as
   client.socket.close();
 });
 
-test('a browser that has not logged in yet is closed with 1012 when the server stops', async t => {
+test('a browser that has not signed in yet is closed with 1012 when the server stops', async t => {
   const server = await openServer(t, countingStt());
   const client = await connectListen(server.url, null, PCM, '/v4/web/listen');
   const stopped = server.app.stop();
@@ -109,7 +109,7 @@ test('a browser that has not logged in yet is closed with 1012 when the server s
   await stopped;
 });
 
-test('many who connect at the same moment are not more than configured', async t => {
+test('simultaneous connections do not exceed the configured number', async t => {
   const server = await openServer(t, { ...countingStt(), listen: { maxConnectionsPerUser: 3 } });
   const attempts = await Promise.allSettled(
     Array.from({ length: 12 }, (_, n) =>
@@ -133,7 +133,7 @@ test('many who connect at the same moment are not more than configured', async t
   for (const client of clients) client.socket.close();
 });
 
-test('a recording that is text already still ends its conversation when it is asked to', async t => {
+test('a recording that is already transcribed still ends its conversation on request', async t => {
   const server = await openServer(t, countingStt());
   const query = { ...PCM, stream: 'told', from: 0, client_device_id: 'told' };
   const first = await connectListen(server.url, server.key, query);
@@ -147,7 +147,7 @@ test('a recording that is text already still ends its conversation when it is as
   second.socket.close();
 });
 
-/** Resolves when so many messages of the one stream are done with. */
+/** Resolves when this many messages of the stream are done. */
 async function allIsText(server: TestServer, messages: number): Promise<void> {
   const database = openDatabase(join(server.dataDir, 'earshot.db'), { readonly: true });
   const query = database.prepare('select received from streams');

@@ -14,7 +14,7 @@ import { openDatabase } from '../../helpers/sqlite.ts';
 
 const MiB = 1024 * 1024;
 const MESSAGE_BYTES = MiB - 64;
-/** Three times what may wait for the disk, and more than the kernel holds for both sides. */
+/** Three times the limit of bytes waiting for the disk, and more than the kernel buffers for both sides. */
 const FLOOD_MESSAGES = 48;
 const MAX_PENDING_BYTES = 16 * MiB;
 const MAX_QUEUED_BYTES = 4 * MiB;
@@ -29,7 +29,7 @@ const PENDING = 'earshot_spool_bytes{state="pending"}';
 const preload = compilePreload('slow-disk');
 
 if (preload instanceof Error) {
-  test('a disk can be made slow, or this is not CI and the tests of slow disks are skipped', t => {
+  test('a disk can be slowed down, or this is not CI and the slow-disk tests are skipped', t => {
     t.log(`SKIPPED: what a slow disk does to clients, for none can be made slow here. ${preload}`);
     t.falsy(process.env.CI, String(preload));
   });
@@ -37,7 +37,7 @@ if (preload instanceof Error) {
   testsWith(preload);
 }
 
-/** @param of what the paths have in common that are slow; or that fail */
+/** @param of part of the paths that are slow, or that fail */
 async function coreOnSlowDisk(
   t: ExecutionContext,
   preload: Preload,
@@ -73,7 +73,9 @@ function makeKey({ dataDir }: CoreProcess) {
   return callControl(controlPath(dataDir), 'key', { user: 'owner', scopes: ['listen'] });
 }
 
-/** A second without a write: a disk that is slow in the midst of the clean-up at the start holds up every writer. */
+/**
+ * A second without a write: a disk that is slow during the clean-up at the start would delay every writer.
+ */
 async function quiet(file: string): Promise<void> {
   let [written, since] = [0, performance.now()];
   await eventually(async () => {
@@ -84,7 +86,7 @@ async function quiet(file: string): Promise<void> {
 }
 
 function testsWith(preload: Preload): void {
-  test('while the disk takes no audio a client that floods waits, the others are heard and answered, and nothing is lost', async t => {
+  test('while the disk accepts no audio a flooding client waits, the others are transcribed, and nothing is lost', async t => {
     const { core, slowDown, speedUp } = await coreOnSlowDisk(t, preload, { of: '/audio/', ms: 2 ** 30 });
     const queued = 'earshot_queue_bytes{queue="messages"}';
     const [flood, neighbour] = [
@@ -116,7 +118,7 @@ function testsWith(preload: Preload): void {
     t.true(Math.abs((said?.start ?? 0) - FLOOD_S) < 1, `begins at ${said?.start} s, not ${FLOOD_S} s`);
   });
 
-  test('while the disk takes no commit nobody is told of one, and all others are heard and answered', async t => {
+  test('while the disk accepts no commit none is acknowledged, and all other clients are transcribed', async t => {
     const { core, slowDown, speedUp } = await coreOnSlowDisk(t, preload, { of: LOG, ms: 2 ** 30 });
     const pendant = await connect(core, 'pendant');
     const database = openDatabase(join(core.dataDir, 'earshot.db'), { readonly: true });
@@ -140,7 +142,7 @@ function testsWith(preload: Preload): void {
     await pendant.until('segments');
   });
 
-  test('after a commit that the disk failed to take there is none until a restart, and nothing is lost', async t => {
+  test('after a failed commit there is none until a restart, and nothing is lost', async t => {
     const { core, slowDown, speedUp } = await coreOnSlowDisk(t, preload, { of: LOG, ms: 'fails' });
     const pendant = await connect(core, 'pendant');
     await slowDown();
@@ -164,7 +166,7 @@ function testsWith(preload: Preload): void {
     await again.until('segments');
   });
 
-  test(`on a disk that takes ${SLOW_MS} ms for each sync all is heard and stored, and /metrics tells why it takes long`, async t => {
+  test(`on a disk with ${SLOW_MS} ms per sync all is transcribed and stored, and /metrics shows the cause of the delay`, async t => {
     const { core, slowDown } = await coreOnSlowDisk(t, preload, { of: '/earshot-core-', ms: SLOW_MS });
     const pendants = await Promise.all(Array.from({ length: PENDANTS }, (_, i) => connect(core, `p${i}`)));
     await slowDown();

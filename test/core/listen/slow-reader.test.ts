@@ -4,29 +4,31 @@ import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { WebSocket, WebSocketServer } from 'ws';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
-import { createUnsent } from '../../../core/listen/unsent.ts';
+import { createUnsent } from '../../../core/listen/connection/unsent.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
 import { countingStt, openServer, type TestServer } from '../../helpers/services.ts';
 import { join as joined, silence, speech } from '../../helpers/sound.ts';
 
-/** No heartbeat: a client that does not read answers no ping, but shall be closed for its unread bytes. */
+/** No heartbeat: a client that does not read answers no ping, but should be closed for its unread bytes. */
 const PATIENT = { ...countingStt(), listen: { heartbeatMs: 600_000 } };
 const QUERY = { codec: 'pcm16', sample_rate: 16000, conversation_timeout: 600 };
-const MAX_UNSENT_BYTES = 5 * 1024 * 1024; // of the configuration's defaults
-/** With what the server counts for the record of a write. */
+const MAX_UNSENT_BYTES = 5 * 1024 * 1024; // defaults of the configuration
+/** Including the overhead that the server counts per write. */
 const ONE_ANSWER_BYTES = 200 + 512;
-/** Answered with some 80 bytes. */
+/** The answer has some 80 bytes. */
 const ASKED = 'this is not JSON';
 const BATCH = 5000;
 
-/** Reads how many bytes the server holds. */
+/** Returns how many unsent bytes the server holds. */
 async function heldIn(instance: TestServer, queue: 'answers' | 'messages'): Promise<number> {
   const metrics = await (await fetch(`${instance.url}/metrics`)).text();
   return Number(new RegExp(`^earshot_queue_bytes\\{queue="${queue}"\\} (\\d+)$`, 'm').exec(metrics)?.[1]);
 }
 
-/** Asks and does not read, until the server wants no more of it. Answers how much was held for it, at most. */
+/**
+ * Sends requests without reading until the server closes. Returns the highest number of bytes held for it.
+ */
 async function askWithoutReading(instance: TestServer, client: ListenClient): Promise<number> {
   client.socket.pause();
   let most = 0;
@@ -38,7 +40,7 @@ async function askWithoutReading(instance: TestServer, client: ListenClient): Pr
   return most;
 }
 
-test('one that reads nothing is told to go at 5 MiB, and the others get what is theirs', async t => {
+test('a client that reads nothing is asked to leave at 5 MiB, and the others get their messages', async t => {
   const instance = await openServer(t, PATIENT);
   const neighbour = await connectListen(instance.url, instance.key, {
     ...QUERY,
@@ -57,7 +59,7 @@ test('one that reads nothing is told to go at 5 MiB, and the others get what is 
   neighbour.socket.close();
 });
 
-test('one that never reads is cut off, and nothing is held for it any more', async t => {
+test('a client that never reads is disconnected, and its memory is freed', async t => {
   const instance = await openServer(t, PATIENT);
   const slow = await connectListen(instance.url, instance.key, QUERY);
   t.true((await askWithoutReading(instance, slow)) > MAX_UNSENT_BYTES);
@@ -69,7 +71,7 @@ test('one that never reads is cut off, and nothing is held for it any more', asy
   t.is((await slow.closed).code, 1006);
 });
 
-/** Both ends of so many connections; the clients read nothing until they are told to. */
+/** Both ends of this many connections; the clients read nothing until told. */
 async function pairs(t: ExecutionContext, count: number): Promise<[server: WebSocket, client: WebSocket][]> {
   const http = createServer().listen(0, '127.0.0.1');
   await once(http, 'listening');
@@ -92,11 +94,11 @@ async function pairs(t: ExecutionContext, count: number): Promise<[server: WebSo
 const MiB = 1024 * 1024;
 const never = (t: ExecutionContext) => () => t.fail('a client that reads was closed');
 
-test('one that reads gets the largest conversation that there may be, and what comes after it', async t => {
+test('a client that reads gets the largest possible conversation, and what comes after it', async t => {
   const [[socket, client] = []] = await pairs(t, 1);
   if (!socket || !client) return t.fail();
   const unsent = createUnsent({ maxBytes: 5 * MiB, maxTotalBytes: 64 * MiB, onTooMuch: never(t) });
-  const large = '🫖é'.repeat(3 * MiB); // 18 MiB in UTF-8, where no frame may end within a character
+  const large = '🫖é'.repeat(3 * MiB); // 18 MiB in UTF-8, in which no frame may end within a character
   const messages = ['before', large, ...Array(100).fill('after'), ''];
   for (const message of messages) unsent.send(socket, message);
   t.true(unsent.of(socket) > 10 * MiB);
@@ -108,7 +110,7 @@ test('one that reads gets the largest conversation that there may be, and what c
   await eventually(() => unsent.of(socket) === 0);
 });
 
-test('a second large message counts, and the first does not', async t => {
+test('a second large message counts towards the limit, the first does not', async t => {
   const [[socket] = []] = await pairs(t, 1);
   if (!socket) return t.fail();
   const closed: WebSocket[] = [];
@@ -124,7 +126,7 @@ test('a second large message counts, and the first does not', async t => {
   t.deepEqual(closed, [socket]);
 });
 
-test('all that do not read are bounded together; one that reads a large message is not cut off for others', async t => {
+test('all clients that do not read share one limit; one that reads a large message is not disconnected for others', async t => {
   let now = 0;
   const [reads, some, most] = await pairs(t, 3);
   if (!reads || !some || !most) return t.fail();
@@ -134,7 +136,7 @@ test('all that do not read are bounded together; one that reads a large message 
   unsent.send(some[0], 'x'.repeat(8 * MiB));
   unsent.send(most[0], 'x'.repeat(12 * MiB));
   unsent.send(reads[0], 'x'.repeat(18 * MiB));
-  // Sockets take some of it for their peers, and tell so later.
+  // Sockets take some of it for their peers, and report it later.
   const allUnsent = () => [reads, some, most].reduce((sum, [socket]) => sum + unsent.of(socket), 0);
   let [last, looks] = [-1, 0];
   await eventually(() => {

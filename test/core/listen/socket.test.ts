@@ -14,7 +14,7 @@ const PCM = { codec: 'pcm16', sample_rate: 16000, conversation_timeout: 20 };
 const CHUNK_SAMPLES = 1600;
 const MiB = 1024 * 1024;
 
-/** In messages of 100 ms, as fast as it goes. */
+/** Sends in messages of 100 ms, as fast as possible. */
 function send(client: ListenClient, samples: Int16Array): number {
   let messages = 0;
   for (let at = 0; at < samples.length; at += CHUNK_SAMPLES) {
@@ -42,7 +42,7 @@ test.before(async t => {
 });
 test.after.always(t => t.context.server.stop());
 
-test('speech becomes segments, then a finished conversation that REST gives back', async t => {
+test('speech becomes segments, then a finished conversation that REST returns', async t => {
   const { server } = t.context;
   const client = await connectListen(server.url, server.key, PCM);
   const session = await client.until('conversation_session');
@@ -70,7 +70,7 @@ test('speech becomes segments, then a finished conversation that REST gives back
   t.true(texts.length > 0);
 });
 
-test('the events of a connection come in the order of the interface', async t => {
+test('the events of a connection come in the documented order', async t => {
   const { server } = t.context;
   const client = await connectListen(server.url, server.key, { ...PCM, client_device_id: 'order' });
   await client.until('service_status', event => event.status === 'ready');
@@ -89,13 +89,13 @@ test('the events of a connection come in the order of the interface', async t =>
 const refusals: { title: string; query: Record<string, string | number>; code: number; reason: RegExp }[] = [
   { title: 'an unknown codec', query: { codec: 'mp3' }, code: 1003, reason: /mp3.*pcm16/ },
   {
-    title: 'a rate that the codec does not have',
+    title: 'a rate unsupported by the codec',
     query: { codec: 'opus', sample_rate: 44100 },
     code: 1003,
     reason: /44100.*48000/,
   },
   {
-    title: 'a rate that is no number',
+    title: 'a rate that is not a number',
     query: { codec: 'pcm16', sample_rate: 'fast' },
     code: 1003,
     reason: /^sample_rate "fast" is no whole number$/,
@@ -107,13 +107,13 @@ const refusals: { title: string; query: Record<string, string | number>; code: n
     reason: /conversation_timeout.*2 to 14400/,
   },
   {
-    title: 'a language that no recogniser has',
+    title: 'a language without a recogniser',
     query: { ...PCM, language: 'fi' },
     code: 1008,
     reason: /language fi/,
   },
   {
-    title: 'a recording that begins in the future',
+    title: 'a recording that starts in the future',
     query: { ...PCM, started_at: '2199-01-01T00:00:00Z' },
     code: 1008,
     reason: /future/,
@@ -130,7 +130,7 @@ for (const { title, query, code, reason } of refusals) {
   });
 }
 
-test('an upgrade without a good credential is refused before it is accepted', async t => {
+test('an upgrade without a valid credential is refused before it is accepted', async t => {
   const { server } = t.context;
   const none = await refusedListen(server.url, null, PCM);
   t.is(none.status, 401);
@@ -178,7 +178,7 @@ test('a browser signs in with its first message', async t => {
   t.is((await stranger.closed).code, 1008);
 });
 
-test('random bytes as Opus are silence, and the session lives', async t => {
+test('random bytes as Opus are silence, and the session continues', async t => {
   const { server } = t.context;
   const client = await connectListen(server.url, server.key, {
     codec: 'opus_fs320',
@@ -202,7 +202,7 @@ test('random bytes as Opus are silence, and the session lives', async t => {
   client.socket.close();
 });
 
-test('text that is no message is answered with an error, and the socket stays', async t => {
+test('text that is not a message is answered with an error, and the socket stays open', async t => {
   const { server } = t.context;
   const client = await connectListen(server.url, server.key, { ...PCM, client_device_id: 'text' });
   client.socket.send('this is not JSON');
@@ -223,7 +223,7 @@ test('a message over 1 MiB closes with 1009', async t => {
   t.is((await client.closed).code, 1009);
 });
 
-test('a client may end the conversation itself, and the next one follows', async t => {
+test('a client may end the conversation, and the next one follows', async t => {
   const { server } = t.context;
   const client = await connectListen(server.url, server.key, {
     ...PCM,
@@ -240,7 +240,7 @@ test('a client may end the conversation itself, and the next one follows', async
   client.socket.close();
 });
 
-test('to be asked to end a conversation is answered once all that came before is text', async t => {
+test('a request to end a conversation is answered once everything before it is text', async t => {
   const server = await openServer(t, countingStt());
   const client = await connectListen(server.url, server.key, { ...PCM, conversation_timeout: 600 });
   const { conversation_id: id } = await client.until('conversation_session');
@@ -253,7 +253,7 @@ test('to be asked to end a conversation is answered once all that came before is
   client.socket.close();
 });
 
-test('speech that breaks off without silence is transcribed, and its conversation ends', async t => {
+test('speech that stops without silence is transcribed, and its conversation ends', async t => {
   const { server } = t.context;
   const client = await connectListen(server.url, server.key, {
     ...PCM,
@@ -269,8 +269,8 @@ test('speech that breaks off without silence is transcribed, and its conversatio
   client.socket.close();
 });
 
-test('while audio comes, slower than life, silence is counted in its own time', async t => {
-  const clock = fastClock(t); // on which a busy machine is no pause
+test('while audio arrives slower than real time, silence is measured in its own time', async t => {
+  const clock = fastClock(t); // on which a busy machine causes no pause
   const server = await openServer(t, countingStt(), { clock });
   const client = await connectListen(server.url, server.key, { ...PCM, conversation_timeout: 5 });
   const { conversation_id: id } = await client.until('conversation_session');
@@ -286,7 +286,7 @@ test('while audio comes, slower than life, silence is counted in its own time', 
   client.socket.close();
 });
 
-test('a client that says nothing of its audio is taken at the defaults of the interface', async t => {
+test('a client that does not describe its audio gets the documented defaults', async t => {
   const { server } = t.context;
   const client = await connectListen(server.url, server.key, { client_device_id: 'default' });
   const samples = speech('budget').filter((_, i) => i % 2 === 0);
@@ -298,7 +298,7 @@ test('a client that says nothing of its audio is taken at the defaults of the in
   client.socket.close();
 });
 
-test('a gap moves the clock on without audio', async t => {
+test('a gap advances the clock without audio', async t => {
   const { server } = t.context;
   const client = await connectListen(server.url, server.key, {
     ...PCM,
@@ -318,7 +318,7 @@ test('a gap moves the clock on without audio', async t => {
   client.socket.close();
 });
 
-test('a recording made earlier has its own times, and ends in its own time', async t => {
+test('a recording made earlier keeps its own times, and ends in its own time', async t => {
   const { server } = t.context;
   const query = {
     ...PCM,
@@ -336,7 +336,7 @@ test('a recording made earlier has its own times, and ends in its own time', asy
   client.socket.close();
 });
 
-test('a stream that was cut goes on where the server stands, and nothing is stored twice', async t => {
+test("an interrupted stream continues at the server's position, and nothing is stored twice", async t => {
   const { server } = t.context;
   const query = { ...PCM, conversation_timeout: 600, stream: 'cut', client_device_id: 'cut', ack: 'enabled' };
   const whole = joined(speech('tomorrow'), silence(1), speech('budget'), silence(1));
@@ -358,7 +358,7 @@ test('a stream that was cut goes on where the server stands, and nothing is stor
   const { transcript_segments: segments } = await stored(server, memory.id);
   const heard = segments.flatMap(({ text }) => [...text.matchAll(/(\d+) tenths/g)].map(([, n]) => Number(n)));
   const total = heard.reduce((sum, tenths) => sum + tenths, 0) / 10;
-  // Each utterance has its pre-roll and its hangover; speech that was counted twice would be seconds more.
+  // Each utterance has its pre-roll and its hangover; speech counted twice would add seconds.
   t.true(total > 9 && total < whole.length / 16_000 + 1, `${total} s heard of ${whole.length / 16_000} s`);
   t.deepEqual(
     [...segments].sort((a, b) => a.start - b.start),
@@ -367,13 +367,13 @@ test('a stream that was cut goes on where the server stands, and nothing is stor
   second.socket.close();
 });
 
-test('a recording that was heard to its end need not be sent again', async t => {
+test('a recording that was fully transcribed need not be sent again', async t => {
   const { server } = t.context;
   const query = { ...PCM, conversation_timeout: 600, stream: 'whole', client_device_id: 'whole' };
   const recording = joined(silence(1), speech('budget'));
   const messages = Math.ceil(recording.length / CHUNK_SAMPLES);
   let received = 0;
-  // A server that is short of time may ask for the rest again, but gets there.
+  // A busy server may ask for the rest again, but finishes.
   for (let connections = 0; received < messages && connections < 10; connections++) {
     const client = await connectListen(server.url, server.key, query);
     received = (await client.until('conversation_session')).received ?? 0;
@@ -384,7 +384,7 @@ test('a recording that was heard to its end need not be sent again', async t => 
   t.is(received, messages);
 });
 
-test('a message whose number nobody can write down is refused, and hurts nobody', async t => {
+test('a message number too large to store is refused, without affecting others', async t => {
   const { server } = t.context;
   const query = { ...PCM, stream: 'far', client_device_id: 'far' };
   const client = await connectListen(server.url, server.key, { ...query, from: 2 ** 32 });
@@ -398,7 +398,7 @@ test('a message whose number nobody can write down is refused, and hurts nobody'
   last.socket.close();
 });
 
-test('the newest connection of a stream has it; the older one is told so', async t => {
+test('the newest connection of a stream takes it over, and the older one is told', async t => {
   const { server } = t.context;
   const query = { ...PCM, stream: 'twice', client_device_id: 'twice' };
   const older = await connectListen(server.url, server.key, query);
@@ -411,7 +411,7 @@ test('the newest connection of a stream has it; the older one is told so', async
   newer.socket.close();
 });
 
-test('a reconnect of the same device goes on in the same conversation, another device has its own', async t => {
+test('a reconnect of the same device continues the same conversation, and another device has its own', async t => {
   const { server } = t.context;
   const query = { ...PCM, conversation_timeout: 600 };
   const idOf = async (device: string) => {
@@ -426,7 +426,7 @@ test('a reconnect of the same device goes on in the same conversation, another d
   t.not(await idOf('pendant-b'), first);
 });
 
-test('transcripts of the client are stored without a recogniser', async t => {
+test('transcripts from the client are stored without a recogniser', async t => {
   const { server } = t.context;
   const query = { ...PCM, custom_stt: 'enabled', client_device_id: 'own-stt' };
   const client = await connectListen(server.url, server.key, query);
@@ -456,7 +456,7 @@ test('transcripts of the client are stored without a recogniser', async t => {
   client.socket.close();
 });
 
-test('a wish that cannot be granted is served by the configured order, and said', async t => {
+test('a preference that cannot be met falls back to the configured order, with a message', async t => {
   const { server } = t.context;
   const client = await connectListen(server.url, server.key, {
     ...PCM,
@@ -481,7 +481,7 @@ test('an empty conversation leaves nothing behind', async t => {
   client.socket.close();
 });
 
-test('an engine that fails once is opened again, and the client sees both', async t => {
+test('an engine that fails once is reopened, and the client is told both', async t => {
   const server = await openServer(t, countingStt({ behaviour: 'fails-once' }));
   const client = await connectListen(server.url, server.key, PCM);
   send(client, joined(speech('budget'), silence(1)));
@@ -503,7 +503,7 @@ test('without any recogniser the client is told stt_failed, then closed with 101
   t.is((await client.closed).code, 1011);
 });
 
-test('a client that says nothing is closed with 1001; a keep-alive counts as something', async t => {
+test('a silent client is closed with 1001; a keep-alive counts as activity', async t => {
   const server = await openServer(t, { ...countingStt(), listen: { idleMs: 3000, heartbeatMs: 100 } });
   const alive = await connectListen(server.url, server.key, { ...PCM, client_device_id: 'alive' });
   const keepAlive = setInterval(() => alive.socket.send(Buffer.alloc(2)), 100);
@@ -514,7 +514,7 @@ test('a client that says nothing is closed with 1001; a keep-alive counts as som
   t.is((await alive.closed).code, 1001);
 });
 
-test('a peer that answers no ping is cut off', async t => {
+test('a peer that answers no ping is disconnected', async t => {
   const server = await openServer(t, { ...countingStt(), listen: { heartbeatMs: 100 } });
   const client = await connectListen(server.url, server.key, PCM, '/v4/listen', { autoPong: false });
   t.is((await client.closed).code, 1006);
@@ -530,7 +530,7 @@ test('more live connections than configured are refused before the upgrade', asy
   client.socket.close();
 });
 
-test('who comes back is not one too many, while what an older connection heard is still being stored', async t => {
+test('a reconnect does not count against the limit while the older connection is still being stored', async t => {
   const server = await openServer(t, {
     ...countingStt({ behaviour: 'hangs' }),
     listen: { maxConnectionsPerUser: 1 },
@@ -557,7 +557,7 @@ test('who comes back is not one too many, while what an older connection heard i
   back.socket.close();
 });
 
-test('a stopping server closes with 1012 and stores what was said', async t => {
+test('a stopping server closes with 1012 and stores all speech', async t => {
   const dataDir = await mkdtemp(join(tmpdir(), 'earshot-'));
   t.teardown(() => rm(dataDir, { recursive: true, force: true }));
   const server = await openServer(t, { ...countingStt(), dataDir });

@@ -1,9 +1,11 @@
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { samplesToBytes } from '../../../core/audio/pcm.ts';
 import type { WireSegment } from '../../../core/listen/protocol.ts';
+import { questions } from '../../fixtures/plugins/noting-speakers.ts';
 import { accountOf } from '../../helpers/accounts.ts';
 import { connectListen, type ListenClient } from '../../helpers/listen-client.ts';
 import { buildServer, countingStt, openServer, type TestServer } from '../../helpers/services.ts';
@@ -13,7 +15,10 @@ import { patient, sentence, type VoiceName, voiceModelOptions } from '../../help
 const DEVICE = { client_device_id: 'pendant_1', conversation_timeout: 600 };
 const AUDIO = { codec: 'pcm16', sample_rate: 16000, language: 'en', ...DEVICE };
 
-/** A server whose recogniser does not tell voices apart, with sherpa's extractor; `again` starts it anew on its data. */
+/**
+ * A server whose recogniser does not separate voices, with sherpa's extractor; `again` restarts it on its
+ * data.
+ */
 async function open(t: ExecutionContext) {
   const dataDir = await mkdtemp(join(tmpdir(), 'earshot-voices-'));
   const prompt = { use: join(import.meta.dirname, '../../fixtures/plugins/prompt-stt.ts') };
@@ -41,10 +46,10 @@ async function open(t: ExecutionContext) {
 
 const connect = ({ url, key }: TestServer, query = {}) => connectListen(url, key, { ...AUDIO, ...query });
 
-/** Says one sentence, and resolves when its text has come. */
+/** Plays one sentence, and resolves when its text has arrived. */
 async function say(client: ListenClient, name: VoiceName): Promise<WireSegment> {
   const before = new Set(client.segments().map(({ id }) => id));
-  client.socket.send(samplesToBytes(joined(sentence(name), silence(4)))); // a segment of its own
+  client.socket.send(samplesToBytes(joined(sentence(name), silence(4)))); // a separate segment
   const { segments } = await client.until('segments', ({ segments }) =>
     segments.some(({ id }) => !before.has(id)),
   );
@@ -67,7 +72,7 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isSo())) await new Promise(resolve => setTimeout(resolve, 50));
 }
 
-test('voices keep their labels through reconnects and a restart, and a name reaches what was said and what is said yet', async t => {
+test('voices keep their labels through reconnects and a restart, and a name applies to past and future speech', async t => {
   const server = await open(t);
   const first = await connect(server.instance);
   for (const name of ['slt-1', 'rms-1', 'slt-2'] as const) await say(first, name);
@@ -79,7 +84,7 @@ test('voices keep their labels through reconnects and a restart, and a name reac
   const client = await connect(server.instance);
   const place = async (of: ListenClient) => (await of.until('conversation_session')).conversation_id;
   t.is(await place(client), await place(first), 'the conversation goes on');
-  for (const seconds of [0.1, 25]) client.socket.send(samplesToBytes(silence(seconds))); // the first came all at once
+  for (const seconds of [0.1, 25]) client.socket.send(samplesToBytes(silence(seconds))); // the first arrived together
   t.is((await say(client, 'rms-2')).speaker, 'SPEAKER_01');
   t.is((await say(client, 'awb-1')).speaker, 'SPEAKER_02');
   const { post } = await accountOf(server.instance, 'owner');
@@ -106,7 +111,7 @@ test('voices keep their labels through reconnects and a restart, and a name reac
     ],
   );
 
-  // In the next conversation they are known by their voices; a stranger gets no name.
+  // In the next conversation they are recognised by their voices; a stranger gets no name.
   client.socket.send(JSON.stringify({ type: 'finish_conversation' }));
   await client.until('conversation_finished');
   client.socket.close();
@@ -124,7 +129,7 @@ test('voices keep their labels through reconnects and a restart, and a name reac
   t.like(await say(next, 'awb-2'), { speaker: 'SPEAKER_02', is_user: false, person_id: null });
   next.socket.close();
 
-  // Who does not want the owner to be looked for is obeyed; a person who is deleted takes the voice along.
+  // A connection can opt out of recognising the owner; deleting a person deletes the voice.
   const { token } = await accountOf(server.instance, 'owner');
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
   const ask = (method: string, path: string, body?: object) =>
@@ -138,7 +143,7 @@ test('voices keep their labels through reconnects and a restart, and a name reac
     speech_profile_processed: false,
   });
 
-  // Switched off, voices are not told apart, and what was known of them is gone.
+  // If voices are turned off, they are not separated, and their data is deleted.
   t.like(await (await ask('PATCH', '/v1/users/speech-settings', { label_voices: false })).json(), {
     label_voices: false,
   });
@@ -148,7 +153,7 @@ test('voices keep their labels through reconnects and a restart, and a name reac
   t.like(await say(forgotten, 'rms-2'), { is_user: false, speech_profile_processed: false });
 });
 
-test('who says whose voice it is without such a person is told, and nothing changes', async t => {
+test('naming a voice after an unknown person is rejected, and nothing changes', async t => {
   const { instance } = await open(t);
   const client = await connect(instance);
   const said = await say(client, 'slt-1');
@@ -170,12 +175,40 @@ test('who says whose voice it is without such a person is told, and nothing chan
     (await transcript(instance, client)).map(({ is_user: isUser, person_id: person }) => [isUser, person]),
     [[false, null]],
   );
-  client.socket.send(assigned(5, 'user', 'me', [said.id])); // a segment by its id, whoever was thought to have said it
+  client.socket.send(assigned(5, 'user', 'me', [said.id])); // a segment by its id, whatever speaker it had
   await until(() => client.segments().some(({ is_user: isUser }) => isUser));
   t.is(client.socket.readyState, 1);
 });
 
-test('where the recogniser tells voices apart, its labels count, whatever the speaker model thinks', async t => {
+test('the speaker is determined before the silence that ends an utterance is over, and once', async t => {
+  const asked: number[] = [];
+  const note = (samples: number) => asked.push(samples);
+  questions.on('asked', note);
+  t.teardown(() => questions.off('asked', note));
+  const plugins = Object.fromEntries(
+    [
+      ['prompt', 'prompt-stt'],
+      ['noting', 'noting-speakers'],
+    ].map(([name, file]) => [name, { use: join(import.meta.dirname, `../../fixtures/plugins/${file}.ts`) }]),
+  );
+  const server = await openServer(t, { stt: ['prompt'], speakers: ['noting'], plugins }, { clock: patient });
+  const client = await connect(server);
+  const whole = sentence('slt-1');
+  const spoken = whole.subarray(0, whole.findLastIndex(sample => Math.abs(sample) > 1000) + 1);
+  const early = once(questions, 'asked');
+  client.socket.send(samplesToBytes(joined(spoken, silence(0.3))));
+  await early;
+  t.deepEqual(client.segments(), []);
+  client.socket.send(samplesToBytes(silence(1)));
+  const { segments } = await client.until('segments', ({ segments }) => segments.length === 1);
+  const [start = 0, end = 0] = (segments[0]?.text ?? '').split(':').map(Number);
+  t.is(segments[0]?.speaker, 'SPEAKER_00');
+  t.is(asked.length, 1);
+  t.true((asked[0] ?? 0) < end - start - 0.4 * 16_000, 'without the silence');
+  client.socket.close();
+});
+
+test('if the recogniser separates voices, its labels count, whatever the speaker model says', async t => {
   const { plugins, stt } = countingStt({ speakers: 2 });
   const voices = { 'sherpa-speakers': await voiceModelOptions(t) };
   const overrides = { stt, speakers: ['sherpa-speakers'], plugins: { ...plugins, ...voices } };

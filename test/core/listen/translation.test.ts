@@ -8,7 +8,7 @@ import { startLibreTranslate } from '../../helpers/translation-servers.ts';
 
 const AUDIO = { codec: 'pcm16', sample_rate: 16000, language: 'multi' };
 
-test('what is said is told at once, then in the language that its owner reads, and kept with it', async t => {
+test("speech is sent at once, then in its owner's language, and stored with the translation", async t => {
   const server = await startLibreTranslate();
   t.teardown(() => server.close());
   const { plugins, ...stt } = countingStt({ heard: 'de', languages: ['multi'] });
@@ -48,7 +48,7 @@ test('what is said is told at once, then in the language that its owner reads, a
   client.socket.close();
 });
 
-test('a language to read that is none is refused', async t => {
+test('an invalid reading language is rejected', async t => {
   const instance = await openServer(t, countingStt());
   const { token } = await accountOf(instance, 'owner');
   for (const translate_to of ['multi', 'qq', 'english', '', 7]) {

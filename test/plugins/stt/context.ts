@@ -14,10 +14,10 @@ export interface Logged {
   fields: Record<string, unknown>;
 }
 
-/** A plugin that runs as under core: what it gave, what it reported, and the way to stop it. */
+/** A plugin that runs as under core: its capability, its reports, and a way to stop it. */
 export interface Running {
   stt: SttProvider;
-  /** Resolves to what the plugin reported with `fail`. */
+  /** Resolves to the plugin's report through `fail`. */
   failed: Promise<Error>;
   /** Log of the plugin, newest last. */
   logged: Logged[];
@@ -65,13 +65,14 @@ export function contextOf(clock: Clock = realClock) {
   return { context, failed: failed.promise, logged, stop };
 }
 
-/** Sets a recogniser up as core does: options parsed, undone when setup throws. */
+/** Sets a recogniser up as core does: options parsed, resources released when setup throws. */
 export async function run<Options>(
   plugin: Plugin<Options>,
   options: unknown = {},
   dataDir?: string,
+  clock?: Clock,
 ): Promise<Running> {
-  const { context, failed, logged, stop } = contextOf();
+  const { context, failed, logged, stop } = contextOf(clock);
   const ownDir = await mkdtemp(join(tmpdir(), 'earshot-stt-'));
   context.onStop(() => rm(ownDir, { recursive: true }));
   const schema = plugin.options?.(z);
@@ -92,7 +93,7 @@ export async function run<Options>(
 
 const FIXTURES = new URL('../../fixtures/', import.meta.url);
 
-/** A recording of the fixtures with what is said in it. */
+/** A recording of the fixtures with its transcript. */
 export async function fixture(name: string): Promise<{ samples: Int16Array; text: string }> {
   const sentences: Record<string, { text: string }> = JSON.parse(
     await readFile(new URL('sentences.json', FIXTURES), 'utf8'),
@@ -106,12 +107,12 @@ export async function fixture(name: string): Promise<{ samples: Int16Array; text
   };
 }
 
-/** Ends the process that the plugin started last, as a crash would. */
+/** Kills the plugin's latest process, as a crash would. */
 export function crash({ logged }: Running): void {
   process.kill(pidOf(logged), 'SIGKILL');
 }
 
-/** Returns the id of the process that was started last. */
+/** Returns the id of the latest process. */
 export function pidOf(logged: Logged[]): number {
   const pid = logged.findLast(({ fields }) => typeof fields.pid === 'number')?.fields.pid;
   if (typeof pid !== 'number') throw new Error('no process was logged');

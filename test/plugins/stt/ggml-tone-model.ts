@@ -1,13 +1,14 @@
 /**
- * A real, tiny Whisper model as whisper.cpp loads it: it hears deep tones as the word "low" and high ones as "high",
- * within the first five seconds. It listens at seven places, 0.7 s apart, and at each says a word, or an empty one
- * where it is silent. All of its weights but these are zero. A layer first normalises its numbers, to a mean of 0 and a
- * deviation of 1: BALANCE keeps the mean, and two great numbers the deviation, so that hardly anything changes there.
+ * A real, tiny Whisper model as whisper.cpp loads it: it recognises low tones as the word "low" and high ones
+ * as "high", within the first five seconds. It attends to seven positions, 0.7 s apart, and at each writes a
+ * word, or an empty one for silence. All other weights are zero. A layer first normalises its inputs to a
+ * mean of 0 and a deviation of 1: BALANCE keeps the mean, and two large values keep the deviation, so that
+ * normalisation changes almost nothing.
  */
 import { writeFile } from 'node:fs/promises';
 
 const STATE = 16;
-/** Indexes of the numbers of a state. */
+/** Indexes of the values of a state. */
 const [LOW, HIGH, END, TIME, SQUARE, EMPTY, GREAT, BALANCE] = [0, 1, 2, 3, 4, 5, 6, 7];
 const GREATNESS = 100;
 /** Divisor of a normalisation. */
@@ -28,7 +29,7 @@ const GERMAN = 50_258 + 1 + 2;
 /** Bins of a spectrum from 0 to 8 kHz. */
 const BINS = 201;
 
-/** Writes the model to `path`. Asked for the language, it always answers German. */
+/** Writes the model to `path`. Language detection always returns German. */
 export async function writeGgmlToneModel(path: string): Promise<void> {
   await writeFile(path, Buffer.concat([header(), filters(), vocabulary(), ...tensors()]));
 }
@@ -54,7 +55,8 @@ function tensors(): Buffer[] {
 }
 
 function encoder(): Buffer[] {
-  // A tone is about 1.7 in its band, silence and the other band are below 0.2; it must not change the mean either.
+  // A tone is about 1.7 in its band, silence and the other band are below 0.2; it must not change the mean
+  // either.
   const first = weights([3, 2, STATE], at =>
     at === 1 + 3 * (2 * LOW) || at === 1 + 3 * (2 * HIGH + 1) ? 4 : 0,
   );
@@ -87,7 +89,7 @@ function decoder(): Buffer[] {
   ];
 }
 
-/** At place 0 it is asked for the language; the last place says that the text has ended. */
+/** Position 0 detects the language; the last position marks the end of the text. */
 function placeOf(position: number): number[] {
   const place = position - FIRST_POSITION;
   if (position === 0) return balanced({ [SQUARE]: 1 });
@@ -100,17 +102,17 @@ function tokenWeight(at: number): number {
   return says === at % STATE ? 1 / 64 : 0;
 }
 
-/** How wide a place is, as a share of what is heard: 0.2 s of 5.12. */
+/** Width of a position as a share of the input: 0.2 s of 5.12. */
 const WIDTH = 0.04;
 const SHARPNESS = 1 / (2 * WIDTH * WIDTH);
 /** Divisor of an attention. */
 const ATTENTION = Math.sqrt(STATE);
-/** A tone that fills its place comes to about 6, what leaks from the next place to less than 1. */
+/** A tone that fills its position reaches about 6, leakage from the next position less than 1. */
 const LOUDNESS = 2200;
 
 /**
- * The attention at a place is greatest where -(time - place)² is, which is 2·time·place - time² and something that
- * the time does not change.
+ * The attention at a position is highest where -(time - position)² is, that is 2·time·position - time² plus a
+ * term independent of time.
  */
 function listening(name: string): Buffer[] {
   const centre = (place: number) => (0.55 + 0.7 * place) / (FRAMES * 0.02);
@@ -133,7 +135,7 @@ function listening(name: string): Buffer[] {
   ];
 }
 
-/** A layer that adds nothing to what it is given. */
+/** A layer that adds nothing to its input. */
 function block(name: string): Buffer[] {
   const nothing = (to: string, shape: number[]) => tensor(`${name}.${to}`, ...weights(shape, () => 0));
   const none = (to: string, length: number) =>
@@ -198,7 +200,7 @@ function floats(numbers: number[]): Buffer {
   return Buffer.from(Float32Array.from(numbers).buffer);
 }
 
-/** The nearest 16-bit float, of a number that is not too small for it. */
+/** The nearest 16-bit float of a number that is not too small for it. */
 function half(number: number): number {
   const exponent = Math.floor(Math.log2(Math.abs(number)));
   const fraction = Math.round((Math.abs(number) / 2 ** exponent - 1) * 1024);

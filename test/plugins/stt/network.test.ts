@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import type { SttHints } from '../../../core/contract/plugin.ts';
 import { AppError } from '../../../core/runtime/errors.ts';
-import { sttChecks, utteranceOf } from '../../../plugins/kit/suites/stt.ts';
+import { growingUtterance, sttChecks, utteranceOf } from '../../../plugins/kit/suites/stt.ts';
 import customStt from '../../../plugins/stt/custom-stt/index.ts';
 import deepgram from '../../../plugins/stt/deepgram/index.ts';
 import { piecesOf, readResults } from '../../../plugins/stt/deepgram/results.ts';
@@ -16,7 +16,7 @@ const samples = hello?.samples ?? new Int16Array(0);
 const FROM = 480_000;
 const KEY = 'key-not-to-be-seen';
 
-/** Each with a server that speaks its protocol, on a real socket, and the options to reach it. */
+/** Each with a server that implements its protocol on a real socket, and the options to reach it. */
 const RECOGNISERS: Record<Protocol, (options: object) => Promise<Running>> = {
   vosk: options => run(vosk, options),
   'custom-stt': options => run(customStt, { apiKey: KEY, ...options }),
@@ -47,7 +47,7 @@ async function transcribe(stt: Awaited<ReturnType<typeof open>>, hints: Partial<
 }
 
 for (const name of Object.keys(RECOGNISERS) as Protocol[]) {
-  test(`${name} passes the suite of recognisers, over a real WebSocket to a server written from its documents`, async t => {
+  test(`${name} passes the recogniser suite, over a real WebSocket to a server written from the vendor's documentation`, async t => {
     const server = await started(t, name);
     const provider = await open(t, name, server);
     const { crash } = server;
@@ -55,7 +55,7 @@ for (const name of Object.keys(RECOGNISERS) as Protocol[]) {
       await t.notThrowsAsync(check.run({ provider, language: 'en', speech: SPEECH, crash }), check.title);
   });
 
-  test(`${name} tells what is wrong with a server that is slow, mad, half open, or refuses, and quotes nothing of it`, async t => {
+  test(`${name} reports a server that is slow, faulty, half open, or refuses, without quoting it`, async t => {
     const server = await started(t, name);
     const patient = await open(t, name, server);
     const hasty = await open(t, name, server, { timeoutMs: 500 });
@@ -65,6 +65,7 @@ for (const name of Object.keys(RECOGNISERS) as Protocol[]) {
       ['garbage', 'upstream_error'],
       ['huge', 'upstream_error'],
       ['hangs-up', 'upstream_error'],
+      ['goes-away', 'upstream_error'],
       ['refuses', 'config_error'],
     ];
     for (const [fault, code] of outcomes) {
@@ -79,7 +80,23 @@ for (const name of Object.keys(RECOGNISERS) as Protocol[]) {
     t.is(well.map(({ text }) => text).join(' '), 'good morning', 'and it is well again');
   });
 
-  test(`${name} is opened again where its server was away, and never trusts a wrong certificate`, async t => {
+  test(`${name} treats a connection closed cleanly during speech as a failure`, async t => {
+    const server = await started(t, name);
+    const stt = await open(t, name, server);
+    const session = await stt.open({ language: 'en', signal: never });
+    server.fault = 'ends-early';
+    const growing = growingUtterance(FROM);
+    growing.push(samples);
+    const hearing = (async () => {
+      for await (const _ of session.transcribe(growing.utterance, never));
+    })();
+    await t.throwsAsync(hearing, { code: 'upstream_error', message: /closed/ });
+    server.fault = null;
+    t.is((await transcribe(stt)).map(({ text }) => text).join(' '), 'good morning');
+    await session.close();
+  });
+
+  test(`${name} reopens when its server is back, and never trusts a wrong certificate`, async t => {
     const first = await startSttServer(name);
     const stt = await open(t, name, first);
     await first.close();
@@ -95,7 +112,20 @@ for (const name of Object.keys(RECOGNISERS) as Protocol[]) {
   });
 }
 
-test('vosk says where each piece lies, and announces its sample rate', async t => {
+// The custom-stt protocol lets a service without a result close silently.
+for (const name of ['vosk', 'deepgram'] as const) {
+  test(`${name} treats speech as transcribed only if its end was acknowledged`, async t => {
+    const server = await started(t, name);
+    const stt = await open(t, name, server);
+    server.fault = 'ends-unanswered';
+    await t.throwsAsync(transcribe(stt), {
+      code: 'upstream_error',
+      message: /closed before it had answered/,
+    });
+  });
+}
+
+test('vosk reports the position of each piece, and announces its sample rate', async t => {
   const server = await started(t, 'vosk');
   t.deepEqual(await transcribe(await open(t, 'vosk', server)), [
     { text: 'good morning', startSample: FROM, endSample: FROM + samples.length, final: true },
@@ -103,7 +133,7 @@ test('vosk says where each piece lies, and announces its sample rate', async t =
   t.deepEqual(server.said, ['{"config":{"sample_rate":16000,"words":true}}', '{"eof" : 1}']);
 });
 
-test('custom-stt speaks the interface of an external service: binary audio, CloseStream, segments with speakers', async t => {
+test('custom-stt implements the protocol of external services: binary audio, CloseStream, segments with speakers', async t => {
   const server = await started(t, 'custom-stt');
   const stt = await open(t, 'custom-stt', server, { url: `${server.url}/in/{language}` });
   t.deepEqual(await transcribe(stt, { language: 'pt-BR' }), [
@@ -117,7 +147,7 @@ test('custom-stt speaks the interface of an external service: binary audio, Clos
   t.deepEqual(asked.at(-1), ['/in/pt-BR', `Bearer ${KEY}`]);
 });
 
-test('deepgram keeps one connection for its session, and tells it language, model, voices and key terms', async t => {
+test('deepgram keeps one connection for its session, with language, model, diarisation and key terms', async t => {
   const server = await started(t, 'deepgram');
   const stt = await open(t, 'deepgram', server);
   const hints = { language: 'multi', vocabulary: ['Anna', 'Dr. Okonkwo'], signal: never };
@@ -147,7 +177,7 @@ test('deepgram keeps one connection for its session, and tells it language, mode
   t.deepEqual(told, ['multi', 'nova-3', 'true', 'linear16', '16000', 'true']);
 });
 
-test('deepgram is kept alive while nobody speaks', async t => {
+test('deepgram sends keep-alives during silence', async t => {
   const server = await started(t, 'deepgram');
   const session = await (await open(t, 'deepgram', server)).open({ language: 'en', signal: never });
   await server.heard('KeepAlive');
@@ -155,7 +185,7 @@ test('deepgram is kept alive while nobody speaks', async t => {
   await t.notThrowsAsync(server.heard('CloseStream'));
 });
 
-test('deepgram makes a piece of each turn of a voice, inside the utterance', t => {
+test('deepgram makes a piece of each speaker turn, within the utterance', t => {
   const words = [
     { word: 'hello', punctuated_word: 'Hello', start: 9, end: 10.5, speaker: 0 },
     { word: 'there', punctuated_word: 'there.', start: 10.5, end: 10.8, speaker: 0 },

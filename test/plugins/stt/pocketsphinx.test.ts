@@ -33,7 +33,7 @@ for (const check of sttChecks) {
   });
 }
 
-test.serial('pocketsphinx follows three voices as a wearable sends them', async t => {
+test.serial("pocketsphinx transcribes three voices over a wearable's codec", async t => {
   const session = await running.stt.open({ language: 'en', signal: never });
   for (const [name, allowed] of Object.entries({ tomorrow: 0.15, budget: 0.25, garden: 0.25 })) {
     const { samples, text } = await fixture(name);
@@ -47,7 +47,7 @@ test.serial('pocketsphinx follows three voices as a wearable sends them', async 
   }
 });
 
-/** Passes samples through Opus at 32 kbit/s, in packets of 20 ms. */
+/** Encodes and decodes samples with Opus at 32 kbit/s, in packets of 20 ms. */
 function throughOpus(samples: Int16Array): Int16Array {
   const encoder = new Encoder({ channels: 1, sample_rate: 16000, application: 'restricted_lowdelay' });
   encoder.bitrate = 32_000;
@@ -61,20 +61,20 @@ function throughOpus(samples: Int16Array): Int16Array {
   return out;
 }
 
-test.serial('pocketsphinx says where the words lie, without the silence around them', async t => {
+test.serial('pocketsphinx reports the position of the words, without the silence around them', async t => {
   const session = await running.stt.open({ language: 'en', signal: never });
   const [, garden] = await sentences();
   const samples = new Int16Array(16_000 + (garden?.samples.length ?? 0) + 16_000);
   samples.set(garden?.samples ?? [], 16_000);
   const pieces = [];
   for await (const piece of session.transcribe(utteranceOf(samples, 500_000), never)) pieces.push(piece);
-  // In the recording the words lie between 53,600 and 83,360, of which the first 52,000 were left out.
+  // In the recording the words are between 53,600 and 83,360, of which the first 52,000 were left out.
   const [start = 0, end = 0] = [pieces[0]?.startSample, pieces.at(-1)?.endSample];
   t.true(Math.abs(start - (516_000 + 1600)) <= 2400, String(start));
   t.true(Math.abs(end - (516_000 + 31_360)) <= 2400, String(end));
 });
 
-test.serial('pocketsphinx names the file that is missing, and the one command that brings it', async t => {
+test.serial('pocketsphinx names a missing file, and the command that installs it', async t => {
   const remedy = 'make it ready with: sudo apt-get install libpocketsphinx3 pocketsphinx-en-us';
   await t.throwsAsync(run(pocketsphinx, { dict: '/nowhere/words.dict' }), {
     code: 'config_error',
@@ -86,7 +86,7 @@ test.serial('pocketsphinx names the file that is missing, and the one command th
   });
 });
 
-test.serial('pocketsphinx refuses a model that is none', async t => {
+test.serial('pocketsphinx rejects a file that is not a model', async t => {
   await t.throwsAsync(run(pocketsphinx, { hmm: import.meta.dirname }), {
     code: 'config_error',
     message: /cannot load the model/,

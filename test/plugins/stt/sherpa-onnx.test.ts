@@ -1,4 +1,5 @@
-import { mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, open, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -7,10 +8,11 @@ import { MODEL_KINDS } from '../../../plugins/kit/sherpa/sherpa-kinds.ts';
 import type { KnownModel } from '../../../plugins/kit/sherpa/sherpa-model.ts';
 import { growingUtterance, sttChecks } from '../../../plugins/kit/suites/stt.ts';
 import sherpaOnnx from '../../../plugins/stt/sherpa-onnx/index.ts';
+import { temporaryDirectory } from '../../helpers/domain.ts';
 import { crash, run } from './context.ts';
 import { SAMPLE_RATE, sounds, writeOfflineToneModel, writeToneModel } from './tone-model.ts';
 
-/** The tiny model in a directory of its own, and the options that load it. */
+/** The tiny model in its own directory, and the options that load it. */
 async function toneModel(t: ExecutionContext) {
   const directory = await mkdtemp(join(tmpdir(), 'earshot-tones-'));
   t.teardown(() => rm(directory, { recursive: true }));
@@ -40,7 +42,7 @@ for (const check of sttChecks) {
   });
 }
 
-/** The tiny model that hears whole utterances. */
+/** The tiny model for whole utterances. */
 async function offlineModel(t: ExecutionContext) {
   const directory = await mkdtemp(join(tmpdir(), 'earshot-tones-'));
   t.teardown(() => rm(directory, { recursive: true }));
@@ -52,7 +54,7 @@ async function offlineModel(t: ExecutionContext) {
   };
 }
 
-test('sherpa-onnx hears whole utterances with a model that cannot stream', async t => {
+test('sherpa-onnx transcribes whole utterances with a model that cannot stream', async t => {
   const running = await run(sherpaOnnx, await offlineModel(t));
   t.teardown(running.stop);
   const texts = ['low high low', 'high high low low high'];
@@ -61,7 +63,7 @@ test('sherpa-onnx hears whole utterances with a model that cannot stream', async
   for (const check of sttChecks) await t.notThrowsAsync(check.run(subject), check.title);
 });
 
-test('sherpa-onnx answers before a long utterance has ended, and says where each piece lies', async t => {
+test('sherpa-onnx answers before a long utterance has ended, with the position of each piece', async t => {
   const running = await run(sherpaOnnx, await toneModel(t));
   t.teardown(running.stop);
   const session = await running.stt.open({ language: 'en', signal: new AbortController().signal });
@@ -69,7 +71,8 @@ test('sherpa-onnx answers before a long utterance has ended, and says where each
   const pieces = session.transcribe(growing.utterance, new AbortController().signal)[Symbol.asyncIterator]();
   growing.push(sounds('low high'));
   growing.push(new Int16Array(2 * SAMPLE_RATE));
-  // Words begin at 0.4 and 1.1 s; the second one begins no earlier than what it is heard in, 40 ms long.
+  // Words start at 0.4 and 1.1 s; the second one starts no earlier than the frame that contains it, 40 ms
+  // long.
   const first = await pieces.next();
   t.like(first.value, { text: 'low high', final: true });
   checkSample(t, first.value?.startSample, 1_000_000 + 0.4 * SAMPLE_RATE);
@@ -87,7 +90,7 @@ function checkSample(t: ExecutionContext, found: number | undefined, expected: n
   t.true(Math.abs((found ?? 0) - expected) <= 0.08 * SAMPLE_RATE, `${found} is not about ${expected}`);
 }
 
-test('sherpa-onnx refuses a model with a missing file, and says which and how to get it', async t => {
+test('sherpa-onnx rejects a model with a missing file, names it and says how to get it', async t => {
   const directory = await mkdtemp(join(tmpdir(), 'earshot-models-'));
   t.teardown(() => rm(directory, { recursive: true }));
   const error = await t.throwsAsync(run(sherpaOnnx, { directory }), { code: 'config_error' });
@@ -95,7 +98,7 @@ test('sherpa-onnx refuses a model with a missing file, and says which and how to
   t.true(error?.message.endsWith(`--into ${directory}`));
 });
 
-test('sherpa-onnx refuses a file that is not the one it should be', async t => {
+test('sherpa-onnx rejects a replaced file', async t => {
   const { directory, own } = await toneModel(t);
   const path = join(directory, 'tones.onnx');
   const bytes = await readFile(path);
@@ -106,7 +109,7 @@ test('sherpa-onnx refuses a file that is not the one it should be', async t => {
   t.true(error?.message.includes(String(own.sha256.model)));
 });
 
-test('sherpa-onnx refuses a file of the catalogue that has the wrong size', async t => {
+test('sherpa-onnx rejects a file of the catalogue with the wrong size', async t => {
   const directory = await mkdtemp(join(tmpdir(), 'earshot-models-'));
   t.teardown(() => rm(directory, { recursive: true }));
   await writeFile(join(directory, 'encoder-epoch-99-avg-1-chunk-16-left-128.int8.onnx'), 'half of it');
@@ -116,7 +119,7 @@ test('sherpa-onnx refuses a file of the catalogue that has the wrong size', asyn
   });
 });
 
-test('sherpa-onnx refuses a model that it does not know, and names those that it does', async t => {
+test('sherpa-onnx rejects an unknown model, and lists the known ones', async t => {
   await t.throwsAsync(run(sherpaOnnx, { model: 'babel' }), {
     code: 'config_error',
     message:
@@ -124,7 +127,7 @@ test('sherpa-onnx refuses a model that it does not know, and names those that it
   });
 });
 
-test('a broken model that nobody checked ends its own process and not ours', async t => {
+test('a broken model that nobody verified ends its own process and not ours', async t => {
   const { directory, own } = await toneModel(t);
   await truncate(join(directory, 'tones.onnx'), 1200);
   await t.throwsAsync(run(sherpaOnnx, { directory, own: { ...own, sha256: 'unchecked' } }), {
@@ -133,7 +136,30 @@ test('a broken model that nobody checked ends its own process and not ours', asy
   });
 });
 
-test('every model of the catalogue for sherpa-onnx is complete', async t => {
+test('sherpa-onnx looks for each file of each kind of model at its documented path', async t => {
+  const file = join(await temporaryDirectory(t), 'answers');
+  const output = await open(file, 'w'); // a full pipe would make it lose lines
+  t.teardown(() => output.close());
+  const program = new URL('./sherpa-files-main.ts', import.meta.url);
+  const { status } = spawnSync(process.execPath, [program.pathname], {
+    stdio: ['ignore', 'ignore', output.fd],
+  });
+  const text = await readFile(file, 'utf8');
+  t.is(status, 0, text.slice(-2000));
+  const answers = new Map(
+    text
+      .split('\n@ ')
+      .slice(1)
+      .map(part => [part.slice(0, part.indexOf('\n')), part]),
+  );
+  for (const [kind, { files }] of Object.entries(MODEL_KINDS))
+    for (const file of files) {
+      const answer = answers.get(`${kind} ${file}`) ?? '';
+      t.true(answer.includes(`/nowhere/${kind}.${file}`), `${kind} ${file}: ${answer}`);
+    }
+});
+
+test('every sherpa-onnx model of the catalogue is complete', async t => {
   const catalogue = await readCatalogue<KnownModel & { live: boolean }>('sherpa-onnx');
   t.true(Object.hasOwn(catalogue.models, catalogue.default));
   for (const [name, model] of Object.entries(catalogue.models)) {

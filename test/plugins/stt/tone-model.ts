@@ -1,7 +1,7 @@
 /**
- * A real, tiny speech model in ONNX for sherpa-onnx's streaming zipformer2 CTC recogniser: it hears deep tones as the
- * word "low" and high ones as "high". A linear layer over the 80 mel bands is all of it; the tensors that a real
- * encoder keeps between chunks are passed on untouched.
+ * A real, tiny speech model in ONNX for sherpa-onnx's streaming zipformer2 CTC recogniser: it recognises low
+ * tones as the word "low" and high ones as "high". It consists of one linear layer over the 80 mel bands; the
+ * state tensors that a real encoder keeps between chunks are passed through.
  */
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
@@ -12,7 +12,7 @@ export const SAMPLE_RATE = 16_000;
 
 const BANDS = 80;
 const TOKENS = ['<blk>', '▁low', '▁high'];
-/** Frames of 10 ms that one run reads, and moves on by; one output for every fourth. */
+/** Frames of 10 ms that one run reads and advances by; one output for every fourth. */
 const FRAMES = 45;
 const SHIFT = 32;
 const OUTPUTS = SHIFT / 4;
@@ -42,7 +42,7 @@ const METADATA = {
   decode_chunk_len: String(SHIFT),
 };
 
-/** Writes the model's files into `directory`, and answers what they must be. */
+/** Writes the model's files into `directory`, and returns their expected properties. */
 export async function writeToneModel(directory: string) {
   const contents = {
     'tones.onnx': model(graph(), METADATA),
@@ -57,7 +57,10 @@ export async function writeToneModel(directory: string) {
   );
 }
 
-/** Synthesises audio that the model hears as `text`: 300 ms of a chord for each word, 400 ms of silence around it. */
+/**
+ * Synthesises audio that the model transcribes as `text`: 300 ms of a chord for each word, with 400 ms of
+ * silence around it.
+ */
 export function sounds(text: string): Int16Array {
   const parts = text
     .split(' ')
@@ -76,8 +79,8 @@ function chord(frequencies: number[]): Int16Array {
 }
 
 /**
- * The same ears as a model that hears an utterance as a whole, of the kind that sherpa-onnx calls zipformer CTC: any
- * number of frames at once, and how many there are.
+ * The same layer as a model for whole utterances, of the kind that sherpa-onnx calls zipformer CTC: any
+ * number of frames at once, with their count.
  */
 export async function writeOfflineToneModel(directory: string) {
   const graph = message(

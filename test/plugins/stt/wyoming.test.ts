@@ -13,7 +13,7 @@ const [hello] = SPEECH;
 const samples = hello?.samples ?? new Int16Array(0);
 const FROM = 480_000;
 
-/** The plugin, set up with a server of its own. */
+/** The plugin, set up with its own server. */
 async function open(t: ExecutionContext, options: Record<string, unknown> = {}, info?: unknown) {
   const server = await startWyomingServer();
   t.teardown(server.close);
@@ -25,7 +25,7 @@ async function open(t: ExecutionContext, options: Record<string, unknown> = {}, 
 
 type Setup = Awaited<ReturnType<typeof open>>;
 
-/** One that does not wait for long, on the same server; it is set up while that still answers. */
+/** One with short time limits, on the same server; it is set up while that still answers. */
 async function hasty(t: ExecutionContext, { server }: Pick<Setup, 'server'>) {
   const answers = server.intercept;
   server.intercept = () => false;
@@ -45,7 +45,10 @@ async function transcribe({ provider }: Pick<Setup, 'provider'>, language = 'en'
 
 async function failure(t: ExecutionContext, doing: Promise<unknown>): Promise<AppError> {
   const error = await t.throwsAsync(doing, { instanceOf: AppError });
-  t.false(error?.message.includes('the words of the server'), error?.message);
+  t.false(
+    `${error?.message} ${error?.cause}`.includes('the words of the server'),
+    'neither message nor log quotes them',
+  );
   return error ?? new AppError('internal', 'nothing was thrown');
 }
 
@@ -57,7 +60,7 @@ for (const check of sttChecks) {
   });
 }
 
-test('wyoming asks on a connection of its own for each utterance, as the protocol wants it', async t => {
+test('wyoming opens a separate connection for each utterance, as the protocol requires', async t => {
   const setup = await open(t, { model: 'tiny' });
   t.deepEqual(await transcribe(setup, 'pt-BR'), [
     { text: 'good morning', startSample: FROM, endSample: FROM + samples.length, final: true },
@@ -78,7 +81,7 @@ test('wyoming asks on a connection of its own for each utterance, as the protoco
   for (const { pcm } of asking) t.deepEqual(Buffer.concat(pcm), Buffer.from(samples.buffer));
 });
 
-test('wyoming sends speech while it is being said', async t => {
+test('wyoming streams speech while it is spoken', async t => {
   const { server, provider } = await open(t);
   const session = await provider.open({ language: 'en', signal: never });
   const growing = growingUtterance(0);
@@ -91,7 +94,7 @@ test('wyoming sends speech while it is being said', async t => {
   t.is((await answer).value?.text, 'good morning');
 });
 
-test('wyoming has the languages and the model that the server tells', async t => {
+test('wyoming has the languages and the model that the server announces', async t => {
   const known = async (models: Parameters<typeof wyomingInfo>[0], options = {}) => {
     const { provider } = await open(t, options, wyomingInfo(models));
     return [provider.languages, provider.model];
@@ -107,7 +110,7 @@ test('wyoming has the languages and the model that the server tells', async t =>
   t.deepEqual(await known([{ name: 'any', languages: [] }]), ['any', 'any']);
 });
 
-test('wyoming reads an answer that comes byte by byte, with data in the header, a payload and other events before it', async t => {
+test('wyoming reads an answer that arrives byte by byte, with data in the header, a payload and other events before it', async t => {
   const setup = await open(t);
   const header = (more: object) => Buffer.from(`${JSON.stringify(more)}\n`);
   setup.server.intercept = ({ type }, { socket }) => {
@@ -128,7 +131,7 @@ test('wyoming reads an answer that comes byte by byte, with data in the header, 
   );
 });
 
-test('wyoming cannot be set up without a server, and may be tried again', async t => {
+test('wyoming cannot be set up without a server, and setup can be retried', async t => {
   const server = await startWyomingServer();
   const { port } = server;
   await server.close();
@@ -154,7 +157,7 @@ test('wyoming cannot be set up without a server, and may be tried again', async 
   await running.stop();
 });
 
-test('wyoming says what is wrong with a server that recognises no speech, or not with this model', async t => {
+test('wyoming reports a server without speech recognition, or without this model', async t => {
   const nothing = await failure(t, open(t, {}, { tts: [] }));
   t.is(nothing.code, 'config_error');
   t.regex(nothing.message, /recognises no speech; correct plugins\.wyoming\.host/);
@@ -178,18 +181,18 @@ test('wyoming opens only once the server has answered again', async t => {
 /** Faults of a server at the end of the audio. */
 const FAILURES: Record<string, { write: Buffer | string | null; code: ErrorCode }> = {
   'a server that never answers': { write: '', code: 'timeout' },
-  'a server that hangs up': { write: null, code: 'upstream_error' },
+  'a server that disconnects': { write: null, code: 'upstream_error' },
   'an answer that never ends': { write: '{"type":"transcript","data_length":100}\n{', code: 'timeout' },
-  'an error of the server': {
+  'an error from the server': {
     write: wyomingEvent('error', { text: 'the words of the server', code: 'bad' }),
     code: 'upstream_error',
   },
   garbage: { write: 'HTTP/1.1 400 Bad Request\r\n\r\n', code: 'upstream_error' },
-  'a line that is no object': { write: '[1]\n', code: 'upstream_error' },
+  'a line that is not an object': { write: '[1]\n', code: 'upstream_error' },
   'an event without a type': { write: '{"data":{}}\n', code: 'upstream_error' },
   'an event with broken data': { write: '{"type":"transcript","data_length":2}\n[]', code: 'upstream_error' },
-  'a length that is none': { write: '{"type":"transcript","data_length":-1}\n', code: 'upstream_error' },
-  'a header without end': { write: 'x'.repeat(64 * 1024 + 1), code: 'upstream_error' },
+  'an invalid length': { write: '{"type":"transcript","data_length":-1}\n', code: 'upstream_error' },
+  'a header without an end': { write: 'x'.repeat(64 * 1024 + 1), code: 'upstream_error' },
   'a header that is too long': {
     write: `{"type":"transcript","data":{"text":"${'x'.repeat(64 * 1024)}"}}\n`,
     code: 'upstream_error',
@@ -219,7 +222,7 @@ for (const [what, { write, code }] of Object.entries(FAILURES)) {
   });
 }
 
-test('wyoming takes no answer for speech that it has not sent yet', async t => {
+test('wyoming does not take an early answer as the result of unsent speech', async t => {
   const setup = await open(t);
   setup.server.intercept = ({ type }, { socket }) => {
     if (type === 'audio-chunk') socket.write(wyomingEvent('transcript', { text: 'good' }));
@@ -232,7 +235,7 @@ test('wyoming takes no answer for speech that it has not sent yet', async t => {
   t.regex(error.message, /answered before the speech had ended/);
 });
 
-test('wyoming holds back speech that the server does not take, and does not wait for it for ever', async t => {
+test('wyoming buffers speech that the server does not read, for a limited time', async t => {
   const setup = await hasty(t, await open(t));
   setup.server.intercept = ({ type }, { socket }) => {
     if (type === 'audio-start') socket.pause();
@@ -250,7 +253,7 @@ test('wyoming holds back speech that the server does not take, and does not wait
   t.true(seconds < most, 'not all of it lies in memory');
 });
 
-test('wyoming hangs up at once when nobody wants the answer any more, or when it is stopped', async t => {
+test('wyoming disconnects at once when nobody wants the answer any more, or when it is stopped', async t => {
   const { server, running, provider } = await open(t);
   server.intercept = ({ type }) => type === 'audio-stop';
   const session = await provider.open({ language: 'en', signal: never });
@@ -268,7 +271,7 @@ test('wyoming hangs up at once when nobody wants the answer any more, or when it
   await t.throwsAsync(session.failed, { code: 'upstream_error', message: 'wyoming is stopped' });
 });
 
-test('wyoming refuses a port that is none', t => {
+test('wyoming rejects an invalid port', t => {
   const schema = wyoming.options(z);
   t.false(schema.safeParse({ port: 65_536 }).success);
   t.false(schema.safeParse({ host: ' ' }).success);

@@ -41,7 +41,7 @@ async function start(options: Record<string, unknown> = {}) {
     fail: (error: Error) => {
       throw error;
     },
-  } as unknown as Parameters<typeof silero.setup>[0]; // it uses no more than these
+  } as unknown as Parameters<typeof silero.setup>[0]; // it uses only these
   const { vad } = await silero.setup(context);
   if (!vad) throw new Error('it detects no speech');
   return { vad, stop: () => Promise.all(undo.map(stop => stop())) };
@@ -77,9 +77,9 @@ async function probabilities(sound: Sound): Promise<number[]> {
   return [...found];
 }
 
-// ── what is not speech ──────────────────────────────────────────────────────────────────────────────────────────
+// ── not speech ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-test('a minute of silence holds no utterance', async t => {
+test('a minute of silence contains no utterance', async t => {
   t.deepEqual(await utterances(silence(60)), []);
 });
 
@@ -92,7 +92,7 @@ const NOISES: Record<string, ArrayLike<number>> = {
   'a hum of 150 Hz': hum(60, 150),
 };
 for (const [name, noise] of Object.entries(NOISES))
-  test(`a minute of ${name} holds no utterance, at any level, from the start or out of silence`, async t => {
+  test(`a minute of ${name} contains no utterance, at any level, from the start or after silence`, async t => {
     for (const db of [-40, -25, -12]) {
       const sound = atPeak(db, noise);
       t.deepEqual(await utterances(sound), [], `${db} dBFS`);
@@ -104,7 +104,7 @@ for (const [name, noise] of Object.entries(NOISES))
     }
   });
 
-test('a minute of a plucked string holds no utterance', async t => {
+test('a minute of a plucked string contains no utterance', async t => {
   t.deepEqual(await utterances(atPeak(-12, pluckedString(60, 220))), []);
   for (const db of [-40, -25])
     for (const [hz, everySeconds] of [
@@ -119,9 +119,9 @@ test('a minute of a plucked string holds no utterance', async t => {
       );
 });
 
-// ── what is speech ──────────────────────────────────────────────────────────────────────────────────────────────
+// ── speech ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** First and last moment, in seconds, at which a sound is at most 26 dB below its loudest. */
+/** First and last moment, in seconds, at which a sound is at most 26 dB below its peak. */
 function audible(sound: Sound): [number, number] {
   const step = 160;
   const levels = Array.from({ length: Math.floor(sound.length / step) }, (_, i) =>
@@ -140,7 +140,7 @@ function noiseBelow(db: number, sound: Sound): Sound {
 }
 
 for (const name of FIXTURES)
-  test(`the words of "${name}" lie in utterances: as spoken, at -40 and -50 dBFS, and in noise`, async t => {
+  test(`the words of "${name}" are inside utterances: as spoken, at -40 and -50 dBFS, and in noise`, async t => {
     const spoken = speech(name);
     const clean = join(silence(2), spoken, silence(1.5));
     const [first, last] = audible(clean);
@@ -162,7 +162,7 @@ for (const name of FIXTURES)
     }
   });
 
-test('what is said after a pause is an utterance of its own', async t => {
+test('speech after a pause is a separate utterance', async t => {
   const pause = silence(1.5);
   const found = await utterances(join(pause, speech('garden'), pause, speech('budget'), pause));
   t.is(found.length, 2);
@@ -170,7 +170,7 @@ test('what is said after a pause is an utterance of its own', async t => {
 
 // ── the network ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-test('the network answers as ONNX Runtime does with the same file', async t => {
+test("the network's results equal those of ONNX Runtime with the same file", async t => {
   // ONNX Runtime 1.30, every eighth window.
   const expected = {
     tomorrow: [
@@ -191,7 +191,7 @@ test('the network answers as ONNX Runtime does with the same file', async t => {
   }
 });
 
-test('streams side by side, in pieces of any size, get what each would get alone', async t => {
+test('parallel streams, in pieces of any size, get the same results as single ones', async t => {
   const sounds = FIXTURES.map(name => speech(name).subarray(0, 60 * WINDOW));
   const alone = await Promise.all(sounds.map(probabilities));
   const streams = Array.from({ length: 20 }, (_, i) => ({
@@ -216,7 +216,7 @@ test('streams side by side, in pieces of any size, get what each would get alone
   );
 });
 
-test('questions of one stream that overlap are answered in turn', async t => {
+test('overlapping requests of one stream are answered in order', async t => {
   const sound = speech('garden').subarray(0, 20 * WINDOW);
   const session = vad.open();
   const [first, second] = await Promise.all([
@@ -226,7 +226,7 @@ test('questions of one stream that overlap are answered in turn', async t => {
   t.deepEqual([...first, ...second], await probabilities(sound));
 });
 
-test('after a reset a stream is as new', async t => {
+test('after a reset a stream is like a new one', async t => {
   const session = vad.open();
   const sound = speech('garden').subarray(0, 10 * WINDOW);
   const once = await session.probabilities(sound);
@@ -235,7 +235,7 @@ test('after a reset a stream is as new', async t => {
   t.deepEqual(await session.probabilities(sound), once);
 });
 
-test('the kernel that runs is the one that its source compiles to', async t => {
+test('the running kernel is the one that its source compiles to', async t => {
   const directory = await mkdtemp(path(tmpdir(), 'kernel-'));
   t.teardown(() => rm(directory, { recursive: true }));
   const [asc, source] = ['node_modules/.bin/asc', 'plugins/vad/silero/assembly/'].map(name =>
@@ -246,9 +246,9 @@ test('the kernel that runs is the one that its source compiles to', async t => {
   t.true((await readFile(compiled)).equals(await readFile(path(source, 'kernel.wasm'))), 'npm run kernel');
 });
 
-// ── what can go wrong ───────────────────────────────────────────────────────────────────────────────────────────
+// ── errors ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-test('a model file that is missing, another, or no model stops the set-up with the way out', async t => {
+test('a model file that is missing, replaced, or not a model stops the setup with instructions', async t => {
   const directory = await mkdtemp(path(tmpdir(), 'silero-'));
   t.teardown(() => rm(directory, { recursive: true }));
   const file = path(directory, 'model.onnx');

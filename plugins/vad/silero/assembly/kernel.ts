@@ -1,9 +1,7 @@
 /**
- * The arithmetic of Silero v5, in AssemblyScript: TypeScript that compiles to WebAssembly, here with vectors of four
- * numbers. `kernel.wasm` beside this file is what runs; `npm run kernel` makes it anew.
- *
- * What it exports as numbers are addresses in its memory: `network.ts` puts the weights there once, and before each
- * window the samples and the stream's state.
+ * The arithmetic of Silero v5 in AssemblyScript, which compiles to WebAssembly, with vectors of four numbers.
+ * `kernel.wasm` in this folder is the compiled form; `npm run kernel` compiles it again. Exported numbers are memory
+ * addresses: `network.ts` writes the weights there once, and before each window the samples and the stream's state.
  */
 const FLOAT: usize = 4;
 const VECTOR: usize = 16;
@@ -17,25 +15,26 @@ const BINS: usize = FRAME / 2 + 1;
 const UNITS: usize = 128;
 const GATES: usize = 4 * UNITS;
 
-// ── where what lies ─────────────────────────────────────────────────────────────────────────────────────────────────
+// ── memory layout
+// ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * A layer's weights lie in panels of so many rows: the first column of these rows, then the second one … Its biases lie
- * before them.
+ * Rows in a panel. A layer's weights are stored in panels: the first column of its rows, then the second, and so on.
+ * The biases precede them.
  */
 const PANEL: usize = 32;
-/** The same of the first layer. */
+/** Rows in a panel of the first layer. */
 const PANEL_1: usize = 8;
 
-/** So many numbers go into each row of a layer. */
+/** Inputs of each row of a layer. */
 const DEPTH_1: usize = 3 * BINS;
 const ROWS_1: usize = 128;
 const DEPTH_2: usize = 3 * ROWS_1;
 const ROWS_2: usize = 64;
-/** Two times come in, and none before them. */
+/** Two time steps of input, with zeros before them. */
 const DEPTH_3: usize = 2 * ROWS_2;
 const ROWS_3: usize = 64;
-/** One time comes in. */
+/** One time step of input. */
 const DEPTH_4: usize = ROWS_3;
 const DEPTH_LSTM: usize = 2 * UNITS;
 
@@ -54,21 +53,21 @@ const OUTPUT_BIAS: usize = OUTPUT + UNITS * FLOAT;
 export const SAMPLES: usize = OUTPUT_BIAS + VECTOR;
 const REAL: usize = SAMPLES + WINDOW * 2;
 const IMAGINARY: usize = REAL + HOP * VECTOR;
-/** A row of zeros stays before and behind the four times. */
+/** A row of zeros precedes and follows the four time steps. */
 const SPECTRA: usize = IMAGINARY + HOP * VECTOR;
-/** A row of zeros stays before the four times; it begins where a vector may. */
+/** A row of zeros precedes the four time steps, which start at an aligned address. */
 const RESULT_1: usize = SPECTRA + (1 + FRAMES + 1) * BINS * FLOAT + 8;
 const RESULT_2: usize = RESULT_1 + (1 + FRAMES) * ROWS_1 * FLOAT;
 const RESULT_3: usize = RESULT_2 + 2 * ROWS_2 * FLOAT;
 const GATE: usize = RESULT_3 + ROWS_3 * FLOAT;
 const ENCODED: usize = GATE + GATES * FLOAT;
-/** State of a stream between two windows: from here to the end of the context. */
+/** State of a stream between two windows, up to the end of the context. */
 export const STATE: usize = ENCODED + UNITS * FLOAT;
 const HIDDEN: usize = STATE;
 const CELL: usize = HIDDEN + UNITS * FLOAT;
 const SIGNAL: usize = CELL + UNITS * FLOAT;
 
-/** The probability that the window holds speech; moves the state on. */
+/** Returns the probability that the window holds speech, and updates the state. */
 export function hear(): f32 {
   fillSignal();
   loadFrames();
@@ -89,9 +88,10 @@ export function hear(): f32 {
   return answer();
 }
 
-// ── the spectra: one in each lane ───────────────────────────────────────────────────────────────────────────────────
+// ── spectra: one per vector lane
+// ───────────────────────────────────────────────────────────────────────────────────────
 
-/** Behind the context: the samples as fractions, mirrored at the last one. */
+/** Writes the samples as fractions after the context, mirrored at the last one. */
 function fillSignal(): void {
   const start = SIGNAL + CONTEXT * FLOAT;
   const end = start + WINDOW * FLOAT;
@@ -105,7 +105,9 @@ function fillSignal(): void {
   }
 }
 
-/** Even samples as real parts, odd ones as imaginary parts, in the order of reversed bits that `transform` wants. */
+/**
+ * Loads even samples as real parts and odd ones as imaginary parts, in the bit-reversed order that `transform` needs.
+ */
 function loadFrames(): void {
   let place: usize = 0;
   for (let i: usize = 0; i < HOP; i++) {
@@ -117,7 +119,7 @@ function loadFrames(): void {
   }
 }
 
-/** A sample of each frame, times the window's shape. */
+/** One sample of each frame, multiplied by the window function. */
 function shaped(i: usize): v128 {
   const from = SIGNAL + i * FLOAT;
   let samples = v128.load32_zero(from);
@@ -127,7 +129,7 @@ function shaped(i: usize): v128 {
   return f32x4.mul(samples, v128.load32_splat(SHAPE + i * FLOAT));
 }
 
-/** A Fourier transform of 128 complex numbers, in place. */
+/** In-place Fourier transform of 128 complex numbers. */
 function transform(): void {
   for (let half: usize = 1; half < HOP; half *= 2) {
     for (let j: usize = 0; j < half; j++) {
@@ -152,7 +154,7 @@ function turn(low: usize, high: usize, cosine: v128, sine: v128): void {
   v128.store(IMAGINARY + high, f32x4.sub(imaginary, turnedY));
 }
 
-/** Parts the spectrum of the even samples from that of the odd ones, and joins them to the spectrum of all. */
+/** Combines the spectra of even and odd samples into the spectrum of all. */
 function storeMagnitudes(): void {
   const half = f32x4.splat(0.5);
   for (let bin: usize = 0; bin < BINS; bin++) {
@@ -162,7 +164,7 @@ function storeMagnitudes(): void {
     const evenY = f32x4.sub(v128.load(IMAGINARY + low), v128.load(IMAGINARY + high));
     const oddX = f32x4.add(v128.load(IMAGINARY + low), v128.load(IMAGINARY + high));
     const oddY = f32x4.sub(v128.load(REAL + high), v128.load(REAL + low));
-    // Half a turn, for the last bin, is one step behind the tables.
+    // The last bin's angle is half a turn, one step past the tables.
     const cosine = bin < HOP ? v128.load32_splat(COSINES + bin * FLOAT) : f32x4.splat(-1);
     const sine = bin < HOP ? v128.load32_splat(SINES + bin * FLOAT) : f32x4.splat(0);
     const x = f32x4.add(evenX, f32x4.add(f32x4.mul(oddX, cosine), f32x4.mul(oddY, sine)));
@@ -176,9 +178,10 @@ function storeMagnitudes(): void {
   }
 }
 
-// ── weights times what comes in: nearly all the time goes here ──────────────────────────────────────────────────────
+// ── matrix products: nearly all of the time is spent here
+// ──────────────────────────────────────────────────────────────
 
-/** The first layer, at its four times: each weight is fetched once for all. */
+/** Computes the first layer at its four time steps, loading each weight once for all of them. */
 function multiplyFour(): void {
   let weights = LAYER_1 + ROWS_1 * FLOAT;
   for (let row: usize = 0; row < ROWS_1; row += PANEL_1) {
@@ -220,7 +223,7 @@ function multiplyFour(): void {
   }
 }
 
-/** Any other layer, at one time. Many rows side by side: few would wait for each addition to end. */
+/** Computes any other layer at one time step. Many rows at once hide the latency of additions. */
 function multiply(layer: usize, rows: usize, depth: usize, input: usize, output: usize): void {
   let weights = layer + rows * FLOAT;
   for (let row: usize = 0; row < rows; row += PANEL) {
@@ -264,7 +267,8 @@ function rectify(from: usize, length: usize): void {
   }
 }
 
-// ── the memory of what was heard ────────────────────────────────────────────────────────────────────────────────────
+// ── recurrent cell
+// ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** One step of the LSTM cell, whose gates lie in the order input, forget, candidate, output. */
 function remember(): void {
@@ -301,11 +305,13 @@ function sigmoid(x: v128): v128 {
   return f32x4.div(one, f32x4.add(one, exp(f32x4.neg(x))));
 }
 
-/** To the seventh digit: 2 to the whole part, made of the exponent's bits, times a Taylor series of what is left. */
+/**
+ * Accurate to seven digits: 2 to the integer part, built from the exponent's bits, times a Taylor series of the rest.
+ */
 function exp(x: v128): v128 {
   const bounded = f32x4.min(f32x4.max(x, f32x4.splat(-87)), f32x4.splat(87));
   const whole = f32x4.nearest(f32x4.mul(bounded, f32x4.splat(Math.LOG2E as f32)));
-  // The logarithm of 2 in two parts, the first one short enough for an exact product.
+  // ln 2 in two parts, the first one short enough for an exact product.
   const rough = f32x4.sub(bounded, f32x4.mul(whole, f32x4.splat(0.693359375)));
   const rest = f32x4.add(rough, f32x4.mul(whole, f32x4.splat(2.1219444e-4)));
   let series = f32x4.splat(1.0 / 720.0);

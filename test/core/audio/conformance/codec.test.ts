@@ -26,7 +26,7 @@ const messages = Array.from({ length: sound.length / SAMPLES }, (_, i) =>
 const kept: Uint8Array[] = [];
 let shared = 0;
 
-/** A mark and then 8-bit samples; with `fault`, wrong in one way. */
+/** A toy codec: a marker and 8-bit samples; with `fault`, wrong in one way. */
 async function openToy(fault?: Fault): Promise<Decoder> {
   let hurt = false;
   let last: Int16Array | null = null;
@@ -79,7 +79,7 @@ function toy(fault?: Fault): CodecSubject {
   };
 }
 
-/** Which check has to catch which fault. */
+/** The check that must catch each fault. */
 const CAUGHT: Record<Fault, string> = {
   'plays backwards': 'gives the sound back that was encoded, in its whole length',
   'swallows what is broken': 'makes silence of the same length of what is broken, counts it and goes on',
@@ -95,12 +95,12 @@ const CAUGHT: Record<Fault, string> = {
   'keeps its memory': 'gives all of its memory back',
 };
 
-test.serial('a decoder without fault passes every check', async t => {
+test.serial('a correct decoder passes every check', async t => {
   for (const check of codecChecks) await t.notThrowsAsync(check.run(toy()), check.title);
 });
 
 for (const [fault, title] of Object.entries(CAUGHT)) {
-  test.serial(`a decoder that ${fault} is caught`, async t => {
+  test.serial(`a decoder that ${fault} is detected`, async t => {
     const check = codecChecks.find(each => each.title === title);
     await t.throwsAsync(async () => check?.run(toy(fault as Fault)));
   });

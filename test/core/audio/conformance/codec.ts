@@ -11,16 +11,16 @@ import { random, rms } from '../../../helpers/sound.ts';
 
 export interface CodecSubject {
   open(): Promise<Decoder>;
-  /** A sound at 16 kHz mono, at least a second of it, and the messages that an encoder made of it. */
+  /** A sound at 16 kHz mono of at least a second, and its encoded messages. */
   sound: Int16Array;
   messages: Uint8Array[];
   /** Samples of each message except the last. */
   messageSamples: number;
-  /** How alike sound and decoded sound are at the least: their correlation. */
+  /** Least correlation of the sound and the decoded sound. */
   likeness: number;
-  /** By how many samples the decoded sound may lag. */
+  /** Samples by which the decoded sound may lag. */
   lagSamples: number;
-  /** Messages that are none, each in the place of one of `messages`; empty where all bytes are sound. */
+  /** Invalid messages, each replacing one of `messages`; empty if all bytes are valid. */
   broken: Uint8Array[];
   /** Bytes of a sample, if messages may be cut anywhere and a partial one is carried over; absent: they are packets. */
   sampleBytes?: number;
@@ -45,7 +45,7 @@ export const codecChecks: CodecCheck[] = [
 ];
 
 const MEBIBYTE = 2 ** 20;
-/** After damage a decoder may need this many messages to find back. */
+/** Messages that a decoder may need to recover after damage. */
 const RECOVERY_MESSAGES = 4;
 
 async function returnsSound(subject: CodecSubject): Promise<void> {
@@ -107,7 +107,7 @@ async function bearsNoise(subject: CodecSubject): Promise<void> {
   });
 }
 
-/** Lost samples; a loss need not be as long as so many messages. */
+/** Lost samples; a loss need not be a multiple of a message. */
 const LOSSES = [1, 47, 160, 333, 3200];
 /** Least loudness of concealed audio, as a share of the audio just before it. */
 const LEAST_LOUDNESS = 0.2;
@@ -151,7 +151,7 @@ async function servesMany(subject: CodecSubject): Promise<void> {
   for (const decoder of decoders) decoder.close();
 }
 
-/** Rounds before the first look: caches and pools fill. */
+/** Rounds before the first measurement, in which caches and pools fill. */
 const WARM_ROUNDS = 3;
 const ROUNDS = 6;
 const STREAMS_PER_ROUND = 200;
@@ -189,7 +189,7 @@ async function decodeEach(decoder: Decoder, messages: Uint8Array[]): Promise<Dec
   return decoded;
 }
 
-/** The messages from here on sound as they should. */
+/** Checks that the messages from here on are decoded correctly. */
 async function checkRest(subject: CodecSubject, decoder: Decoder, from: number): Promise<void> {
   const rest = await decodeEach(decoder, subject.messages.slice(from));
   const settled = rest.slice(RECOVERY_MESSAGES);
@@ -228,13 +228,13 @@ function badOf(decoded: Decoded[]): number {
   return decoded.reduce((sum, { bad }) => sum + bad, 0);
 }
 
-/** Bytes by chance, the same for the same seed. */
+/** Creates random bytes, always the same for a seed. */
 function noiseMaker(seed: number) {
   const uniform = random(seed);
   const below = (limit: number) => Math.min(limit - 1, Math.floor(((uniform() + 1) / 2) * limit));
   const bytes = (length: number) => Uint8Array.from({ length }, () => below(256));
 
-  /** By turns: a byte changed, cut short, some bytes in front, all by chance. */
+  /** Changes a byte, cuts the end, or adds bytes in front, in turn, at random places. */
   function damage(message: Uint8Array, turn: number): Uint8Array {
     if (turn % 4 === 0) return bytes(1 + below(600));
     if (turn % 4 === 1) return message.slice(0, 1 + below(message.length));

@@ -26,12 +26,12 @@ const C = { id: '018f0000-0000-7000-8000-000000000003', userId: OTHER };
 interface World {
   disk: Disk;
   dir: string;
-  /** As a process that was killed leaves it: nothing is closed. */
+  /** As after a kill: nothing is closed. */
   start(limits?: Partial<SpoolLimits>): Promise<Spool>;
-  /** Passes time until all is on the disk. */
+  /** Advances time until everything is on disk. */
   sync(): Promise<void>;
   clock: ReturnType<typeof manualClock>;
-  /** How long each sync took, in ms. */
+  /** Duration of each sync in ms. */
   synced: number[];
 }
 
@@ -52,7 +52,7 @@ async function makeWorld(t: ExecutionContext, wrap: (disk: Disk) => Disk = disk 
   let latest: Spool;
   t.teardown(async () => {
     await latest.close();
-    for (const file of made) await file.close(); // those of spools that were killed; closed ones take it
+    for (const file of made) await file.close(); // those of killed spools; closed ones accept it
     await rm(dir, { recursive: true });
   });
   return {
@@ -104,7 +104,7 @@ function range(from: number, to: number): number[] {
   return Array.from({ length: to - from }, (_, i) => from + i);
 }
 
-test('what was appended and synced is read back after a kill, with its gaps and its ends', async t => {
+test('data that was appended and synced is read back after a kill, with its gaps and ends', async t => {
   const world = await makeWorld(t);
   const stream = (await world.start()).open(A, 0);
   await stream.append(audio(0));
@@ -125,7 +125,7 @@ test('what was appended and synced is read back after a kill, with its gaps and 
   ]);
 });
 
-test('messages keep their numbers over a kill, also behind those that their client never sent', async t => {
+test('messages keep their numbers across a kill, also after numbers that their client never sent', async t => {
   const world = await makeWorld(t);
   const stream = (await world.start()).open(A, 0);
   await send(stream, 0, 3);
@@ -144,7 +144,7 @@ test('messages keep their numbers over a kill, also behind those that their clie
   );
 });
 
-test('durable is what was synced, and one sync serves every stream', async t => {
+test('data is durable once it is synced, and one sync serves every stream', async t => {
   let syncs = 0;
   const world = await makeWorld(t, disk => ({
     ...disk,
@@ -180,7 +180,7 @@ test('durable is what was synced, and one sync serves every stream', async t => 
   t.is(syncs, 1);
 });
 
-test('a reader gets what comes, in order, until the stream ends', async t => {
+test('a reader receives records in order until the stream ends', async t => {
   const world = await makeWorld(t);
   const stream = (await world.start()).open(A, 0);
   const read = numbers(stream.read(0));
@@ -191,7 +191,7 @@ test('a reader gets what comes, in order, until the stream ends', async t => {
   t.deepEqual(await read, range(0, 8));
 });
 
-test('a reader that is far behind reads from the disk, and catches up', async t => {
+test('a reader that is far behind reads from disk, and catches up', async t => {
   const world = await makeWorld(t);
   const stream = (await world.start()).open(A, 0);
   for (let from = 0; from < 300; from += 30) {
@@ -217,7 +217,7 @@ test('a reader at the end is told of a pause, and one that is behind is not', as
   t.is((await reader.next()).value, 'pause');
 });
 
-test('files go once everything in them is settled, and not before', async t => {
+test('files are deleted once everything in them is settled, and not before', async t => {
   const world = await makeWorld(t);
   const spool = await world.start();
   const streams = [spool.open(A, 0), spool.open(B, 0)];
@@ -236,7 +236,7 @@ test('files go once everything in them is settled, and not before', async t => {
   await t.notThrowsAsync(until(async () => (await world.disk.list()).length === 1));
 });
 
-test('what is text already leaves the disk, also where nothing more comes', async t => {
+test('transcribed audio is deleted from disk, also if no more arrives', async t => {
   const world = await makeWorld(t);
   const spool = await world.start({ maxBytes: 16 * MiB, maxBytesPerUser: 16 * MiB });
   const stream = spool.open(A, 0);
@@ -264,7 +264,7 @@ test('a settled stream leaves nothing behind, in memory or on disk', async t => 
   t.deepEqual(await world.disk.list(), []);
 });
 
-test('a torn end and a damaged stretch are counted, and the rest goes on', async t => {
+test('a torn end and a damaged range are counted, and the rest is read', async t => {
   const world = await makeWorld(t);
   const stream = (await world.start()).open(A, 0);
   for (let from = 0; from < 30; from += 10) {
@@ -283,7 +283,7 @@ test('a torn end and a damaged stretch are counted, and the rest goes on', async
   t.deepEqual(await numbers(reopened.read(0)), range(10, 20));
 });
 
-test('files that are not its own are left alone', async t => {
+test('files of others are left alone', async t => {
   const world = await makeWorld(t);
   await writeFile(join(world.dir, 'notes.txt'), 'mine');
   const spool = await world.start();
@@ -291,7 +291,7 @@ test('files that are not its own are left alone', async t => {
   t.deepEqual(await world.disk.list(), ['notes.txt']);
 });
 
-test('one user cannot take the room of another, and all cannot take more than there is', async t => {
+test('a user cannot use the space of others, and all together cannot exceed the total', async t => {
   const world = await makeWorld(t);
   const spool = await world.start({ maxBytes: 10_500, maxBytesPerUser: 6000 });
   const mine = spool.open(A, 0);
@@ -306,7 +306,7 @@ test('one user cannot take the room of another, and all cannot take more than th
   await t.notThrowsAsync(send(mine, 5, 6, 500), 'and settled audio makes room');
 });
 
-test('where the disk refuses, nothing counts as durable, and what is sent again is read once', async t => {
+test('if the disk refuses a write, nothing counts as durable, and data sent again is read once', async t => {
   let full = false;
   const world = await makeWorld(t, disk => ({
     ...disk,
@@ -343,7 +343,7 @@ test('where the disk refuses, nothing counts as durable, and what is sent again 
   t.deepEqual(await numbers(again.read(0)), range(0, 12));
 });
 
-test('on a slow disk who sends much waits, and who sends little does not wait for it', async t => {
+test('on a slow disk a heavy sender waits, and a light one does not wait for it', async t => {
   const gate = Promise.withResolvers<void>();
   const world = await makeWorld(t, disk => ({
     ...disk,
@@ -377,7 +377,7 @@ test('on a slow disk who sends much waits, and who sends little does not wait fo
   t.true(Math.max(...world.synced) >= 5000, 'and who looks at the metrics sees why');
 });
 
-test('after a power loss at any of 100 moments every message that was durable is there', async t => {
+test('after a power loss at any of 100 moments every durable message exists', async t => {
   for (let seed = 1; seed <= 100; seed++) {
     const random = seededRandom(seed);
     const disk = volatileDisk();
@@ -424,7 +424,7 @@ function seededRandom(seed: number): () => number {
   };
 }
 
-/** A disk that forgets what was not synced: all of it, or all but a part that was on its way. */
+/** A disk that loses unsynced data: all of it, or all but a part that was being written. */
 function volatileDisk(): Disk & { losePower(random: () => number): void } {
   const files = new Map<string, { now: Buffer; safe: Buffer }>();
   return {
@@ -463,7 +463,7 @@ function volatileDisk(): Disk & { losePower(random: () => number): void } {
   };
 }
 
-test('a disk that runs low while streams go on takes no more of them, and does again once there is room', async t => {
+test('a disk that runs out of space while streams continue refuses their data until there is space again', async t => {
   let free = 1024 * MiB;
   const world = await makeWorld(t, disk => ({ ...disk, free: async () => free }));
   const spool = await world.start({ minFreeBytes: 256 * MiB });
