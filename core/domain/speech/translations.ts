@@ -8,32 +8,34 @@ import { baseOf, MULTI } from '../languages.ts';
 import type { SpeechChoices } from './speech-settings.ts';
 import { languageOfText } from './text-language.ts';
 
-/** A segment that has not changed for so long is translated, in ms: people pause for less than this in a sentence. */
+/** Time in ms without change after which a segment is translated; longer than usual pauses within a sentence. */
 const SETTLED_MS = 1500;
-/** One that grows all the time is translated after this, and again when it has grown further. */
+/** Time in ms after which a segment that keeps growing is translated, and again when it has grown further. */
 const GROWING_MS = 10_000;
-/** Segments of one user that wait; past it the oldest is left untranslated. */
+/** Maximum waiting segments of one user; past it the oldest is not translated. */
 const MAX_WAITING = 200;
-/** A translation takes no longer than this. */
+/** Time limit of one translation. */
 const LIMIT_MS = 20_000;
-/** Pauses between tries at one segment, in ms; after the last it is left untranslated. */
+/** Pauses in ms between attempts at one segment; after the last it is not translated. */
 const PAUSES_MS = [1000, 5000];
 const MAX_PAUSE_MS = 30_000;
-/** Texts whose translations are remembered. */
+/** Maximum texts whose translations are cached. */
 const MAX_CACHED = 1000;
-/** Longer texts are not remembered. */
+/** Maximum length of cached texts. */
 const MAX_CACHED_CHARS = 2000;
 const MAX_TRANSLATED_CHARS = 10_000;
+/** Segments read at a time. */
+const PAGE = 100;
 
 interface Waiting {
   segment: Segment;
-  /** When it first came, and when it last changed. */
+  /** Time of the first text, and of the last change. */
   since: number;
   changedAt: number;
 }
 
 interface Queue {
-  /** By segment, in the order in which they were first said. */
+  /** Waiting segments in the order of their first text. */
   waiting: Map<string, Waiting>;
   wake: AbortController;
 }
@@ -54,7 +56,7 @@ export function createTranslations({
 }: {
   storage: Storage;
   speechSettings: Pick<SpeechChoices, 'get'>;
-  /** Lists the translators that work now, preferred one first. */
+  /** Lists the available translators, preferred one first. */
   translators(): Translator[];
   models(): LanguageModel[];
   events: EventBus;
@@ -65,6 +67,7 @@ export function createTranslations({
   const cache = createCache();
   const stopping = new AbortController();
   const { signal } = stopping;
+  let startedAt = clock.now();
   const working = new Set<Promise<void>>();
 
   function onSegments({ userId, segments }: Events['segments'][0]): void {
@@ -76,10 +79,33 @@ export function createTranslations({
     else begin(userId, queue);
   }
 
+  /** Translates what waited when the server stopped, once the conversation that it interrupted has ended. */
+  function onProcessed({
+    userId,
+    conversation: { id, createdAt },
+  }: Events['conversation.processed'][0]): void {
+    if (!signal.aborted && createdAt < startedAt && translators().length > 0)
+      track(translateRest(userId, id), 'a conversation could not be translated to its end');
+  }
+
+  async function translateRest(userId: string, conversationId: string): Promise<void> {
+    const { translateTo } = await speechSettings.get(userId);
+    if (translateTo === null) return;
+    let last: Segment | undefined;
+    do {
+      const segments = await storage.segments.page(userId, conversationId, last ?? null, PAGE);
+      for (const segment of segments) {
+        signal.throwIfAborted();
+        if (!segment.translations) await translateOne(segment, translateTo);
+      }
+      last = segments.at(-1);
+    } while (last);
+  }
+
   function add({ waiting }: Queue, segment: Segment): void {
     const now = clock.now();
     const since = waiting.get(segment.id)?.since ?? now;
-    waiting.set(segment.id, { segment, since, changedAt: now }); // one that waits keeps its place
+    waiting.set(segment.id, { segment, since, changedAt: now }); // a waiting segment keeps its place
     const [oldest] = waiting.keys();
     if (waiting.size <= MAX_WAITING || oldest === undefined) return;
     waiting.delete(oldest);
@@ -88,11 +114,17 @@ export function createTranslations({
 
   function begin(userId: string, queue: Queue): void {
     queues.set(userId, queue);
-    const work = drain(userId, queue)
+    const drained = drain(userId, queue).catch(error => {
+      queues.delete(userId);
+      throw error;
+    });
+    track(drained, 'translation has stopped until more is said');
+  }
+
+  function track(promise: Promise<void>, failure: string): void {
+    const work = promise
       .catch(error => {
-        queues.delete(userId);
-        if (!signal.aborted)
-          log.warn({ err: toAppError(error) }, 'translation has stopped until more is said');
+        if (!signal.aborted) log.warn({ err: toAppError(error) }, failure);
       })
       .then(() => {
         working.delete(work);
@@ -119,7 +151,7 @@ export function createTranslations({
     queues.delete(userId);
   }
 
-  /** Until then, or until something changes. */
+  /** Waits until then, or until something changes. */
   async function nap(queue: Queue, ms: number): Promise<void> {
     queue.wake = new AbortController();
     const ends = AbortSignal.any([queue.wake.signal, signal]);
@@ -134,7 +166,7 @@ export function createTranslations({
     const translated = await cache(`${userId} ${from} ${to} ${text}`, text, () => persevere(text, from, to));
     if (translated === null || translated === text) return;
     const translations: Translation[] = [{ lang: to, text: translated }];
-    if (!(await storage.segments.translated(userId, id, text, translations))) return; // it says something else by now
+    if (!(await storage.segments.translated(userId, id, text, translations))) return; // its text has changed meanwhile
     events.emit('translated', { userId, conversationId, segmentId: id, translations });
   }
 
@@ -145,7 +177,7 @@ export function createTranslations({
     return spoken === MULTI ? languageOfText(text) : spoken;
   }
 
-  /** Null: it cannot be done now. */
+  /** Null: not possible now. */
   async function persevere(text: string, from: string | null, to: string): Promise<string | null> {
     for (let attempt = 0; ; attempt += 1) {
       try {
@@ -181,11 +213,14 @@ export function createTranslations({
 
   return {
     start(): void {
+      startedAt = clock.now();
       events.on('segments', onSegments);
+      events.on('conversation.processed', onProcessed);
     },
-    /** Stops; waiting segments stay untranslated. */
+    /** Stops; segments that wait are translated after the next start, when their conversation has ended. */
     async stop(): Promise<void> {
       events.off('segments', onSegments);
+      events.off('conversation.processed', onProcessed);
       stopping.abort(new AppError('unavailable', 'Earshot is stopping'));
       for (const { wake } of queues.values()) wake.abort();
       await Promise.all(working);
@@ -197,7 +232,7 @@ function canSpeak(languages: Translator['languages'], to: string): boolean {
   return languages === 'any' || languages.some(code => code === to || baseOf(code) === baseOf(to));
 }
 
-/** The newest answers; people say the same again and again. */
+/** A cache of the newest translations, because people repeat themselves. */
 function createCache() {
   const known = new Map<string, string>();
 

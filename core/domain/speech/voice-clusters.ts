@@ -2,11 +2,11 @@
 
 /** A voice of a conversation. */
 export interface Cluster {
-  /** The number in its label. */
+  /** Number in its label. */
   speakerId: number;
-  /** The mean direction of its pieces, of length 1; null: none of them was long enough. */
+  /** Mean direction of its pieces' vectors, of length 1; null: none of them was long enough. */
   vector: Float32Array | null;
-  /** Seconds of speech that the vector is made from. */
+  /** Seconds of speech behind the vector. */
   seconds: number;
 }
 
@@ -16,11 +16,11 @@ export interface HeardVoice {
   seconds: number;
 }
 
-/** Shorter pieces never open a voice: their vectors say little. */
+/** Minimum seconds of a piece that may open a new voice: vectors of shorter ones say little. */
 export const LEAST_SECONDS = 1;
-/** Voices of a conversation; what comes then belongs to the nearest. */
+/** Maximum voices of a conversation; further speech is assigned to the nearest. */
 export const MAX_VOICES = 12;
-/** Speech past which a voice hardly changes any more, in seconds. */
+/** Seconds of speech past which a voice's vector hardly changes any more. */
 const FULL_SECONDS = 60;
 
 /**
@@ -77,7 +77,10 @@ function rank(known: readonly Cluster[], vector: Float32Array): Ranked[] {
   return all.sort((a, b) => b.likeness - a.likeness);
 }
 
-/** Two known voices at once sound like neither, but like their sum: no third person has come. */
+/**
+ * Whether a piece is the overlap of two known voices, which resembles their sum rather than either: no third person
+ * has come.
+ */
 function isMixture([one, other]: readonly Ranked[], vector: Float32Array, sameVoice: number): boolean {
   if (!one?.cluster.vector || !other?.cluster.vector) return false;
   const both = meanOf([

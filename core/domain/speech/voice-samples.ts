@@ -5,31 +5,31 @@ import { OWNER } from '../conversations/corrections.ts';
 import { isId, newId } from '../ids.ts';
 import type { HeardVoice } from './voice-clusters.ts';
 
-/** How somebody sounds, as their owner may see it: the vector stays here. */
+/** A voice sample as shown to its owner, without the vector. */
 export interface ShownSample extends Pick<VoiceSample, 'id' | 'seconds' | 'conversationId' | 'createdAt'> {
-  /** The model that works now has made it: voices of two models are never compared. */
+  /** Whether the present model made it: voices of two models are never compared. */
   isUsable: boolean;
 }
 
 /** Summary of the samples of the owner's voice. */
 export interface SpeechProfile {
-  /** One that the model that works now can compare with. */
+  /** Whether the present model can compare with one. */
   hasProfile: boolean;
-  /** Seconds of speech that it is made from. */
+  /** Seconds of speech behind it. */
   seconds: number;
   samples: ShownSample[];
 }
 
 export type VoiceSamples = ReturnType<typeof createVoiceSamples>;
 
-/** Samples of the voices of people, and of the owner: seen, recorded, and deleted. */
+/** Samples of the voices of people and the owner: listed, recorded, and deleted. */
 export function createVoiceSamples({
   storage,
   speakers,
   clock,
 }: {
   storage: Storage;
-  /** Null: none works now. */
+  /** Null: none runs now. */
   speakers(): SpeakerModel | null;
   clock: { now(): number };
 }) {

@@ -1,10 +1,10 @@
 import type { Clock, Voice } from '../../contract/model.ts';
 import type { SpeakerModel, Storage } from '../../contract/plugin.ts';
-import { deadline } from '../../runtime/deadline.ts';
+import { deadline, linkedAbort } from '../../runtime/deadline.ts';
 import { AppError, toAppError } from '../../runtime/errors.ts';
 import type { Log } from '../../runtime/log.ts';
 import type { SpeechChoices } from './speech-settings.ts';
-import { assign, type Cluster, LEAST_SECONDS, likeness, meanOf } from './voice-clusters.ts';
+import { assign, type Cluster, type HeardVoice, LEAST_SECONDS, likeness, meanOf } from './voice-clusters.ts';
 
 /** A segment does not wait longer for its speaker: it is then the one who spoke before. */
 const LIMIT_MS = 400;
@@ -51,16 +51,31 @@ export interface Suggestion {
   personName: string;
 }
 
-/** Tells the voices of one connection apart. Nothing that it does rejects. */
+/** Voice of one piece, as the speaker model hears it. It may be analysed before the text of the piece is there. */
+export interface Analysis {
+  /** Id of the model. */
+  space: string | null;
+  /** Null: the piece is too short, or voices are not told apart now. */
+  heard: Promise<HeardVoice | null>;
+  /** Gives it up. */
+  drop(): void;
+}
+
+/** Tells the voices of one connection apart. */
 export interface Labeller {
   /**
-   * @param own the number that the recogniser gave the voice; null: it does not tell them apart
+   * Begins the analysis of a piece.
    * @param samples of the piece, at 16 kHz, asked for only where they are used
+   */
+  analyse(samples: () => Promise<Int16Array>, signal: AbortSignal): Analysis;
+  /**
+   * Labels a piece with its speaker. Never rejects. Null: voices are not told apart.
+   * @param own the number that the recogniser gave the voice; null: it does not tell them apart
    */
   label(
     conversationId: string,
     own: number | null,
-    samples: () => Promise<Int16Array>,
+    analysis: Analysis,
     signal: AbortSignal,
   ): Promise<Labelled | null>;
 }
@@ -82,22 +97,27 @@ export function createVoices({
 }) {
   let restsUntil = 0;
 
-  /** Null: it is too slow, or fails. */
+  const rests = () => clock.now() < restsUntil;
+
   async function embed(
     model: SpeakerModel,
     samples: Int16Array,
     signal: AbortSignal,
-  ): Promise<Float32Array | null> {
+  ): Promise<HeardVoice | null> {
+    const seconds = samples.length / SAMPLE_RATE;
+    if (seconds < LEAST_SECONDS / 4) return null;
+    const vector = await model.embed(samples, signal);
+    if (vector.length === model.dimensions && vector.every(Number.isFinite)) return { vector, seconds };
+    throw new AppError('upstream_error', `The speaker model breaks its contract: ${vector.length} numbers`);
+  }
+
+  /** Waits for an analysis. Null also where the model is too slow, or fails. */
+  async function heardBy({ heard, drop }: Analysis, signal: AbortSignal): Promise<HeardVoice | null> {
     const late = () => new AppError('timeout', `The speaker model did not answer within ${LIMIT_MS} ms`);
     try {
-      const vector = await deadline(
-        { clock, limitMs: LIMIT_MS, late },
-        ending => model.embed(samples, ending),
-        signal,
-      );
-      if (vector.length === model.dimensions && vector.every(Number.isFinite)) return vector;
-      throw new AppError('upstream_error', `The speaker model breaks its contract: ${vector.length} numbers`);
+      return await deadline({ clock, limitMs: LIMIT_MS, late }, () => heard, signal);
     } catch (error) {
+      drop();
       if (signal.aborted) return null;
       restsUntil = clock.now() + REST_MS;
       log.warn({ err: toAppError(error) }, 'voices cannot be told apart for now');
@@ -123,21 +143,37 @@ export function createVoices({
       return clusters;
     }
 
+    const isWanted = async () => (await speechSettings.get(userId)).labelVoices;
+
+    function analyse(read: () => Promise<Int16Array>, signal: AbortSignal): Analysis {
+      const model = speakers();
+      if (!model || rests()) return { space: null, heard: Promise.resolve(null), drop: () => {} };
+      const ending = linkedAbort(signal);
+      async function hear(model: SpeakerModel) {
+        if (!(await isWanted())) return null;
+        const samples = await read();
+        return ending.signal.aborted ? null : embed(model, samples, ending.signal);
+      }
+      const heard = hear(model).finally(ending.release);
+      heard.catch(() => {}); // reported where it is waited for
+      function drop() {
+        ending.abort(new AppError('unavailable', 'This voice is not asked for any more'));
+        ending.release();
+      }
+      return { space: model.id, heard, drop };
+    }
+
     async function label(
       conversationId: string,
       own: number | null,
-      read: () => Promise<Int16Array>,
+      analysis: Analysis,
       signal: AbortSignal,
     ): Promise<Labelled | null> {
       const model = speakers();
-      if (!model || !(await speechSettings.get(userId)).labelVoices) return null;
+      if (!model || !(await isWanted())) return null;
       const clusters = await clustersOf(conversationId, model.id);
-      if (clock.now() < restsUntil) return own === null ? { speakerId: last ?? 0 } : { speakerId: own };
-      const samples = await read();
-      const seconds = samples.length / SAMPLE_RATE;
-      const isTelling = seconds >= LEAST_SECONDS / 4;
-      const vector = isTelling ? await embed(model, samples, signal) : null;
-      const heard = vector && { vector, seconds };
+      if (rests()) return own === null ? { speakerId: last ?? 0 } : { speakerId: own };
+      const heard = analysis.space === model.id ? await heardBy(analysis, signal) : null;
       const known =
         own === null
           ? [...clusters.values()]
@@ -190,6 +226,7 @@ export function createVoices({
     }
 
     return {
+      analyse,
       async label(...asked) {
         try {
           return await label(...asked);

@@ -20,7 +20,7 @@ interface Options {
 
 interface KnownModel {
   files: { model: KnownFile };
-  /** Likenesses; see `SpeakerModel`. */
+  /** Likenesses (cosines), explained at `SpeakerModel`. */
   sameVoice: number;
   namedVoice: number;
 }
@@ -101,7 +101,7 @@ export default {
   },
 } satisfies Plugin<Options>;
 
-/** Half a second: what a model says of its own dimensions is not always so. */
+/** Length of a trial, half a second: the dimensions in a model's metadata are not always right. */
 const TRIAL_SAMPLES = 8000;
 
 async function choose({ dataDir, error, options }: PluginContext<Options>): Promise<Choice> {

@@ -1,4 +1,4 @@
-/** The process in which sherpa-onnx makes vectors of voices. */
+/** The process in which sherpa-onnx computes voice vectors. */
 import { createRequire } from 'node:module';
 import type { Piece } from '../../kit/engine/messages.ts';
 import { type Decoding, type Recogniser, serve } from '../../kit/engine/serve.ts';
@@ -10,7 +10,7 @@ interface Sherpa {
 interface Extractor {
   createStream(): Stream;
   isReady(stream: Stream): boolean;
-  /** Without an external buffer, which some builds of Node refuse. */
+  /** @param external whether the result may be an external buffer, which some builds of Node refuse */
   compute(stream: Stream, external: boolean): Float32Array;
 }
 interface Stream {
@@ -54,7 +54,7 @@ function embed(extractor: Extractor, startSample: number, emit: (piece: Piece) =
   };
 }
 
-/** Scales a vector to length 1; a vector of zeros, as silence may have, stays. */
+/** Scales a vector to length 1. A vector of zeros, which silence may give, is returned as it is. */
 function unit(vector: Float32Array): Float32Array {
   const length = Math.hypot(...vector);
   return length > 0 ? vector.map(value => value / length) : vector;

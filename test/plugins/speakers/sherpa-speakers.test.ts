@@ -18,14 +18,14 @@ async function setUp(t: ExecutionContext, options: unknown, dataDir = ''): Promi
 
 const never = new AbortController().signal;
 
-test('sherpa-speakers keeps to the contract, with a tiny model of our own in the real extractor', async t => {
+test('sherpa-speakers meets the contract, with a tiny model of our own in the real extractor', async t => {
   const speakers = await setUp(t, await voiceModelOptions(t));
   const speech = { one: sentence('slt-1'), again: sentence('slt-2'), other: sentence('rms-1') };
   for (const check of speakersChecks) await t.notThrowsAsync(check.run({ speakers, speech }), check.title);
   t.regex(speakers.id, /^sherpa\.voices\.[0-9a-f]{12}$/);
 });
 
-test('the model of the tests tells their voices apart by the likenesses that it says', async t => {
+test("the tests' model separates their voices with the similarities it declares", async t => {
   const speakers = await setUp(t, await voiceModelOptions(t));
   const vectors = await Promise.all(
     VOICES.map(async name => ({ name, vector: await speakers.embed(sentence(name), never) })),
@@ -43,7 +43,7 @@ test('the model of the tests tells their voices apart by the likenesses that it 
     }
 });
 
-test('a file that is missing, another one, or no model, is named with the way out, and never ends the server', async t => {
+test('a file that is missing, replaced, or not a model is reported with instructions, and never ends the server', async t => {
   const { file, sha256 } = await voiceModelOptions(t);
   const directory = await temporaryDirectory(t);
   const refused = (options: object, message: RegExp) =>

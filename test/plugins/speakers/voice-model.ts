@@ -1,6 +1,7 @@
 /**
- * A real, tiny voice model in ONNX for sherpa-onnx's embedding extractor: the mean and the deviation of each of the 80
- * mel bands, centred, and projected to what tells the synthetic voices of the tests apart. People it cannot tell apart.
+ * A real, tiny voice model in ONNX for sherpa-onnx's embedding extractor: mean and deviation of each of the
+ * 80 mel bands, centred, and projected to the dimensions that separate the tests' synthetic voices. It cannot
+ * separate people.
  */
 import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -16,7 +17,7 @@ interface Projection {
   matrix: number[];
 }
 
-/** Writes the model, and answers what its file must be. */
+/** Writes the model, and returns its expected file. */
 export async function writeVoiceModel(path: string): Promise<{ size: number; sha256: string }> {
   const file = new URL('../../fixtures/voices/projection.json', import.meta.url);
   const bytes = voiceModel(JSON.parse(await readFile(file, 'utf8')));
