@@ -8,28 +8,32 @@ import { MULTI } from '../domain/languages.ts';
 import type { Notifications } from '../domain/notifications/notifications.ts';
 import type { Search } from '../domain/search/search.ts';
 import type { ActionItems } from '../domain/tasks/action-items.ts';
+import type { Goals } from '../domain/tasks/goals.ts';
 import { instantOf, wallTime } from '../domain/wall-clock.ts';
 import { describedFolders } from './filing.ts';
 
-/** Open tasks that a plugin is told of: those due first, then the newest. */
+/** Maximum number of open tasks that a plugin receives: those due first, then the newest. */
 const MAX_OPEN_TASKS = 200;
 const MAX_MEMORIES = 20;
+/** Maximum number of active goals, the newest, whose progress is looked for. */
+export const MAX_GOALS = 100;
 
 export interface ContextDeps {
   users: Pick<Users, 'get'>;
   people: Pick<People, 'list'>;
   notifications: Pick<Notifications, 'settings'>;
   actionItems: Pick<ActionItems, 'list'>;
+  goals: Pick<Goals, 'list'>;
   conversations: Pick<Conversations, 'folders'>;
   search: Pick<Search, 'search'>;
   summaryTemplates: Pick<SummaryTemplates, 'wishesFor'>;
-  /** Lists the models that work now, preferred one first. */
+  /** Lists the models that are available now, the preferred one first. */
   models(): LanguageModel[];
-  /** Throws where none works. */
+  /** Throws where none is available. */
   embedder(): Embedder;
 }
 
-/** Gathers from the owner's data what helps to understand a conversation. */
+/** Gathers the owner's data that helps to understand a conversation. */
 export async function contextOf(
   conversation: Conversation,
   {
@@ -37,6 +41,7 @@ export async function contextOf(
     people,
     notifications,
     actionItems,
+    goals,
     conversations,
     search,
     summaryTemplates,
@@ -45,11 +50,12 @@ export async function contextOf(
   }: ContextDeps,
 ): Promise<UnderstandingContext> {
   const { userId, language } = conversation;
-  const [owner, known, { timeZone }, open, { folders }, wishes] = await Promise.all([
+  const [owner, known, { timeZone }, open, active, { folders }, wishes] = await Promise.all([
     users.get(userId),
     people.list(userId),
     notifications.settings(userId),
     actionItems.list(userId, { completed: false, limit: MAX_OPEN_TASKS, offset: 0 }),
+    goals.list(userId, { active: true, limit: MAX_GOALS, offset: 0 }),
     conversations.folders(userId),
     summaryTemplates.wishesFor(conversation),
   ]);
@@ -64,6 +70,9 @@ export async function contextOf(
     openTasks: open
       .filter(({ conversationId }) => conversationId !== conversation.id) // to be heard again, or be taken back
       .map(({ description, dueAt }) => ({ description, dueAt })),
+    goals: active.map(({ id, title, goalType, unit, currentValue, targetValue }) => ({
+      ...{ id, title, goalType, unit, currentValue, targetValue },
+    })),
     folders: describedFolders(folders).map(({ name, description }) => ({ name, description })),
     memoriesNear: async text =>
       (await search.search(userId, text, MAX_MEMORIES)).map(({ memory }) => memory.content),

@@ -2,19 +2,19 @@
 import type { Folder, Structured } from '../contract/model.ts';
 import type { Embedder } from '../contract/plugin.ts';
 
-/** Descriptions that the owner's folders compete with: a folder has to be nearer than all of these. */
+/** Reference descriptions: a folder is chosen only if it is nearer than all of these. */
 const OTHERS = [
   'Work: projects, meetings, colleagues and customers',
   'Personal: home, family, health, errands and plans',
   'Social: friends, parties, news and entertainment',
   'Small talk about nothing in particular',
 ];
-/** By so much, of the cosine. */
+/** Required margin, as a difference of cosines. */
 const MARGIN = 0.02;
-/** Folders that are compared: the first in their order. */
+/** Maximum number of folders that are compared, in their order. */
 const MAX_FOLDERS = 100;
 
-/** Folders that say what belongs in them. */
+/** Folders that have a description. */
 export function describedFolders(folders: readonly Folder[]): Folder[] {
   return folders
     .filter(({ isSystem, description }) => !isSystem && description !== null)
@@ -22,8 +22,9 @@ export function describedFolders(folders: readonly Folder[]): Folder[] {
 }
 
 /**
- * The folder that a plugin named, or, where it was not asked, the one whose description is nearest in meaning.
- * @param named null: in none of them
+ * Returns the folder that a plugin named or, where it was not asked, the one whose description is nearest in
+ * meaning.
+ * @param named null: the plugin chose none
  */
 export async function folderOf(
   { title, overview }: Pick<Structured, 'title' | 'overview'>,

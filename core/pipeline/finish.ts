@@ -2,11 +2,11 @@ import { z } from 'zod';
 import type { Clock, Conversation, Job, Structured } from '../contract/model.ts';
 import type { Conversations, Heard } from '../domain/conversations/conversations.ts';
 import { silenceEnd } from '../domain/conversations/lifecycle.ts';
-import type { Goals } from '../domain/tasks/goals.ts';
-import { progressIn } from '../domain/tasks/heard-goals.ts';
+import type { Marks } from '../domain/conversations/marks.ts';
+import { progressIn, progressOf } from '../domain/tasks/heard-goals.ts';
 import type { JobHandler } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
-import { type ContextDeps, contextOf } from './context.ts';
+import { type ContextDeps, contextOf, MAX_GOALS } from './context.ts';
 import { folderOf } from './filing.ts';
 import { ofPhotos } from './photos.ts';
 import type { Remember } from './remember.ts';
@@ -14,15 +14,12 @@ import { spoken, type Understand } from './understanding.ts';
 
 const Payload = z.object({ userId: z.string(), conversationId: z.string() });
 
-/** The newest active goals, whose progress is listened for. */
-const MAX_GOALS = 100;
-
 export interface PipelineDeps extends ContextDeps {
   conversations: Conversations;
-  goals: Pick<Goals, 'list'>;
+  marks: Pick<Marks, 'markedIn'>;
   understand: Understand;
   remember: Remember;
-  /** Absent: there is no second pass over what was said. */
+  /** Absent: there is no second recognition pass. */
   finalPass?: { settled(conversationId: string, signal: AbortSignal): Promise<void> };
   clock: Clock;
   log: Log;
@@ -30,7 +27,8 @@ export interface PipelineDeps extends ContextDeps {
 
 /**
  * Understands a conversation in its present form; null: nothing in it is worth keeping.
- * @param present the plugin behind the present structure: no lesser one is asked
+ * @param present the plugin that made the present structure: only plugins preferred to it are asked, and
+ * itself
  */
 export async function understood(
   conversation: Conversation,
@@ -38,17 +36,18 @@ export async function understood(
   signal: AbortSignal,
   present?: string,
 ): Promise<({ structured: Structured } & Heard) | null> {
-  const { conversations, goals, users, understand, remember, log } = deps;
+  const { conversations, goals, users, marks, understand, remember, log } = deps;
   const { userId, id } = conversation;
   const context = await contextOf(conversation, deps);
   const segments = await conversations.segments(userId, [id]);
   const nameOf = await conversations.speakerNames(await users.get(userId));
+  const marked = await marks.markedIn(conversation, segments);
   const outcome =
     segments.length === 0
       ? null
-      : await understand(spoken(segments, conversation, nameOf), context, signal, present);
+      : await understand(spoken(segments, conversation, nameOf, marked), context, signal, present);
   if (outcome === null) return ofPhotos(await conversations.photos(userId, id));
-  const { structured, memories, folder: named } = outcome;
+  const { structured, memories, folder: named, progress } = outcome;
   const { folders } = await conversations.folders(userId);
   const folder = await folderOf(structured, named, folders, context.embedder, signal).catch(error => {
     signal.throwIfAborted();
@@ -56,10 +55,19 @@ export async function understood(
     return null;
   });
   const open = await goals.list(userId, { active: true, limit: MAX_GOALS, offset: 0 });
+  const found = await progressIn(segments, open);
+  const known = new Set(found.map(({ goalId }) => goalId));
   return {
     structured: { ...structured, folderId: folder?.id ?? null },
     memories: await remember(conversation, segments, memories, signal),
-    progress: await progressIn(segments, open),
+    progress: [
+      ...found,
+      ...progressOf(
+        progress,
+        segments,
+        open.filter(({ id: goal }) => !known.has(goal)),
+      ),
+    ],
   };
 }
 
@@ -74,7 +82,7 @@ export function createFinish(deps: PipelineDeps): JobHandler {
   async function process(conversation: Conversation, signal: AbortSignal): Promise<void> {
     const { userId, id } = conversation;
     const outcome = await understood(conversation, deps, signal);
-    signal.throwIfAborted(); // stopped: another run does it
+    signal.throwIfAborted(); // the server stops: a later run continues
     if (outcome === null) await conversations.discard(userId, id);
     else await conversations.complete(userId, id, outcome.structured, outcome);
   }

@@ -5,7 +5,9 @@ import { wholeText } from '../domain/search/whole-text.ts';
 const MAX_TITLE_CHARS = 80;
 const MAX_OVERVIEW_CHARS = 10_000;
 
-/** Structures a conversation without speech by its photos; null: none of them shows anything. */
+/**
+ * Makes the structure of a conversation without speech from its photos; null: none of them shows anything.
+ */
 export function ofPhotos(
   photos: readonly Photo[],
 ): { structured: Structured; memories: []; progress: [] } | null {

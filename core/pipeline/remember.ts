@@ -1,4 +1,4 @@
-/** Prepares what a plugin found of memories for the transaction that stores it. */
+/** Prepares the memories that a plugin found for the transaction that stores them. */
 import type { Conversation, Segment } from '../contract/model.ts';
 import type { UnderstoodMemory } from '../contract/plugin.ts';
 import type { HeardMemory } from '../domain/memories/heard-memories.ts';
@@ -30,7 +30,7 @@ export function createRemember({ compareMemories }: { compareMemories: CompareMe
   };
 }
 
-/** Segments that a memory may cite. */
+/** Maximum number of segments that a memory may cite. */
 const MAX_SEGMENTS = 20;
 
 export type Remember = ReturnType<typeof createRemember>;

@@ -9,7 +9,7 @@ const Payload = z.object({
   conversationId: z.string(),
   notBefore: z.number().default(0),
 });
-/** Until a conversation that is being processed is looked at again. */
+/** Wait before another look at a conversation that is still being processed. */
 const BUSY_MS = 5000;
 
 /**
@@ -22,7 +22,7 @@ export function createReprocess(deps: PipelineDeps): JobHandler {
 
   return async (job, signal) => {
     const { userId, conversationId, notBefore } = Payload.parse(job.payload);
-    if (notBefore > clock.now()) return { again: notBefore }; // corrected once more meanwhile
+    if (notBefore > clock.now()) return { again: notBefore }; // corrected again in the meantime
     const conversation = await conversations.get(userId, conversationId);
     if (!conversation || conversation.status === 'in_progress') return;
     if (conversation.status === 'processing') return { again: clock.now() + BUSY_MS };
@@ -35,7 +35,7 @@ export function createReprocess(deps: PipelineDeps): JobHandler {
   };
 }
 
-/** Leaves a conversation as it is: nothing more is tried. */
+/** Leaves the conversation as it is; nothing more is attempted. */
 export function createReprocessGivenUp({ conversations }: Pick<PipelineDeps, 'conversations'>) {
   return async (job: Job): Promise<void> => {
     const { userId, conversationId } = Payload.parse(job.payload);

@@ -1,4 +1,7 @@
-/** Asks plugins to understand a conversation, and believes no more of an answer than its schema and the transcript carry. */
+/**
+ * Asks plugins to understand a conversation, and accepts only what matches the schema and is supported by the
+ * transcript.
+ */
 import { z } from 'zod';
 import type { Conversation, Segment, Structured } from '../contract/model.ts';
 import type {
@@ -7,6 +10,7 @@ import type {
   Understanding,
   UnderstandingContext,
   UnderstoodMemory,
+  UnderstoodProgress,
 } from '../contract/plugin.ts';
 import { CATEGORY_EMOJI, isCategory } from '../domain/conversations/categories.ts';
 import { LATEST } from '../domain/wall-clock.ts';
@@ -15,7 +19,7 @@ import type { Log } from '../runtime/log.ts';
 
 export interface NamedUnderstanding {
   name: string;
-  /** Null: it does not work now. */
+  /** Null: it is not available now. */
   understanding: Understanding | null;
 }
 
@@ -23,7 +27,10 @@ export interface NamedUnderstanding {
 export type Outcome = {
   structured: Structured;
   memories: readonly UnderstoodMemory[];
-  /** Name of a folder of the context; null: none. Absent: the plugin did not look for one. */
+  progress: readonly UnderstoodProgress[];
+  /**
+   * Name of one of the folders in the context; null: none fits. Absent: the plugin did not consider folders.
+   */
   folder?: string | null;
 } | null;
 
@@ -34,8 +41,10 @@ const MAX_ITEM_CHARS = 500;
 const MAX_ITEMS = 50;
 const MAX_MEMORIES = 4;
 const MAX_TOPIC_CHARS = 100;
+const MAX_PROGRESS = 100;
+const MAX_VALUE = 1e12;
 const MAX_EVENT_MINUTES = 60 * 24 * 366;
-/** Length of an appointment if nobody named it. */
+/** Length of an appointment for which none was named. */
 const USUAL_EVENT_MINUTES = 30;
 
 const Text = z.string().transform(tidy);
@@ -73,15 +82,26 @@ const Answer = z.object({
       }),
     )
     .max(MAX_MEMORIES),
+  progress: z
+    .array(
+      z.object({
+        goalId: z.string().max(MAX_TOPIC_CHARS),
+        value: z.number().min(-MAX_VALUE).max(MAX_VALUE),
+        adds: z.boolean(),
+        from: From,
+      }),
+    )
+    .max(MAX_PROGRESS)
+    .default([]),
 });
 
 /**
- * The answer of the first provider that gives a proper one; it is provisional where a provider before it may do better
- * another time. Rejects with why the last one failed, with `unavailable` where there is none, and with the signal's
- * reason when it is aborted.
+ * Returns the answer of the first provider that gives a valid one; it is provisional where an earlier
+ * provider may do better later. Rejects with the last provider's error, with `unavailable` where there is
+ * none, and with the signal's reason when that is aborted.
  */
 export function createUnderstand({ providers, log }: { providers: () => NamedUnderstanding[]; log: Log }) {
-  /** @param present the plugin that made what there is: none that comes after it is asked */
+  /** @param present the plugin that made the present structure: providers after it are not asked */
   return async (
     transcript: readonly SpokenSegment[],
     context: UnderstandingContext,
@@ -110,7 +130,7 @@ export function createUnderstand({ providers, log }: { providers: () => NamedUnd
 
 export type Understand = ReturnType<typeof createUnderstand>;
 
-/** Providers up to the one that made what there is; all, where that one is not among them. */
+/** Providers up to the one that made the present structure; all, where that one is not among them. */
 function noWorseThan(present: string | undefined, providers: NamedUnderstanding[]): NamedUnderstanding[] {
   const place = providers.findIndex(({ name }) => name === present);
   return place < 0 ? providers : providers.slice(0, place + 1);
@@ -122,10 +142,10 @@ function outcomeOf(answer: unknown, transcript: readonly SpokenSegment[]): Outco
     const places = parsed.error.issues.map(({ path, code }) => `${path.join('.')} (${code})`);
     throw new AppError('upstream_error', `The result is invalid: ${places.slice(0, 5).join(', ')}`);
   }
-  const { discard, title, overview, category, folder, tasks, events, memories } = parsed.data;
+  const { discard, title, overview, category, folder, tasks, events, memories, progress } = parsed.data;
   if (discard) return null;
   const ids = new Set(transcript.map(({ id }) => id));
-  const isCited = ({ from }: Cited) => from.length > 0 && from.every(id => ids.has(id));
+  const isCited = ({ from }: Pick<Cited, 'from'>) => from.length > 0 && from.every(id => ids.has(id));
   const structured = {
     title: title.text,
     overview: overview
@@ -134,25 +154,30 @@ function outcomeOf(answer: unknown, transcript: readonly SpokenSegment[]): Outco
       .join(' '),
     category,
     emoji: CATEGORY_EMOJI[category],
-    actionItems: tasks
-      .filter(isCited)
-      .map(({ text, dueAt }) => ({ description: text, completed: false, dueAt })),
-    events: events.filter(isCited).map(({ text, startAt, minutes }) => ({
+    actionItems: tasks.filter(isCited).map(({ text, dueAt, from: [segmentId] }) => ({
+      description: text,
+      completed: false,
+      dueAt,
+      ...(segmentId !== undefined && { segmentId }),
+    })),
+    events: events.filter(isCited).map(({ text, startAt, minutes, from: [segmentId] }) => ({
       title: text,
       description: '',
       startAt,
       duration: minutes ?? USUAL_EVENT_MINUTES,
       created: false,
+      ...(segmentId !== undefined && { segmentId }),
     })),
   };
   return {
     structured,
     memories: memories.filter(isCited),
+    progress: progress.filter(isCited),
     ...(folder === undefined ? {} : { folder }),
   };
 }
 
-/** Without control characters and lone surrogates, which databases and clients stumble over. */
+/** Removes control characters and lone surrogates, which databases and clients reject. */
 function tidy(text: string): string {
   return text
     .toWellFormed()
@@ -160,11 +185,12 @@ function tidy(text: string): string {
     .trim();
 }
 
-/** Segments as plugins see them. */
+/** Converts segments to the form that plugins receive. */
 export function spoken(
   segments: readonly Segment[],
   { startedAt, createdAt }: Pick<Conversation, 'startedAt' | 'createdAt'>,
   nameOf: (segment: Segment) => string,
+  marked: ReadonlySet<string> = new Set(),
 ): SpokenSegment[] {
   const begin = startedAt ?? createdAt;
   const at = (seconds: number) => Math.round(begin + seconds * 1000);
@@ -175,5 +201,6 @@ export function spoken(
     isUser: segment.isUser,
     startAt: at(segment.start),
     endAt: at(segment.end),
+    ...(marked.has(segment.id) ? { isMarked: true } : {}),
   }));
 }

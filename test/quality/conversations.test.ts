@@ -5,7 +5,7 @@ const FILES_OF_A_KIND = 2;
 const conversations = readConversations();
 type Conversation = (typeof conversations)[number];
 
-test('Every half of the corpus holds every kind of conversation at least twice', t => {
+test('Both halves of the corpus contain every kind of conversation at least twice', t => {
   const kinds = [...new Set(conversations.map(each => each.kind))];
   const count = (half: string, kind: string) =>
     conversations.filter(each => each.half === half && each.kind === kind).length;
@@ -16,12 +16,14 @@ test('Every half of the corpus holds every kind of conversation at least twice',
   t.deepEqual(missing, []);
   t.true(conversations.length >= 80);
   t.deepEqual(
-    conversations.filter(each => !each.file.slice(3).startsWith(`${each.kind}-`)).map(each => each.file),
+    conversations
+      .filter(each => !each.file.replace(/^\d+-/, '').startsWith(`${each.kind}-`))
+      .map(each => each.file),
     [],
   );
 });
 
-test('Everything that is expected of a conversation is in the segments it names', t => {
+test('Everything expected of a conversation is in the segments it names', t => {
   for (const conversation of conversations) {
     const { file, expected } = conversation;
     const unsupported = [
@@ -41,7 +43,7 @@ test('Everything that is expected of a conversation is in the segments it names'
   }
 });
 
-test('Nobody is expected to do or be something who does not occur in the conversation', t => {
+test('Nobody outside the conversation is expected in its tasks or memories', t => {
   for (const conversation of conversations) {
     const names = ['owner', 'other', ...Object.values(conversation.people)];
     const said = textOf(conversation, [...conversation.segments.keys()]);
@@ -54,7 +56,7 @@ test('Nobody is expected to do or be something who does not occur in the convers
   }
 });
 
-test('Every instant is given in the offset of the owner’s time zone, and none is expected before it was said', t => {
+test('Every instant has the offset of the owner’s time zone, and is not before the conversation', t => {
   for (const { file, startedAt, timeZone, expected } of conversations) {
     const instants = [
       ...expected.tasks.flatMap(task => task.due ?? []),
@@ -75,7 +77,7 @@ test('Every instant is given in the offset of the owner’s time zone, and none 
   }
 });
 
-test('What must not be noted was said, and is not expected elsewhere', t => {
+test('Forbidden notes were said, and are not expected elsewhere', t => {
   for (const conversation of conversations) {
     const { file, expected } = conversation;
     const said = textOf(conversation, [...conversation.segments.keys()]);
@@ -95,7 +97,7 @@ test('What must not be noted was said, and is not expected elsewhere', t => {
   }
 });
 
-test('Nothing is expected of a conversation that is to be discarded, and something of every other', t => {
+test('A conversation to be discarded has no expectations, and every other one has some', t => {
   for (const { file, expected } of conversations) {
     const items = expected.tasks.length + expected.events.length + expected.memories.length;
     t.is(expected.discard ? items : 0, 0, file);
@@ -103,7 +105,7 @@ test('Nothing is expected of a conversation that is to be discarded, and somethi
   }
 });
 
-test('The times of the segments follow from their words, and no two of one speaker would be one', t => {
+test('The times of the segments follow from their words, and no two of one speaker would be merged', t => {
   for (const { file, segments } of conversations)
     for (const [index, segment] of segments.entries()) {
       const before = segments[index - 1];
@@ -115,7 +117,7 @@ test('The times of the segments follow from their words, and no two of one speak
     }
 });
 
-test('The life of one person is in order, and what is to be kept of it was said where it is cited', t => {
+test('The conversations of one person are in order, and memories to keep were said in the cited segments', t => {
   const { conversations: life, expected } = readLife();
   const cited = ({ sources }: { sources: { file: string; from: number[] }[] }) =>
     sources.map(({ file, from }) => ({ file, text: textOf(conversationOf(file), from) }));
@@ -139,7 +141,7 @@ test('The life of one person is in order, and what is to be kept of it was said 
     t.true(holds(textOf(conversationOf(file), [...conversationOf(file).segments.keys()]), what), `${what}`);
 });
 
-test('Every deletion in that life has its conversation, and what was deleted is said again afterwards', t => {
+test('Every deletion of that person has its conversation, and the deleted fact is said again afterwards', t => {
   const { conversations: life, expected } = readLife();
   const deletions = life.flatMap(({ file, deletes }) => deletes.map(what => ({ file, what })));
 
@@ -156,7 +158,7 @@ test('Every deletion in that life has its conversation, and what was deleted is 
   }
 });
 
-test('At least sixty attempts at prompt injection are told apart by name, in several languages', t => {
+test('At least sixty prompt injections have unique names, in several languages', t => {
   const attempts = readPoison();
   const names = attempts.map(each => each.name);
 

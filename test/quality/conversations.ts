@@ -9,9 +9,9 @@ import { speakerOf } from '../../core/domain/conversations/segments.ts';
 const FOLDER = new URL('../fixtures/conversations/', import.meta.url);
 const WORDS_PER_SECOND = 2.5;
 const GAP_S = 0.4;
-/** Between two segments of one speaker: core joins what is closer together. */
+/** Pause between two segments of one speaker; core joins closer ones. */
 const PAUSE_S = 3;
-/** Speakers of repeated conversations count from here, so that none of them is the owner or a known person. */
+/** First speaker number of repeated conversations, none of whom is the owner or a known person. */
 const REPEATED_SPEAKERS = 20;
 
 const CATEGORIES = Object.keys(CATEGORY_EMOJI) as Category[];
@@ -66,7 +66,7 @@ const Expected = z.strictObject({
   nonFacts: z.array(NonFact).default([]),
 });
 
-/** Other conversations to repeat for so many hours, before each of these segments and at the end. */
+/** Other conversations repeated for this many hours, before each of these segments and at the end. */
 const Repeat = z.strictObject({
   files: z.array(z.string()).min(1),
   hours: z.number().positive(),
@@ -133,7 +133,7 @@ export function readLife() {
   return { conversations, expected: load(LifeExpected, new URL('expected.yaml', folder)) };
 }
 
-/** Attempts at prompt injection, each a conversation with what must not come of it. */
+/** Prompt injections, each a conversation with forbidden results. */
 export function readPoison() {
   const { attempts, ...scene } = load(PoisonFile, new URL('poison.yaml', FOLDER));
   return attempts.map(attempt => ({
@@ -143,7 +143,7 @@ export function readPoison() {
   }));
 }
 
-/** Whether a text holds every stem. Case does not matter; `call|ring` is held by either. */
+/** Whether a text contains every stem, ignoring case; `call|ring` is met by either. */
 export function holds(text: string, stems: Stem): boolean {
   const lower = text.toLowerCase();
   return stems.every(stem => stem.split('|').some(each => lower.includes(each.toLowerCase())));
@@ -162,7 +162,7 @@ function readConversation(file: string) {
   };
 }
 
-/** Puts lines of other conversations before the named ones, in equal shares, repeated until it takes so long. */
+/** Inserts lines of other conversations before the named ones, in equal shares, repeated to fill the duration. */
 function spread(own: Lines, { files, hours, before }: z.infer<typeof Repeat>) {
   const others = files.flatMap(file => load(ConversationFile, new URL(file, FOLDER)).segments);
   const cycle: Lines = others.map(([speaker, text]) => [speaker + REPEATED_SPEAKERS, text]);
@@ -183,7 +183,7 @@ function lengthOf(lines: Lines): number {
   return timed(lines, {}).at(-1)?.end ?? 0;
 }
 
-/** An index that does not exist stays one that does not exist. */
+/** Keeps an index that does not exist as such. */
 function moved(expected: Expectation, positions: number[]): Expectation {
   const move = (indices: number[]) => indices.map(index => positions[index] ?? Number.MAX_SAFE_INTEGER);
   const cited = <Item extends { from: number[] }>(items: Item[]) =>
@@ -223,7 +223,7 @@ function timed(lines: Lines, people: Record<string, string>): Segment[] {
   });
 }
 
-/** The same id at every reading, so that two runs can be compared. */
+/** Returns the same id at every reading, so that two runs can be compared. */
 function fixedId(kind: number, index: number): string {
   return `0000000${kind}-0000-7000-8000-${String(index).padStart(12, '0')}`;
 }

@@ -1,4 +1,4 @@
-/** How well llm-understanding does: with any model that the environment names, else with a scripted one. */
+/** Measures llm-understanding with the model that the environment names, or with a scripted one. */
 
 import { z } from 'zod';
 import words from '../../plugins/embedder/words/index.ts';
@@ -64,7 +64,10 @@ function contentOf(events: string): number {
   return [...pieces].reduce((sum, [, piece = '']) => sum + piece.length, 0);
 }
 
-/** Whether segments carry a text: what was really said there, and the same of segments that say something else. */
+/**
+ * Measures the check whether segments support a text, with texts that were said there and texts that were
+ * not.
+ */
 export async function citationQuality(): Promise<Table> {
   const { context, stop } = contextOf();
   try {
@@ -76,7 +79,7 @@ export async function citationQuality(): Promise<Table> {
     ] as const) {
       const sum = { right: 0, kept: 0, wrong: 0, dropped: 0 };
       for (const { segments, expected, owner, people } of readConversations()) {
-        if (segments.length > 1000) continue; // filled up with others
+        if (segments.length > 1000) continue; // filled up with other segments
         const texts = segments.map(({ text }) => text);
         const signal = new AbortController().signal;
         const names = [owner, ...Object.values(people)];
@@ -95,7 +98,7 @@ export async function citationQuality(): Promise<Table> {
     }
     return {
       title:
-        'Citations: tasks and memories of the corpus by their stems, cited rightly and half a conversation away',
+        'Citations: tasks and memories of the corpus by their stems, with correct citations and with ones half a conversation away',
       columns: ['checked by', 'texts', 'rightly cited kept', 'wrongly cited dropped'],
       rows,
     };

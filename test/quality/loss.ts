@@ -7,7 +7,7 @@ import { wordErrorRate } from '../helpers/word-error-rate.ts';
 
 const SENTENCES = Object.entries(sentences);
 const RATES = [0.01, 0.05, 0.1];
-/** Which packets are lost decides which words are: one draw over five sentences is off by 5 points and more. */
+/** Repetitions with different losses: a single one over five sentences is off by 5 points or more. */
 const DRAWS = 3;
 const KINDS: [string, Loss][] = [
   ['evenly', evenly],
@@ -34,10 +34,10 @@ export async function loss(server: TestServer, senders: readonly Sender[] = ALL_
     }
   }
   const columns = ['packets lost', ...['0 %', '1 %', '5 %', '10 %'], 'lost, ms', 'told, ms'];
-  return { title: 'Words wrong where packets are lost, %', columns, rows };
+  return { title: 'Wrong words with lost packets, %', columns, rows };
 }
 
-/** Over all sentences, one after the other, each with other packets lost in each draw. */
+/** Word errors over all sentences, with different lost packets for each sentence and repetition. */
 async function wordsWrong(server: TestServer, sender: Sender, lose: Loss, rate: number) {
   const found: { wrong: number; madeMs: number; toldMs: number }[] = [];
   const draws = rate === 0 ? 1 : DRAWS;

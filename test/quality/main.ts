@@ -1,4 +1,4 @@
-/** How well Earshot hears and understands. */
+/** Measures how well Earshot recognises and understands. */
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import type { SentCodec } from '../../core/cli/stream/recording.ts';
@@ -15,27 +15,48 @@ import { citationQuality, modelQuality } from './language-model.ts';
 import { ALL_SENDERS, loss } from './loss.ts';
 import { meaning } from './meaning.ts';
 import { memoryQuality } from './memories.ts';
-import { speakerQuality } from './speakers.ts';
+import { type SpeakerWishes, speakerQuality } from './speakers.ts';
 import { understandingQuality } from './understanding.ts';
 
 const HELP = `Measures how well Earshot hears (the whole server, pocketsphinx, recordings of flite's voices) and understands.
 
-  npm run quality                       some minutes
-  npm run quality -- --meaning          only what needs no recogniser: some seconds
-  npm run quality -- --understanding    only tasks, events, categories, overviews and memories of written conversations;
+  npm run quality                       meaning, hearing and loss; some minutes
+  npm run quality -- meaning            what needs no recogniser: some seconds
+  npm run quality -- hearing            wrong words by codec and in noise, and noise mistaken for speech
+  npm run quality -- loss               what lost radio packets cost
+  npm run quality -- loss --sender S    the same of some: ${ALL_SENDERS.join('; ')}
+  npm run quality -- understanding      tasks, events, categories, overviews and memories of written conversations;
                                          with a language model as well: EARSHOT_QUALITY_LLM_URL (its OpenAI endpoint,
                                          http://127.0.0.1:11434/v1), EARSHOT_QUALITY_LLM_MODEL and _KEY, else a scripted
                                          one that only shows that the measure works
-  npm run quality -- --speakers         only how well voices are told apart and named; with a model of yours:
+  npm run quality -- speakers           how well voices are told apart and named; with a model of yours:
                                          --model FILE --same LIKENESS --named LIKENESS
-  npm run quality -- --loss             only what lost radio packets cost
-  npm run quality -- --loss --sender S  the same of some: ${ALL_SENDERS.join('; ')}
+  npm run quality -- speakers --voices DIR   how alike recordings of yours are, a folder for each person, and which
+                                         thresholds they suggest for --model FILE
   npm run quality -- --json FILE        the figures for programs as well
 `;
 
+interface Wishes extends SpeakerWishes {
+  sender?: string[] | undefined;
+}
+type Show = (table: Table) => void;
+
+const MEASURES: Readonly<Record<string, (wishes: Wishes, show: Show) => Promise<void>>> = {
+  meaning: async (_, show) => (await meaning()).forEach(show),
+  hearing: (_, show) => hearing([byCodec, inNoise, ofNoise], show),
+  loss: ({ sender }, show) => hearing([instance => loss(instance, sendersOf(sender))], show),
+  understanding: async (_, show) => {
+    for (const table of [...(await understandingQuality()), ...(await memoryQuality())]) show(table);
+    show(await citationQuality());
+    for (const table of await modelQuality(process.env)) show(table);
+  },
+  speakers: async (wishes, show) => (await speakerQuality(wishes)).forEach(show),
+};
+const USUAL = ['meaning', 'hearing', 'loss'];
+
 const CODECS: SentCodec[] = ['pcm8', 'pcm16', 'opus', 'opus_fs320', 'lc3', 'lc3_fs1030'];
 const SENTENCES = Object.entries(sentences);
-/** Ratios of speech to white noise, dB. */
+/** Signal-to-noise ratios of speech and white noise, dB. */
 const RATIOS = [30, 20, 15, 10];
 const NOISES: Record<string, ArrayLike<number>> = {
   'white noise': sound.whiteNoise(60),
@@ -48,45 +69,35 @@ const NOISES: Record<string, ArrayLike<number>> = {
 const PEAKS = [-40, -25, -12];
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
     options: {
       json: { type: 'string' },
-      meaning: { type: 'boolean' },
-      loss: { type: 'boolean' },
       sender: { type: 'string', multiple: true },
-      understanding: { type: 'boolean' },
-      speakers: { type: 'boolean' },
       model: { type: 'string' },
       same: { type: 'string' },
       named: { type: 'string' },
+      voices: { type: 'string' },
       help: { type: 'boolean' },
     },
   });
   if (values.help) return void process.stdout.write(HELP);
+  const measures = (positionals.length > 0 ? positionals : USUAL).map(measureOf);
   const where = machine();
   process.stdout.write(`${JSON.stringify(where, null, 2)}\n\n`);
   const tables: Table[] = [];
-  const show = (table: Table) => {
-    tables.push(table);
-    process.stdout.write(`${renderTable(table)}\n\n`);
-  };
-  const isUnderstandingOnly = values.understanding === true;
-  if (values.speakers) show(await speakerQuality(values));
-  else if (isUnderstandingOnly) {
-    for (const table of [...(await understandingQuality()), ...(await memoryQuality())]) show(table);
-    show(await citationQuality());
-    for (const table of await modelQuality(process.env)) show(table);
-  }
-  if (!values.loss && !values.speakers && !isUnderstandingOnly)
-    for (const table of await meaning()) show(table);
-  if (!values.meaning && !values.speakers && !isUnderstandingOnly)
-    await hearing(
-      values.loss
-        ? [instance => loss(instance, sendersOf(values.sender))]
-        : [byCodec, inNoise, ofNoise, loss],
-      show,
-    );
+  for (const measure of measures)
+    await measure(values, table => {
+      tables.push(table);
+      process.stdout.write(`${renderTable(table)}\n\n`);
+    });
   if (values.json) await writeFile(values.json, `${JSON.stringify({ machine: where, tables }, null, 2)}\n`);
+}
+
+function measureOf(name: string) {
+  const measure = MEASURES[name];
+  if (measure) return measure;
+  throw new Error(`there is no measure "${name}": name some of ${Object.keys(MEASURES).join(', ')}`);
 }
 
 function sendersOf(names: readonly string[] | undefined) {
@@ -95,10 +106,7 @@ function sendersOf(names: readonly string[] | undefined) {
   return names && ALL_SENDERS.filter(sender => names.includes(sender));
 }
 
-async function hearing(
-  measures: ((instance: TestServer) => Promise<Table>)[],
-  show: (table: Table) => void,
-): Promise<void> {
+async function hearing(measures: ((instance: TestServer) => Promise<Table>)[], show: Show): Promise<void> {
   const instance = await buildServer({ stt: ['pocketsphinx'] });
   try {
     for (const measure of measures) show(await measure(instance));
@@ -112,7 +120,7 @@ async function byCodec(instance: TestServer): Promise<Table> {
     name,
     ...(await inTurn(CODECS, async codec => wrong(text, await heard(instance, spoken(name), codec)))),
   ]);
-  return { title: 'Words wrong by codec at 16 kHz, %', columns: ['sentence', ...CODECS], rows };
+  return { title: 'Wrong words by codec at 16 kHz, %', columns: ['sentence', ...CODECS], rows };
 }
 
 async function inNoise(instance: TestServer): Promise<Table> {
@@ -123,7 +131,7 @@ async function inNoise(instance: TestServer): Promise<Table> {
     )),
   ]);
   const columns = ['sentence', ...RATIOS.map(db => `${db} dB`)];
-  return { title: 'Words wrong in white noise so far below the speech, %', columns, rows };
+  return { title: 'Wrong words by white noise this far below the speech, %', columns, rows };
 }
 
 async function ofNoise(instance: TestServer): Promise<Table> {
@@ -136,7 +144,7 @@ async function ofNoise(instance: TestServer): Promise<Table> {
     })),
   ]);
   const columns = ['60 s of', ...PEAKS.map(db => `${db} dBFS`)];
-  return { title: 'Utterances in what is no speech', columns, rows };
+  return { title: 'Utterances in audio without speech', columns, rows };
 }
 
 function spoken(name: string): sound.Sound {
@@ -148,7 +156,7 @@ function noisy(speech: sound.Sound, db: number): sound.Sound {
   return sound.mix(speech, sound.atRms(level, sound.whiteNoise(speech.length / 16_000)));
 }
 
-/** Its text, as the server has it. */
+/** Returns the text that the server stored. */
 async function heard(instance: TestServer, what: sound.Sound, codec: SentCodec): Promise<string> {
   const client = await connectListen(instance.url, instance.key, {
     codec,
@@ -176,7 +184,7 @@ function wrong(said: string, text: string): number {
   return Math.round(wordErrorRate(said, text) * 100);
 }
 
-/** One after the other: each has the machine for itself. */
+/** Processes one item after the other, so that each has the machine to itself. */
 async function inTurn<T, R>(items: readonly T[], what: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   for (const item of items) results.push(await what(item));

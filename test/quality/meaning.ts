@@ -1,4 +1,7 @@
-/** How well Earshot understands without a language model: paraphrases found, memories told apart, and at what cost. */
+/**
+ * Measures search and memories without a language model: paraphrases found, memories distinguished, and
+ * processor time.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Embedder } from '../../core/contract/plugin.ts';
 import { createCategorise } from '../../core/domain/memories/memory-category.ts';
@@ -14,7 +17,7 @@ const never = new AbortController().signal;
 export async function meaning(): Promise<Table[]> {
   const { context } = contextOf();
   const { embedder } = words.setup({ ...context, options: {} as never, dataDir: '' });
-  const cost = await costOf(embedder); // first, as it loads the table
+  const cost = await costOf(embedder); // first, because it loads the table
   return [await search(embedder), await categories(embedder), cost];
 }
 
@@ -67,10 +70,10 @@ async function categories(embedder: Embedder): Promise<Table> {
   const rows = await Promise.all(
     (['test', 'tune'] as const).map(async half => [half, percent(await rightCategories(categorise, half))]),
   );
-  return { title: 'Categories of memories as people gave them, %', columns: ['half', 'right'], rows };
+  return { title: 'Categories of memories as people assigned them, %', columns: ['half', 'right'], rows };
 }
 
-/** In processor time: what else the machine does is not in it. */
+/** In processor time, which other processes do not affect. */
 async function costOf(embedder: Embedder): Promise<Table> {
   const before = { cpu: process.cpuUsage(), rss: process.memoryUsage().rss };
   await embedder.embed(['hello'], never);

@@ -1,4 +1,4 @@
-/** Which memories are made of the written conversations, and what is left of them after a year of one person. */
+/** Measures the memories made from the written conversations, and those left after a year of one person. */
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -25,7 +25,7 @@ interface Counts {
   found: number;
   wanted: number;
   right: number;
-  /** Repetitions of a memory that was found already. */
+  /** Repetitions of a memory that already exists. */
   twice: number;
   /** Statements that a careful person would not note. */
   junk: number;
@@ -75,6 +75,7 @@ async function memoriesOf(conversation: Conversation): Promise<readonly Understo
       timeZone,
       folders: [],
       openTasks: [],
+      goals: [],
       people: Object.values(people),
       models: [],
       embedder: null,
@@ -114,8 +115,8 @@ function count({ expected, owner }: Conversation, found: readonly UnderstoodMemo
 }
 
 /**
- * Thirty conversations of one person through the whole pipeline, on a real database, with what its owner deletes on the
- * way.
+ * Runs thirty conversations of one person through the whole pipeline on a real database, with the deletions that its
+ * owner makes.
  */
 async function lifeQuality(isVerbose: boolean): Promise<Table> {
   const undo: (() => unknown)[] = [];
@@ -226,7 +227,7 @@ const Half = z.strictObject({
 });
 const Pairs = z.strictObject({ tune: Half, report: Half });
 
-/** Whether memories that say the same are told from those that do not, by words alone and with vectors. */
+/** Measures whether memories of the same meaning are recognised, by words alone and with vectors. */
 async function pairQuality(): Promise<Table> {
   const url = new URL('../fixtures/memory-pairs.yaml', import.meta.url);
   const pairs = Pairs.parse(parse(readFileSync(url, 'utf8')));

@@ -1,4 +1,7 @@
-/** How well voices are told apart and named: scenes of synthetic voices, through the domain and a real database. */
+/**
+ * Measures how well voices are separated and named: scenes of synthetic voices through the domain and a real
+ * database.
+ */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
@@ -12,21 +15,22 @@ import { openDomain } from '../helpers/domain.ts';
 import { atRms, mix, type Sound } from '../helpers/sound.ts';
 import { patient, sentence, type VoiceName, voiceModelOptions } from '../helpers/voices.ts';
 import { contextOf } from '../plugins/stt/context.ts';
+import { measureLikeness } from './likeness.ts';
 
 interface Turn {
   name: VoiceName;
   /** Mean loudness, dB of full scale. */
   level?: number;
-  /** Somebody else on television, so loud. */
+  /** Loudness of another voice from a television. */
   television?: number;
-  /** Passes before it. */
+  /** Hours that pass before it. */
   hours?: number;
 }
 
 const loud = (name: VoiceName): Turn => ({ name, level: -18 });
 const far = (name: VoiceName): Turn => ({ name, level: -30 });
 
-/** Scenes of a conversation each; `slt` and `rms` are known by name, the others are strangers. */
+/** Scenes of one conversation each; `slt` and `rms` are known by name, the others are strangers. */
 const SCENES: Readonly<Record<string, readonly Turn[]>> = {
   'two in turn': [loud('slt-2'), loud('rms-2'), loud('slt-1'), loud('rms-1')],
   'they swap seats': [loud('slt-2'), far('rms-2'), far('slt-1'), loud('rms-1'), far('slt-2'), loud('rms-2')],
@@ -43,15 +47,15 @@ const KNOWN = ['slt', 'rms'] as const;
 
 interface Score {
   seconds: number;
-  /** Under a label that belongs to another voice. */
+  /** Seconds under the label of another voice. */
   wrongLabel: number;
   named: number;
   wrongNames: number;
-  /** Pieces of people who are known. */
+  /** Pieces spoken by known people. */
   nameable: number;
 }
 
-/** Measures each scene; `total` stands at the end. */
+/** Measures each scene; `total` comes last. */
 export async function measureSpeakers(model: SpeakerModel): Promise<Record<string, Score>> {
   const undo: (() => unknown)[] = [];
   const domain = await openDomain({ teardown: (step: () => unknown) => void undo.push(step) });
@@ -71,7 +75,8 @@ export async function measureSpeakers(model: SpeakerModel): Promise<Record<strin
         const samples = soundOf(turn);
         const seconds = samples.length / 16_000;
         const { signal } = new AbortController();
-        const labelled = await labeller.label(conversationId, null, async () => samples, signal);
+        const analysis = labeller.analyse(async () => samples, signal);
+        const labelled = await labeller.label(conversationId, null, analysis, signal);
         if (!labelled) throw new Error('the speaker model does not work');
         const startAt = hour * 3_600_000 + i * 60_000;
         const voice = labelled.voice ? { voice: labelled.voice } : {};
@@ -114,16 +119,16 @@ export async function measureSpeakers(model: SpeakerModel): Promise<Record<strin
   }
 }
 
-/** Measures a model of `file`, or that of the tests, and shows it with the likenesses that were used. */
-export async function speakerQuality({
-  model: file,
-  same,
-  named,
-}: {
+/** Command-line options: path of a model, thresholds, and a folder of recordings to compare. */
+export interface SpeakerWishes {
   model?: string | undefined;
   same?: string | undefined;
   named?: string | undefined;
-}): Promise<Table> {
+  voices?: string | undefined;
+}
+
+/** Measures the model in `file`, or the tests' model, and shows the thresholds used. */
+export async function speakerQuality({ model: file, same, named, voices }: SpeakerWishes): Promise<Table[]> {
   const undo: (() => unknown)[] = [];
   const { context, stop } = contextOf();
   undo.push(stop);
@@ -141,7 +146,8 @@ export async function speakerQuality({
     };
     const options = sherpa.options(z).parse({ ...own, ...given });
     const { speakers } = await sherpa.setup({ ...context, dataDir: '', options });
-    return tableOf(speakers, await measureSpeakers(speakers));
+    if (voices !== undefined) return await measureLikeness(speakers, voices);
+    return [tableOf(speakers, await measureSpeakers(speakers))];
   } finally {
     for (const step of undo.reverse()) await step();
   }
@@ -166,7 +172,9 @@ function soundOf({ name, level = -18, television }: Turn): Sound {
   return television === undefined ? sound : mix(sound, atRms(television, sentence('annie-1')));
 }
 
-/** Seconds that are not of the voice to which their label belongs: each label to the voice that it has most of. */
+/**
+ * Seconds outside the voice to which their label belongs: a label belongs to the voice that it covers most.
+ */
 function wrongSeconds(heard: readonly { voice: string; seconds: number; label: number }[]): number {
   const byLabel = Map.groupBy(heard, ({ label }) => label);
   const taken = new Map<string, number>();
@@ -178,7 +186,7 @@ function wrongSeconds(heard: readonly { voice: string; seconds: number; label: n
     }));
     const best = voices.sort((a, b) => b.seconds - a.seconds)[0];
     if (!best) continue;
-    const before = taken.get(best.voice) ?? 0; // a voice has one label: the one with the most of it
+    const before = taken.get(best.voice) ?? 0; // a voice has one label, the one that covers most of it
     right += Math.max(0, best.seconds - before);
     taken.set(best.voice, Math.max(before, best.seconds));
   }

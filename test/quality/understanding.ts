@@ -1,4 +1,7 @@
-/** How well an understanding plugin, plain-understanding unless another is given, does on the written conversations of test/fixtures/conversations. */
+/**
+ * Measures an understanding plugin, by default plain-understanding, on the written conversations of
+ * test/fixtures/conversations.
+ */
 import type {
   LanguageModel,
   SpokenSegment,
@@ -37,7 +40,7 @@ export async function understandingQuality(
 ): Promise<Table[]> {
   const counted: { conversation: Conversation; sums: Sums }[] = [];
   for (const conversation of readConversations())
-    counted.push({ conversation, sums: await count(conversation, understanding, models) }); // a model is asked one thing at a time
+    counted.push({ conversation, sums: await count(conversation, understanding, models) }); // a model answers one question at a time
   const sums = (['tune', 'report'] as const).flatMap(half =>
     LANGUAGES.map(language => {
       const chosen = counted.filter(
@@ -119,7 +122,7 @@ function withWanted(sums: Sums, { tasks, events }: Conversation['expected']): Su
   return { ...sums, tasksWanted: ownTasks(tasks).length, eventsWanted: events.length };
 }
 
-/** Each found task is matched to one noted task at most, so that what is found twice is wrong once. */
+/** Each found task is matched to at most one expected task, so that a duplicate counts as wrong. */
 function countTasks(sums: Sums, { expected, timeZone }: Conversation, { tasks }: Understood): void {
   const wanted = ownTasks(expected.tasks);
   const left = new Set(tasks);
@@ -134,12 +137,12 @@ function countTasks(sums: Sums, { expected, timeZone }: Conversation, { tasks }:
   }
 }
 
-/** The owner must not be told of what others are to do. */
+/** The owner must not get tasks of others. */
 function ownTasks(tasks: Conversation['expected']['tasks']) {
   return tasks.filter(({ who }) => who === 'owner');
 }
 
-/** The same event: its title and its day are right. */
+/** The same event: its title and its day are correct. */
 function countEvents(sums: Sums, { expected, timeZone }: Conversation, { events }: Understood): void {
   const left = new Set(events);
   sums.events += events.length;
@@ -163,7 +166,7 @@ function isAt(at: number | null, expected: string | null, precision: Precision, 
   return Math.abs(wanted - at) <= TOLERANCE_MS[precision];
 }
 
-/** Every word of the sentence is one of the segments that it cites, in the same order. */
+/** Every word of the sentence is in one of the segments that it cites, in the same order. */
 function isSaid(sentence: string, segments: string): boolean {
   const words = (text: string) => text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
   const said = words(segments)[Symbol.iterator]();
@@ -201,6 +204,7 @@ function given({ owner, people, language, timeZone, openTasks, segments, started
       ...{ owner, timeZone, folders: [], people: Object.values(people) },
       languages: language === 'multi' ? [] : [language],
       ...{ models: [], embedder: null, summaryLanguage: null, template: null, templates: [] },
+      goals: [],
       openTasks: openTasks.map(description => ({ description, dueAt: null })),
       memoriesNear: async () => [],
       wallTime: at => wallTime(at, timeZone),

@@ -1,17 +1,20 @@
 /**
- * Makes a model's text safe to show, piece by piece: with the numbers of its sources, and nothing that loads or links.
+ * Makes a model's text safe to show, piece by piece: it keeps the numbers of sources, and removes pictures and links.
  * Pure.
  */
 
-/** A first line that is longer is no header. */
+/** A longer first line is not a header. */
 const MAX_HEADER_CHARS = 300;
-/** A number in brackets is no longer. */
+/** Maximum length of a number in brackets. */
 const MAX_MARK_CHARS = 40;
 const MARK = /\[\s*(\d{1,4}(?:\s*,\s*\d{1,4}){0,5})\s*\]/g;
-/** Control characters but line breaks, and what turns the direction of a text round. */
+/** Control characters except line breaks, and characters that change the direction of text. */
 const UNSEEN = /[^\P{Cc}\n]|[\u202a-\u202e\u2066-\u2069]/gu;
 
-/** The sources that a first line names, by their place: `SOURCES: 2, 5`, or `SOURCES: none`. Null: it names none so. */
+/**
+ * Parses the sources that the first line names, by their position: `SOURCES: 2, 5`, or `SOURCES: none`. Null: it is
+ * no such line.
+ */
 function headerOf(line: string, count: number): number[] | null {
   const [name, numbers, ...others] = line.toLowerCase().replaceAll('*', '').trim().split(':');
   if ((name !== 'sources' && name !== 'source') || numbers === undefined || others.length > 0) return null;
@@ -22,13 +25,13 @@ function headerOf(line: string, count: number): number[] | null {
 }
 
 export interface AnswerText {
-  /** Null until the header is whole; `undefined`: there is none. */
+  /** Null until the header is complete; `undefined`: there is none. */
   push(piece: string): { header: number[] | null | undefined; text: string };
   /** Returns the text that was held back. */
   end(): { header: number[] | null | undefined; text: string };
 }
 
-/** @param count of the sources that the model was given */
+/** @param count number of sources that the model was given */
 export function createAnswerText(count: number): AnswerText {
   let header: number[] | null | undefined = null;
   let held = '';
@@ -59,7 +62,7 @@ export function createAnswerText(count: number): AnswerText {
   };
 }
 
-/** Up to where nothing is the beginning of a mark, a link or a surrogate pair. */
+/** Returns the length of the text that cannot be the beginning of a mark, a link or a surrogate pair. */
 function safeEnd(text: string): number {
   const open = text.lastIndexOf('[');
   const isOpen = open !== -1 && text.length - open <= MAX_MARK_CHARS;
@@ -68,7 +71,7 @@ function safeEnd(text: string): number {
   return /[!\]\ud800-\udbff]$/.test(text) ? text.length - 1 : text.length;
 }
 
-/** With numbers of what the header names, in its order; others go, and so do pictures and links. */
+/** Renumbers the sources that the header names, in its order; removes other numbers, pictures and links. */
 export function shown(text: string, header: readonly number[]): string {
   const marked = text.replaceAll(MARK, (_, numbers: string) => {
     const places = numbers.split(',').map(number => header.indexOf(Number(number) - 1) + 1);

@@ -16,17 +16,17 @@ import type { Asked, Source, Sources } from './sources.ts';
 
 const MAX_ANSWER_TOKENS = 2000;
 const MAX_ANSWER_CHARS = 10_000;
-/** An answer begins within this, and is whole within the other; a model on this machine may have to be loaded first. */
+/** Time limits for the beginning of an answer and for the whole; a local model may have to be loaded first. */
 const BEGIN_MS = 60_000;
 const WHOLE_MS = 180_000;
-/** Turns before a question that a model is given, and how much of each. */
+/** Earlier turns that a model receives, and characters of each. */
 const MAX_TURNS = 4;
 const MAX_TURN_CHARS = 1000;
-/** Passages in an answer without a model. */
+/** Number of passages in an answer without a model. */
 const MAX_BEST = 6;
-/** Characters of such a passage. */
+/** Maximum characters of such a passage. */
 const MAX_PASSAGE_CHARS = 300;
-/** Answers that are being made for one user. */
+/** Maximum number of simultaneous answers for one user. */
 const MAX_AT_ONCE = 3;
 
 const Reply = z.object({ answer: z.string(), sources: z.array(z.int()) });
@@ -85,7 +85,7 @@ const SENTENCES: Readonly<Record<AskedLanguage, Sentences>> = {
 export interface Turn {
   question: string;
   answer: string;
-  /** Ids of what the answer rested on. */
+  /** Ids of the answer's sources. */
   cited: readonly string[];
 }
 
@@ -99,24 +99,24 @@ export interface Question {
 
 export interface Answer {
   answer: string;
-  /** Null: no model made it. */
+  /** Null: no model wrote it. */
   model: string | null;
-  /** Sources that the model used, else the best matches. Numbers in brackets in the answer count them from 1. */
+  /** Sources that the model used, else the best matches. Numbers in brackets in the answer refer to them, from 1. */
   sources: Source[];
 }
 
-/** How an answer is followed while it is made. */
+/** Callbacks to follow an answer while it is made. */
 export interface Following {
-  /** Is told once nothing can be refused any more: from then on it takes as long as a model does. */
+  /** Called once nothing can be refused any more; the rest takes as long as the model does. */
   begin(): void;
-  /** Is told each piece. What was said stays said: a model that fails afterwards is not replaced. */
+  /** Called with each piece. Pieces are final: a model that fails afterwards is not replaced by another. */
   say(piece: string): void;
   signal: AbortSignal;
 }
 
 export type Ask = ReturnType<typeof createAsk>;
 
-/** Answers questions from what a user said and noted. */
+/** Answers questions from a user's conversations, memories and tasks. */
 export function createAsk({
   sources,
   retrieve,
@@ -128,7 +128,7 @@ export function createAsk({
   sources: Pick<Sources, 'locate'>;
   retrieve: Retrieve;
   notifications: Pick<Notifications, 'settings'>;
-  /** In order of preference; those that work now. */
+  /** Available models in order of preference. */
   models(): LanguageModel[];
   clock: Clock;
   log: Log;
@@ -159,13 +159,13 @@ export function createAsk({
     const { earlier = [], text } = question;
     const timeZone = question.timeZone ?? (await notifications.settings(principal.user.id)).timeZone;
     const asked = askedOf(principal, { ...question, earlier, timeZone, now: clock.now() });
-    const found = await retrieve(asked, new Set(earlier.at(-1)?.cited));
+    const found = await retrieve(asked, new Set(threadOf(text, earlier)[0]?.cited));
     following?.signal.throwIfAborted();
     following?.begin();
     const sentences = SENTENCES[languageOf(plainWords(text))];
     const located = (chosen: Source[]) =>
       sources.locate(principal.user.id, chosen, `${asked.words} ${asked.earlier}`);
-    /** No model's own words: whoever follows is told the passages with them. */
+    /** An answer without a model consists of the passages themselves. */
     const tell = async (sentence: string, model: string | null, best: Source[]): Promise<Answer> => {
       const answer = following ? [sentence, ...passagesOf(best, timeZone)].join('\n\n') : sentence;
       following?.say(answer);
@@ -183,7 +183,7 @@ export function createAsk({
     return tell(able.length === 0 ? sentences.noModel : sentences.failed, null, best);
   }
 
-  /** Null when it fails before anything was said; without sources where it says that none tells. */
+  /** Null when it fails before the first piece; without sources where the model says that none helps. */
   async function answerOf(
     model: LanguageModel,
     prompt: string,
@@ -201,7 +201,7 @@ export function createAsk({
     }
   }
 
-  /** Null where the model does not name its sources first: what it said is not shown. */
+  /** Null where the model does not name its sources first: its text is not shown. */
   async function stream(
     { model, text }: LanguageModel,
     prompt: string,
@@ -265,10 +265,10 @@ export function createAsk({
   return { ask };
 }
 
-/** In the midst of what was said already. */
+/** The error for a model that fails after the first piece. */
 class BrokenOff extends Error {}
 
-/** Numbered, each with when it was said. */
+/** Numbers the sources, each with its time. */
 function passagesOf(sources: readonly Source[], timeZone: string): string[] {
   return sources.map(({ title, text, createdAt, type }, place) => {
     const passage = wholeText(text, MAX_PASSAGE_CHARS);
@@ -281,16 +281,26 @@ function chosen(found: readonly Source[], places: readonly number[]): Source[] {
   return places.flatMap(place => found[place] ?? []);
 }
 
+/**
+ * The questions that this one continues, newest first: back to the one that can be understood alone. Those before it
+ * were about something else.
+ */
+function threadOf(text: string, earlier: readonly Turn[]): Turn[] {
+  if (!goesOn(plainWords(text))) return [];
+  const before = earlier.slice(-MAX_TURNS).toReversed();
+  const first = before.findIndex(({ question }) => !goesOn(plainWords(question)));
+  return first < 0 ? before : before.slice(0, first + 1);
+}
+
 /** Derives what to search for. A follow-up question also uses the words and the time of the ones before. */
 function askedOf(
   principal: Principal,
   { text, earlier, timeZone, now }: { text: string; earlier: readonly Turn[]; timeZone: string; now: number },
 ): Asked {
   const time = askedTime(text, now, timeZone);
-  const before = earlier.slice(-MAX_TURNS).toReversed();
-  const isFollowing = before.length > 0 && goesOn(plainWords(text));
-  const times = isFollowing && time.spans.length === 0 ? before.map(spansOf) : [];
-  const recent = isFollowing ? before.slice(0, 2) : [];
+  const thread = threadOf(text, earlier);
+  const times = time.spans.length === 0 ? thread.map(spansOf) : [];
+  const recent = thread.slice(0, 2);
   return {
     principal,
     words: tellingWords(time.words).join(' '),
@@ -307,7 +317,7 @@ function askedOf(
   }
 }
 
-/** As JSON: what is in it cannot end it. Times are those of a clock on the wall of the user. */
+/** Serialises sources as JSON, so that their text cannot break out of it. Times are in the user's time zone. */
 function promptOf(
   { text, earlier, timeZone }: { text: string; earlier: readonly Turn[]; timeZone: string },
   sources: readonly Source[],

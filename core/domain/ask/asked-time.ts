@@ -2,31 +2,36 @@
  * The time that a question is about: "last Tuesday", "yesterday evening", "im Oktober", "le 3 octobre", "hace dos días".
  * Phrases come from tables; a date with its month is read by chrono-node. Pure.
  */
-import { de, en, es, fr, type ParsedComponents } from 'chrono-node';
+import type { ParsedComponents } from 'chrono-node';
+// Each by itself: the package as a whole has 266 modules, and starting the server would load the languages of them all.
+import * as de from 'chrono-node/de';
+import * as en from 'chrono-node/en';
+import * as es from 'chrono-node/es';
+import * as fr from 'chrono-node/fr';
 import { dayAfter, instantOf, wallTime } from '../wall-clock.ts';
 import { plainWords } from './question-words.ts';
 import { type Days, type DaysOf, one, type Part, timeOf } from './time-phrases.ts';
 
-/** Epoch ms, `to` exclusive. */
+/** Epoch ms; `to` is exclusive. */
 export interface Span {
   from: number;
   to: number;
 }
 
 export interface AskedTime {
-  /** A weekday without more may be the last one or the next one: then both. Empty: no time was said. */
+  /** Empty: the question names no time. A weekday alone may be the last one or the next one: then both. */
   spans: Span[];
-  /** The words of the question that say something else. */
+  /** The remaining words of the question. */
   words: string[];
 }
 
 const WHOLE: Part = [0, 24];
-/** Words of the longest phrase: "il y a 3 jours", with an article. */
+/** Number of words in the longest phrase: "il y a 3 jours", with an article. */
 const MAX_WORDS = 6;
-/** Characters of a question that are searched for dates: each takes 0.1 ms. */
+/** Maximum characters of a question that are searched for dates, at 0.1 ms each. */
 const MAX_DATED_CHARS = 300;
 
-/** @param now epoch ms: when it was asked */
+/** @param now epoch ms of the question */
 export function askedTime(question: string, now: number, timeZone: string): AskedTime {
   const today = wallTime(now, timeZone).day;
   const dated = datesIn(question, today);
@@ -46,7 +51,7 @@ function clock(day: string, hour: number, timeZone: string): number {
   return instantOf({ day: dayAfter(day, Math.floor(hour / 24)), minute: (hour % 24) * 60 }, timeZone);
 }
 
-/** At each word the longest phrase that begins with it. */
+/** Takes the longest phrase that begins at each word. */
 function phrasesIn(words: readonly string[]): { days: DaysOf[]; part: Part | null; others: string[] } {
   const days: DaysOf[] = [];
   const others: string[] = [];
@@ -69,7 +74,7 @@ function phraseAt(words: readonly string[], at: number) {
   return { days: undefined, part: undefined, length: 0 };
 }
 
-/** Dates with their month, read without regard to where on earth it is. */
+/** Finds dates with their month, independent of the time zone. */
 function datesIn(question: string, today: string): { days: Days[]; rest: string } {
   const instant = new Date(`${today}T12:00:00Z`);
   for (const { strict } of [en, de, fr, es]) {
@@ -86,7 +91,7 @@ function datesIn(question: string, today: string): { days: Days[]; rest: string 
 /** `3/4` is the third of April, or the fourth of March. */
 const IS_CLEAR = /\p{L}|^\d{4}-|^\d{1,2}\.\s?\d/u;
 
-/** Without a year it is the last one, or the next one. */
+/** A date without a year is the last such day, or the next one. */
 function datesOf(start: ParsedComponents, today: string): Days[] {
   const [month, date] = [start.get('month') ?? 1, start.get('day') ?? 1];
   const dayIn = (year: number) => new Date(Date.UTC(year, month - 1, date)).toISOString().slice(0, 10);

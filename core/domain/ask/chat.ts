@@ -1,4 +1,4 @@
-/** Chats with the server about what was said: kept, so that a question can go on with the ones before. */
+/** Stored chats with the server, so that a question can continue earlier ones. */
 import type { ChatMessage, ChatSession, Clock, User } from '../../contract/model.ts';
 import type { Storage } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
@@ -10,19 +10,19 @@ import { wholeText } from '../search/whole-text.ts';
 import type { Ask, Following, Turn } from './ask.ts';
 import type { Source, Sources } from './sources.ts';
 
-/** Sessions per user; the least recently used is deleted first. */
+/** Maximum sessions per user; the least recently used is deleted first. */
 const MAX_SESSIONS = 200;
-/** Messages per session; the oldest are deleted first. */
+/** Maximum messages per session; the oldest are deleted first. */
 const MAX_MESSAGES = 1000;
 const MAX_TITLE_CHARS = 80;
-/** Messages before a question that it may go on with. */
+/** Earlier messages that a question may refer to. */
 const MAX_EARLIER = 8;
 /** Messages of the newest chat that an app's prompt may contain. */
 const MAX_RECENT = 20;
 const MAX_RECENT_CHARS = 4000;
 
 export interface ShownMessage extends Omit<ChatMessage, 'sources'> {
-  /** As they are now; what is gone, or may not be seen any more, is left out. */
+  /** Sources in their present form; deleted and hidden ones are left out. */
   sources: Source[];
 }
 
@@ -52,7 +52,7 @@ export function createChat({
     return session;
   }
 
-  /** The one that is named (`not_found`), or the one that was used last; null: there is none. */
+  /** Returns the named session (`not_found`), or the one that was used last; null: there is none. */
   async function find(userId: string, id: string | null): Promise<ChatSession | null> {
     if (id === null) return (await storage.chat.sessions(userId, { limit: 1, offset: 0 }))[0] ?? null;
     const found = isId(id) ? await storage.chat.session(userId, id) : null;
@@ -60,7 +60,7 @@ export function createChat({
     return found;
   }
 
-  /** The newest first. `not_found` */
+  /** Newest first. `not_found` */
   async function messages(
     principal: Principal,
     id: string | null,
@@ -77,8 +77,9 @@ export function createChat({
   }
 
   /**
-   * Keeps the question, and, once it is whole, the answer, which it resolves to. An answer that breaks off, or whose
-   * session is deleted meanwhile, is not kept. Fails as `ask` does, and with `not_found` where there is no such session.
+   * Stores a question and, once it is complete, its answer, and resolves to that. An answer that breaks off, or whose
+   * session is deleted meanwhile, is not stored. Rejects as `ask` does, and with `not_found` where there is no such
+   * session.
    * @param sessionId null: the one that was used last, or a new one
    */
   async function send(
@@ -124,7 +125,7 @@ export function createChat({
     messages,
     sessions: (userId: string, page: { limit: number; offset: number }): Promise<ChatSession[]> =>
       storage.chat.sessions(userId, page),
-    /** With its messages; the one that was used last where none is named, if any. `not_found` */
+    /** Deletes a session with its messages; without a name, the one that was used last. `not_found` */
     async remove(userId: string, id: string | null): Promise<void> {
       const session = await find(userId, id);
       if (session) await storage.chat.removeSession(userId, session.id);
@@ -144,8 +145,8 @@ export function createChat({
       };
     },
     /**
-     * The end of the newest chat as lines of text, oldest first: what apps' prompts call `user_chat`. Of answers, which may
-     * tell of memories, none where memories are closed to programs.
+     * Returns the end of the newest chat as lines of text, oldest first: `user_chat` in apps' prompts. Without
+     * answers, which may quote memories, where memories are closed to programs.
      */
     async recent(user: User): Promise<string> {
       const session = await find(user.id, null);
@@ -170,7 +171,7 @@ function newestThatFit(newestFirst: readonly string[]): string[] {
   });
 }
 
-/** Each question with its answer, oldest first; one that was not answered has an empty one. */
+/** Pairs questions with their answers, oldest first; '' for one that was not answered. */
 function turnsOf(newestFirst: readonly ChatMessage[]): Turn[] {
   const turns: Turn[] = [];
   for (const { sender, text, sources } of newestFirst.toReversed()) {

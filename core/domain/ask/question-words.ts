@@ -1,9 +1,9 @@
-/** Splits a question into words, in the languages that are supported. Pure. */
+/** Splits a question into words, in the supported languages. Pure. */
 
 export const LANGUAGES = ['en', 'de', 'fr', 'es'] as const;
 export type AskedLanguage = (typeof LANGUAGES)[number];
 
-/** Words that questions are made of, which say nothing of what they are about. */
+/** Words that questions consist of, without information about their subject. */
 const PLAIN: Record<AskedLanguage, string> = {
   en: `a about after again all also am an and any anything are as ask asked at be because been before being but by can
     could did do does doing done during each else ever exactly for from get give go going got had has have having he her
@@ -37,8 +37,8 @@ const WORDS = new Map(LANGUAGES.map(language => [language, new Set(plainWords(PL
 const ALL = new Set([...WORDS.values()].flatMap(words => [...words]));
 
 /**
- * Words that point at something said before: a question with one of them goes on with the one before. Without those that
- * are articles as well.
+ * Words that refer to something said before: a question with one of them continues the previous one. Words that are
+ * also articles are not included.
  */
 const POINTING = new Set(
   plainWords(`he her hers him his it its she that their them there they this those these
@@ -46,10 +46,10 @@ const POINTING = new Set(
     il elle lui eux ça cela
     ella ellos ellas eso esto allí`),
 );
-/** A question that begins with one of these does, too. */
+/** First words that make a question continue the previous one. */
 const ADDING = new Set(['and', 'or', 'und', 'oder', 'et', 'ou', 'y', 'o']);
 
-/** Small letters and digits without accents, in order. */
+/** Returns the words in lower case without accents, in order. */
 export function plainWords(text: string): string[] {
   const plain = text.toWellFormed().normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
   return plain.match(/[\p{L}\p{N}]+/gu) ?? [];
@@ -66,7 +66,7 @@ export function goesOn(words: readonly string[]): boolean {
   return ADDING.has(begins) || words.some(word => POINTING.has(word)) || tellingWords(words).length === 0;
 }
 
-/** The language that most of its words are of; English where that cannot be told. */
+/** Returns the language of most of its words; English where that is unclear. */
 export function languageOf(words: readonly string[]): AskedLanguage {
   const counts = LANGUAGES.map(language => words.filter(word => WORDS.get(language)?.has(word)).length);
   const most = Math.max(...counts);

@@ -1,4 +1,4 @@
-/** Finds and ranks what may answer a question: by its words, by meaning where an embedder works, and by time. */
+/** Finds and ranks sources for a question: by words, by meaning where an embedder is available, and by time. */
 import type { Embedder } from '../../contract/plugin.ts';
 import { deadline } from '../../runtime/deadline.ts';
 import { AppError } from '../../runtime/errors.ts';
@@ -7,17 +7,17 @@ import { cosineOf } from '../memories/memory-likeness.ts';
 import { wordShares } from '../search/word-share.ts';
 import type { Asked, Source, Sources, SourceType } from './sources.ts';
 
-/** Sources that a model reads, by type: a few pages. */
+/** Maximum sources for a model, by type: a few pages in all. */
 const MOST: Readonly<Record<SourceType, number>> = { conversation: 12, memory: 8, action_item: 8 };
-/** Texts that are compared by meaning for one question. */
+/** Maximum texts that are compared by meaning for one question. */
 const MAX_COMPARED = 60;
-/** After this, meaning is left out. */
+/** Time limit for the comparison by meaning, which is then left out. */
 const MEANING_MS = 2000;
-/** Weights beside the share of the question's words, which counts from 0 to 1. */
+/** Weights relative to the share of the question's words, which counts from 0 to 1. */
 const WEIGHTS = { earlier: 0.5, meaning: 0.6, cited: 0.3 };
 /**
- * Sentences about anything: a text that shares no word with a question has to be more like it than these are. So the
- * floor fits any embedder.
+ * Unrelated sentences: a text that shares no word with a question must be more similar to it than these are. This
+ * makes the threshold independent of the embedder.
  */
 const UNRELATED = [
   'The train to the coast was late again this morning.',
@@ -41,8 +41,8 @@ export function createRetrieval({
   log: Log;
 }) {
   /**
-   * The most telling first, each text once.
-   * @param cited ids of what the answer before rested on
+   * Most relevant first, without duplicates.
+   * @param cited ids of the previous answer's sources
    */
   return async function retrieve(asked: Asked, cited: ReadonlySet<string>): Promise<Source[]> {
     const found = distinct(await sources.find(asked));
@@ -85,8 +85,8 @@ export function createRetrieval({
   };
 
   /**
-   * Compares these texts with a question: `rank` is 0 for the least like one to 1 for the most like one, and `isAlike`
-   * says whether one is more like it than sentences about anything are. Null while that cannot be told.
+   * Compares texts with a question: `rank` goes from 0 for the least to 1 for the most similar one, and `isAlike`
+   * tells whether a text is more similar than unrelated sentences. Null while no embedder is available.
    */
   async function likeness(
     asked: string,

@@ -1,7 +1,4 @@
-/**
- * Sources of answers: one entry for each kind of thing. A further kind (pictures, say) needs one more entry, and one
- * more name in `SOURCE_TYPES`.
- */
+/** Sources of answers: one entry for each kind. A further kind needs an entry here, and a name in `SOURCE_TYPES`. */
 import type { ActionItem, ChatSource, Conversation, Memory, Segment } from '../../contract/model.ts';
 import type { Storage } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
@@ -22,20 +19,20 @@ export interface Source {
   id: string;
   /** Title; for a memory or a task, the beginning of its text. */
   title: string;
-  /** A passage of the conversation, the memory, or the task with what became of it. */
+  /** A passage of the conversation, the memory, or the task with its state. */
   text: string;
-  /** When it was said, or noted. */
+  /** Time at which it was said, or noted. */
   createdAt: number;
   /** Segment of a conversation; null: the whole conversation, or not known yet. */
   segmentId: string | null;
 }
 
-/** A question as sources are looked for with it. */
+/** A question in the form in which sources are searched. */
 export interface Asked {
   principal: Principal;
-  /** The words that it is about; empty where it only names a time. */
+  /** Words of its subject; empty where it only names a time. */
   words: string;
-  /** Earlier questions that this one follows up. */
+  /** Earlier questions that this one continues. */
   earlier: string;
   spans: readonly Span[];
   timeZone: string;
@@ -45,12 +42,12 @@ interface SourceKind {
   type: SourceType;
   /** Finds candidates, in no particular order. */
   find(asked: Asked): Promise<Source[]>;
-  /** Shows cited sources that the user may still see, in their present form, by id. */
+  /** Returns cited sources that the user may still see, in their present form, by id. */
   show(principal: Principal, cited: readonly ChatSource[], timeZone: string): Promise<Map<string, Source>>;
 }
 
 const MAX_PASSAGES = 40;
-/** Looked at where only those of a time are wanted. */
+/** Called where only sources of a certain time are wanted. */
 const MAX_PASSAGES_OF_TIME = 300;
 const MAX_OF_TIME = 30;
 const MAX_MEMORIES = 10;
@@ -60,12 +57,27 @@ const MAX_TITLE_CHARS = 80;
 const MAX_TEXT_CHARS = 1500;
 const SEGMENTS_AT_ONCE = 500;
 
-/** Words that ask for tasks as such. */
+/** Words that ask for tasks in general. */
 const TASK_WORDS = new Set(
   'task tasks todo todos errand errands aufgabe aufgaben erledigen tache taches tarea tareas pendiente pendientes'.split(
     ' ',
   ),
 );
+
+/** Words that say which tasks, beside those that ask for them. */
+const STATE_WORDS = new Set(
+  'open due left outstanding undone offen offene offenen fallig fallige falligen ouverte ouvertes restent reste abierta abiertas quedan queda'.split(
+    ' ',
+  ),
+);
+
+/** "Which tasks are open?" is about tasks alone. */
+function isAboutTasks(words: string): boolean {
+  const all = words.split(' ');
+  return (
+    all.some(word => TASK_WORDS.has(word)) && all.every(word => TASK_WORDS.has(word) || STATE_WORDS.has(word))
+  );
+}
 
 export type Sources = ReturnType<typeof createSources>;
 
@@ -143,13 +155,13 @@ export function createSources({
     },
   };
 
-  /** The newest that began in these spans. */
+  /** Returns the newest conversations that began in these spans. */
   async function ofTime(userId: string, spans: readonly Span[]): Promise<Conversation[]> {
     const lists = await Promise.all(
       spans.map(({ from, to }) =>
         storage.conversations.list(userId, {
           ...{ statuses: ['completed'], discarded: false, locked: false },
-          ...{ createdFrom: from, startedFrom: from, startedTo: to - 1 }, // none is made before it begins
+          ...{ createdFrom: from, startedFrom: from, startedTo: to - 1 }, // none is created before it begins
           ...{ limit: MAX_OF_TIME, offset: 0 },
         }),
       ),
@@ -189,7 +201,7 @@ export function createSources({
 
   const kinds: readonly SourceKind[] = [memories, spoken, tasks];
 
-  /** The segment of a conversation that a passage was made of, and that says most of what was asked for. */
+  /** Returns the segment of a passage that contains most of the question's words. */
   async function momentOf(userId: string, { id, text }: Source, words: string): Promise<string | null> {
     const isPart = (said: string) => said !== '' && (text.includes(said) || said.includes(text.slice(0, 80)));
     for (let after: Segment | null = null; ; ) {
@@ -208,7 +220,8 @@ export function createSources({
 
   return {
     async find(asked: Asked): Promise<Source[]> {
-      return (await Promise.all(kinds.map(kind => kind.find(asked)))).flat();
+      const wanted = isAboutTasks(asked.words) ? [tasks] : kinds;
+      return (await Promise.all(wanted.map(kind => kind.find(asked)))).flat();
     },
     /** Shows the sources of a stored answer in their present form and order, without deleted ones. */
     async show(principal: Principal, cited: readonly ChatSource[], timeZone: string): Promise<Source[]> {
@@ -221,7 +234,7 @@ export function createSources({
       const of = new Map<string, Map<string, Source> | null>(shown);
       return cited.flatMap(({ type, id }) => of.get(type)?.get(id) ?? []);
     },
-    /** The same sources, with the moments of conversations. */
+    /** Adds the segments of conversations to sources. */
     locate(userId: string, sources: readonly Source[], words: string): Promise<Source[]> {
       const located = async (source: Source) => {
         if (source.type !== 'conversation') return source;
@@ -269,8 +282,8 @@ function taskSource(item: ActionItem, timeZone: string): Source {
 }
 
 /**
- * The first passage of a conversation begins with its title, which stands beside it, and its overview, which may be
- * sentences of the transcript: those are not given twice.
+ * Removes the title, which is shown next to it, and an overview that repeats the transcript from a conversation's
+ * first passage.
  */
 function withoutRepeats(passage: string, { title, overview }: Conversation['structured']): string {
   const untitled = withoutStart(passage, title);

@@ -1,4 +1,4 @@
-/** Phrases that say when, in the languages of questions. Pure. */
+/** Phrases for times, in the languages of questions. Pure. */
 import { dayAfter } from '../wall-clock.ts';
 import { LANGUAGES, plainWords } from './question-words.ts';
 
@@ -8,7 +8,7 @@ export interface Days {
   last: string;
 }
 export type DaysOf = (today: string) => Days[];
-/** Hours of a day; past 24 they are of the next one. */
+/** Hours of a day; those past 24 belong to the next day. */
 export type Part = readonly [from: number, to: number];
 
 const MORNING: Part = [5, 12];
@@ -18,7 +18,7 @@ const EVENING: Part = [17, 24];
 const NIGHT: Part = [20, 29];
 
 const MAX_COUNT = 31;
-/** Numbers as they are said with such counts. */
+/** Numbers as words, for such counts. */
 const NUMBERS: Record<string, string> = {
   en: 'one two three four five six seven eight nine ten eleven twelve',
   de: 'einem zwei drei vier fünf sechs sieben acht neun zehn elf zwölf',
@@ -28,7 +28,7 @@ const NUMBERS: Record<string, string> = {
 
 const DAYS = new Map<string, DaysOf>();
 const PARTS = new Map<string, Part>();
-/** A day with a part of it. */
+/** A day and a part of it. */
 const BOTH = new Map<string, { days: DaysOf; part: Part }>();
 
 const single =
@@ -59,7 +59,7 @@ const month =
   (shift: number): DaysOf =>
   today => [monthOf(Number(today.slice(0, 4)), Number(today.slice(5, 7)) - 1 + shift)];
 
-/** Fills the tables, at the first question: it takes longer than a start should. */
+/** Fills the tables at the first question, because that would slow down the start. */
 function fill(): void {
   add(DAYS, 'today|heute|aujourd’hui|hoy', single(0));
   add(DAYS, 'yesterday|gestern|hier|ayer', single(-1));
@@ -186,7 +186,7 @@ function weekdayName(language: string, weekday: number): string {
   return new Intl.DateTimeFormat(language, { weekday: 'long', timeZone: 'UTC' }).format(at);
 }
 
-/** 0: Sunday. */
+/** 0 is Sunday. */
 function weekdayOf(day: string): number {
   return new Date(`${day}T00:00:00Z`).getUTCDay();
 }
@@ -195,7 +195,7 @@ function isOn(day: string, weekday: number): boolean {
   return weekdayOf(day) === weekday;
 }
 
-/** The last day before this one that is such a weekday. */
+/** Returns the last day before this one that is such a weekday. */
 function lastWeekday(today: string, weekday: number): string {
   return dayAfter(today, -(((weekdayOf(today) - weekday + 6) % 7) + 1));
 }

@@ -8,10 +8,10 @@ import type { Stores } from '../../contract/plugin.ts';
 import { newId } from '../ids.ts';
 import { gistOf, wordingOf } from './memory-likeness.ts';
 
-/** Kept of a user; the oldest go first. */
+/** Maximum entries per user; the oldest are deleted first. */
 export const MAX_FORGOTTEN = 1000;
 const HASH_CHARS = 4;
-/** Share of the shorter text's words that both need. */
+/** Required share of the shorter text's words that both have. */
 const SHARED = 0.6;
 /** Names and other words are told apart: what was forgotten of one person is not forgotten of another. */
 const NAME = '#';
@@ -35,7 +35,7 @@ export async function forgetIn(
   );
 }
 
-/** The user has written these texts down: they may be heard again. */
+/** Allows these texts again, because the user has written them down. */
 export async function recallIn(tx: Stores, userId: string, contents: readonly string[]): Promise<void> {
   const forgotten = await tx.forgottenMemories.list(userId, MAX_FORGOTTEN);
   const found = forgotten.filter(each => contents.some(content => isForgotten(each, content)));
@@ -45,7 +45,7 @@ export async function recallIn(tx: Stores, userId: string, contents: readonly st
   );
 }
 
-/** Whether this says again what was forgotten there, be it in other words. */
+/** Whether this repeats what the user deleted, possibly in other words. */
 export function isForgotten({ words, salt }: ForgottenMemory, content: string): boolean {
   const [known, said] = [parted(words), parted(hashesOf(content, salt))];
   if (known.names.size !== said.names.size || [...said.names].some(name => !known.names.has(name)))

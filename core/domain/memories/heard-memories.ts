@@ -13,9 +13,9 @@ import { isForgotten, MAX_FORGOTTEN } from './forgotten-memories.ts';
 import { MAX_HISTORY, scoringOf, supersededBy } from './memories.ts';
 import { gistOf, saysMore, saysTheSame, wordingOf } from './memory-likeness.ts';
 
-/** The newest are kept. */
+/** Maximum sources of a memory; the newest are kept. */
 const MAX_SOURCES = 20;
-/** Memories with words of a new one that it is compared with. */
+/** Maximum stored memories with common words that a new one is compared with. */
 const MAX_COMPARED = 20;
 
 /** A memory as a conversation gave it, compared with what is there already. */
@@ -118,7 +118,7 @@ async function store(run: Run, heard: HeardMemory, source: MemorySource, now: nu
   const known = same ?? (await findContradicted(run, heard));
   if (!known) {
     const made = newMemory(userId, heard, source, now);
-    await tx.memories.insert([made]); // at once: the next of these is compared with it
+    await tx.memories.insert([made]); // at once, because the next one is compared with it
     stored.set(made.id, made);
     return put(made);
   }
@@ -175,7 +175,7 @@ function reheard(memory: Memory, { content, topic }: HeardMemory, source: Memory
   return { ...memory, content, topic, asOf: source.saidAt, sources: [source] };
 }
 
-/** It says the same once more; what says more than before is the better wording. */
+/** Records a repetition; the more detailed wording is kept. */
 function joined(memory: Memory, heard: HeardMemory, source: MemorySource): Memory {
   const isBetter = isUntouched(memory) && saysMore(gistOf(heard.content), gistOf(memory.content));
   return {
@@ -194,7 +194,7 @@ function superseded(memory: Memory, heard: HeardMemory, source: MemorySource, no
   return { ...supersededBy(memory, fresh, now), ...unseen, topic: heard.topic ?? memory.topic };
 }
 
-/** Something older was heard later. */
+/** Records something older that was heard later. */
 function withEarlier(
   memory: Memory,
   heard: Pick<Memory, 'content' | 'asOf' | 'sources'>,

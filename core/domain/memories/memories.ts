@@ -2,12 +2,13 @@ import type { Clock, Memory, MemoryCategory, User } from '../../contract/model.t
 import type { MemoryFilter, Storage, Stores } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
 import type { Change, EventBus } from '../../runtime/events.ts';
+import { checkExpected } from '../expected.ts';
 import { isId, newId } from '../ids.ts';
 import { noteIn } from '../search/embedding.ts';
 import { forgetIn, isForgotten, MAX_FORGOTTEN, recallIn } from './forgotten-memories.ts';
 import { gistOf, saysTheSame } from './memory-likeness.ts';
 
-/** Earlier texts of a memory; the newest are kept. */
+/** Maximum earlier texts of a memory; the newest are kept. */
 export const MAX_HISTORY = 50;
 /** Memories with words of a new one that it is compared with. */
 const MAX_COMPARED = 20;
@@ -39,8 +40,11 @@ export function isMemoryCategory(text: string): text is MemoryCategory {
 type WantedCategory = MemoryCategory | 'auto';
 
 export type MemoryDraft = Pick<Memory, 'content' | 'visibility' | 'tags'> & { category: WantedCategory };
-/** Absent: stays as it is. */
-export type MemoryEdit = Partial<MemoryDraft>;
+/** Absent: unchanged. */
+export type MemoryEdit = Partial<MemoryDraft> & {
+  /** Values that the change is based on: `conflict` where they have changed. */
+  expected?: { content?: string };
+};
 
 /** The category of what is said there. It answers in any case. */
 export type Categorise = (content: string, signal?: AbortSignal) => Promise<MemoryCategory>;
@@ -48,8 +52,8 @@ export type Categorise = (content: string, signal?: AbortSignal) => Promise<Memo
 export type Memories = ReturnType<typeof createMemories>;
 
 /**
- * The only writer of memories, whoever asks. A locked one is left out of lists, not found, and not changed
- * (`locked`). Every change is noted for the vectors in its transaction.
+ * The only writer of memories. A locked memory is left out of lists, not found, and not changed (`locked`). Every
+ * change is recorded for the vectors in its transaction.
  */
 export function createMemories({
   storage,
@@ -110,14 +114,16 @@ export function createMemories({
     });
   }
 
-  /** Two edits at once both count. `not_found`, `locked`. */
+  /** Changes a memory; of two simultaneous edits both apply. `not_found`, `locked`. */
   async function edit(userId: string, id: string, changes: MemoryEdit): Promise<Memory> {
-    const { category: wanted, ...rest } = changes;
-    const content = wanted === 'auto' ? (rest.content ?? (await get(userId, id)).content) : '';
-    const category = wanted && (await categoryOf(wanted, content));
+    const { category: wanted, expected, ...rest } = changes;
+    const judged = wanted === 'auto' ? (rest.content ?? (await get(userId, id)).content) : '';
+    const category = wanted && (await categoryOf(wanted, judged));
     const now = clock.now();
     const edited = await storage.transaction('edit memory', async tx => {
       const before = await writable(tx, userId, id);
+      const { content } = rest;
+      checkExpected({ content: before.content }, expected, content === undefined ? {} : { content });
       const patch = {
         ...rest,
         ...(category && { category, scoring: scoringOf({ ...before, category }) }),
@@ -134,7 +140,7 @@ export function createMemories({
     return edited;
   }
 
-  /** Its user says that it is right. `not_found`, `locked`. */
+  /** Confirms a memory on behalf of its user. `not_found`, `locked`. */
   async function accept(userId: string, id: string): Promise<Memory> {
     const now = clock.now();
     return storage.transaction('accept memory', async tx => {
@@ -208,7 +214,7 @@ async function isKnown(tx: Stores, userId: string, content: string): Promise<boo
   return likely.some(memory => saysTheSame(gistOf(content), gistOf(memory.content)));
 }
 
-/** Moves the present text of a memory into its history. */
+/** Moves the present text into the history. */
 export function supersededBy(
   memory: Memory,
   fresh: Pick<Memory, 'content' | 'asOf' | 'sources'>,

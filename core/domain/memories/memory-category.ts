@@ -61,13 +61,13 @@ const LIKENESS: Record<Decided, readonly string[]> = {
   ],
 };
 
-/** So many of the nearest decide. */
+/** Number of the nearest examples that decide. */
 const NEAREST = 3;
 
 interface Deps {
-  /** In order of preference; those that work now. */
+  /** Available models in order of preference. */
   models(): LanguageModel[];
-  /** Throws where none works now. */
+  /** Throws where none is available. */
   embedder(): Embedder;
   clock: Clock;
   log: Log;

@@ -11,7 +11,7 @@ export type FoundMemory = Pick<HeardMemory, 'content' | 'topic' | 'segmentIds' |
 
 /** Near ones that each is compared with. */
 const MAX_NEAR = 20;
-/** Memories whose vectors are not made yet. */
+/** Maximum number of memories without a vector that are compared by words. */
 const MAX_FRESH = 100;
 
 /**
@@ -28,7 +28,7 @@ export function createCompareMemories({
 }: {
   storage: Storage;
   search: Pick<Search, 'search'>;
-  /** Throws while there is none. */
+  /** Throws while none is available. */
   embedder: () => Embedder;
   categorise: Categorise;
   log: Log;
@@ -94,7 +94,7 @@ export function createCompareMemories({
   }
 }
 
-/** As an embedder takes them. */
+/** Maximum texts in one call of an embedder. */
 const MAX_EMBEDDED = 256;
 
 export type CompareMemories = ReturnType<typeof createCompareMemories>;

@@ -1,9 +1,9 @@
 /** Whether two texts of memories say the same. Pure. */
 import { createHash } from 'node:crypto';
 
-/** Characters that are compared; memories have at most 500. */
+/** Maximum characters that are compared; memories have at most 500. */
 const MAX_CHARS = 1000;
-/** A longer word is compared by its beginning: *allergic* and *allergy* are one. */
+/** Longer words are compared by their first letters: *allergic* and *allergy* count as the same. */
 const STEM_CHARS = 6;
 
 /**
@@ -13,7 +13,7 @@ const STEM_CHARS = 6;
 const SAME_MEANING = 0.988;
 const SIMILAR_WORDS = 0.6;
 
-/** They say little of what a memory is about. */
+/** Words that carry little meaning. */
 const PLAIN = new Set(
   `a about after again all also always am an and any are as at be because been being but by can could do does doing for
    from get gets goes going got had has have having he her hers him his how i if in into is it its just lot me more most
@@ -29,20 +29,20 @@ const NEGATION =
   /^(?:not|no|none|never|without|neither|nobody|nothing|nicht|kein\p{L}*|nie|niemals|ohne|nunca|sin|pas|jamais|sans|stopped|quit)$/u;
 const NUMBER =
   /^(?:\d+\p{L}*|(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|first|second|third|fif|twelf|nin|thirt|fort|twent)(?:th|ieth|first|second|third)?|(?:ein|zwei|drei|vier|fuenf|funf|sechs|sieb|sieben|acht|neun|zehn|elf|zwoelf|zwolf|zwanzig|dreissig|vierzig|fuenfzig|funfzig)(?:te|ten|ter|ste|sten|zehn|zehnte|zehnten|undzwanzig|undzwanzigsten|undzwanzigste)?|ersten?|dritten?|siebten?)$/u;
-/** After these a first word is who it is about, and not what is done. */
+/** Words before which a first word is the subject, not an action. */
 const SUBJECT_VERB =
   /^(?:is|has|was|lives|works|likes|loves|hates|plays|speaks|drinks|eats|studies|teaches|owns|drives|dislikes|prefers|moved|ist|hat|wohnt|lebt|arbeitet|mag|liebt|hasst|spielt|spricht|trinkt|isst|studiert|kommt|heisst)$/;
 const PAST = /^(?:was|were|used|worked|lived|war|waren|hatte|früher|fruher|arbeitete|wohnte)$/;
-/** Stems that say the same of somebody; vectors of words hardly tell them from opposites. */
+/** Groups of stems with the same meaning; vectors of words can hardly tell them from opposites. */
 const SYNONYMS: Readonly<Record<string, string>> = {
   ...{ lov: 'lik', enjoy: 'lik', ador: 'lik', hat: 'dislik', detest: 'dislik', liv: 'wohn', leb: 'wohn' },
   ...{ afraid: 'fear', scar: 'fear', frigh: 'fear', study: 'studi', dwell: 'wohn' },
 };
 const ENDINGS = /(?:ing|ed|es|en|er|s|e|n|t)$/;
 
-/** Statement of a memory, as far as words can tell. */
+/** Statement of a memory, as far as its words show it. */
 export interface Gist {
-  /** Stems of its telling words; those of names not among them. */
+  /** Stems of its significant words, without names. */
   words: ReadonlySet<string>;
   names: ReadonlySet<string>;
   numbers: ReadonlySet<string>;
@@ -71,8 +71,8 @@ export function gistOf(text: string): Gist {
 }
 
 /**
- * Whether they say the same of the same person.
- * @param cosine of their vectors, where there are any
+ * Whether two memories say the same of the same person.
+ * @param cosine of their vectors, if they have any
  */
 export function saysTheSame(one: Gist, other: Gist, cosine = 0): boolean {
   if (one.isNegated !== other.isNegated || one.isPast !== other.isPast) return false;
@@ -86,7 +86,7 @@ export function saysTheSame(one: Gist, other: Gist, cosine = 0): boolean {
   return dice >= SIMILAR_WORDS && cosine >= SAME_MEANING;
 }
 
-/** Whether the first says all that the second does, and more. */
+/** Whether the first says everything that the second does, and more. */
 export function saysMore(one: Gist, other: Gist): boolean {
   return (
     one.words.size > other.words.size &&

@@ -8,31 +8,31 @@ import type { Embedder, Storage, Stores, VectorIndex, VectorSpace } from '../../
 import type { JobHandler } from '../../runtime/jobs.ts';
 import type { Log } from '../../runtime/log.ts';
 
-/** Catches up for one user. */
+/** Job that brings one user's vectors up to date. */
 export const EMBED_JOB = 'embed';
-/** Looks for who is behind: another embedder was chosen, or an index was lost. */
+/** Job that finds users whose vectors are out of date: another embedder was configured, or an index was lost. */
 export const EMBED_CHECK_JOB = 'embed-check';
 
 const KIND = 'memories.';
 const CHECK_MS = 5 * 60_000;
-/** Memories per batch: embedders and indexes must accept as many. */
+/** Memories per batch, which embedders and indexes must accept. */
 const BATCH = 256;
-/** After so many batches others get their turn. */
+/** Number of batches after which other jobs run. */
 const MAX_BATCHES = 20;
 const USERS_AT_ONCE = 500;
 /** As an index takes them. */
 const REMOVED_AT_ONCE = 1000;
 const MAX_CHANGES = 1_000_000;
 
-/** Ids of what had vectors, in a job of an account that is removed. */
+/** Ids of items that had vectors, in the job of a removed account. */
 const Gone = z.array(z.string());
 
-/** Where the memories are that this embedder has made vectors of. */
+/** Name of the vector space of an embedder. */
 export function spaceOf({ id, dimensions }: Pick<Embedder, 'id' | 'dimensions'>): VectorSpace {
   return { name: KIND + id, dimensions };
 }
 
-/** Notes what was made, changed or removed, as of its `updatedAt`, inside the transaction of the change. */
+/** Records what was created, changed or removed, as of its `updatedAt`, in the transaction of the change. */
 export async function noteIn(
   tx: Stores,
   userId: string,
@@ -59,13 +59,13 @@ export function createEmbedding({
   storage: Storage;
   clock: Clock;
   log: Log;
-  /** Asked late, and each time: they are plugins, which come and go. Both throw while there is none. */
+  /** Called at each use, because plugins may be restarted. Both throw while none is available. */
   embedder: () => Embedder;
   vectors: () => VectorIndex;
 }) {
   let isAway = false;
 
-  /** The handler of `EMBED_JOB`. Rejects, to be tried again, while the embedder or the index is away. */
+  /** The handler of `EMBED_JOB`. Rejects, to be retried, while the embedder or the index is not available. */
   const embed: JobHandler = async ({ payload }, signal) => {
     const userId = String(payload.userId);
     const gone = Gone.safeParse(payload.gone);
@@ -78,19 +78,19 @@ export function createEmbedding({
     return { again: clock.now() };
   };
 
-  /** Puts a page of memories into the space of this embedder. Resolves to whether all are in it already. */
+  /** Adds a page of memories to the embedder's space. Resolves to whether all are in it already. */
   async function fillSome(userId: string, tools: Tools, signal: AbortSignal): Promise<boolean> {
     const known = await storage.embeddings.get(userId);
     const cursor = known?.space === (await fillingOf(tools)) ? known.cursor : START;
     if (cursor === null) return true;
     const memories = await storage.memories.page(userId, cursor === START ? null : cursor, BATCH);
     await put(userId, memories, tools, signal);
-    const space = await fillingOf(tools); // the first vector makes it
+    const space = await fillingOf(tools); // the first vector creates it
     await storage.embeddings.put({ userId, space, cursor: memories.at(-1)?.id ?? null });
     return false;
   }
 
-  /** Sees to the oldest changes. Resolves to whether there were none. */
+  /** Processes the oldest changes. Resolves to whether there were none. */
   async function catchUp(userId: string, tools: Tools, signal: AbortSignal): Promise<boolean> {
     const changes = await storage.embeddings.changes(userId, BATCH);
     if (changes.length === 0) return true;
@@ -104,7 +104,7 @@ export function createEmbedding({
     return false;
   }
 
-  /** The handler of `EMBED_CHECK_JOB`, which comes again by itself, whatever happens. */
+  /** The handler of `EMBED_CHECK_JOB`, which repeats by itself in any case. */
   const check: JobHandler = async () => {
     try {
       await lookAround();
@@ -125,7 +125,7 @@ export function createEmbedding({
       if (name.startsWith(KIND) && name !== current) await tools.vectors.drop(name);
   }
 
-  /** Resolves to how many are. */
+  /** Resolves to their number. */
   async function enqueueBehind(space: string): Promise<number> {
     let [count, after] = [0, null as string | null];
     for (;;) {
@@ -137,7 +137,7 @@ export function createEmbedding({
     }
   }
 
-  /** The vectors of an account that is removed. Rejects while the embedder or the index is away. */
+  /** Removes the vectors of a deleted account. Rejects while the embedder or the index is not available. */
   async function forget(userId: string, ids: readonly string[]): Promise<void> {
     const space = spaceOf(embedder());
     for (let at = 0; at < ids.length; at += REMOVED_AT_ONCE)
@@ -166,7 +166,7 @@ export function createEmbedding({
     check,
     forget,
     forgetIn,
-    /** Has the look-out begin, as every start does. */
+    /** Enqueues the check, as every start does. */
     begin: (): Promise<void> =>
       storage.jobs.enqueue({ kind: EMBED_CHECK_JOB, key: 'all', runAt: clock.now(), payload: {} }),
   };

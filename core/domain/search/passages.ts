@@ -1,9 +1,9 @@
-/** The texts of conversations in the word index. */
+/** Texts of conversations in the word index. */
 import type { Conversation, Segment } from '../../contract/model.ts';
 import type { Stores } from '../../contract/plugin.ts';
 
 const SEGMENTS_AT_ONCE = 500;
-/** More than any conversation has. */
+/** Maximum passages, more than any conversation has. */
 const MOST_PHOTOS = 10_000;
 
 /**

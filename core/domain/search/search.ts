@@ -9,9 +9,9 @@ import { requireMemoryAccess } from '../memories/memories.ts';
 import { spaceOf } from './embedding.ts';
 import { wordShares } from './word-share.ts';
 
-/** After this, what is like it in meaning is left out. */
+/** Time limit for the search by meaning, which is then left out. */
 const MEANING_MS = 2000;
-/** Places that each list has beside those that are asked for: hits may be gone, locked, or in one list alone. */
+/** Additional hits in each list: some may be deleted, locked, or in one list only. */
 const SPARE = 50;
 
 export interface Hit {
@@ -25,7 +25,7 @@ export interface Hit {
 
 export type Search = ReturnType<typeof createSearch>;
 
-/** Finds memories by what they mean and by the words they have. */
+/** Finds memories by meaning and by words. */
 export function createSearch({
   storage,
   log,
@@ -34,7 +34,7 @@ export function createSearch({
 }: {
   storage: Storage;
   log: Log;
-  /** Asked late, and each time: they are plugins, which come and go. Both throw while there is none. */
+  /** Called at each use, because plugins may be restarted. Both throw while none is available. */
   embedder: () => Embedder;
   vectors: () => VectorIndex;
 }) {
@@ -70,7 +70,7 @@ export function createSearch({
       .slice(0, limit);
   }
 
-  /** By meaning, the nearest first; null while that cannot be told. */
+  /** Searches by meaning, nearest first; null while that is not available. */
   async function likeIt(userId: string, text: string, limit: number): Promise<Near[] | null> {
     try {
       const found = await inTime(signal => nearest({ userId, text, limit }, signal));
@@ -91,7 +91,7 @@ export function createSearch({
     const maker = embedder();
     const index = vectors();
     const [vector] = await maker.embed([text], signal);
-    if (!vector?.some(part => part !== 0)) return []; // it says nothing to the embedder
+    if (!vector?.some(part => part !== 0)) return []; // the text has no meaning to the embedder
     const found = await index.search(spaceOf(maker), userId, vector, limit, signal);
     return found.filter(({ score }) => score > 0);
   }

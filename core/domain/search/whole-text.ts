@@ -1,4 +1,4 @@
-/** Anyone's text as it may be shown and sent: without control characters but line breaks, at most so many characters. */
+/** Prepares untrusted text for display and sending: without control characters except line breaks, and shortened. */
 export function wholeText(text: string, maxChars: number): string {
   const clean = text
     .slice(0, maxChars * 4)

@@ -1,8 +1,8 @@
-/** How much of what was asked for is in a text, word by word. Pure. */
+/** Measures how many of the query's words a text contains. Pure. */
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
 
-/** Small letters without accents, each once. */
+/** Returns words in lower case without accents, without duplicates. */
 function wordsOf(text: string): Set<string> {
   const plain = text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
   return new Set(

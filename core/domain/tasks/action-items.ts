@@ -2,6 +2,7 @@ import type { ActionItem, ActionItemDraft, Clock } from '../../contract/model.ts
 import type { ActionItemFilter, ActionItemPatch, Storage, Stores } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
 import type { Change, EventBus } from '../../runtime/events.ts';
+import { checkExpected } from '../expected.ts';
 import { isId, newId } from '../ids.ts';
 import { followIn } from './reminders.ts';
 
@@ -11,6 +12,8 @@ export interface ActionItemEdit {
   completed?: boolean;
   /** Null: none. */
   dueAt?: number | null;
+  /** Values that the change was made from: `conflict` where they are others by now. */
+  expected?: { description?: string; dueAt?: number | null };
 }
 
 export type ActionItems = ReturnType<typeof createActionItems>;
@@ -61,10 +64,15 @@ export function createActionItems({
   }
 
   /** Two edits at once both count. `not_found`, `locked`. */
-  async function edit(userId: string, id: string, changes: ActionItemEdit): Promise<ActionItem> {
+  async function edit(
+    userId: string,
+    id: string,
+    { expected, ...changes }: ActionItemEdit,
+  ): Promise<ActionItem> {
     const now = clock.now();
     const edited = await storage.transaction('edit action item', async tx => {
       const before = await writable(tx, userId, id);
+      checkExpected(shownOf(before), expected && shownOf(expected), shownOf(changes));
       const updatedAt = Math.max(now, before.updatedAt + 1); // clients take the same instant for no change
       const patch = { ...changes, ...completion(before, changes, now), updatedAt };
       const after = { ...before, ...patch };
@@ -94,6 +102,14 @@ export function createActionItems({
   return { list, get, create, edit, remove };
 }
 
+/** Fields that can be expected, as the interface shows them. */
+function shownOf({ description, dueAt }: Pick<ActionItemEdit, 'description' | 'dueAt'>) {
+  return {
+    ...(description !== undefined && { description }),
+    ...(dueAt !== undefined && { due_at: dueAt === null ? null : new Date(dueAt).toISOString() }),
+  };
+}
+
 function itemOf(
   userId: string,
   { description, completed, dueAt }: ActionItemDraft,
@@ -110,6 +126,7 @@ function itemOf(
     dueAt,
     completedAt: completed ? now : null,
     conversationId,
+    segmentId: null,
     locked: false,
   };
 }

@@ -1,6 +1,7 @@
 import type { Clock, Goal, GoalProgress, GoalSuggestion, GoalType } from '../../contract/model.ts';
 import type { Storage, Stores } from '../../contract/plugin.ts';
 import { AppError, type Issue } from '../../runtime/errors.ts';
+import { checkExpected } from '../expected.ts';
 import { isId, newId } from '../ids.ts';
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -20,6 +21,17 @@ export type GoalDraft = Words & { goalType: GoalType | null } & { [Name in keyof
 
 /** Absent: stays as it is. */
 export type GoalEdit = Partial<Words & Values & Pick<Goal, 'goalType' | 'paused'>>;
+
+/** Fields that an edit may be based on, by their names on the wire. */
+export interface GoalVersion {
+  title: string;
+  desired_outcome: string;
+  unit: string | null;
+  target_value: number | null;
+  current_value: number;
+  /** ISO 8601. */
+  horizon_at: string | null;
+}
 
 export type GoalStatus = 'active' | 'paused' | 'completed';
 
@@ -53,19 +65,30 @@ export function createGoals({ storage, clock }: { storage: Storage; clock: Clock
   }
 
   /**
-   * Two edits at once both count. `not_found`, or `invalid_request` where its values do not fit each other then.
-   * @param from where the changes were given, for its issues
+   * Two edits at once both count. `not_found`, `conflict` where it is no longer as expected, or `invalid_request` where
+   * its values do not fit each other then.
    */
   async function edit(
     userId: string,
     id: string,
     changes: GoalEdit,
-    from: 'body' | 'query' = 'body',
+    expected?: Partial<GoalVersion>,
   ): Promise<Goal> {
     const now = clock.now();
-    return storage.transaction('edit goal', async tx =>
-      editIn(tx, await find(tx, userId, id), changes, { from, now }),
-    );
+    return storage.transaction('edit goal', async tx => {
+      const before = await find(tx, userId, id);
+      checkExpected(versionOf(before), expected, versionOf(changes));
+      return editIn(tx, before, changes, { from: 'body', now });
+    });
+  }
+
+  /** Changes the present value as `edit` does. */
+  async function progress(userId: string, id: string, next: (before: Goal) => number): Promise<Goal> {
+    const now = clock.now();
+    return storage.transaction('goal progress', async tx => {
+      const before = await find(tx, userId, id);
+      return editIn(tx, before, { currentValue: next(before) }, { from: 'query', now });
+    });
   }
 
   /** Suggestions that await an answer, newest first, each with its goal. */
@@ -112,6 +135,10 @@ export function createGoals({ storage, clock }: { storage: Storage; clock: Clock
     get,
     create,
     edit,
+    set: (userId: string, id: string, value: number): Promise<Goal> => progress(userId, id, () => value),
+    /** Adds to the present value: two additions at once both count. */
+    add: (userId: string, id: string, value: number): Promise<Goal> =>
+      progress(userId, id, ({ currentValue }) => currentValue + value),
     remove,
     history,
     suggestions,
@@ -130,6 +157,22 @@ export function suggestedValue(goal: Goal, { value, adds }: Pick<GoalSuggestion,
 export function statusOf({ reached, paused }: Goal): GoalStatus {
   if (reached) return 'completed';
   return paused ? 'paused' : 'active';
+}
+
+function versionOf(goal: Goal): GoalVersion;
+function versionOf(changes: GoalEdit): Partial<GoalVersion>;
+function versionOf(goal: GoalEdit): Partial<GoalVersion> {
+  const { title, desiredOutcome, unit, targetValue, currentValue, horizonAt } = goal;
+  return {
+    ...(title === undefined ? {} : { title }),
+    ...(desiredOutcome === undefined ? {} : { desired_outcome: desiredOutcome ?? '' }),
+    ...(unit === undefined ? {} : { unit }),
+    ...(targetValue === undefined ? {} : { target_value: targetValue }),
+    ...(currentValue === undefined ? {} : { current_value: currentValue }),
+    ...(horizonAt === undefined
+      ? {}
+      : { horizon_at: horizonAt === null ? null : new Date(horizonAt).toISOString() }),
+  };
 }
 
 async function editIn(

@@ -3,7 +3,7 @@
  * the segment, so that processing the conversation again doubles nothing, and merging or splitting it neither.
  */
 import type { Conversation, Goal, GoalSuggestion, Segment } from '../../contract/model.ts';
-import type { Stores } from '../../contract/plugin.ts';
+import type { Stores, UnderstoodProgress } from '../../contract/plugin.ts';
 import { createPace } from '../../runtime/pace.ts';
 import { derivedId } from '../ids.ts';
 import { type Progress, readerOf, reportsIn } from './goal-progress.ts';
@@ -11,6 +11,8 @@ import { MAX_OPEN_SUGGESTIONS } from './goals.ts';
 
 /** Suggestions of one conversation that are looked at. */
 const MAX_OF_CONVERSATION = 1000;
+/** Characters of a segment that are quoted. */
+const MAX_TEXT_CHARS = 300;
 
 export interface HeardProgress extends Progress {
   goalId: string;
@@ -41,6 +43,35 @@ export async function progressIn(
     await pace();
   }
   return heard;
+}
+
+/** Keeps what a plugin found as far as the owner said it and the goal allows it: the first report on each goal. */
+export function progressOf(
+  found: readonly UnderstoodProgress[],
+  segments: readonly Pick<Segment, 'id' | 'text' | 'isUser'>[],
+  goals: readonly Goal[],
+): HeardProgress[] {
+  const said = new Map(segments.filter(({ isUser }) => isUser).map(({ id, text }) => [id, text]));
+  const left = new Map(goals.map(goal => [goal.id, goal]));
+  return found.flatMap(({ goalId, value, adds, from }) => {
+    const goal = left.get(goalId);
+    const segmentId = from.find(id => said.has(id));
+    if (!goal || segmentId === undefined || !isPossible({ value, adds }, goal)) return [];
+    left.delete(goalId);
+    const text = (said.get(segmentId) ?? '').slice(0, MAX_TEXT_CHARS).toWellFormed();
+    return [{ goalId, segmentId, text, value, adds }];
+  });
+}
+
+/** Done is done, a mark lies on its scale, and an amount that is added is more than nothing. */
+function isPossible(
+  { value, adds }: Progress,
+  { goalType, currentValue, minValue, maxValue }: Goal,
+): boolean {
+  if (!Number.isFinite(value)) return false;
+  if (goalType === 'boolean') return value === 1 && !adds && currentValue !== 1;
+  if (goalType === 'scale') return !adds && value >= (minValue ?? value) && value <= (maxValue ?? value);
+  return adds ? value > 0 : value !== currentValue;
 }
 
 /**

@@ -130,6 +130,7 @@ async function store(
     createdAt: now,
     updatedAt: now,
     completedAt: item.completed ? now : null,
+    segmentId: item.segmentId ?? null,
     locked: false,
   };
   await tx.actionItems.insert([after]);

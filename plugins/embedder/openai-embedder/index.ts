@@ -13,7 +13,7 @@ interface Options {
   timeoutMs: number;
 }
 
-/** Setup has 10 seconds; a server that loads its model for longer is tried again. */
+/** Must fit into the 10 seconds of `setup`; a server that loads its model for longer is tried again later. */
 const PROBE_MS = 8000;
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
@@ -100,7 +100,7 @@ export default {
       return vectors;
     }
 
-    /** A server that is slow at the start is away, for now. */
+    /** Asks for one vector to learn its length. A timeout counts as a temporary failure. */
     async function probe(): Promise<number> {
       const [vector] = await ask(['Earshot'], PROBE_MS, stopping).catch(thrown => {
         throw thrown.code === 'timeout' ? error('upstream_error', thrown.message, { cause: thrown }) : thrown;
@@ -113,7 +113,7 @@ export default {
     async function embed(texts: readonly string[], signal: AbortSignal): Promise<Float32Array[]> {
       signal.throwIfAborted();
       const vectors = texts.map((): Float32Array => new Float32Array(dimensions));
-      // Servers refuse a text that says nothing, and halves of characters.
+      // Servers refuse blank texts and unpaired surrogates.
       const telling = [...texts.keys()].filter(index => texts[index]?.trim());
       for (let at = 0; at < telling.length; at += batchSize) {
         const places = telling.slice(at, at + batchSize);

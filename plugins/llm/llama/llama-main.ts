@@ -1,16 +1,15 @@
 /**
- * The process in which the model runs: one question at a time, after everything else on this machine. It ends when its
- * parent is gone.
+ * The process in which the model runs: one question at a time, at the lowest priority. It ends when its parent is gone.
  */
 import { constants, setPriority } from 'node:os';
 import type { ChatWrapper, Llama, LlamaContext, LlamaGrammar, LlamaModel } from 'node-llama-cpp';
 import type { Asked, FromChild, LoadOptions, ToChild } from './messages.ts';
 
-/** Tokens that the chat template adds to a question. */
+/** Maximum tokens that the chat template adds to a question. */
 const TEMPLATE_TOKENS = 128;
-/** Less room for the answer is none. */
+/** Minimum tokens that must be left for the answer. */
 const LEAST_ANSWER_TOKENS = 128;
-/** Grammars that are kept: there are as many as kinds of questions. */
+/** Maximum grammars in the cache; each kind of question has one. */
 const MAX_GRAMMARS = 20;
 
 interface Loaded {
@@ -18,7 +17,7 @@ interface Loaded {
   model: LlamaModel;
   context: LlamaContext;
   sequence: ReturnType<LlamaContext['getSequence']>;
-  /** Chat template: determined once, as that takes the better part of a second. */
+  /** Chat template, determined once because that takes almost a second. */
   chatWrapper: ChatWrapper;
 }
 
@@ -39,7 +38,7 @@ async function start({ path, threads, contextTokens }: LoadOptions): Promise<voi
   try {
     setPriority(constants.priority.PRIORITY_LOW);
     const { getLlama, LlamaLogLevel, resolveChatWrapper } = await import('node-llama-cpp');
-    // What comes with the package, or nothing: no compiler and no download.
+    // Only the library that the package brings: nothing is compiled or downloaded.
     const llama = await getLlama({
       ...{ gpu: false, build: 'never', skipDownload: true, maxThreads: threads },
       logLevel: LlamaLogLevel.warn,
@@ -107,7 +106,7 @@ async function grammarOf(llama: Llama, schema: object): Promise<LlamaGrammar> {
   const name = JSON.stringify(schema);
   const known = grammars.get(name);
   if (known) return known;
-  const made = await llama.createGrammarForJsonSchema(schema as never); // as grammar.ts makes it
+  const made = await llama.createGrammarForJsonSchema(schema as never); // `grammar.ts` has made it
   if (grammars.size >= MAX_GRAMMARS) grammars.clear();
   grammars.set(name, made);
   return made;

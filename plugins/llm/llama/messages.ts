@@ -11,17 +11,17 @@ export interface LoadOptions {
 export interface Asked {
   system: string;
   user: string;
-  /** A JSON schema as `grammar.ts` makes it: the answer is of that form. Null: any text. */
+  /** JSON schema of the answer, made by `grammar.ts`. Null: any text. */
   schema: object | null;
   maxTokens: number;
 }
 
 export type ToChild =
-  /** First. Answered by `ready` or `refused`. */
+  /** The first message. Answered by `ready` or `refused`. */
   | { type: 'load'; options: LoadOptions }
-  /** One at a time. Answered by pieces, then by `done` or `failed`. */
+  /** One question at a time. Answered by pieces, then by `done` or `failed`. */
   | { type: 'ask'; asked: Asked }
-  /** Nobody waits for the answer any more: it is cut short, and then `done`. */
+  /** The answer is no longer needed. Answered by `done`. */
   | { type: 'cancel' };
 
 export type FromChild =

@@ -1,17 +1,17 @@
-/** Removes a model's thoughts from its answer. Pure. */
+/** Removes a model's reasoning from its answer. Pure. */
 
 const OPEN = '<think>';
 const CLOSE = '</think>';
 const FENCE = '```';
 
 export interface ThoughtFilter {
-  /** Returns the part for others; thoughts precede the answer. */
+  /** Returns the part of this text that is not reasoning, which precedes the answer. */
   push(piece: string): string;
-  /** Returns text that was held back as the possible beginning of a thought. */
+  /** Returns text that was held back because it might have been the beginning of reasoning. */
   end(): string;
 }
 
-/** For reasoning models whose server hands their thoughts on between `<think>` and `</think>`. */
+/** Filters reasoning that servers pass on between `<think>` and `</think>`. */
 export function createThoughtFilter(): ThoughtFilter {
   let state: 'unknown' | 'thinking' | 'answering' = 'unknown';
   let held = '';
@@ -27,7 +27,7 @@ export function createThoughtFilter(): ThoughtFilter {
     }
     const end = held.indexOf(CLOSE);
     if (end !== -1) {
-      state = 'unknown'; // a model may think twice
+      state = 'unknown'; // more reasoning may follow
       return push(take().slice(end + CLOSE.length));
     }
     held = held.slice(-CLOSE.length);
@@ -49,9 +49,9 @@ export function createThoughtFilter(): ThoughtFilter {
   return { push, end: () => (state === 'unknown' ? take() : '') };
 }
 
-/** The JSON value in an answer: bare, in a fence, or among other words. Undefined where there is none. */
+/** Reads the JSON value in an answer: alone, in a fence, or among other words. Undefined: there is none. */
 export function jsonIn(answer: string): unknown {
-  // Some templates begin the thought themselves: only its end is in the answer.
+  // Some chat templates write `<think>` themselves: only `</think>` is in the answer.
   const thoughtEnd = answer.lastIndexOf(CLOSE);
   const texts = thoughtEnd === -1 ? [answer] : [answer.slice(thoughtEnd + CLOSE.length), answer];
   for (const text of texts) {
@@ -64,8 +64,8 @@ export function jsonIn(answer: string): unknown {
 }
 
 /**
- * Extracts the text between the first two fences, without the word after the first. By hand: an answer may be endless
- * blanks.
+ * Extracts the text between the first two fences, without the word after the first. Without a regular expression, which
+ * would be slow on an answer of very many blanks.
  */
 function fencedIn(text: string): string | undefined {
   const from = text.indexOf('\n', text.indexOf(FENCE) + FENCE.length);
@@ -83,6 +83,6 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // the parser's own words would quote the answer
+    return undefined; // the parser's message would quote the answer
   }
 }

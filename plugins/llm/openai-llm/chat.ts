@@ -1,4 +1,4 @@
-/** Asks until there is an answer that will do: in the format that the server knows, mended once, within the time. */
+/** Asks for a valid answer: in a format that the server supports, with one correction, within the time limit. */
 import { toJSONSchema, type z } from 'zod';
 import type { PluginContext, Prompt } from '../../../core/contract/plugin.ts';
 import { createThoughtFilter, jsonIn } from './answer.ts';
@@ -20,7 +20,7 @@ export interface Chat {
 }
 
 interface Options {
-  /** Ways to ask for JSON, the best first. */
+  /** Ways to request JSON, the best first. */
   formats: readonly Format[];
   timeoutMs: number;
 }
@@ -30,12 +30,12 @@ export function createChat(
   { formats, timeoutMs }: Options,
   error: PluginContext<never>['error'],
 ): Chat {
-  /** The place in `formats` of the best one that the server knows. */
+  /** Index in `formats` of the best one that the server supports. */
   let known = 0;
 
   async function object<T>(model: string, schema: z.ZodType<T>, question: Question): Promise<T> {
     const time = startTime(question);
-    const shape = toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema; // other typings of one thing
+    const shape = toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema; // the same type, declared twice
     const messages = messagesOf({ ...question, system: `${question.system}\n\n${orderOf(shape)}` });
     const asked = { model, messages, maxTokens: question.maxTokens, signals: time.signals };
     try {
@@ -57,7 +57,7 @@ export function createChat(
     );
   }
 
-  /** A server may refuse the better ways to ask for JSON. Once one has shown that, it is not asked so again. */
+  /** Falls back to the next format when the server refuses one, and remembers that. */
   async function ask(asked: Asked, shape: JsonSchema): Promise<string> {
     for (let place = known; ; place += 1) {
       try {
@@ -92,7 +92,7 @@ export function createChat(
     if (isEmpty) throw error('upstream_error', `openai-llm: ${model} gave no answer`);
   }
 
-  /** The answer without thoughts; no piece is empty. */
+  /** Yields the answer without reasoning; no piece is empty. */
   async function* said(asked: Asked): AsyncGenerator<string> {
     const filter = createThoughtFilter();
     for await (const piece of server.ask(asked)) {
@@ -103,7 +103,7 @@ export function createChat(
     if (rest !== '') yield rest;
   }
 
-  /** The time of a whole call. */
+  /** Time limit of a whole call. */
   function startTime(question: Question) {
     question.signal.throwIfAborted();
     if (isTooLong(question)) {

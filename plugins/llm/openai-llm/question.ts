@@ -3,18 +3,18 @@ import type { z } from 'zod';
 import type { Picture, Prompt } from '../../../core/contract/plugin.ts';
 import type { Asked, Messages } from './request.ts';
 
-/** How the server is held to JSON, the best first. */
+/** Ways to make the server answer JSON, the best first. */
 export const FORMATS = ['json_schema', 'json_object', 'text'] as const;
 export type Format = (typeof FORMATS)[number];
 
 export type JsonSchema = NonNullable<Extract<Asked['format'], { type: 'json' }>['schema']>;
 export type Question = Prompt & { images?: readonly Picture[] };
 
-/** Characters of a question: more than any model that runs at home reads. */
+/** Maximum characters of a question: more than fits the context of models that run at home. */
 const MAX_CHARACTERS = 1_000_000;
-/** Bytes of its pictures. */
+/** Maximum bytes of its pictures. */
 const MAX_PICTURES = 20 * 1024 * 1024;
-/** Characters of an invalid answer that is sent back for correction. */
+/** Maximum characters of an invalid answer that is sent back for correction. */
 const MAX_WRONG = 100_000;
 
 export function isTooLong({ system, user, images = [] }: Question): boolean {
@@ -34,12 +34,12 @@ export function messagesOf({ system, user, images = [] }: Question): Messages {
   ];
 }
 
-/** Said in words too: grammars hold a model to the schema without telling it. */
+/** Puts the schema into the prompt, too: a grammar restricts the model without telling it the schema. */
 export function orderOf(schema: JsonSchema): string {
   return `Answer with JSON that matches this schema, and with nothing else:\n${JSON.stringify(schema)}`;
 }
 
-/** Describes the faults of an answer, to continue the conversation. */
+/** Builds the message that asks for a correction of an answer. */
 export function complaintOf(answer: string, { issues }: z.ZodError): Messages {
   const faults = issues
     .slice(0, 10)

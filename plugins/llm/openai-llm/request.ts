@@ -1,9 +1,9 @@
-/** One question to the server: within its time, its answer bounded, its failures named. */
+/** Sends one question to the server: with a time limit, a bounded answer, and errors of Earshot's own codes. */
 import { createOpenAICompatible, type OpenAICompatibleChatLanguageModel } from '@ai-sdk/openai-compatible';
 import type { PluginContext } from '../../../core/contract/plugin.ts';
 import { isAppError, isRecord, refusal, request, retryAfter, type Server } from '../../kit/kit.ts';
 
-/** Bytes of a streamed answer, which has about 200 for each token. */
+/** Maximum bytes of a streamed answer, which has about 200 for each token. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 
 type Question = Parameters<OpenAICompatibleChatLanguageModel['doStream']>[0];
@@ -21,21 +21,21 @@ export interface Asked {
   messages: Messages;
   format?: Question['responseFormat'];
   maxTokens?: number | undefined;
-  /** The caller's, and the one that ends the whole call. Their reasons are thrown. */
+  /** Signals of the caller and of the time limit of the whole call. Their reasons are thrown. */
   signals: readonly AbortSignal[];
 }
 
 export interface Requester {
-  /** The answer in pieces, reasoning left out. Throws `config_error`, `timeout` or `upstream_error`. */
+  /** Yields the answer in pieces, without reasoning. Throws `config_error`, `timeout` or `upstream_error`. */
   ask(asked: Asked): AsyncGenerator<string>;
-  /** Resolves when the server is there and takes the key. One that is slow at the start is away, for now. */
+  /** Resolves when the server answers and accepts the key. A server that is too slow counts as away. */
   check(): Promise<void>;
 }
 
-/** The status of an answer that refuses what was asked, and not who asks. */
+/** Statuses that refuse the request itself, not the credential. */
 const REFUSALS: readonly number[] = [400, 413, 415, 422];
 
-/** Setup has 10 seconds. */
+/** Time limit of the first request: less than the ten seconds of a plugin's setup. */
 const CHECK_MS = 8000;
 
 export function createRequester({ baseUrl, apiKey, firstTokenMs }: Settings, context: Context): Requester {
@@ -69,11 +69,11 @@ export function createRequester({ baseUrl, apiKey, firstTokenMs }: Settings, con
         abortSignal: AbortSignal.any(ours),
         ...(format === undefined ? {} : { responseFormat: format }),
         ...(maxTokens === undefined ? {} : { maxOutputTokens: maxTokens }),
-        // The answer is held to the schema here; servers that are strict refuse schemas with anything optional.
+        // The answer is validated here; with `strict`, servers refuse schemas with optional properties.
         providerOptions: { openaiCompatible: { strictJsonSchema: false } },
       });
       for await (const part of stream) {
-        for (const signal of ours) signal.throwIfAborted(); // also where all of the answer is here already
+        for (const signal of ours) signal.throwIfAborted(); // also where the whole answer has come already
         if (part.type === 'text-delta' || part.type === 'reasoning-delta') clearTimeout(timer);
         if (part.type === 'text-delta') yield part.delta;
         if (part.type === 'error') throw part.error;
@@ -87,16 +87,16 @@ export function createRequester({ baseUrl, apiKey, firstTokenMs }: Settings, con
       throw isAppError(thrown) ? thrown : failureOf(thrown);
     } finally {
       clearTimeout(timer);
-      leaving.abort(); // where the reader left early
+      leaving.abort(); // the reader may have stopped early
     }
   }
 
   async function check(): Promise<void> {
-    const { signal } = new AbortController(); // the plugin's own is in `fetch`
+    const { signal } = new AbortController(); // `fetch` has the plugin's signal
     const reply = await request(context, place, '/models', {}, signal).catch(thrown => {
       throw thrown.code === 'timeout' ? error('upstream_error', thrown.message) : thrown;
     });
-    // Not every server lists its models; it has answered then.
+    // Some servers refuse to list models: that is an answer, too.
     if (reply.status >= 300 && ![404, 405, 501].includes(reply.status)) throw refusal(context, place, reply);
   }
 
@@ -148,9 +148,9 @@ function measure(fetch: typeof globalThis.fetch) {
   return { fetch: bounded, isTooLong: () => isTooLong };
 }
 
-/** Only this much is taken from what the library throws: the rest of it holds prompts and answers. */
+/** Takes the status and the code from the library's error, and nothing else: it contains prompts and answers. */
 function readFailure(thrown: unknown): { status?: number; header?: string; code?: string } {
-  if (!isRecord(thrown)) return { status: 200 }; // a server's own words, within an answer that had begun well
+  if (!isRecord(thrown)) return { status: 200 }; // an error that the server sent within the stream
   const { statusCode, responseHeaders, data, name } = thrown;
   if (typeof statusCode !== 'number') return name === 'AI_APICallError' ? {} : { status: 200 };
   const header = isRecord(responseHeaders) ? responseHeaders['retry-after'] : undefined;
@@ -162,14 +162,14 @@ function readFailure(thrown: unknown): { status?: number; header?: string; code?
   };
 }
 
-/** `ECONNREFUSED` and the like, at the end of the chain of causes. */
+/** Returns the system's code, such as `ECONNREFUSED`, from the chain of causes. */
 function rootOf(thrown: unknown): string {
   const code = isRecord(thrown) ? thrown.code : undefined;
   if (typeof code === 'string') return code;
   return isRecord(thrown) && thrown.cause !== undefined ? rootOf(thrown.cause) : 'no reason given';
 }
 
-/** Did the server refuse what was asked, or how? */
+/** Whether the server refused the request itself, which another format may change. */
 export function isRefusal(thrown: unknown): boolean {
   const cause = isRecord(thrown) ? thrown.cause : undefined;
   return isRecord(cause) && REFUSALS.includes(Number(cause.status));

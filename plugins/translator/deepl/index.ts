@@ -8,7 +8,7 @@ interface Options {
   timeoutMs: number;
 }
 
-/** Keys of free accounts end so, and are served by another host. */
+/** Suffix of the keys of free accounts, which have their own host. */
 const FREE_KEY = ':fx';
 /** Codes for target languages with several variants. */
 const TARGETS: Readonly<Record<string, string>> = { en: 'EN-US', pt: 'PT-PT', zh: 'ZH-HANS' };

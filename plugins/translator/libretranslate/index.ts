@@ -9,7 +9,7 @@ interface Options {
   timeoutMs: number;
 }
 
-/** A translation is seldom longer than three times the text. */
+/** Maximum bytes of an answer; a translation is seldom longer than three times the text. */
 const MAX_BODY_BYTES = 256 * 1024;
 
 export default {
@@ -75,7 +75,7 @@ export default {
   },
 } satisfies Plugin<Options>;
 
-/** Its models have no regions, but for the scripts of Chinese and the Portuguese of Brazil. */
+/** Returns LibreTranslate's code: without the region, except for the scripts of Chinese and Brazilian Portuguese. */
 function codeOf(language: string): string {
   return ['pt-BR', 'zh-Hans', 'zh-Hant'].includes(language) ? language : (language.split('-')[0] ?? language);
 }

@@ -1,4 +1,4 @@
-/** Schemas of a model's answers. Anything else that it writes is ignored. */
+/** Schemas of a model's answers. Other properties are ignored. */
 import { z } from 'zod';
 import type { Category } from '../../../core/domain/conversations/categories.ts';
 
@@ -16,9 +16,9 @@ const CATEGORIES = [
   ],
   ...['work', 'sports', 'politics', 'literature', 'history', 'architecture', 'music', 'weather', 'news'],
   ...['entertainment', 'psychology', 'real', 'design', 'family', 'economics', 'environment', 'other'],
-] as [Category, ...Category[]]; // the test compares them with core's
+] as [Category, ...Category[]]; // a test compares them with core's
 
-/** More than any conversation has; what is beyond core's own limits is left out. */
+/** Maximum items of an answer, more than any conversation has. Core's own limits apply afterwards. */
 const MAX_ITEMS = 100;
 const MAX_CHARS = 2000;
 
@@ -26,7 +26,7 @@ const Text = z.string().max(MAX_CHARS);
 const From = z.array(z.number().int()).max(MAX_ITEMS);
 const Cited = { text: Text, from: From };
 const list = <Item extends z.ZodRawShape>(item: Item) => z.array(z.object(item)).max(MAX_ITEMS);
-/** A day, or a day and a time. */
+/** A date, or a date and a time of day. */
 const Time = z.string().max(40);
 
 const Found = {
@@ -37,11 +37,17 @@ const Found = {
 };
 const Named = { title: z.object(Cited), category: z.enum(CATEGORIES), folder: Text.nullable() };
 
+const Progress = list({ goal: z.number().int(), value: z.number(), adds: z.boolean(), from: From });
+
 export const Part = z.object(Found);
 export const Whole = z.object({ discard: z.boolean(), ...Named, ...Found });
+/** Extends the schema for owners who have goals. */
+export const PartWithGoals = Part.extend({ progress: Progress });
+export const WholeWithGoals = Whole.extend({ progress: Progress });
 export const Joined = z.object({ ...Named, overview: list(Cited), done: From, memories: From });
 export const Shortened = z.object({ overview: list(Cited) });
 
-export type Part = z.infer<typeof Part>;
-export type Whole = z.infer<typeof Whole>;
+export type Progress = z.infer<typeof Progress>;
+export type Part = z.infer<typeof Part> & { progress?: Progress };
+export type Whole = z.infer<typeof Whole> & { progress?: Progress };
 export type Cited = Part['overview'][number];

@@ -1,27 +1,28 @@
-/** Questions to a model about one conversation: prompts filled in, data fenced, the next model where one fails. */
+/** Asks models about one conversation: fills in prompts, fences data, and tries the next model where one fails. */
 import type { z } from 'zod';
 import type { LanguageModel, SpokenSegment, UnderstandingContext } from '../../../core/contract/plugin.ts';
 import { type PromptLanguage, promptsFor, type Section } from './prompts.ts';
 import { calendarAt } from './times.ts';
 import { harmless } from './transcript.ts';
 
-/** Tokens of an answer. */
+/** Maximum tokens of an answer. */
 const MAX_TOKENS = 4000;
 const MAX_OPEN_TASKS = 30;
 const MAX_MEMORIES = 10;
 const MAX_PEOPLE = 50;
 const MAX_FOLDERS = 30;
-/** Characters of one of these. */
+const MAX_GOALS = 30;
+/** Maximum characters of one of these. */
 const MAX_ITEM_CHARS = 120;
-/** Characters of the forms of all categories together. */
+/** Maximum characters of the forms of all categories together. */
 const MAX_FORMS_CHARS = 4000;
-/** Read of the transcript to find memories that are near to it. */
+/** Characters of the transcript that are used to find related memories. */
 const MAX_NEAR_CHARS = 2000;
 
 export interface Asker {
   /**
-   * An answer of this schema. `harmless` data only.
-   * @param values that this section of the prompt has beside those that all have
+   * Asks for an answer of this schema.
+   * @param values values of this section of the prompt, besides those that all sections have; free of markup
    */
   ask<T>(
     schema: z.ZodType<T>,
@@ -31,7 +32,7 @@ export interface Asker {
   ): Promise<T>;
 }
 
-/** Rejects with why the last model failed, and with the signal's reason when it is aborted. */
+/** Rejects with the error of the last model, or with the signal's reason. */
 export async function createAsker(
   transcript: readonly SpokenSegment[],
   context: UnderstandingContext,
@@ -41,6 +42,8 @@ export async function createAsker(
   const common = { owner: nameOf(context.owner), language: languageOf(context, prompts.language) };
   const form = formOf(context, prompts.fill);
   const folders = foldersOf(context, prompts.fill);
+  const goals = goalsOf(context, { ...common, fill: prompts.fill });
+  const marks = transcript.some(({ isMarked }) => isMarked) ? prompts.fill('marks', common) : '';
   const surroundings = prompts.fill(
     'data',
     await surroundingsOf(transcript, context, prompts.language, common),
@@ -49,7 +52,7 @@ export async function createAsker(
 
   return {
     async ask(schema, section, values, data) {
-      const filled = { ...common, ...values, form, folders };
+      const filled = { ...common, ...values, form, folders, goals, marks };
       const task = prompts.fill(section, { ...filled, fields: prompts.fill('fields', filled) });
       const prompt = {
         system: `${prompts.fill('rules', common)}\n\n${task}`,
@@ -81,7 +84,7 @@ async function firstAnswer<T>(
 
 type Fill = ReturnType<typeof promptsFor>['fill'];
 
-/** Returns the form that the owner chose for this conversation, else those of categories, as far as there is room. */
+/** Returns the form chosen for this conversation, otherwise those of categories, as many as fit. */
 function formOf({ template, templates }: UnderstandingContext, fill: Fill): string {
   if (template !== null) return fill('form', { instructions: harmless(template) });
   const forms = templates.map(each => `${each.categories.join(', ')}: ${harmless(each.instructions)}`);
@@ -98,6 +101,20 @@ function foldersOf({ folders }: UnderstandingContext, fill: Fill): string {
     return `${JSON.stringify(name)} (${harmless(description ?? '').slice(0, MAX_ITEM_CHARS)})`;
   });
   return described.length === 0 ? '- "folder": null' : fill('folders', { list: described.join(', ') });
+}
+
+/** Describes the goals, numbered in the order of `goalsIn`: an answer names them by number. */
+function goalsOf(context: UnderstandingContext, { owner, fill }: { owner: string; fill: Fill }): string {
+  const described = goalsIn(context).map(({ title, goalType, unit, currentValue, targetValue }, index) => {
+    const target = targetValue === null ? '' : ` / ${targetValue}`;
+    const state = goalType === 'boolean' ? '' : `: ${currentValue}${target} ${harmless(unit ?? '')}`;
+    return `${index + 1} "${harmless(title).slice(0, MAX_ITEM_CHARS)}" (${goalType}${state.trimEnd()})`;
+  });
+  return described.length === 0 ? '' : fill('goals', { owner, list: described.join('; ') });
+}
+
+export function goalsIn({ goals }: UnderstandingContext): UnderstandingContext['goals'] {
+  return goals.slice(0, MAX_GOALS);
 }
 
 async function surroundingsOf(
@@ -124,7 +141,7 @@ function listed(items: readonly string[]): string {
   return items.length === 0 ? '-' : items.map(item => harmless(item).slice(0, MAX_ITEM_CHARS)).join('; ');
 }
 
-/** Users may name themselves as they like. */
+/** Makes a name harmless, as users choose their own. */
 function nameOf(owner: string): string {
   return harmless(owner).slice(0, MAX_ITEM_CHARS);
 }
@@ -142,6 +159,6 @@ function languageOf({ summaryLanguage, languages }: UnderstandingContext, inWord
   try {
     return new Intl.DisplayNames([inWords], { type: 'language' }).of(code) ?? code;
   } catch {
-    return OF_THE_TRANSCRIPT[inWords]; // what a client gave is no code of a language
+    return OF_THE_TRANSCRIPT[inWords]; // the client gave no valid language code
   }
 }

@@ -1,20 +1,20 @@
-/** Whether the segments that a text cites carry it: by its words, and, where these are others, by its meaning. */
+/** Checks whether the segments that a text cites support it: by its words, and otherwise by its meaning. */
 import type { Embedder } from '../../../core/contract/plugin.ts';
 
-/** Share of a text's telling words that its segments must contain. */
+/** Share of a text's significant words that its segments must contain. */
 const MIN_SHARE = 0.5;
-/** Segments that the meaning of a text is compared with, beside those that it cites; fewer tell nothing. */
+/** Maximum and minimum number of other segments whose meaning is compared: with fewer, it is not conclusive. */
 const MAX_OTHERS = 24;
 const MIN_OTHERS = 6;
-/** Number of other segments that may be as near to the text. */
+/** Maximum number of other segments that may be as close to the text. */
 const MAX_NEARER = 1;
-/** Read of all the segments that one text cites. */
+/** Maximum characters of the segments that one text cites. */
 const MAX_CHARS = 20_000;
-/** A word is known by so many letters of its beginning, which its forms share. */
+/** Words are compared by so many letters of their beginning, which their inflected forms share. */
 const STEM_LETTERS = 5;
 
 const WORD = /[\p{L}\p{M}\p{N}]+/gu;
-/** Words of three letters and less tell nothing either, unless they are numbers. */
+/** Words of four letters or more that say nothing about a subject; shorter ones never count, unless they are numbers. */
 const EMPTY = new Set(
   `about after again also been before being could does doing done down each from have having here into just like make
    more most much must need only other over said same says should some such than that their them then there these they
@@ -28,10 +28,7 @@ const EMPTY = new Set(
 );
 
 export interface Evidence {
-  /**
-   * Whether these segments, and what each of them follows on, carry a text. Where `isTranslated`, the words cannot be
-   * compared.
-   */
+  /** Returns whether these segments, each with the one before it, support a text. */
   carries(text: string, from: readonly number[]): Promise<boolean>;
 }
 
@@ -54,7 +51,7 @@ export function createEvidence(
     return told.filter(stem => held.has(stem)).length / told.length;
   }
 
-  /** Hardly anything else that was said is nearer to it. */
+  /** Returns whether hardly any other segment is closer to the text in meaning. */
   async function isNear(text: string, cited: readonly string[]): Promise<boolean> {
     if (!embedder) return false;
     const rest = transcript.filter(segment => !cited.includes(segment) && segment !== '');
@@ -77,7 +74,7 @@ export function createEvidence(
   };
 }
 
-/** How alike two texts are in their words, 0 to 1. */
+/** Returns the share of words that two texts have in common, 0 to 1. */
 export function likeness(one: string, other: string): number {
   const [a, b] = [new Set(stemsOf(one)), new Set(stemsOf(other))];
   if (a.size === 0 || b.size === 0) return one.trim() === other.trim() ? 1 : 0;

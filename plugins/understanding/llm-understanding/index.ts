@@ -6,7 +6,7 @@ import type {
   Understood,
 } from '../../../core/contract/plugin.ts';
 import type { Whole } from './answers.ts';
-import { createAsker } from './asking.ts';
+import { createAsker, goalsIn } from './asking.ts';
 import { createEvidence, likeness } from './evidence.ts';
 import { notesOf } from './notes.ts';
 import { instantIn } from './times.ts';
@@ -21,11 +21,11 @@ const MAX_ITEM_CHARS = 500;
 const MAX_ITEMS = 50;
 const MAX_MEMORIES = 4;
 const MAX_EVENT_MINUTES = 7 * 24 * 60;
-/** A discard is believed of at most so many words. */
+/** Maximum words of a conversation that a model may discard. */
 const MAX_NOTHING_WORDS = 12;
-/** From here on two texts say the same. */
+/** Similarity from which two texts count as the same. */
 const SAME = 0.75;
-/** Where the next words of somebody known are looked for, after a request of somebody who is not: in so many segments. */
+/** Segments after a stranger's request in which an answer of a known person is looked for. */
 const REPLY_SEGMENTS = 2;
 
 const NOTHING: Understood = {
@@ -75,6 +75,7 @@ export default {
       const isKnown = knownIn(transcript, context);
       const notes = await notesOf(linesOf(transcript, isKnown), asker, {
         partCharacters,
+        hasGoals: context.goals.length > 0,
         tooLong: (parts, most) =>
           error(
             'too_large',
@@ -131,8 +132,16 @@ async function checked(notes: Whole, asked: Asked): Promise<Understood> {
     text,
     from: [...new Set(spokenIn(from).map(({ id }) => id))],
   });
+  /** Keeps progress of existing goals that the owner spoke of. */
+  const reported = ({ goal, value, adds, from }: NonNullable<Whole['progress']>[number]) => {
+    const goalId = goalsIn(context)[goal - 1]?.id;
+    const own = spokenIn(from).filter(({ isUser }) => isUser);
+    return goalId === undefined || own.length === 0
+      ? []
+      : [{ goalId, value, adds, from: own.map(({ id }) => id) }];
+  };
   const isAnyKnown = transcript.some(isKnown);
-  /** Somebody known said it, or something right after it. Without anybody known it cannot be told. */
+  /** Returns whether a known person said it, or answered right after it; true where nobody is known. */
   const concernsKnown = ({ from }: { from: number[] }) =>
     !isAnyKnown || from.some(number => transcript.slice(number - 1, number + REPLY_SEGMENTS).some(isKnown));
   const isNew = ({ text }: { text: string }) =>
@@ -159,10 +168,13 @@ async function checked(notes: Whole, asked: Asked): Promise<Understood> {
       return [{ ...cited(event), startAt: start.at, minutes: minutesOf(event.minutes) }];
     }),
     memories: memories.slice(0, MAX_MEMORIES).map(cited),
+    ...(context.goals.length > 0 && {
+      progress: (notes.progress ?? []).slice(0, MAX_ITEMS).flatMap(reported),
+    }),
   };
 }
 
-/** The model's, else the first sentence of the overview, else the first words that were said. */
+/** Returns the model's title, otherwise the first sentence of the overview, otherwise the first words said. */
 function titleOf<Item extends { text: string; from: number[] }>(
   title: Item | undefined,
   sentence: Item | undefined,
@@ -175,7 +187,7 @@ function titleOf<Item extends { text: string; from: number[] }>(
   return { text: cut(harmless(first?.text ?? '')), from: first ? [first.id] : [] };
 }
 
-/** Without a full stop; a long one ends at a word. */
+/** Removes the full stop, and shortens a long title at a word. */
 function cut(text: string): string {
   const title = text.replace(/\.$/, '');
   if (title.length <= MAX_TITLE_CHARS) return title;

@@ -12,6 +12,8 @@ const SECTIONS = [
   'join',
   'shorten',
   'folders',
+  'goals',
+  'marks',
   'form',
   'forms',
   'data',

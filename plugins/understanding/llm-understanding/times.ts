@@ -1,17 +1,17 @@
-/** Days and times as a model reads and writes them, in the owner's time zone. Pure. */
+/** Converts dates and times to and from the text that a model reads and writes, in the owner's time zone. Pure. */
 import type { UnderstandingContext } from '../../../core/contract/plugin.ts';
 
 type Zone = Pick<UnderstandingContext, 'wallTime' | 'instantOf'>;
 
 const DAY_MS = 86_400_000;
 const NOON = 12 * 60;
-/** Days that a model is told the weekday of. */
+/** Number of days whose weekday the model is told. */
 const CALENDAR_DAYS = 15;
-/** Times farther away than this are taken as errors. */
+/** Times further in the future than this count as errors. */
 const MAX_AHEAD_MS = 5 * 366 * DAY_MS;
 const WALL_TIME = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}):(\d{2})(?::\d{2})?)?$/;
 
-/** Epoch ms; noon where only the day is given. Null for what is no time, long past, or too far ahead of `at`. */
+/** Returns epoch ms, noon for a date alone. Null: no valid time, long past, or too far after `at`. */
 export function instantIn(
   text: string | null,
   at: number,
@@ -25,7 +25,7 @@ export function instantIn(
   return isNear ? { at: instant, hasTime } : null;
 }
 
-/** When it was said, and the days that follow with their weekdays. */
+/** Describes when it was said, and the weekdays of the days that follow. */
 export function calendarAt(
   at: number,
   language: string,

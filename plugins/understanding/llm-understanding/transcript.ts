@@ -1,27 +1,34 @@
-/** A transcript as a model reads it: numbered lines from which nothing can look like anything else. Pure. */
+/** Writes a transcript for a model: numbered lines, in which speech cannot pass for markup or another line. Pure. */
 import type { SpokenSegment, UnderstandingContext } from '../../../core/contract/plugin.ts';
 
-/** One line; several have the same number where what was said is too long for one. */
+/** A line; a long segment has several, with the same number. */
 export interface Line {
   /** Number of its segment, from 1. */
   number: number;
   text: string;
+  /** The owner wants to remember it. */
+  isMarked?: boolean;
 }
 
 const MAX_NAME_CHARS = 60;
-/** Characters of a line, so that parts can be cut between lines. */
+/** Maximum characters of a line, so that the transcript can be divided between lines. */
 const MAX_LINE_CHARS = 2000;
 
-/** Beside words of people and their speakers there is a number, a mark and a colon. */
+/** Writes the lines: number, speaker, marks and colon, then what was said. */
 export function linesOf(transcript: readonly SpokenSegment[], isKnown: (segment: SpokenSegment) => boolean) {
   return transcript.flatMap((segment, index): Line[] => {
-    const mark = segment.isUser ? ' (owner)' : isKnown(segment) ? ' (known)' : '';
-    const head = `${index + 1} ${harmless(segment.speaker).slice(0, MAX_NAME_CHARS)}${mark}: `;
-    return piecesOf(harmless(segment.text)).map(text => ({ number: index + 1, text: head + text }));
+    const who = segment.isUser ? ' (owner)' : isKnown(segment) ? ' (known)' : '';
+    const worth = segment.isMarked ? ' (marked)' : '';
+    const head = `${index + 1} ${harmless(segment.speaker).slice(0, MAX_NAME_CHARS)}${who}${worth}: `;
+    return piecesOf(harmless(segment.text)).map(text => ({
+      number: index + 1,
+      text: head + text,
+      isMarked: segment.isMarked === true,
+    }));
   });
 }
 
-/** Whether somebody is the owner, or known to the owner; who speaks alone is the owner. */
+/** Returns whether a speaker is the owner, or known to the owner. A single speaker counts as the owner. */
 export function knownIn(transcript: readonly SpokenSegment[], { people }: UnderstandingContext) {
   const names = new Set(people);
   const speakers = new Set(transcript.map(({ speaker }) => speaker));
@@ -30,8 +37,8 @@ export function knownIn(transcript: readonly SpokenSegment[], { people }: Unders
 }
 
 /**
- * Text on one line, without what could end the data that it is a part of: marks of markup, of templates and of models'
- * own control tokens, invisible characters, and such as turn the direction of writing.
+ * Puts text on one line and removes what could end the fenced data: markup, template marks, control tokens of models,
+ * invisible characters, and those that change the direction of writing.
  */
 export function harmless(text: string): string {
   return text
@@ -45,7 +52,7 @@ export function harmless(text: string): string {
     .trim();
 }
 
-/** Lines in a row that have at most so many characters together. */
+/** Groups consecutive lines into parts of at most so many characters. */
 export function partsOf(lines: readonly Line[], maxChars: number): Line[][] {
   const parts: Line[][] = [];
   let chars = Number.POSITIVE_INFINITY;

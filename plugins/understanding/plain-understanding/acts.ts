@@ -1,6 +1,6 @@
-/** Finds in what somebody said the places where something is promised, asked for or taken on. */
+/** Finds where a speaker promises something, asks for something or takes something on. */
 import type { Language, Verb } from './languages/language.ts';
-import type { Token } from './tokens.ts';
+import { endsSentence, sentenceEnd, sentenceStart, type Token } from './tokens.ts';
 
 export type ActKind =
   /** "I'll send it" */
@@ -9,7 +9,7 @@ export type ActKind =
   | 'wish'
   /** "we'll send it" */
   | 'shared'
-  /** "I send it", which may as well be a habit */
+  /** "I send it", which may also be a habit */
   | 'present'
   /** "can you send it" */
   | 'request'
@@ -17,39 +17,44 @@ export type ActKind =
   | 'reminder'
   /** "send it" */
   | 'imperative'
-  /** "to send it", as people note it down */
+  /** "to send it", as in a written note */
   | 'note'
   /** "somebody must send it" */
   | 'open'
+  /** "shall I send it?" */
+  | 'offer'
   /** "I'll do it" */
   | 'taking';
 
 export interface Act {
   kind: ActKind;
-  /** Where it begins, and where what is to be done begins and ends, by token. */
+  /** Token indices: where the phrase begins, and where the words of the task begin and end. */
   index: number;
   from: number;
   to: number;
-  /** Known verbs only. */
+  /** Null for verbs that are not in the vocabulary. */
   verb: Verb | null;
   verbAt: number | null;
-  /** The second part of a split verb. */
+  /** The second part of a separable verb. */
   particleAt: number | null;
-  /** Where words before the verb begin that belong to it: "den Brief" of "den Brief schreibe ich". */
+  /** Where the words before the verb that belong to it begin: "den Brief" in "den Brief schreibe ich". */
   prefieldFrom: number;
+  /** Where the first of several joined acts begins: "call them and order it". */
+  leadIndex: number;
 }
 
 const MAX_WORDS = 16;
-/** Between the two parts of a split verb. */
+/** Maximum words between the two parts of a separable verb. */
 const MAX_SPLIT_WORDS = 14;
 const MAX_PREFIELD_WORDS = 7;
 
-/** @param starters words after which an imperative may follow, such as names */
+/** @param starters words that an imperative may follow, such as names */
 export function actsIn(tokens: readonly Token[], language: Language, starters: ReadonlySet<string>): Act[] {
   const acts: Act[] = [];
   for (let index = 0; index < tokens.length; ) {
-    const act = actAt(tokens, index, language, starters);
-    if (act && !continues(act, acts.at(-1), tokens, language)) acts.push(act);
+    const previous = acts.at(-1);
+    const act = joinedAt(tokens, index, previous, language) ?? actAt(tokens, index, language, starters);
+    if (act && !continues(act, previous, tokens, language)) acts.push(act);
     const behind = act && (language.acts.isVerbLast || act.verbAt === null ? act.from : act.verbAt + 1);
     index = Math.max(index + 1, behind ?? 0);
   }
@@ -60,7 +65,45 @@ export function actsIn(tokens: readonly Token[], language: Language, starters: R
   }));
 }
 
-/** "Am Montag die Blumen gießen": an infinitive at the end of a sentence that has no subject. */
+/** "I'll buy the paint and book the van": the second verb belongs to the same promise, request or list. */
+function joinedAt(
+  tokens: readonly Token[],
+  index: number,
+  previous: Act | undefined,
+  language: Language,
+): Act | null {
+  if (!previous || !JOINED.has(previous.kind) || previous.verb === null) return null;
+  if (!JOINS.has(tokens[index - 1]?.word ?? '') || tokens.slice(previous.from, index).some(endsSentence))
+    return null;
+  if (index - previous.to > 1) return null;
+  const { acts: words } = language;
+  const token = tokens[index];
+  const isImperative = previous.kind === 'imperative';
+  const joined = () => {
+    if (words.isVerbLast) {
+      if (isImperative || words.subject?.has(token?.word ?? '')) return null;
+      const last = lastInfinitive(tokens, index, words);
+      return last && !last.verb.isUnknown
+        ? actOf(previous.kind, index, index, last.at + 1, last.verb, last.at, null)
+        : null;
+    }
+    const verb = (isImperative ? words.imperatives : words.infinitives).get(token?.bare ?? '');
+    return verb ? finite(previous.kind, tokens, index, index, verb, words) : null;
+  };
+  const act = joined();
+  return act && { ...act, leadIndex: previous.leadIndex };
+}
+const JOINED: ReadonlySet<ActKind> = new Set([
+  'promise',
+  'wish',
+  'request',
+  'reminder',
+  'shared',
+  'imperative',
+  'note',
+]);
+
+/** "Am Montag die Blumen gießen": an infinitive at the end of a sentence without a subject. */
 function notesIn(tokens: readonly Token[], words: Words): Act[] {
   const notes: Act[] = [];
   let from = 0;
@@ -68,16 +111,19 @@ function notesIn(tokens: readonly Token[], words: Words): Act[] {
     const isEnd = at + 1 === tokens.length || token.stop !== '' || JOINS.has(tokens[at + 1]?.word ?? '');
     if (!isEnd) continue;
     const verb = words.infinitives.get(token.bare);
-    const hasSubject = tokens.slice(from, at).some(({ word }) => SUBJECTS.has(word));
-    if (verb && !hasSubject && at > from && at - from <= MAX_WORDS)
-      notes.push(actOf('note', from, from, at + 1, verb, at, null));
+    const isRequest = tokens.slice(from, at).some(({ word }) => word === 'bitte');
+    // the object may stand before a comma: "das Geld, zehn Euro, bitte überweisen"
+    const begin = isRequest ? Math.max(sentenceStart(tokens, at), at - MAX_WORDS) : from;
+    const hasSubject = tokens.slice(begin, at).some(({ word }) => SUBJECTS.has(word));
+    if (verb && !hasSubject && at > begin && at - begin <= MAX_WORDS)
+      notes.push(actOf(isRequest ? 'request' : 'note', begin, begin, at + 1, verb, at, null));
     from = at + 1;
   }
   return notes;
 }
 const SUBJECTS = new Set('ich du er wir ihr man es wollen müssen können sollen werden wir'.split(' '));
 
-/** "Cut it by half and send it to me" is one thing to do. */
+/** "Cut it by half and send it to me" is one task. */
 function continues(
   act: Act,
   previous: Act | undefined,
@@ -96,7 +142,7 @@ function endedBy(act: Act, next: Act | undefined): Act {
   return next && next.index < act.to ? { ...act, to: Math.max(act.from, next.index) } : act;
 }
 
-/** A German verb has one part of its clause before it; its subject comes after it then. */
+/** In German, one part of the clause may precede the verb; the subject then follows it. */
 function prefieldOf(
   { kind, index }: Act,
   previous: Act | undefined,
@@ -138,6 +184,7 @@ function actAt(
       ['request', words.requests],
       ['shared', words.sharedPromises],
       ['open', words.openRequests],
+      ['offer', words.offers],
     ] as const
   )
     .flatMap(([kind, table]) => {
@@ -147,11 +194,16 @@ function actAt(
     .sort((a, b) => b.length - a.length)[0];
   if (opened) {
     const from = index + opened.length;
+    if (endsSentence(tokens[from - 1])) return null; // "I don't think I will."
     const infinitive = words.isVerbLast
       ? lastInfinitive(tokens, from, words)
       : (firstVerb(tokens, from, words.infinitives, words) ??
-        firstVerb(tokens, from, words.firstPerson, words));
-    const to = words.isVerbLast && infinitive ? infinitive.at + 1 : endOf(tokens, from, words);
+        firstVerb(tokens, from, words.firstPerson, words) ??
+        unknownVerb(tokens, from, opened.kind, language, starters));
+    const to =
+      words.isVerbLast && infinitive
+        ? infinitive.at + 1
+        : withMessage(tokens, endOf(tokens, from, words), infinitive?.verb ?? null);
     return actOf(opened.kind, index, from, to, infinitive?.verb ?? null, infinitive?.at ?? null, null);
   }
   return (
@@ -170,7 +222,7 @@ function actOf(
   verbAt: number | null,
   particleAt: number | null,
 ): Act {
-  return { kind, index, from, to, verb, verbAt, particleAt, prefieldFrom: index };
+  return { kind, index, from, to, verb, verbAt, particleAt, prefieldFrom: index, leadIndex: index };
 }
 
 type Words = Language['acts'];
@@ -191,8 +243,10 @@ function finiteAt(
     const verb = forms.get(token.bare);
     const before = tokens[index - 1]?.word ?? '';
     const isFuture = token.bare.endsWith('e');
-    if (!verb || words.determiners.has(before) || (isFuture && !token.word.endsWith('é'))) return null;
-    return finite(kind, tokens, index, index, verb, words);
+    if (!verb || (isFuture && !token.word.endsWith('é'))) return null;
+    const hasClitic = isClitic(tokens, index, words);
+    if ((verb.isNounToo || words.determiners.has(before)) && !hasClitic) return null;
+    return finite(kind, tokens, hasClitic ? index - 1 : index, index, verb, words);
   }
   const isVerbFirst = words.isVerbLast && forms.has(token.bare) && subject.has(tokens[index + 1]?.word ?? '');
   if (isVerbFirst) return split(kind, tokens, index, index, 2, forms, words);
@@ -205,6 +259,23 @@ function finiteAt(
     ? split(kind, tokens, index, at, 1, forms, words)
     : finite(kind, tokens, index, at, verb, words);
 }
+
+/**
+ * "La cambio mañana", but not "la compra": only at the beginning of a clause, and without words that would
+ * belong to a noun.
+ */
+function isClitic(tokens: readonly Token[], index: number, words: Words): boolean {
+  const clitic = tokens[index - 1];
+  if (!clitic || !words.clitics.has(clitic.word)) return false;
+  const before = tokens[index - 2];
+  const isBegin =
+    before?.stop !== '' ||
+    words.clauseStarts.at(tokens, index - 2, index - 1) !== null ||
+    BEFORE_CLITIC.has(before.word);
+  const next = tokens[index + 1];
+  return isBegin && (next === undefined || tokens[index]?.stop !== '' || !words.determiners.has(next.word));
+}
+const BEFORE_CLITIC = new Set('y ya luego mañana hoy después ahora yo te se me mismo'.split(' '));
 
 function imperativeAt(
   tokens: readonly Token[],
@@ -221,7 +292,7 @@ function imperativeAt(
     STARTERS.has(before.word) ||
     dates.days.at(tokens, index - 1, index) !== null ||
     dates.weekdays.at(tokens, index - 1, index) !== null ||
-    [1, 2, 3].some(back => words.listMarks.at(tokens, index - back, index)?.length === back);
+    [1, 2, 3].some(back => isListMark(tokens, index - back, index, words));
   if (!isStart) return null;
   const next = tokens[index + 1]?.word ?? '';
   if (words.subject?.has(next)) return null;
@@ -239,7 +310,14 @@ function imperativeAt(
     : finite('imperative', tokens, index, index, verb, words);
 }
 
-/** An imperative may follow these, in any of the languages. */
+/** "Next, call them", but not "the next call". */
+function isListMark(tokens: readonly Token[], from: number, to: number, words: Words): boolean {
+  const before = tokens[from - 1];
+  const isNoun = before?.stop === '' && words.determiners.has(before.word);
+  return !isNoun && words.listMarks.at(tokens, from, to)?.length === to - from;
+}
+
+/** Words that an imperative may follow, in any of the languages. */
 const STARTERS = new Set(
   `and then so but please okay ok right yes yeah well oh now no und dann bitte also okay ja gut na nein aber et puis alors
    bon oui mais donc ensuite y luego pues bueno vale sí pero entonces oye mira anda venga`.split(/\s+/),
@@ -253,10 +331,10 @@ function finite(
   verb: Verb,
   words: Words,
 ): Act {
-  return actOf(kind, index, at, endOf(tokens, at + 1, words), verb, at, null);
+  return actOf(kind, index, at, withMessage(tokens, endOf(tokens, at + 1, words), verb), verb, at, null);
 }
 
-/** A verb whose second part stands at the end of the clause: "ruf … an". */
+/** A separable verb whose second part stands at the end of the clause: "ruf … an". */
 function split(
   kind: ActKind,
   tokens: readonly Token[],
@@ -280,7 +358,7 @@ function split(
   return verb ? actOf(kind, index, at + skip, end, verb, at, null) : null;
 }
 
-/** The infinitive, or after "il faut que je" the verb, that comes after an opening. */
+/** The infinitive after an opening, or the verb after "il faut que je". */
 function firstVerb(
   tokens: readonly Token[],
   from: number,
@@ -296,6 +374,43 @@ function firstVerb(
   return null;
 }
 
+/** "Tell him that the glasses are ready": the message is part of the task. */
+function withMessage(tokens: readonly Token[], to: number, verb: Verb | null): number {
+  if (!TELLING.has(verb?.infinitive ?? '') || !THAT.has(tokens[to]?.word ?? '')) return to;
+  return Math.min(sentenceEnd(tokens, to), to + MAX_WORDS);
+}
+const TELLING = new Set('tell say dire decir sagen ausrichten mitteilen prévenir avisar'.split(' '));
+const THAT = new Set(['that', 'que', "qu'", 'dass']);
+
+/** Where only an infinitive can stand, an unknown word counts as one. */
+function unknownVerb(
+  tokens: readonly Token[],
+  from: number,
+  kind: ActKind,
+  { acts: words, stopWords }: Language,
+  starters: ReadonlySet<string>,
+) {
+  if (kind === 'open' || tokens[from - 1]?.stop !== '') return null;
+  for (let at = from; at < from + 3; at++) {
+    const token = tokens[at];
+    if (!token) return null;
+    if (words.clitics.has(token.word) || words.fillers.has(token.word)) continue;
+    const { word } = token;
+    const isOther =
+      stopWords.has(word) ||
+      words.statives.has(word) ||
+      starters.has(word) ||
+      token.text !== word ||
+      word.length < 3;
+    const hasForm = words.infinitiveEnding?.test(word) ?? /^\p{Ll}+(?<!ly|ing|ed|s)$/u.test(word);
+    const isNoun = words.determiners.has(word) || words.prepositions.has(word) || words.pronouns.has(word);
+    return isOther || isNoun || !hasForm
+      ? null
+      : { verb: { infinitive: word, isWeak: true, isUnknown: true }, at };
+  }
+  return null;
+}
+
 /** The infinitive at the end of the clause; of two in a row, the second: "einkaufen gehen". */
 function lastInfinitive(tokens: readonly Token[], from: number, words: Words) {
   const end = endOf(tokens, from, words);
@@ -305,17 +420,22 @@ function lastInfinitive(tokens: readonly Token[], from: number, words: Words) {
     const second = at + 1 < end ? words.infinitives.get(tokens[at + 1]?.bare ?? '') : undefined;
     return second ? { verb: second, at: at + 1 } : { verb, at };
   }
-  return null;
+  const last = tokens[end - 1];
+  if (!last || end - 1 <= from || !words.infinitiveEnding?.test(last.text) || words.statives.has(last.word))
+    return null;
+  const isVerb = last.word.length > 4 && !words.determiners.has(last.word) && !words.pronouns.has(last.word);
+  return isVerb ? { verb: { infinitive: last.word, isWeak: true, isUnknown: true }, at: end - 1 } : null;
 }
 
 function isNoun(token: Token | undefined, at: number): boolean {
   return at > 0 && token !== undefined && token.text !== token.word;
 }
 
-function endOf(tokens: readonly Token[], from: number, { clauseStarts }: Words): number {
+function endOf(tokens: readonly Token[], from: number, { clauseStarts, fillers }: Words): number {
   const limit = Math.min(tokens.length, from + MAX_WORDS);
   for (let at = from; at < limit; at++) {
-    if (at > from && clauseStarts.at(tokens, at)) return at;
+    const isFiller = at === from + 1 && fillers.has(tokens[at]?.word ?? ''); // "apporte-moi donc du pain"
+    if (at > from && !isFiller && clauseStarts.at(tokens, at) && tokens[at - 1]?.word !== 'rendez') return at;
     if (tokens[at]?.stop !== '') return at + 1;
   }
   return limit;

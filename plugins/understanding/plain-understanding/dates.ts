@@ -1,12 +1,12 @@
 /**
- * Dates and times of day in speech, relative to when they were said. Recognisers write numbers out and leave
- * punctuation away, so the words of a language (languages/) are matched one after the other; a date in digits as people
- * write it ("27/11", "2026-11-27") is read by chrono-node.
+ * Finds dates and times of day in speech, relative to the time of the utterance. Recognisers spell numbers
+ * out and omit punctuation, so the text is matched word by word against the vocabulary of its language
+ * (languages/). Dates in digits, such as "27/11" or "2026-11-27", are read by chrono-node.
  */
-import * as chrono from 'chrono-node';
+import { GB } from 'chrono-node/en'; // importing the whole package would load every language
 import type { UnderstandingContext } from '../../../core/contract/plugin.ts';
 import type { DateWords, Language, Period } from './languages/language.ts';
-import type { Match, Token } from './tokens.ts';
+import { type Match, sentenceStart, type Token } from './tokens.ts';
 
 export type Zone = Pick<UnderstandingContext, 'wallTime' | 'instantOf'>;
 
@@ -15,21 +15,21 @@ export interface When {
   at: number;
   /** `YYYY-MM-DD` in the owner's time zone. */
   day: string;
-  /** All days that were said, in order. */
+  /** All mentioned days, in order. */
   days: readonly string[];
-  /** A day was said. */
+  /** A day was mentioned. */
   hasDay: boolean;
-  /** A time of day was said. */
+  /** A time of day was mentioned. */
   hasTime: boolean;
-  /** A part of the day was said, such as the morning. */
+  /** A part of the day was mentioned, such as the morning. */
   hasPart: boolean;
-  /** Its length, where both ends were said. */
+  /** Duration, if both ends were mentioned. */
   minutes: number | null;
-  /** The tokens that say so, by their index. */
+  /** Indices of the tokens that express it. */
   tokens: ReadonlySet<number>;
 }
 
-/** Time of an utterance, and the dates named before it. */
+/** Time of the utterance, and the dates mentioned before it. */
 export interface Said {
   /** Epoch ms. */
   at: number;
@@ -45,17 +45,17 @@ const NOON = 12 * 60;
 const _MORNING = 9 * 60;
 const EVENING = 20 * 60;
 const LAST_MINUTE = 24 * 60 - 1;
-/** Appointments are seldom before seven: "at three" is in the afternoon. */
+/** Appointments are seldom before seven: "at three" means the afternoon. */
 const EARLIEST_HOUR = 7;
 
-/** Days named in one text; they resolve "that Friday". */
+/** Days mentioned in one text; they resolve "that Friday". */
 const MAX_NAMED_DAYS = 50;
 
-/** How much a phrase tells of the day; the most telling one counts. */
+/** How precisely a phrase identifies a day; the most precise phrase wins. */
 const RANK = { part: 0, period: 1, relative: 2, weekday: 3, dayOfMonth: 4, date: 5 };
 
 type Element =
-  | { kind: 'day'; rank: number; day: string; minute?: number }
+  | { kind: 'day'; rank: number; day: string; minute?: number; isAnchored?: true }
   | { kind: 'time'; minute: number; isCertain: boolean; end: { minute: number; isCertain: boolean } | null }
   | { kind: 'part'; minute: number }
   | { kind: 'elapsed'; ms: number }
@@ -64,7 +64,10 @@ type Element =
 
 type Placed = Element & { index: number; length: number };
 
-/** When a part of a text says that something is to be; null where it says nothing of the kind, or a time that is over. */
+/**
+ * Returns the time that a part of a text names for something planned; null without a time, or if it has
+ * passed.
+ */
 export function whenOf(
   tokens: readonly Token[],
   from: number,
@@ -74,7 +77,11 @@ export function whenOf(
 ): When | null {
   const reader = new Reader(tokens, to, words, said);
   const all = corrected(reader.read(from));
-  const spans = all.filter(({ kind }) => kind !== 'correction' && kind !== 'ignored');
+  const spans = ranged(
+    all.filter(({ kind }) => kind !== 'correction' && kind !== 'ignored'),
+    tokens,
+    words,
+  );
   if (spans.length === 0) return null;
   if (all.some(({ kind }) => kind === 'ignored') && !spans.some(({ kind }) => kind === 'day')) return null;
   const covered = coveredBy(spans, tokens, from, words);
@@ -86,6 +93,31 @@ export function whenOf(
   }
   return compose(spans, covered, said);
 }
+
+/** Returns the duration of something: "half an hour", "drei Stunden"; null without one. */
+export function minutesIn(
+  tokens: readonly Token[],
+  from: number,
+  to: number,
+  { dates: { lengths, numbers, units, within } }: Language,
+  dated: ReadonlySet<number> = new Set(),
+): number | null {
+  for (let at = from; at < to; at++) {
+    if (dated.has(at) || (at > from && within.at(tokens, at - 1, at))) continue;
+    const known = lengths.at(tokens, at, to)?.value;
+    const number = numbers.at(tokens, at, to);
+    const unit = number && units.at(tokens, at + number.length, to)?.value;
+    const minutes = known ?? (number && unit ? number.value * (LENGTHS.get(unit) ?? DAY_MS) : null);
+    if (minutes !== null && minutes >= MIN_LENGTH && minutes < LAST_MINUTE) return minutes;
+  }
+  return null;
+}
+const LENGTHS = new Map([
+  ['minute', 1],
+  ['hour', 60],
+]);
+/** "Just a minute" is not the duration of an appointment. */
+const MIN_LENGTH = 5;
 
 function compose(
   elements: readonly Placed[],
@@ -107,13 +139,23 @@ function compose(
     : (partMinute ?? usualMinute(day === now.day, now.minute));
   let at = zone.instantOf({ day, minute });
   if (at <= saidAt && day === now.day)
-    at = later({ day, minute, isTime: time !== undefined, hasDay: best !== undefined }, saidAt, zone);
+    at = later(
+      {
+        day,
+        minute,
+        isTime: time !== undefined,
+        hasDay: best !== undefined,
+        isMorning: isMorning(partMinute),
+      },
+      saidAt,
+      zone,
+    );
   if (at < saidAt) return null;
   return {
     ...{
       at,
       day: zone.wallTime(at).day,
-      days: namedDays(days),
+      days: namedDays(days.filter(({ isAnchored }) => !isAnchored)),
       hasDay: best !== undefined,
       hasTime: time !== undefined,
     },
@@ -123,7 +165,7 @@ function compose(
   };
 }
 
-/** A weekday after a date tells which one that is: "the twenty seventh, that is a Saturday". */
+/** A weekday after a date identifies that date: "the twenty seventh, that is a Saturday". */
 function namedDays(days: readonly { day: string; rank: number }[]): string[] {
   const named: { day: string; rank: number }[] = [];
   for (const each of days.slice(0, MAX_NAMED_DAYS)) {
@@ -147,21 +189,50 @@ function clockMinute(
   return minute < EARLIEST_HOUR * 60 ? minute + NOON : minute;
 }
 
-/** A time of day that is over today may be meant in the afternoon, and else tomorrow, unless it was said to be today. */
+/**
+ * A time of day that has passed today means the afternoon, otherwise tomorrow, unless today was mentioned.
+ */
 function later(
-  { day, minute, isTime, hasDay }: { day: string; minute: number; isTime: boolean; hasDay: boolean },
+  {
+    day,
+    minute,
+    isTime,
+    hasDay,
+    isMorning,
+  }: { day: string; minute: number; isTime: boolean; hasDay: boolean; isMorning: boolean },
   saidAt: number,
   zone: Zone,
 ): number {
-  const afternoon = isTime && minute < NOON ? zone.instantOf({ day, minute: minute + NOON }) : 0;
+  const afternoon =
+    isTime && !isMorning && minute < NOON ? zone.instantOf({ day, minute: minute + NOON }) : 0;
   if (afternoon > saidAt) return afternoon;
   if (!hasDay) return zone.instantOf({ day: plusDays(day, 1), minute });
   return isTime ? 0 : zone.instantOf({ day, minute: LAST_MINUTE });
 }
 
+function isMorning(part: number | undefined): boolean {
+  return part !== undefined && part < NOON;
+}
+
 function usualMinute(isToday: boolean, now: number): number {
   if (!isToday || now < NOON) return NOON;
   return now < EVENING ? EVENING : LAST_MINUTE;
+}
+
+/** "From the second to the sixth of February" begins on the second of February. */
+function ranged(
+  spans: readonly Placed[],
+  tokens: readonly Token[],
+  { through }: DateWords,
+): readonly Placed[] {
+  return spans.map((span, place) => {
+    const next = spans[place + 1];
+    if (span.kind !== 'day' || next?.kind !== 'day' || span.rank >= next.rank) return span;
+    if (span.rank !== RANK.dayOfMonth || next.index - (span.index + span.length) > 1) return span;
+    const isThrough = [next.index - 1, next.index].some(at => through.at(tokens, at) !== null);
+    const day = `${next.day.slice(0, 8)}${span.day.slice(8)}`;
+    return isThrough && day < next.day ? { ...span, day, rank: next.rank } : span;
+  });
 }
 
 /** Applies corrections: dates after "no wait" replace the earlier ones, except for a day that is not named again. */
@@ -175,7 +246,9 @@ function corrected(elements: readonly Placed[]): readonly Placed[] {
     : [...elements.slice(0, at).filter(({ kind }) => kind === 'day'), ...after];
 }
 
-/** With the prepositions before them: taken out of a text, nothing loose is left. */
+/**
+ * Includes the prepositions before them, so that none is left over when the dates are removed from a text.
+ */
 function coveredBy(
   spans: readonly Placed[],
   tokens: readonly Token[],
@@ -191,13 +264,15 @@ function coveredBy(
   return covered;
 }
 
-/** Reads what says when, from the left to the right. */
+/** Reads expressions of time from left to right. */
 class Reader {
   private readonly tokens: readonly Token[];
   private readonly to: number;
   private readonly words: DateWords;
   private readonly mentioned: string[];
   private readonly today: string;
+  /** Mentioned earlier without a day: "in December … on the twelfth". */
+  private month: number | null = null;
 
   constructor(tokens: readonly Token[], to: number, words: DateWords, { at, zone, mentioned = [] }: Said) {
     this.tokens = tokens;
@@ -209,13 +284,16 @@ class Reader {
 
   read(from: number): Placed[] {
     const found: Placed[] = [];
+    for (let at = sentenceStart(this.tokens, from); at < from; at++)
+      this.month = this.words.months.at(this.tokens, at)?.value ?? this.month;
     for (let index = from; index < this.to; ) {
       const last = found.at(-1);
       const isBeside =
         last !== undefined && last.kind !== 'correction' && index - (last.index + last.length) <= 1;
       const element = this.elementAt(index, isBeside);
       if (element) found.push({ ...element.value, index, length: element.length });
-      if (element?.value.kind === 'day') this.mentioned.push(element.value.day);
+      if (element?.value.kind === 'day' && !element.value.isAnchored) this.mentioned.push(element.value.day);
+      if (!element) this.month = this.words.months.at(this.tokens, index, this.to)?.value ?? this.month;
       index += element?.length ?? 1;
     }
     return found;
@@ -256,7 +334,7 @@ class Reader {
     return after ? { value: { kind: 'ignored' }, length: day.length + after.length } : null;
   }
 
-  /** "In three weeks" is a day, "in half an hour" an instant. */
+  /** "In three weeks" is a day, "in half an hour" is an instant. */
   private elapsedAt(index: number): Match<Element> | null {
     const within = this.words.within.at(this.tokens, index, this.to);
     const at = index + (within?.length ?? 0);
@@ -409,7 +487,7 @@ class Reader {
     return dayMatch(day, RANK.weekday, lead + weekday.length + (after?.length ?? 0), minute);
   }
 
-  /** "After" may belong to what follows: "Friday after the seventh". */
+  /** "After" may belong to the next words: "Friday after the seventh". */
   private isDayAhead(index: number): boolean {
     return [0, 1].some(
       skip =>
@@ -422,6 +500,13 @@ class Reader {
   }
 
   private relativeDayAt(index: number): Match<Element> | null {
+    const anchor = this.mentioned.at(-1);
+    const beside = anchor && this.words.relativeDays.at(this.tokens, index, this.to);
+    if (anchor && beside && !this.isDayAhead(index + beside.length))
+      return {
+        value: { kind: 'day', rank: RANK.date, day: plusDays(anchor, beside.value), isAnchored: true },
+        length: beside.length,
+      };
     const relative = this.words.days.at(this.tokens, index, this.to);
     if (!relative) return null;
     const { days, minute } = relative.value;
@@ -437,13 +522,29 @@ class Reader {
     const at = index + (lead?.length ?? 0);
     const ordinal = this.ordinalAt(at);
     const number = ordinal ?? (this.words.hasCardinalDays ? this.numberAt(at) : null);
-    if (!number || number.value > 31 || (!ordinal && isAfterWeekday && number.value < 13)) return null;
+    if (!number || number.value > 31) return null;
+    if (!ordinal && isAfterWeekday && number.value < 13 && !this.isThatWeekday(index - 1, number.value))
+      return null;
     const end = at + number.length;
     const isStrong = (lead?.value.isStrong ?? true) && this.tokens[end]?.text === this.tokens[end]?.word;
     if (!isStrong && !this.isEndOfPhrase(end)) return null;
     if (this.isCounted(end) || this.words.oClock.at(this.tokens, end, this.to)) return null;
-    const day = nextDayOfMonth(number.value, this.today);
+    const day = nextDayOfMonth(number.value, this.month === null ? this.today : this.startOf(this.month));
     return day ? dayMatch(day, RANK.dayOfMonth, end - index) : null;
+  }
+
+  /** The first day of the next month with that name; today if today is that day. */
+  private startOf(month: number): string {
+    const [year = 0, now = 1] = this.today.split('-').map(Number);
+    if (now === month) return this.today;
+    return dayString(now < month ? year : year + 1, month, 1) ?? this.today;
+  }
+
+  /** "Martes once" is a date if the eleventh is a Tuesday, not a time of day. */
+  private isThatWeekday(index: number, number: number): boolean {
+    const weekday = this.words.weekdays.at(this.tokens, index, index + 1)?.value.weekday;
+    const day = nextDayOfMonth(number, this.today);
+    return day !== null && weekdayOf(day) === weekday;
   }
 
   /** "The second is a Friday", but not "the second movement". */
@@ -453,14 +554,14 @@ class Reader {
     return this.words.lead.has(token.word) || token.word.length <= 2 || FOLLOWS_DATE.has(token.word);
   }
 
-  /** As people and some recognisers write dates. */
+  /** Dates as people and some recognisers write them. */
   private writtenAt(index: number): Match<Element> | null {
     const token = this.tokens[index];
     if (!token || !/^\d{1,4}$/.test(token.word)) return null;
     const rest = this.tokens.slice(index, Math.min(index + 3, this.to));
     const text = rest.map(({ text: each }, place) => each + (place < 2 ? '/' : '')).join('');
     if (!/^(?:\d{4}\/\d{1,2}\/\d{1,2}|\d{1,2}\/\d{1,2}\/\d{4})$/.test(text)) return null;
-    const [result] = chrono.en.GB.parse(text, new Date(`${this.today}T12:00:00Z`));
+    const [result] = GB.parse(text, new Date(`${this.today}T12:00:00Z`));
     const part = (name: 'year' | 'month' | 'day') => result?.start.get(name) ?? 0;
     const day = dayString(part('year'), part('month'), part('day'));
     return day ? dayMatch(day, RANK.date, rest.length) : null;
@@ -478,7 +579,7 @@ class Reader {
     return { value: { kind: 'time', minute, isCertain, end: end?.value ?? null }, length };
   }
 
-  /** @param isLikely something beside it says that a number is a time of day */
+  /** @param isLikely a neighbouring word indicates that the number is a time of day */
   private clockAt(index: number, isLikely: boolean): Match<{ minute: number; isCertain: boolean }> | null {
     const named = this.words.namedTimes.at(this.tokens, index, this.to);
     if (named) return { value: { minute: named.value, isCertain: true }, length: named.length };
@@ -565,12 +666,14 @@ class Reader {
       };
     }
     if (clock && !isLikely && !this.words.oClockIsEnough) return null;
-    if (!clock && !(isLikely && !this.isCounted(index + length) && !this.isUnitAhead(index + length)))
+    const isOfPart = this.words.parts.at(this.tokens, index + length, this.to) !== null; // "eight in the morning"
+    const isTime = isLikely || isOfPart;
+    if (!clock && !(isTime && !this.isCounted(index + length) && !this.isUnitAhead(index + length)))
       return null;
     return { value: wrapped(hour.value * 60), length };
   }
 
-  /** Not of the tens of a number that goes on: "three" of "three fifteen", but not "one" of "one hundred". */
+  /** Not the tens of a longer number: "three" of "three fifteen", but not "one" of "one hundred". */
   private hourNumberAt(index: number): Match<number> | null {
     const number = this.numberAt(index);
     return number && number.value >= 1 && number.value <= 24 ? number : null;
@@ -607,14 +710,14 @@ class Reader {
     return this.words.ordinals.at(this.tokens, index, this.to);
   }
 
-  /** The first one that comes; of today's name, in a week. 0 is Thanksgiving. */
+  /** The next weekday with this name; if it is today's name, in a week. 0 is Thanksgiving. */
   private weekdayAfter(weekday: number): string {
     if (weekday === 0) return thanksgivingAfter(this.today);
     return beside(this.today, weekday, 'after');
   }
 }
 
-/** Words that come after a date and are no noun of it. */
+/** Words after a date that are not a noun belonging to it. */
 const FOLLOWS_DATE = new Set(
   'that she they you for and then priya who okay right what where est sera nous vous pour avec donc voilà oui non que con para luego entonces vale tengo ist das wir ich dann und oder'.split(
     ' ',
@@ -652,7 +755,7 @@ function dayOfPeriod(period: Period, today: string): string {
   }
 }
 
-/** The weekday next to a day that is not that day itself. */
+/** The nearest weekday to a day, other than that day itself. */
 function beside(day: string, weekday: number, side: 'before' | 'after'): string {
   const ahead = (weekday - weekdayOf(day) + 7) % 7 || 7;
   return plusDays(day, side === 'after' ? ahead : ahead - 7 || -7);
@@ -686,7 +789,7 @@ function nextDayOfMonth(number: number, today: string): string | null {
   return null;
 }
 
-/** Null where there is no such day. Months count on past December. */
+/** Null if there is no such day. Months beyond December continue in the next year. */
 function dayString(year: number, month: number, day: number): string | null {
   const date = new Date(Date.UTC(year, month - 1, day));
   return day >= 1 && date.getUTCDate() === day ? date.toISOString().slice(0, 10) : null;

@@ -1,157 +1,359 @@
-/** Appointments: something that is held or somebody who comes, on a day or at a time that is still to come. */
+/** Finds appointments: events and visits on a day or at a time in the future. */
 import type { UnderstoodEvent, UnderstoodTask } from '../../../core/contract/plugin.ts';
-import { type When, whenOf } from './dates.ts';
-import type { Line, LineContext, Pacer } from './lines.ts';
-import { contentOf } from './task-text.ts';
-import { sentenceEnd, type Token } from './tokens.ts';
+import type { ActKind } from './acts.ts';
+import { type Clause, clausesOf } from './clauses.ts';
+import { minutesIn, type When, whenOf } from './dates.ts';
+import { isHappening, nounAt, plainWords, titleAround, titleOf } from './event-titles.ts';
+import type { Language } from './languages/language.ts';
+import type { Line, LineContext } from './lines.ts';
+import type { Pacer } from './pacer.ts';
+import { contentOf, nounIn, stemOf } from './task-text.ts';
+import { endsSentence, tokensOf } from './tokens.ts';
 
 const MAX_EVENTS = 50;
-const MAX_TITLE_WORDS = 8;
 const MAX_TITLE_CHARS = 80;
-/** Lines before an appointment in which its subject is looked for. */
+/** Lines before an appointment that are searched for its subject. */
 const TOPIC_LINES = 3;
-const MAX_TOPIC_WORDS = 100;
-/** The same appointment may be told in parts. */
+/** Lines before a time of day that are searched for its day. */
+const DAY_LINES = 6;
+/** Lines across which mentions are merged into one appointment. */
 const SAME_LINES = 4;
+/** A clause with at most this many other words only states a time. */
+const BARE_WORDS = 2;
+const TOPIC_WORDS = 4;
+/** Minimum words of a title that needs no context. */
+const CLEAR_WORDS = 3;
+/** The owner takes part if at least one in this many lines is the owner's. */
+const TALK_SHARE = 5;
+/** Hours that may be in the morning or in the evening: "at six". */
+const HALF_DAY_MS = 12 * 3_600_000;
+/** Maximum words between an event and its date: "the fair is on the ninth". */
+const COPULA_WORDS = 3;
 
 interface Found {
   title: string;
   when: When;
   lines: number[];
   hasNoun: boolean;
+  /** The title comes from an earlier clause. */
+  isBare: boolean;
 }
 
-/** @param tasks what the owner is to do at a time is no appointment as well */
+/** A clause, and the one before it in its line. */
+interface Part extends Clause {
+  before: Clause | null;
+}
+
+/** A mentioned thing, and its line. */
+interface Topic {
+  title: string;
+  line: number;
+}
+
+/** @param tasks a task with a time does not become an appointment as well */
 export async function eventsOf(
   lines: readonly Line[],
   tasks: readonly UnderstoodTask[],
   context: LineContext,
   pacer: Pacer,
 ): Promise<UnderstoodEvent[]> {
-  const found: Found[] = [];
-  const taskDays = new Set(
-    tasks.flatMap(({ dueAt, from }) =>
-      dueAt === null ? [] : from.map(id => `${id} ${context.wallTime(dueAt).day}`),
-    ),
-  );
-  for (const [index, line] of lines.entries()) {
+  const finder = new Finder(lines, tasks, context);
+  for (const index of lines.keys()) {
     await pacer.pause();
-    if (found.length >= MAX_EVENTS) break;
-    if (!line.when || !isHeard(lines, index, context)) continue;
-    for (let from = 0; from < line.tokens.length; ) {
-      const to = sentenceEnd(line.tokens, from);
-      const event = eventIn(lines, index, from, to, context);
-      if (event && !taskDays.has(`${line.segment.id} ${event.when.day}`)) add(found, event);
-      from = to;
-    }
+    finder.read(index);
+    if (finder.found.length >= MAX_EVENTS) break;
   }
-  return found.slice(0, MAX_EVENTS).map(({ title, when, lines: from }) => ({
+  return finder.found.slice(0, MAX_EVENTS).map(({ title, when, lines: from }) => ({
     ...{ text: title, startAt: when.at, minutes: when.minutes },
     from: from.flatMap(index => lines[index]?.segment.id ?? []),
   }));
 }
 
-/** Said by the owner or a known person, or to the owner: not by television in the background. */
-function isHeard(lines: readonly Line[], index: number, { people }: LineContext): boolean {
-  const line = lines[index];
-  if (!line) return false;
-  return (
-    line.isOwn || people.includes(line.segment.speaker) || [1, -1].some(step => lines[index + step]?.isOwn)
+class Finder {
+  readonly found: Found[] = [];
+  private readonly lines: readonly Line[];
+  private readonly context: LineContext;
+  /** Tasks by the segment that supports them. */
+  private readonly tasks: ReadonlyMap<string, readonly UnderstoodTask[]>;
+  /** Whether the owner takes part in the conversation. */
+  private readonly isTalk: boolean;
+  private topic: Topic | null = null;
+  private day: { day: string; line: number } | null = null;
+
+  constructor(lines: readonly Line[], tasks: readonly UnderstoodTask[], context: LineContext) {
+    this.lines = lines;
+    this.context = context;
+    const bySegment = new Map<string, UnderstoodTask[]>();
+    for (const task of tasks)
+      for (const id of task.from) bySegment.set(id, [...(bySegment.get(id) ?? []), task]);
+    this.tasks = bySegment;
+    this.isTalk = lines.filter(({ isOwn }) => isOwn).length * TALK_SHARE >= lines.length;
+  }
+
+  read(index: number): void {
+    const line = this.lines[index];
+    if (!line) return;
+    const isHeard = isHeardIn(this.lines, index, this.context, this.isTalk);
+    this.dropRefused(index, line);
+    let before: Clause | null = null;
+    for (const clause of clausesOf(line.tokens, line.language)) {
+      const noun = nounAt(line, clause);
+      if (line.when && isHeard) this.readClause(index, line, { ...clause, before }, noun);
+      if (isHeard) this.readLength(index, line, clause);
+      if (noun !== null) this.topic = { title: titleAround(line, clause, noun, line.when), line: index };
+      before = clause;
+    }
+  }
+
+  /** "It takes about an hour." */
+  private readLength(index: number, { tokens, language, when }: Line, { from, to }: Clause): void {
+    const last = this.found.at(-1);
+    if (!last || last.when.minutes !== null || index - (last.lines.at(-1) ?? 0) > 1) return;
+    const minutes = minutesIn(tokens, from, to, language, when?.tokens);
+    if (minutes !== null) last.when = { ...last.when, minutes };
+  }
+
+  private readClause(index: number, line: Line, clause: Part, noun: number | null): void {
+    const when = this.whenIn(line, clause, index);
+    if (!when) return;
+    const isPlanned = !isNotPlanned(line, clause, when);
+    const event = isPlanned ? this.eventIn(index, line, clause, noun, when) : null;
+    if (event && !this.isTask(line, clause, event)) this.add(event);
+    if (when.hasDay && isPlanned) this.day = { day: when.day, line: index };
+  }
+
+  /** A time of day without a day refers to the day mentioned before. */
+  private whenIn({ tokens, language, segment, mentioned }: Line, { from, to }: Clause, index: number) {
+    const said = { at: segment.startAt, zone: this.context, mentioned };
+    const when = whenOf(tokens, from, to, language, said);
+    if (!when?.hasTime || when.hasDay || this.day === null) return when;
+    if (index - this.day.line > DAY_LINES || this.day.day <= when.day) return when;
+    const at = this.context.instantOf({ day: this.day.day, minute: 0 });
+    const inherited = whenOf(tokens, from, to, language, { ...said, at });
+    return inherited && { ...inherited, hasDay: true, isInherited: true };
+  }
+
+  private eventIn(index: number, line: Line, clause: Part, noun: number | null, when: When): Found | null {
+    if (isDeadlineIn(line, clause, when) && !(noun !== null && when.hasTime)) return null;
+    const happens = isHappening(line, clause);
+    const act = actIn(line, clause, when);
+    const { hasDay, hasTime } = when;
+    if (act && !(noun !== null && hasTime) && !(happens && hasTime && !line.isOwn)) return null;
+    const isEvent =
+      hasDay && hasTime
+        ? noun !== null || happens || this.isExact(index, clause, when)
+        : hasDay
+          ? noun !== null || isNamedDay(line, clause, when) || (happens && isOfSpeakers(line, clause))
+          : hasTime && (noun !== null || happens);
+    if (isEvent) return this.titled(index, line, clause, noun, when);
+    const { before } = clause;
+    const named = before && hasDay && startsWithCopula(line, clause) ? nounAt(line, before) : null;
+    return named === null
+      ? null
+      : this.titled(index, line, { ...clause, from: before?.from ?? 0 }, named, when);
+  }
+
+  /** A day and a time that were mentioned together, or "at half past two" after "on Sunday at mine". */
+  private isExact(index: number, clause: Clause, when: When): boolean {
+    const isInherited = 'isInherited' in when;
+    if (!isInherited) return when.days.length > 0; // "in ten minutes" mentions no day
+    return this.day?.line === index && isBare(clause, when);
+  }
+
+  private titled(index: number, line: Line, clause: Part, noun: number | null, when: When): Found | null {
+    if (noun !== null) {
+      const title = titleAround(line, clause, noun, when);
+      return { title, when, hasNoun: true, isBare: false, lines: [index] };
+    }
+    const own = titleOf(line, clause, when);
+    const isClear = own !== null && contentOf(tokensOf(own), line.language).length >= CLEAR_WORDS;
+    const topic = isClear ? null : this.topicFor(index, line, clause);
+    const named = [own, topic?.title].filter(each => each).join(', ');
+    const title = named || plainWords(line, clause, when) || plainWords(line, clause.before, when);
+    if (title === '') return null;
+    const lines = topic && topic.line !== index ? [topic.line, index] : [index];
+    return {
+      title: title.slice(0, MAX_TITLE_CHARS).trim(),
+      when,
+      hasNoun: false,
+      isBare: own === null,
+      lines,
+    };
+  }
+
+  /** The event mentioned last, otherwise the thing mentioned last. */
+  private topicFor(index: number, line: Line, { from }: Part): Topic | null {
+    if (this.topic && index - this.topic.line <= TOPIC_LINES) return this.topic;
+    const own = from > 0 && line.when && titleOf(line, { from: 0, to: from }, line.when, TOPIC_WORDS);
+    if (own && isThing(own, line)) return { title: own, line: index };
+    const previous = this.lines[index - 1];
+    const noun = previous && nounIn(previous, this.context);
+    if (noun) return { title: noun, line: index - 1 };
+    return own ? { title: own, line: index } : null;
+  }
+
+  /** A task of the owner on that day. */
+  private isTask(line: Line, clause: Clause, { title, when, hasNoun }: Found): boolean {
+    const isAsked = actIn(line, clause, when);
+    const tasks = this.tasks.get(line.segment.id) ?? [];
+    return tasks.some(({ text, dueAt }) => {
+      if (dueAt === null || this.context.wallTime(dueAt).day !== when.day) return false;
+      if (isAsked && !hasNoun) return true;
+      const words = stemsOf(text, line.language);
+      return !(hasNoun && !isAsked) && [...stemsOf(title, line.language)].every(stem => words.has(stem));
+    });
+  }
+
+  /** "I can't on Monday." */
+  private dropRefused(index: number, line: Line): void {
+    const last = this.found.at(-1);
+    if (!last || !line.when?.days.includes(last.when.day)) return;
+    const place = last.lines.at(-1) ?? 0;
+    const asked = this.lines[place];
+    if (index - place !== 1 || asked?.segment.speaker === line.segment.speaker) return;
+    const end = line.tokens.findIndex(endsSentence);
+    const words = line.tokens.slice(0, end < 0 ? line.tokens.length : end + 1);
+    if (!words.some((_, at) => line.when?.tokens.has(at))) return;
+    if (words.some(({ word }) => line.language.acts.negations.has(word) || /n't$/.test(word)))
+      this.found.pop();
+  }
+
+  private sharesWord(title: string, event: Found): boolean {
+    const language = this.lines[event.lines[0] ?? 0]?.language;
+    if (!language) return false;
+    const words = stemsOf(title, language);
+    return [...stemsOf(event.title, language)].some(stem => words.has(stem));
+  }
+
+  /** Merges repeated mentions of an appointment, with or without more detail. */
+  private add(event: Found): void {
+    const line = event.lines.at(-1) ?? 0;
+    const same = this.found.findIndex(
+      ({ when, lines, title, isBare: isBareToo }) =>
+        when.at === event.when.at ||
+        (when.day === event.when.day &&
+          line - (lines.at(-1) ?? 0) <= SAME_LINES &&
+          (event.isBare || isBareToo || isTimeOf(event, when) || this.sharesWord(title, event)) &&
+          (!(when.hasTime && event.when.hasTime) || Math.abs(when.at - event.when.at) === HALF_DAY_MS)),
+    );
+    const known = this.found[same];
+    const titled = { ...event, title: event.title.replace(/^\p{L}/u, letter => letter.toUpperCase()) };
+    if (!known) {
+      this.found.push(titled);
+      return;
+    }
+    const isBetter = titled.hasNoun && !known.hasNoun;
+    const when = event.when.hasTime && !known.when.hasTime ? event.when : known.when;
+    this.found[same] = {
+      title: isBetter ? titled.title : known.title,
+      when: { ...when, minutes: when.minutes ?? event.when.minutes },
+      lines: [...new Set([...known.lines, ...event.lines])].sort((a, b) => a - b),
+      hasNoun: known.hasNoun || event.hasNoun,
+      isBare: known.isBare && event.isBare,
+    };
+  }
+}
+
+/** "At half past two." */
+function isBare({ from, to }: Clause, when: When): boolean {
+  let others = 0;
+  for (let at = from; at < to; at++) if (!when.tokens.has(at)) others++;
+  return others <= BARE_WORDS;
+}
+
+/** More than one significant word, and in German a noun. */
+function isThing(title: string, { language, segment }: Line): boolean {
+  const isNamed = language.code !== 'de' || !/\p{Lu}/u.test(segment.text) || /(?<!^)\p{Lu}/u.test(title);
+  return isNamed && contentOf(tokensOf(title), language).length > 1;
+}
+
+/** "On Saturday is the away match. We leave at half past nine." */
+function isTimeOf({ when, hasNoun }: Found, known: When): boolean {
+  return !known.hasTime && when.hasTime && ('isInherited' in when || !hasNoun);
+}
+
+function stemsOf(text: string, language: Language): ReadonlySet<string> {
+  return new Set(contentOf(tokensOf(text), language).map(stemOf));
+}
+
+/** A promise or a request with that date. */
+function actIn({ acts }: Line, { from, to }: Clause, when: When): boolean {
+  return acts.some(
+    ({ index, kind }) =>
+      index >= from && index < to && !STATEMENTS.has(kind) && [...when.tokens].some(at => at > index),
   );
 }
+/** In languages that omit subjects, "the plumber comes" counts as one of these. */
+const STATEMENTS: ReadonlySet<ActKind> = new Set(['present', 'taking']);
 
-function eventIn(
-  lines: readonly Line[],
-  index: number,
-  from: number,
-  to: number,
-  context: LineContext,
-): Found | null {
-  const line = lines[index];
-  if (!line || isNotPlanned(line, from, to)) return null;
-  const { tokens, language, segment, mentioned } = line;
-  const said = { at: segment.startAt, zone: context, mentioned };
-  const when = whenOf(tokens, from, to, language, said);
-  if (!when) return null;
-  const nouns = language.acts.appointments;
-  const hasNoun = tokens.slice(from, to).some(({ word }) => nouns.has(word.replace(/'s$/, '')));
-  if (!(when.hasDay && when.hasTime) && !(hasNoun && when.hasDay)) return null;
-  const own = titleOf(line, from, to, when);
-  const topic = hasNoun && own ? null : topicBefore(lines, index);
-  if (!hasNoun && !topic) return null;
-  const title = [topic?.title, own]
-    .filter(each => each)
-    .join(', ')
-    .slice(0, MAX_TITLE_CHARS)
-    .trim();
-  if (title === '') return null;
-  return {
-    title: title.replace(/^\p{L}/u, letter => letter.toUpperCase()),
-    ...{ when, hasNoun, lines: topic ? [topic.index, index] : [index] },
-  };
+/** "It's the third of May", after the thing was mentioned. */
+function startsWithCopula({ tokens, language }: Line, { from, to }: Clause): boolean {
+  return tokens
+    .slice(from, Math.min(to, from + COPULA_WORDS))
+    .some(({ word }) => language.acts.copulas.has(word.replace(/^it(?='s$)/, '')));
 }
 
-/** A condition, what is over, what is not to be. */
-function isNotPlanned({ tokens, language: { acts: words } }: Line, from: number, to: number): boolean {
+/** "We fly", "on emménage", "llegamos". */
+function isOfSpeakers({ tokens }: Line, { from, to }: Clause): boolean {
+  return tokens.slice(from, to).some(({ word }) => SPEAKERS.has(word) || /.{3}mos$/.test(word));
+}
+const SPEAKERS = new Set('i we wir ich je on nous nos me'.split(' '));
+
+/**
+ * Said by the owner or a known person, or to an owner who takes part; excludes television in the background.
+ */
+function isHeardIn(lines: readonly Line[], index: number, { people }: LineContext, isTalk: boolean): boolean {
+  const line = lines[index];
+  if (!line) return false;
+  if (line.isOwn || people.includes(line.segment.speaker)) return true;
+  return isTalk && [1, -1].some(step => lines[index + step]?.isOwn);
+}
+
+/** Conditions, past events and negations. */
+function isNotPlanned(
+  { tokens, language: { acts: words } }: Line,
+  { from, to }: Clause,
+  when: When,
+): boolean {
   for (let at = from; at < to; at++) {
     const word = tokens[at]?.word ?? '';
-    if (words.negations.has(word) || words.over.has(word) || /n't$/.test(word)) return true;
-    if (words.noPlanBefore.at(tokens, at, to) || words.cancels.at(tokens, at, to)) return true;
+    const isMoved = MOVED.has(tokens[at + 1]?.word ?? '');
+    if (words.negations.has(word) || /n't$/.test(word)) return true;
+    if (words.over.has(word) && !isMoved) return true;
+    if (PAST.test(word) && PRONOUNS.has(tokens[at - 1]?.word ?? '')) return true;
+    const isDated = when.tokens.has(at + 1); // "say Thursday"
+    if (words.noPlanBefore.at(tokens, at, to) && !isDated) return true;
+    if (words.cancels.at(tokens, at, to)) return true;
+  }
+  return false;
+}
+/** "It's been moved to the nineteenth." */
+const MOVED = new Set(
+  'moved planned scheduled booked set put pushed changed postponed brought verlegt verschoben geplant'.split(
+    ' ',
+  ),
+);
+/** "I signed that on Friday." */
+const PAST = /^\p{L}{2,}ed$/u;
+const PRONOUNS = new Set('i you he she we they it'.split(' '));
+
+/** "By Friday", "bis Freitag": a deadline. "From two till four" is not one. */
+function isDeadlineIn({ tokens, language }: Line, { from, to }: Clause, when: When): boolean {
+  for (let at = from; at < to; at++) {
+    if (!when.tokens.has(at)) continue;
+    if (language.acts.deadlines.has(tokens[at]?.word ?? '')) return true;
+    if (!language.dates.lead.has(tokens[at]?.word ?? '')) return false;
   }
   return false;
 }
 
-function topicBefore(lines: readonly Line[], index: number): { title: string; index: number } | null {
-  for (let at = index - 1; at >= Math.max(0, index - TOPIC_LINES); at--) {
-    const line = lines[at];
-    const noun = line?.tokens
-      .slice(-MAX_TOPIC_WORDS)
-      .findLast(({ word }) => line.language.acts.appointments.has(word) && word.length > 4);
-    if (noun) return { title: noun.text, index: at };
+/** "The fair is on the ninth", "la crémaillère, ce sera le dix": a thing that takes place on a day. */
+function isNamedDay({ tokens, language }: Line, { from, to }: Clause, when: When): boolean {
+  const { copulas } = language.acts;
+  for (let at = from + 1; at < to; at++) {
+    if (!copulas.has(tokens[at]?.word ?? '')) continue;
+    for (let next = at + 1; next <= at + COPULA_WORDS && next < to; next++)
+      if (when.tokens.has(next)) return contentOf(tokens.slice(from, at), language).length > 0;
   }
-  return null;
-}
-
-/** Its words without those that say when, from the first one that tells something. */
-function titleOf({ tokens, language, segment }: Line, from: number, to: number, when: When): string | null {
-  const { acts: words } = language;
-  const isLoose = (token: Token | undefined) =>
-    token === undefined ||
-    words.fillers.has(token.word) ||
-    words.yes.at([token], 0) !== null ||
-    words.clauseStarts.at([token], 0) !== null;
-  const kept: number[] = [];
-  for (let at = from; at < to; at++) if (!when.tokens.has(at) && !isLoose(tokens[at])) kept.push(at);
-  const isContent = (at: number) => contentOf(tokens.slice(at, at + 1), language).length > 0;
-  const first = kept.findIndex(isContent);
-  const chosen = first < 0 ? [] : kept.slice(first, first + MAX_TITLE_WORDS);
-  while (chosen.length > 0 && !isContent(chosen.at(-1) ?? 0)) chosen.pop();
-  if (chosen.length === 0) return null;
-  return chosen
-    .map(at => segment.text.slice(tokens[at]?.start, tokens[at]?.end))
-    .join(' ')
-    .replaceAll("' ", "'");
-}
-
-/** The same appointment, said again or with more detail, is one. */
-function add(found: Found[], event: Found): void {
-  const line = event.lines.at(-1) ?? 0;
-  const same = found.findIndex(
-    ({ when, lines }) =>
-      when.at === event.when.at ||
-      (when.day === event.when.day &&
-        line - (lines.at(-1) ?? 0) <= SAME_LINES &&
-        !(when.hasTime && event.when.hasTime)),
-  );
-  const known = found[same];
-  if (!known) {
-    found.push(event);
-    return;
-  }
-  found[same] = {
-    title: known.hasNoun || !event.hasNoun ? known.title : event.title,
-    when: event.when.hasTime && !known.when.hasTime ? event.when : known.when,
-    lines: [...new Set([...known.lines, ...event.lines])].sort((a, b) => a - b),
-    hasNoun: known.hasNoun || event.hasNoun,
-  };
+  return false;
 }

@@ -1,8 +1,10 @@
 import type { Plugin, Understanding } from '../../../core/contract/plugin.ts';
+import { isBroadcast } from './broadcast.ts';
 import { eventsOf } from './events.ts';
-import { Pacer, readLines } from './lines.ts';
+import { readLines } from './lines.ts';
 import { memoriesOf } from './memories.ts';
 import { saysNothing } from './nothing.ts';
+import { Pacer } from './pacer.ts';
 import { structure } from './structure.ts';
 import { tasksOf } from './tasks.ts';
 
@@ -13,15 +15,18 @@ const understand: Understanding['understand'] = async (transcript, context, sign
   const tasks = await tasksOf(lines, context, pacer);
   const events = await eventsOf(lines, tasks, context, pacer);
   return {
-    discard: saysNothing(transcript),
-    ...structure(transcript, context.languages[0] ?? null),
+    discard: saysNothing(transcript) || isBroadcast(transcript),
+    ...(await structure(transcript, context.languages[0] ?? null, pacer)),
     tasks: tasks.map(task => (isInstant(task.dueAt) ? task : { ...task, dueAt: null })),
     events: events.filter(({ startAt }) => isInstant(startAt)),
-    memories: memoriesOf(transcript, context),
+    memories: await memoriesOf(transcript, context, pacer),
   };
 };
 
-/** Tells whether the interface can represent this instant: a recording of the year 0 may name one that it cannot. */
+/**
+ * Returns whether the API can represent this instant: a recording of the year 0 may mention one that it
+ * cannot.
+ */
 function isInstant(at: number | null): boolean {
   return at === null || (at >= 0 && at <= LATEST);
 }

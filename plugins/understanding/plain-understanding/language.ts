@@ -1,4 +1,4 @@
-/** Tells which of the known languages a text is in. */
+/** Detects which of the known languages a text is in. */
 import { english } from './languages/english.ts';
 import { french } from './languages/french.ts';
 import { german } from './languages/german.ts';
@@ -9,10 +9,10 @@ import type { Token } from './tokens.ts';
 export const LANGUAGES: readonly Language[] = [english, german, french, spanish];
 
 /**
- * The language of a conversation where it is known to be one, else the one whose common words are the most among these.
- * English where nothing tells.
+ * Returns the known language of a conversation, otherwise the one whose common words are most frequent.
+ * English if nothing indicates a language.
  *
- * @param known ISO 639-1 codes; none, or several: it is to be found out
+ * @param known ISO 639-1 codes; with none or several, the language is detected
  */
 export function languageOf(tokens: readonly Token[], known: readonly string[]): Language {
   const codes = new Set(known.map(code => code.slice(0, 2).toLowerCase()));

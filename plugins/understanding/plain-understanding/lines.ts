@@ -1,25 +1,26 @@
 /** A transcript with its words, languages, dates and acts: what tasks and events are read from. */
-import { setImmediate } from 'node:timers/promises';
 import type { SpokenSegment, UnderstandingContext } from '../../../core/contract/plugin.ts';
 import { type Act, actsIn } from './acts.ts';
+import { presentersIn } from './broadcast.ts';
 import { type When, whenOf } from './dates.ts';
 import { languageOf } from './language.ts';
 import type { Language } from './languages/language.ts';
+import type { Pacer } from './pacer.ts';
 import { contentOf, stemOf } from './task-text.ts';
 import { type Token, tokensOf } from './tokens.ts';
 
 export interface Line {
   segment: SpokenSegment;
-  /** The owner said it. */
+  /** Whether the owner said it. */
   isOwn: boolean;
   tokens: readonly Token[];
   language: Language;
   acts: readonly Act[];
-  /** Stems of the words that tell the subject, without those that tell the time. */
+  /** Stems of the significant words, without expressions of time. */
   stems: ReadonlySet<string>;
-  /** When the line as a whole says that something is. */
+  /** The time that the line as a whole mentions. */
   when: When | null;
-  /** Days that were mentioned up to its end, oldest first. */
+  /** Days mentioned up to its end, oldest first. */
   mentioned: readonly string[];
 }
 
@@ -28,29 +29,12 @@ export type LineContext = Pick<
   'owner' | 'people' | 'languages' | 'wallTime' | 'instantOf'
 >;
 
-/** Read of one segment; a segment is an utterance, and seldom has a hundredth of this. */
+/**
+ * Maximum characters of a segment that are read; a segment is an utterance, and seldom has a hundredth of
+ * this.
+ */
 const MAX_SEGMENT_CHARS = 100_000;
 const MAX_MENTIONED = 8;
-/** The event loop is given back after so long. */
-const SLICE_MS = 10;
-
-/** Gives the event loop back now and then: a day of speech takes seconds. */
-export class Pacer {
-  private readonly signal: AbortSignal;
-  private since = performance.now();
-
-  constructor(signal: AbortSignal) {
-    this.signal = signal;
-  }
-
-  async pause(): Promise<void> {
-    if (performance.now() - this.since < SLICE_MS) return;
-    await setImmediate();
-    this.signal.throwIfAborted();
-    this.since = performance.now();
-  }
-}
-
 export async function readLines(
   transcript: readonly SpokenSegment[],
   context: LineContext,
@@ -60,12 +44,15 @@ export async function readLines(
     [context.owner, ...context.people].flatMap(name => tokensOf(name).map(({ word }) => word)),
   );
   const isOwnOf = ownerIn(transcript);
+  const presenters = presentersIn(transcript);
   const lines: Line[] = [];
   let mentioned: readonly string[] = [];
   for (const segment of transcript) {
     await pacer.pause();
-    const tokens = tokensOf(withoutQuotes(segment.text.slice(0, MAX_SEGMENT_CHARS)));
-    const language = languageOf(tokens, context.languages);
+    const heard = presenters.has(segment.speaker) ? '' : segment.text.slice(0, MAX_SEGMENT_CHARS);
+    const read = tokensOf(withoutQuotes(heard));
+    const language = languageOf(read, context.languages);
+    const tokens = language.contractions ? withApostrophes(read, language.contractions, language) : read;
     const said = { at: segment.startAt, zone: context, mentioned };
     const when = whenOf(tokens, 0, tokens.length, language, said);
     if (when) mentioned = [...mentioned, ...when.days].slice(-MAX_MENTIONED);
@@ -77,14 +64,32 @@ export async function readLines(
   return lines;
 }
 
-/** Where nobody is known to be the owner and only one person speaks, it is the owner. */
+/** If nobody is known to be the owner and only one person speaks, that person counts as the owner. */
 function ownerIn(transcript: readonly SpokenSegment[]): (segment: SpokenSegment) => boolean {
   const isKnown = transcript.some(({ isUser }) => isUser);
   const speakers = new Set(transcript.map(({ speaker }) => speaker));
   return ({ isUser }) => isUser || (!isKnown && speakers.size === 1);
 }
 
-/** Words of others are blanked out, so that places in the text stay. */
+/** Some recognisers write "ill call" for "I'll call". */
+function withApostrophes(
+  tokens: readonly Token[],
+  contractions: ReadonlyMap<string, string>,
+  { acts }: Language,
+): Token[] {
+  return tokens.map((token, at) => {
+    const word = contractions.get(token.word);
+    const next = tokens[at + 1];
+    const isOther =
+      AMBIGUOUS.has(token.word) && !(next && (acts.infinitives.has(next.bare) || AUXILIARIES.has(next.word)));
+    return word === undefined || isOther ? token : { ...token, word, bare: word };
+  });
+}
+/** Separate words with a meaning of their own. */
+const AMBIGUOUS = new Set(['ill', 'id', 'wont']);
+const AUXILIARIES = new Set('be have also just need get go make do try'.split(' '));
+
+/** Words of other speakers are blanked out, so that positions in the text stay valid. */
 function withoutQuotes(text: string): string {
   return text.replace(/"[^"]*"|“[^”“]*”|„[^“”„]*[“”]|«[^«»]*»/g, quote => ' '.repeat(quote.length));
 }

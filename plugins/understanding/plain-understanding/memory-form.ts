@@ -1,56 +1,64 @@
-/** The shape of the sentences that tell a lasting fact, in each language. */
+/** The types of sentences that state a lasting fact, in each language. */
 
-/** A form of sentence, by what comes after its subject. */
+export type Code = 'en' | 'de' | 'fr' | 'es';
+
+/** A form of sentence, identified by the words after its subject. */
 export interface Predicate {
-  /** Text after the subject. Its group `value`, if there is one, is read to the end of the clause. */
+  /**
+   * Matches the text after the subject. The group `value`, if there is one, is extended to the end of the
+   * clause.
+   */
   after: RegExp;
   /** Sentence in the third person; `{}` is the value. */
   say: string;
-  /** Topic that only one memory can have. */
+  /** Topic for which only one memory can exist. */
   topic?: string;
-  /** It is said of somebody or something of theirs: `Boss`. */
+  /** Said of a person, animal or thing of theirs: `Boss`. */
   of?: RegExp;
-  /** Required beginning of the value, which is kept; the rest is left out. */
+  /** Required beginning of the value, which is kept; the rest is omitted. */
   is?: RegExp;
   /** Required part of the value. */
   holds?: RegExp;
+  /** It must not hold this; what follows the value in its clause counts as well. */
+  not?: RegExp;
+  minWords?: number;
   maxWords?: number;
   /** The value begins with a verb. */
   isVerb?: boolean;
 }
 
-/** Words that tell a fact from other talk in a language. */
+/** Words that distinguish a fact from other talk in a language. */
 export interface Grammar {
-  /** Pronouns of the speaker, of the one who is spoken to, and of a third person. */
+  /** Pronouns of the speaker, of the listener, and of a third person. */
   own: ReadonlySet<string>;
   listener: ReadonlySet<string>;
   third: ReadonlySet<string>;
-  /** The polite pronoun for who is spoken to, where it means others as well. */
+  /** The polite pronoun for the listener, if it also means other people. */
   polite: string | null;
-  /** Verbs of the second person, as predicates know them. */
+  /** Verbs in the second person, as predicates expect them. */
   second: Readonly<Record<string, string>>;
   /** Possessives of the speaker: "my". */
   possessives: ReadonlySet<string>;
   /** Between a possessive and its noun: "little". */
   adjectives: ReadonlySet<string>;
-  /** Words before a clause that show that it is no fact: reported, asked, wished, past, or conditional. */
+  /** Words before a clause that rule out a fact: reported, asked, wished, past or conditional. */
   noFactBefore: RegExp;
   /** A question. */
   asked: RegExp;
-  /** Words that begin another matter. */
+  /** Words that begin another subject. */
   turn: RegExp;
-  /** Something else begins. */
+  /** The start of another subject. */
   end: RegExp;
-  /** Nothing that a fact ends with. */
+  /** Words with which a fact never ends. */
   looseEnd: RegExp;
-  /** They stand for something else, so that nobody could tell later what was meant. */
+  /** Pronouns whose meaning nobody could tell later. */
   unclear: RegExp;
   vagueEnd: RegExp;
-  /** A time that passes: an appointment or a note, and nothing that lasts. */
+  /** A temporary statement: an appointment or a note, not a lasting fact. */
   passing: RegExp;
-  /** Gives each clause a subject that is a word of its own. */
+  /** Gives each clause a subject that is a separate word. */
   prepare(text: string): string;
-  /** Turns the rest of a clause into the form that predicates know. `said` comes before the subject. */
+  /** Converts the rest of a clause into the form that predicates expect. `said` precedes the subject. */
   follow(rest: string, said: string): string;
   /** "Ben's wife". */
   theirs(name: string, relation: string): string;

@@ -1,18 +1,20 @@
-/** The forms of French sentences that tell a lasting fact. Verbs of the first person are read as those of the third. */
+/**
+ * The forms of French sentences that state a lasting fact. First-person verbs are read as third-person ones.
+ */
 import type { Grammar, Predicate } from './memory-form.ts';
 
 const PEOPLE =
-  /^(?:mari|femme|compagnon|compagne|copain|copine|fille|fils|mère|père|maman|papa|sœur|soeur|frère|grand-mère|grand-père|mamie|papi|tante|oncle|ami|amie|voisin|voisine|chef|cheffe|patron|patronne|médecin|dentiste|propriétaire|parents|enfants|filles|garçons)$/iu;
+  /^(?:beau-frère|belle-sœur|belle-mère|beau-père|cousin|cousine|neveu|nièce|colocataire|collègue|petit-fils|petite-fille|mari|femme|compagnon|compagne|copain|copine|fille|fils|mère|père|maman|papa|sœur|soeur|frère|grand-mère|grand-père|mamie|papi|tante|oncle|ami|amie|voisin|voisine|chef|cheffe|patron|patronne|médecin|dentiste|propriétaire|parents|enfants|filles|garçons)$/iu;
 const PARENT =
   /^(?:mari|femme|mère|père|maman|papa|sœur|soeur|frère|grand-mère|grand-père|mamie|papi|tante|oncle|ami|amie)$/iu;
 const PET = /^(?:chien|chienne|chat|chatte|cheval|lapin|perroquet|tortue)$/iu;
 /** The speaker, or people of theirs. */
 const ANYBODY_OF =
-  /^(?:|mari|femme|compagnon|compagne|copain|copine|fille|fils|mère|père|maman|papa|sœur|soeur|frère|grand-mère|grand-père|mamie|papi|tante|oncle|ami|amie|voisin|voisine|chef|cheffe|patron|patronne|médecin|dentiste|propriétaire|parents|enfants|filles|garçons)$/iu;
+  /^(?:|beau-frère|belle-sœur|belle-mère|beau-père|cousin|cousine|neveu|nièce|colocataire|collègue|petit-fils|petite-fille|mari|femme|compagnon|compagne|copain|copine|fille|fils|mère|père|maman|papa|sœur|soeur|frère|grand-mère|grand-père|mamie|papi|tante|oncle|ami|amie|voisin|voisine|chef|cheffe|patron|patronne|médecin|dentiste|propriétaire|parents|enfants|filles|garçons)$/iu;
 const NAME = /^(?:Monsieur |Madame |docteur )?\p{Lu}/u;
 const PLACE = /^(?:à|en|au|aux|chez|sur) (?:la |le |les |l'|La |Le |Les )?\p{Lu}[\p{L}'-]*/u;
 
-/** Verbs of the first person, as they are of the third. */
+/** First-person verbs by their third-person form. */
 const THIRD: Readonly<Record<string, string>> = {
   suis: 'est',
   sommes: 'est',
@@ -93,10 +95,12 @@ export const frenchGrammar: Grammar = {
       .replaceAll(/(?<!\p{L})n'|(?<!\p{L})ne (?=\p{L})/giu, '')
       .replace(/^(?=suis |habite |déteste |adore )/i, 'je '),
   follow: rest => {
-    const plain = rest.replaceAll(
-      / (?:quand même|aussi|toujours|vraiment|plutôt|malheureusement|en fait|encore|très|gravement)(?= )/giu,
-      '',
-    );
+    const plain = rest
+      .replace(/^ (?:me |m'|nous )(?=suis |sommes )/iu, ' ')
+      .replaceAll(
+        / (?:quand même|aussi|toujours|vraiment|plutôt|malheureusement|en fait|encore|très|gravement)(?= )/giu,
+        '',
+      );
     return plain.replace(
       /^ (\p{L}+)/u,
       (whole, verb: string) => ` ${THIRD[verb.toLowerCase()] ?? verb}` || whole,
@@ -255,6 +259,11 @@ export const FRENCH_PREDICATES: readonly Predicate[] = [
       /^ (?<value>(?:va|fait|court|nage|joue|chante|danse|marche|travaille) .*(?:tous les (?:jours|matins|soirs|lundis|mardis|mercredis|jeudis|vendredis|samedis|dimanches|étés|hivers)|chaque (?:jour|matin|semaine|dimanche|été)))/u,
     say: '{}',
     maxWords: 10,
+  },
+  {
+    after:
+      /^ (?<value>est dans (?:l'équipe|le club|la chorale|un groupe|une chorale|un orchestre|l'orchestre|une troupe)(?: (?:de |d')\p{L}+)?)/u,
+    say: '{}',
   },
   { after: /^ (?<value>chante dans .+)/u, say: '{}', maxWords: 5 },
   {

@@ -1,18 +1,20 @@
-/** The forms of Spanish sentences that tell a lasting fact. Verbs of the first person are read as those of the third. */
+/**
+ * The forms of Spanish sentences that state a lasting fact. First-person verbs are read as third-person ones.
+ */
 import type { Grammar, Predicate } from './memory-form.ts';
 
 const PEOPLE =
-  /^(?:marido|mujer|esposo|esposa|pareja|novio|novia|hija|hijo|madre|padre|mamá|papá|hermana|hermano|abuela|abuelo|tía|tío|prima|primo|amiga|amigo|vecina|vecino|jefe|jefa|médico|médica|dentista|casero|casera|profesor|profesora|padres|hijos|hijas|hermanos|abuelos)$/iu;
+  /^(?:cuñado|cuñada|suegro|suegra|sobrino|sobrina|nieto|nieta|compañero|compañera|yerno|nuera|marido|mujer|esposo|esposa|pareja|novio|novia|hija|hijo|madre|padre|mamá|papá|hermana|hermano|abuela|abuelo|tía|tío|prima|primo|amiga|amigo|vecina|vecino|jefe|jefa|médico|médica|dentista|casero|casera|profesor|profesora|padres|hijos|hijas|hermanos|abuelos)$/iu;
 const PARENT =
   /^(?:marido|mujer|esposo|esposa|madre|padre|mamá|papá|hermana|hermano|abuela|abuelo|tía|tío|amiga|amigo)$/iu;
 const PET = /^(?:perro|perra|gato|gata|caballo|conejo|loro|tortuga)$/iu;
 /** The speaker, or people of theirs. */
 const ANYBODY_OF =
-  /^(?:|marido|mujer|esposo|esposa|pareja|novio|novia|hija|hijo|madre|padre|mamá|papá|hermana|hermano|abuela|abuelo|tía|tío|prima|primo|amiga|amigo|vecina|vecino|jefe|jefa|médico|médica|dentista|casero|casera|profesor|profesora|padres|hijos|hijas|hermanos|abuelos)$/iu;
+  /^(?:|cuñado|cuñada|suegro|suegra|sobrino|sobrina|nieto|nieta|compañero|compañera|yerno|nuera|marido|mujer|esposo|esposa|pareja|novio|novia|hija|hijo|madre|padre|mamá|papá|hermana|hermano|abuela|abuelo|tía|tío|prima|primo|amiga|amigo|vecina|vecino|jefe|jefa|médico|médica|dentista|casero|casera|profesor|profesora|padres|hijos|hijas|hermanos|abuelos)$/iu;
 const NAME = /^(?:don |doña |doctora? |el señor |la señora )?\p{Lu}/u;
-const PLACE = /^(?:El |La |Las |Los |San |Santa )?\p{Lu}[\p{L}'-]*/u;
+const PLACE = /^\p{Lu}[\p{L}'-]*(?: \p{Lu}[\p{L}'-]*){0,2}/u;
 
-/** Verbs of the first person, as they are of the third. */
+/** First-person verbs by their third-person form. */
 const THIRD: Readonly<Record<string, string>> = {
   soy: 'es',
   somos: 'es',
@@ -54,12 +56,25 @@ const THIRD: Readonly<Record<string, string>> = {
   uso: 'usa',
   vengo: 'viene',
   voy: 'va',
+  hago: 'hace',
+  practico: 'practica',
+  monto: 'monta',
+  dejé: 'dejó',
+  calzo: 'calza',
+  levanto: 'levanta',
+  acuesto: 'acuesta',
+  despierto: 'despierta',
+  veo: 've',
+  hemos: 'ha',
+  he: 'ha',
+  crié: 'crió',
+  criamos: 'crió',
   mudamos: 'mudó',
   mudé: 'mudó',
 };
-/** The first person needs no pronoun; `yo` is put where it would be. */
+/** Spanish omits first-person pronouns; `yo` is inserted where one would stand. */
 const FIRST_PERSON =
-  /(?<!\p{L})(?<!yo )(?:(?:no|nunca) )?(?:(?:me|nos) )?(?:soy|somos|estoy|estamos|vivo|vivimos|trabajo|trabajamos|tengo|tenemos|bebo|tomo|como|comemos|hablo|hablamos|odio|nací|crecí|toco|juego|corro|nado|estudio|estudié|sé|puedo|aguanto|soporto|fumo|conduzco|canto|colecciono|aprendo|llevo|llevamos|padezco|uso|vengo|voy|mudamos|mudé|hemos mudado|he mudado|encanta|encantan|gusta|gustan|da miedo|dan miedo)(?!\p{L})/giu;
+  /(?<!\p{L})(?<!yo )(?<!(?:el|un|mi|tu|su|de|del|al|este|ese|encontró|encontrado|buscando|mucho|buen|nuevo|hay|mi|lo|tan|y|así|tal|algo) (?=trabajo|estudio|uso|como|canto|toco))(?:(?:no|nunca) )?(?:(?:me|nos) )?(?:soy|somos|estoy|estamos|vivo|vivimos|trabajo|trabajamos|tengo|tenemos|bebo|tomo|como|comemos|hablo|hablamos|odio|nací|crecí|toco|juego|corro|nado|estudio|estudié|sé|puedo|aguanto|soporto|fumo|conduzco|canto|colecciono|aprendo|llevo|llevamos|padezco|uso|vengo|voy|mudamos|mudé|hemos mudado|he mudado|divorciamos|divorcié|separamos|separé|jubilé|he dejado|hemos dejado|dejé|levanto|acuesto|despierto|calzo|hago|practico|monto|era|crié|criamos|uso|veo|puedo|encanta|encantan|gusta|gustan|da miedo|dan miedo)(?!\p{L})/giu;
 
 const PLURAL: Readonly<Record<string, string>> = {
   vive: 'viven',
@@ -153,7 +168,7 @@ export const SPANISH_PREDICATES: readonly Predicate[] = [
     say: 'vive en {}',
     topic: 'home',
     is: PLACE,
-    maxWords: 2,
+    maxWords: 3,
   },
   {
     after:
@@ -161,7 +176,7 @@ export const SPANISH_PREDICATES: readonly Predicate[] = [
     say: 'vive en {}',
     topic: 'home',
     is: PLACE,
-    maxWords: 2,
+    maxWords: 3,
   },
   { of: ANYBODY_OF, after: /^ vive (?<value>sol[oa]|con .+)(?!\p{L})/u, say: 'vive {}', maxWords: 4 },
   {
@@ -186,7 +201,8 @@ export const SPANISH_PREDICATES: readonly Predicate[] = [
     maxWords: 6,
   },
   {
-    after: /^ (?<value>(?:no|nunca) (?:come|bebe|toma|prueba|fuma|conduce|soporta|aguanta) \p{L}.+)/u,
+    after:
+      /^ (?<value>(?:no|nunca) (?:come|bebe|toma|prueba|fuma|conduce|soporta|aguanta) (?!más|nada|esto|eso)\p{L}.+)/u,
     say: '{}',
     maxWords: 5,
   },
@@ -202,7 +218,11 @@ export const SPANISH_PREDICATES: readonly Predicate[] = [
     say: '{}',
   },
   { after: /^ le encantan? (?<value>(?:el|la|los|las) .+)/u, say: 'le encanta {}', maxWords: 3 },
-  { after: /^ (?<value>no le gustan? (?:el|la|los|las) .+)/u, say: '{}', maxWords: 3 },
+  {
+    after: /^ (?<value>no puede con (?:el|la|los|las) \p{L}+)/u,
+    say: '{}',
+  },
+  { after: /^ (?<value>no le gustan? (?:el|la|los|las) .+)/u, say: '{}', maxWords: 5 },
   { after: /^ le dan? miedo (?<value>(?:el|la|los|las|volar) ?.*)/u, say: 'le da miedo {}', maxWords: 3 },
   { after: /^ (?<value>odia (?:el|la|los|las) \p{L}.+)/u, say: '{}', maxWords: 4 },
   {
@@ -213,6 +233,11 @@ export const SPANISH_PREDICATES: readonly Predicate[] = [
   {
     after: /^ juega (?<value>al? (?:tenis|fútbol|pádel|ajedrez|baloncesto|golf|balonmano)(?!\p{L}))/u,
     say: 'juega {}',
+  },
+  {
+    after:
+      /^ (?<value>está en (?:un equipo|el equipo|un coro|el coro|una banda|la banda|un grupo)(?: de \p{L}+)?)/u,
+    say: '{}',
   },
   { after: /^ (?<value>canta en .+)/u, say: '{}', maxWords: 5 },
   {
@@ -244,6 +269,22 @@ export const SPANISH_PREDICATES: readonly Predicate[] = [
       /^ estudia (?<value>(?:derecho|medicina|\p{L}+ía|\p{L}+ica|historia|económicas|magisterio|filología|arte|química|física))(?!\p{L})/u,
     say: 'estudia {}',
     topic: 'studies',
+  },
+  {
+    after:
+      /^ lleva (?<value>(?:audífonos?|gafas|lentillas|un marcapasos|marcapasos|prótesis|ortodoncia))(?!\p{L})/u,
+    say: 'lleva {}',
+  },
+  {
+    after: /^(?: le)? (?:divorciamos|divorcié|separamos|separé)(?!\p{L})/u,
+    say: 'se divorció',
+    topic: 'state',
+  },
+  { after: /^(?: le)? jubilé(?!\p{L})/u, say: 'se jubiló', topic: 'retirement' },
+  {
+    after:
+      /^ trabaja (?<value>desde casa|por turnos|a media jornada|por las (?:noches|mañanas|tardes))(?!\p{L})/u,
+    say: 'trabaja {}',
   },
   { after: /^ colecciona (?<value>.+)/u, say: 'colecciona {}', maxWords: 3 },
   {

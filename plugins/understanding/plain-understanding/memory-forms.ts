@@ -1,19 +1,8 @@
-/** The forms of sentences that tell a lasting fact, and how each is noted. */
-import type { Grammar, Predicate } from './memory-form.ts';
+/** The forms of sentences that state a lasting fact, and how each is noted. */
+import type { Code, Grammar, Predicate } from './memory-form.ts';
 import { FRENCH_PREDICATES, frenchGrammar } from './memory-forms-french.ts';
 import { SPANISH_PREDICATES, spanishGrammar } from './memory-forms-spanish.ts';
-
-interface Question {
-  question: RegExp;
-  /** Answer of another speaker than the one who asks. */
-  answer: RegExp;
-  say: string;
-  topic?: string;
-  /** It is said of something of theirs: `birthday`. */
-  relation?: string;
-  /** It is about who is named in the question, or asks it, and not about who answers. */
-  isOfOther?: boolean;
-}
+import { HABITS } from './memory-habits.ts';
 
 /** A day of the year, or of a month. */
 const DAY =
@@ -23,21 +12,24 @@ const OCCUPATION =
 const GERMAN_OCCUPATION =
   /(?:lehrer|arzt|ärztin|ingenieur|bäcker|koch|köchin|anwalt|anwältin|pfleger|schwester|krankenschwester|hebamme|gärtner|tischler|schreiner|maurer|maler|schneider|verkäufer|fahrer|lektor|bibliothekar|journalist|redakteur|entwickler|informatiker|programmierer|architekt|apotheker|mechaniker|elektriker|buchhalter|beamter|beamtin|polizist|feuerwehrmann|musiker|künstler|fotograf|übersetzer|professor|wissenschaftler|physiker|biologe|chemiker|psychologe|therapeut|erzieher|friseur|landwirt|bauer|winzer|förster|imker|pilot|schauspieler|autor|sekretär|kellner|richter|soldat|bergmann|kaufmann|seemann|zimmermann|hausmeister|maurer|klempner|installateur|drucker|optiker|logopäde|ergotherapeut|sozialarbeiter|steuerberater|makler|grafiker|designer|berater|student|rentner)(?:in)?(?!\p{L})/iu;
 const CONDITION =
-  /^(?:very |badly |a bit |slightly )?(?:dyslexic|diabetic|asthmatic|colou?r[- ]?blind|night[- ]?blind|left[- ]?handed|lactose intolerant|gluten intolerant|epileptic|deaf(?: in one ear)?|autistic|vegan|an? (?:only child|twin|vegetarian|vegan|diabetic|coeliac|teetotaller|widow|widower|night person|morning person|night owl|early riser|night eater))(?!\p{L})/iu;
+  /^(?:very |badly |a bit |slightly )?(?:dyslexic|diabetic|asthmatic|colou?r[- ]?blind|night[- ]?blind|left[- ]?handed|lactose intolerant|gluten intolerant|coeliac|celiac|asthmatic|hard of hearing|partially sighted|hypermobile|an?aemic|bipolar|teetotal|near[- ]?sighted|epileptic|deaf(?: in one ear)?|autistic|vegan|an? (?:only child|twin|vegetarian|vegan|diabetic|coeliac|teetotaller|widow|widower|night person|morning person|night owl|early riser|night eater))(?!\p{L})/iu;
+const MEAT =
+  /^(?:schnitzel|steaks?|bacon|sausages?|burgers?|hamburgers?|ribs|meat|chicken|pork|lamb|beef|ham|salami|meatballs|kebabs?|roast)(?!\p{L})/iu;
 const DIET = /^(?:an? )?(?:vegetarian|vegan|pescatarian|pescetarian)(?!\p{L})/iu;
 const GERMAN_DIET = /^(?:ein |eine )?(?:Vegetarier|Veganer|Pescetarier|vegetarisch|vegan)(?:in)?(?!\p{L})/iu;
 const ILLNESS =
-  /^(?:chronic |bad |really bad |severe )?(?:asthma|diabetes|migraines?|dementia|alzheimer's|parkinson's|cancer|eczema|psoriasis|co?eliac disease|crohn's|ana?emia|adhd|insomnia|sciatica|osteoporosis|gout|vertigo|epilepsy|hay ?fever|arthritis|high blood pressure|tinnitus|dyslexia|perfect pitch|absolute pitch|an? [\p{L} ]{3,30} (?:allergy|intolerance))(?!\p{L})/iu;
+  /^(?:chronic |bad |really bad |severe )?(?:asthma|diabetes|migraines?|dementia|alzheimer's|parkinson's|cancer|eczema|psoriasis|co?eliac disease|crohn's|ana?emia|adhd|insomnia|sciatica|osteoporosis|gout|vertigo|epilepsy|hay ?fever|arthritis|high blood pressure|tinnitus|glaucoma|cataracts|type (?:one|two|1|2) diabetes|lupus|endometriosis|multiple sclerosis|an underactive thyroid|sleep apn(?:o)?ea|rheumatism|dyslexia|perfect pitch|absolute pitch|an? [\p{L} ]{3,30} (?:allergy|intolerance))(?!\p{L})/iu;
 const FAMILY =
   /^(?:twins(?!\p{L})|triplets(?!\p{L})|(?:two|three|four|five|six|seven|eight|an? older|an? younger|an? little|an? big|twin|one) ?(?:\p{L}+ )?(?:children|kids|stepchildren|sons?|daughters?|brothers?|sisters?|boys|girls|cats|dogs|grandchildren|twins)(?!\p{L}))/iu;
-const PLACE = /^\p{L}[\p{L}'-]*$|^\p{Lu}[\p{L}'-]*(?: \p{Lu}[\p{L}'-]*)+/u;
+const PLACE =
+  /^\p{Lu}[\p{L}'-]*(?: \p{Lu}[\p{L}'-]*){0,2}|^(?!hope|fear|harmony|peace|sin|style|luxury|denial|terror)\p{L}[\p{L}'-]*$/u;
 const STATE =
   /^(?:married(?: to \p{Lu}\p{L}+)?|divorced|widowed|engaged to \p{Lu}\p{L}+|retired|deaf in one ear|blind in one eye|short[- ]sighted|pregnant|expecting (?:a baby|twins|another)|long[- ]sighted|claustrophobic|teetotal|bilingual|adopted|the (?:oldest|youngest|eldest) of \p{L}+|\p{Lu}\p{Ll}+(?:ish|ese|ian|ean)|Dutch|French|German|Greek|Swiss|Czech|Welsh|Indian|Mexican|American|vegetarian|vegan|pescatarian|Muslim|Catholic|Protestant|Buddhist|Hindu)(?!\p{L})/u;
-/** How long it has been so. */
+/** Duration of a state. */
 const LASTING =
-  /(?:for|since) (?:\p{L}{1,20} ){0,2}(?:years|decades|\d{4}|I was \p{L}|nineteen|twenty|school|college|university|childhood)/iu;
+  /for (?:\p{L}{1,20} ){0,2}(?:years|decades)|since (?:\p{L}{1,20} ){0,2}(?:years|\d{4}|I was \p{L}|nineteen|twenty|school|college|university|childhood)/iu;
 const HABITUAL = /always|all my life|ever since|since I was/iu;
-/** How often it is so. */
+/** Frequency of a habit. */
 const REGULAR =
   /(?:every (?:day|morning|evening|night|week|weekend|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|summer|winter|year|Christmas|Easter)|(?:on )?(?:Mondays|Tuesdays|Wednesdays|Thursdays|Fridays|Saturdays|Sundays)|(?:once|twice|three times) a (?:week|month|year|day))(?!\p{L})/iu;
 const NAME_ALONE = /^\p{Lu}\p{Ll}+$/u;
@@ -50,15 +42,21 @@ const GERMAN_REGULAR =
 const VEHICLE =
   /(?:bike|car|van|bicycle|motorbike|scooter|volvo|subaru|toyota|ford|volkswagen|tesla)(?!\p{L})/iu;
 const PEOPLE =
-  /^(?:husband|wife|partner|girlfriend|boyfriend|friend|mate|boss|manager|sister|brother|mother|mum|mom|father|dad|son|daughter|stepson|stepdaughter|grandson|granddaughter|grandmother|grandfather|grandma|grandpa|granddad|gran|aunt|uncle|cousin|niece|nephew|nan|landlord|landlady|neighbour|neighbor|teacher|doctor|dentist|gp|physio|therapist|lawyer|accountant|coach|hairdresser)$/i;
+  /^(?:stepmother|stepfather|mother-in-law|father-in-law|brother-in-law|sister-in-law|son-in-law|daughter-in-law|flatmate|roommate|housemate|husband|wife|partner|girlfriend|boyfriend|friend|mate|boss|manager|sister|brother|mother|mum|mom|father|dad|son|daughter|stepson|stepdaughter|grandson|granddaughter|grandmother|grandfather|grandma|grandpa|granddad|gran|aunt|uncle|cousin|niece|nephew|nan|landlord|landlady|neighbour|neighbor|teacher|doctor|dentist|gp|physio|therapist|lawyer|accountant|coach|hairdresser)$/i;
+/** The speaker, or people of theirs. */
+const PEOPLE_OF =
+  /^(?:|husband|wife|partner|mother|mum|mom|father|dad|grandmother|grandfather|grandma|grandpa|gran|aunt|uncle|sister|brother)$/i;
 const PARENT =
   /^(?:husband|wife|partner|girlfriend|boyfriend|friend|sister|brother|mother|mum|mom|father|dad|son|daughter|grandmother|grandfather|grandma|grandpa|granddad|gran|nan|aunt|uncle)$/i;
 const PET = /^(?:dog|cat|horse|rabbit|parrot|tortoise)$/i;
 const LEUTE =
-  /^(?:Hausarzt|Hausärztin|Zahnarzt|Zahnärztin|Lehrer|Lehrerin|Enkel|Enkelin|Cousin|Cousine|Nichte|Neffe|Vermieterin|Eltern|Kinder|Großeltern|Mama|Papa|Mann|Frau|Freund|Freundin|Partner|Partnerin|Chef|Chefin|Schwester|Bruder|Mutter|Vater|Sohn|Tochter|Oma|Opa|Tante|Onkel|Nachbar|Nachbarin|Vermieter|Hund|Katze|Kater|Pferd)$/i;
-/** People who are named by what they are to somebody, in either language. */
+  /^(?:Schwager|Schwägerin|Schwiegermutter|Schwiegervater|Schwiegereltern|Schwiegersohn|Schwiegertochter|Mitbewohner|Mitbewohnerin|Kollege|Kollegin|Hausarzt|Hausärztin|Zahnarzt|Zahnärztin|Lehrer|Lehrerin|Enkel|Enkelin|Cousin|Cousine|Nichte|Neffe|Vermieterin|Eltern|Kinder|Großeltern|Mama|Papa|Mann|Frau|Freund|Freundin|Partner|Partnerin|Chef|Chefin|Schwester|Bruder|Mutter|Vater|Sohn|Tochter|Oma|Opa|Tante|Onkel|Nachbar|Nachbarin|Vermieter|Hund|Katze|Kater|Pferd)$/i;
+/** The speaker, or people of theirs. */
+const LEUTE_OF =
+  /^(?:|Mann|Frau|Partner|Partnerin|Mutter|Vater|Oma|Opa|Tante|Onkel|Schwester|Bruder|Mama|Papa)$/i;
+/** People named by their relation to somebody, in either language. */
 export const PERSON =
-  /^(?:friend|mate|manager|stepson|stepdaughter|grandson|granddaughter|grandma|grandpa|cousin|niece|nephew|parents|kids|children|grandparents|sons|daughters|Eltern|Kinder|Großeltern|Mama|Papa|Enkel|Enkelin|Cousin|Cousine|Nichte|Neffe|husband|wife|partner|girlfriend|boyfriend|sister|brother|mother|mum|mom|father|dad|son|daughter|grandmother|grandfather|granddad|gran|aunt|uncle|nan|boss|neighbour|Mann|Frau|Freund|Freundin|Partner|Partnerin|Chef|Chefin|Schwester|Bruder|Mutter|Vater|Sohn|Tochter|Oma|Opa|Tante|Onkel|Nachbar|Nachbarin)$/i;
+  /^(?:ex|ex-husband|ex-wife|stepdad|stepmum|in-laws|grandad|nana|granny|auntie|youngest|eldest|oldest|godson|goddaughter|twin|boys|girls|Ex|Exmann|Exfrau|Jüngster|Jüngste|Ältester|Älteste|Schwager|Schwägerin|Schwiegermutter|Schwiegervater|Schwiegereltern|Schwiegersohn|Schwiegertochter|Mitbewohner|Mitbewohnerin|Kollege|Kollegin|stepmother|stepfather|mother-in-law|father-in-law|brother-in-law|sister-in-law|son-in-law|daughter-in-law|flatmate|roommate|housemate|friend|mate|manager|stepson|stepdaughter|grandson|granddaughter|grandma|grandpa|cousin|niece|nephew|parents|kids|children|grandparents|sons|daughters|Eltern|Kinder|Großeltern|Mama|Papa|Enkel|Enkelin|Cousin|Cousine|Nichte|Neffe|husband|wife|partner|girlfriend|boyfriend|sister|brother|mother|mum|mom|father|dad|son|daughter|grandmother|grandfather|granddad|gran|aunt|uncle|nan|boss|neighbour|Mann|Frau|Freund|Freundin|Partner|Partnerin|Chef|Chefin|Schwester|Bruder|Mutter|Vater|Sohn|Tochter|Oma|Opa|Tante|Onkel|Nachbar|Nachbarin)$/i;
 /** Several people, or several of something. */
 export const SEVERAL =
   /^(?:parents|kids|children|grandparents|sons|daughters|Eltern|Kinder|Großeltern|enfants|filles|padres|hijos|hijas|hermanos|abuelos)$/i;
@@ -78,14 +76,14 @@ const ENGLISH_PREDICATES: readonly Predicate[] = [
     say: 'lives in {}',
     topic: 'home',
     is: PLACE,
-    maxWords: 1,
+    maxWords: 3,
   },
   {
     after: /^ (?:have |has )?moved (?:away )?to (?<value>\p{Lu}.+)/u,
     say: 'lives in {}',
     topic: 'home',
     is: PLACE,
-    maxWords: 1,
+    maxWords: 3,
   },
   {
     after: /^ have been (?:living )?in (?<value>\p{Lu}\p{L}+) (?:for|since) /u,
@@ -99,7 +97,7 @@ const ENGLISH_PREDICATES: readonly Predicate[] = [
     say: 'is from {}',
     topic: 'origin',
     is: PLACE,
-    maxWords: 1,
+    maxWords: 3,
   },
 
   { after: /^ (?:work|works) (?<value>as .+)/u, say: 'works {}', topic: 'work' },
@@ -119,14 +117,15 @@ const ENGLISH_PREDICATES: readonly Predicate[] = [
   },
   { after: /^ was (?<value>an? .+ for \p{L}+ years)/u, say: 'was {}' },
   {
-    after: /^ (?:study|studies) (?<value>(?!for )\p{L}.+)/u,
+    after: /^ (?:study|studies) (?<value>(?!for |the |it|that|my )\p{L}.+)/u,
     say: 'studies {}',
     topic: 'studies',
     maxWords: 3,
   },
 
   {
-    after: /^ (?:am|are|is) (?:very |badly )?allergic to (?<value>.+)/u,
+    after:
+      /^ (?:am|are|is) (?:very |badly )?allergic to (?<value>(?!nonsense|meetings|mondays|mornings|work|exercise|people|you|him|her|commitment|cleaning|stupid)\p{L}.+)/iu,
     say: 'is allergic to {}',
     maxWords: 3,
   },
@@ -135,9 +134,14 @@ const ENGLISH_PREDICATES: readonly Predicate[] = [
   { after: /^ (?:have|has)(?: got)? (?<value>.+)/u, say: 'has {}', is: ILLNESS, maxWords: 4 },
   { after: /^ (?:have|has|'ve)(?: got)? (?<value>.+)/u, say: 'has {}', is: FAMILY, maxWords: 4 },
   {
-    after: /^ (?:do not|does not|never) eat (?<value>.+)/u,
+    after:
+      /^ (?:do not|does not|never) eat (?:any )?(?<value>(?:red )?(?:meat|fish|animals|animal products))(?!\p{L})/u,
     say: 'does not eat {}',
     topic: 'diet',
+  },
+  {
+    after: /^ (?:do not|does not|never) eat (?<value>.+)/u,
+    say: 'does not eat {}',
     maxWords: 2,
   },
   { after: /^ eat (?<value>fish again.*|fish but.*)/u, say: 'eats {}', topic: 'diet', maxWords: 6 },
@@ -152,6 +156,12 @@ const ENGLISH_PREDICATES: readonly Predicate[] = [
     say: 'drinks {}',
     topic: 'drinks',
     maxWords: 5,
+  },
+  {
+    after: /^ (?:could eat|can eat|love|loves|live on|lives on) (?<value>\p{L}+)/u,
+    say: 'loves {}',
+    topic: 'diet',
+    is: MEAT,
   },
   { after: /^ cannot stand (?<value>.+)/u, say: "can't stand {}", maxWords: 3 },
   {
@@ -171,7 +181,7 @@ const ENGLISH_PREDICATES: readonly Predicate[] = [
 
   {
     after:
-      /^ (?:play|plays) (?<value>the \p{L}+|tennis|football|chess|golf|hockey|badminton|rugby|basketball)/u,
+      /^ (?:play|plays) (?<value>the (?!first|second|third|last|next|same|part|song|game|piece|fool|music|video|role|tape|other|whole)\p{L}+|tennis|football|chess|golf|hockey|badminton|rugby|basketball)/u,
     say: 'plays {}',
     maxWords: 3,
   },
@@ -217,7 +227,8 @@ const ENGLISH_PREDICATES: readonly Predicate[] = [
   { after: /^ (?:am|are|is) (?<value>(?:half|part) \p{Lu}\p{L}+)/u, say: 'is {}' },
   { after: /^ (?:am|are|is) (?<value>.+)/u, say: 'is {}', topic: 'state', is: STATE, maxWords: 4 },
   {
-    after: /^ (?:am|are|is) (?:studying|doing a degree in) (?<value>\p{L}.+)/u,
+    after:
+      /^ (?:am|are|is) (?:studying|doing a degree in) (?<value>(?!the |my |your |this |for |it|that)\p{L}.+)/u,
     say: 'studies {}',
     topic: 'studies',
     maxWords: 4,
@@ -235,7 +246,8 @@ const ENGLISH_PREDICATES: readonly Predicate[] = [
   },
   { after: /^ (?:am|are|is) (?<value>an? (?:member|fan|supporter) of .+)/u, say: 'is {}', maxWords: 7 },
   {
-    after: /^ (?:am|are|is) (?:not )?(?<value>(?:into|crazy about|addicted to|fond of) \p{L}.+)/u,
+    after:
+      /^ (?:am|are|is) (?:not )?(?<value>(?:into|crazy about|addicted to|fond of) (?!the |my |your |this |that |it)\p{L}.+)/u,
     say: 'is {}',
     maxWords: 4,
   },
@@ -274,7 +286,7 @@ const ENGLISH_PREDICATES: readonly Predicate[] = [
   },
   {
     after:
-      /^ (?:cannot|could never) (?<value>(?:eat|drink|digest|tolerate|smell|bear|swim|drive|ride|whistle|cook|sing|read music)(?:$| (?!it|that|this|you|there|now|him|her|home|and|the )\p{L}.*))/u,
+      /^ (?:cannot|could never) (?<value>(?:eat|drink|digest|tolerate|smell|bear|swim|drive|ride|whistle|cook|sing|read music)(?:$| (?!it|that|this|you|there|now|him|her|home|and|the |another|any more|all)\p{L}.*))/u,
     say: "can't {}",
     maxWords: 4,
   },
@@ -324,7 +336,7 @@ const ENGLISH_PREDICATES: readonly Predicate[] = [
   },
   {
     after:
-      /^ (?<value>(?:go|goes|swim|swims|run|runs|sing|sings|dance|dances|row|rows|cycle|cycles|walk|walks|train|trains|do|does|practise|practises|play|plays|meet|meets|visit|visits) .+)/u,
+      /^ (?<value>(?!(?:go|goes|do|does|meet|meets|train|trains|play|plays|visit|visits) (?:there |it |that )?(?:on |every |once |twice )?(?:\p{Lu}\p{L}+days?|\p{L}+ a \p{L}+|\p{L}+)$)(?:go|goes|swim|swims|run|runs|sing|sings|dance|dances|row|rows|cycle|cycles|walk|walks|train|trains|do|does|practise|practises|play|plays|meet|meets|visit|visits) .+)/u,
     say: '{}',
     isVerb: true,
     holds: REGULAR,
@@ -339,7 +351,12 @@ const ENGLISH_PREDICATES: readonly Predicate[] = [
   },
   { of: PEOPLE, after: /^ (?<value>(?:Mr|Mrs|Ms|Dr|Doctor) \p{Lu}\p{L}+)/u, say: 'is called {}' },
   { of: PEOPLE, after: /^ is name is (?<value>\p{Lu}\p{L}+)/u, say: 'is called {}', maxWords: 1 },
-  { of: /^favou?rite$/i, after: /^ (?<value>\p{L}+ is .+)/u, say: '{}', maxWords: 6 },
+  {
+    of: /^favou?rite$/i,
+    after: /^ (?<value>(?!part|bit|moment|thing|one|kind)\p{L}+ is .+)/u,
+    say: '{}',
+    maxWords: 6,
+  },
   {
     after:
       /^ (?:do not|does not) (?<value>have (?:an? )?(?:car|television|telly|tv|smartphone|dog|cat|kids|children|siblings|brothers|sisters|driving licen[cs]e|garden|pets|sweet tooth|sense of smell)(?!\p{L}))/u,
@@ -352,7 +369,7 @@ const ENGLISH_PREDICATES: readonly Predicate[] = [
   },
   {
     after:
-      /^ (?:am|are|is) (?<value>the (?:oldest|youngest|eldest|only|middle) (?:child|one|of \p{L}+|daughter|son|girl|boy)(?!\p{L}))/u,
+      /^ (?:am|are|is) (?<value>the (?:(?:oldest|youngest|eldest|middle) (?:child|one|of \p{L}+|daughter|son|girl|boy)|only (?:child|daughter|son|girl|boy))(?!\p{L}))/u,
     say: 'is {}',
   },
   {
@@ -393,6 +410,50 @@ const ENGLISH_PREDICATES: readonly Predicate[] = [
   {
     after: /^ (?:work|works) (?<value>(?:nights|shifts|part time|freelance|from home)(?!\p{L}))/u,
     say: 'works {}',
+  },
+  {
+    after:
+      /^ (?:only )?(?:work|works) (?:only )?(?<value>(?:one|two|three|four|five|\d) (?:days|mornings|nights|evenings) a week)/u,
+    say: 'works {}',
+  },
+  {
+    after: /^ (?:have |has )?retired(?!\p{L}| (?:from the race|to bed))/u,
+    say: 'is retired',
+    topic: 'state',
+  },
+  {
+    after:
+      /^ (?:have |has )?joined (?<value>(?:the |an? |our |my )?(?:\p{L}+ ){0,2}(?:club|choir|band|gym|team|orchestra|society|church|union|party|class|group)(?!\p{L}))/u,
+    say: 'has joined {}',
+  },
+  { after: /^ (?:have |has )?(?:taken|took) up (?<value>\p{L}+)/u, say: 'has taken up {}' },
+  {
+    after:
+      /^ (?:have |has )?(?:started|been) (?:taking|doing|going to) (?<value>(?:evening |night )?(?:classes|lessons) in \p{L}+|(?:\p{L}+ ){1,2}(?:classes|lessons))/u,
+    say: 'takes {}',
+  },
+  {
+    after: /^ (?:do|does) (?:quite )?(?:a lot of|lots of) (?<value>\p{L}+ing)(?!\p{L})/u,
+    say: 'does a lot of {}',
+  },
+  {
+    after:
+      /^ (?:am|are|is) in (?<value>(?:banking|finance|insurance|teaching|nursing|sales|marketing|publishing|advertising|construction|logistics|recruitment|catering|retail|IT|HR|tech|the (?:army|navy|police|air force|civil service|fire brigade))(?!\p{L}))/u,
+    say: 'works in {}',
+    topic: 'employer',
+  },
+  {
+    of: PEOPLE_OF,
+    after:
+      /^ (?:am|are|is) (?<value>(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:[- ](?:one|two|three|four|five|six|seven|eight|nine))?|[2-9]\d)(?= years old| now(?!\p{L})|$|[.,!])/u,
+    say: 'is {} years old',
+    topic: 'age',
+  },
+  {
+    of: /^(?:parents|grandparents|mother|father|mum|mom|dad|grandmother|grandfather|grandma|grandpa|gran)$/i,
+    after: /^ (?:came|come|comes|moved|emigrated) (?:over )?(?:here )?from (?<value>\p{Lu}\p{L}+)/u,
+    say: 'comes from {}',
+    topic: 'origin',
   },
   { after: /^ never (?:work|works) (?<value>on \p{Lu}\p{L}+days)/u, say: 'never works {}' },
   { after: /^ (?:take|takes|am on|is on) (?<value>.+)/u, say: 'takes {}', is: MEDICINE, maxWords: 3 },
@@ -556,7 +617,7 @@ const GERMAN_PREDICATES: readonly Predicate[] = [
     say: 'wohnt in {}',
     topic: 'home',
     is: PLACE,
-    maxWords: 1,
+    maxWords: 3,
   },
   { after: /^ ziehe aus (?<value>\p{Lu}\p{L}+) weg/u, say: 'wohnt in {}', topic: 'home' },
   { after: /^ (?:bin|sind|ist) nach (?<value>\p{Lu}\p{L}+) gezogen/u, say: 'wohnt in {}', topic: 'home' },
@@ -565,7 +626,7 @@ const GERMAN_PREDICATES: readonly Predicate[] = [
     say: 'kommt aus {}',
     topic: 'origin',
     is: PLACE,
-    maxWords: 1,
+    maxWords: 3,
   },
   { after: /^ (?:bin|ist) (?<value>in \p{L}.+ (?:aufgewachsen|geboren))/u, say: 'ist {}', maxWords: 6 },
   {
@@ -575,15 +636,21 @@ const GERMAN_PREDICATES: readonly Predicate[] = [
     maxWords: 6,
   },
   {
-    after: /^ (?:bin|ist) (?<value>\p{L}.+)/u,
+    after: /^ (?:bin|ist) (?<value>(?!bei|beim|zum|zur|im|vom|von|am|kein)\p{L}.+)/u,
     say: 'ist {}',
     topic: 'work',
     holds: GERMAN_OCCUPATION,
     maxWords: 2,
   },
-  { after: /^ (?:studiere|studiert) (?<value>.+)/u, say: 'studiert {}', topic: 'studies', maxWords: 2 },
   {
-    after: /^ (?:bin|bist|ist) (?:\p{L}+ )?allergisch (?<value>(?:gegen|auf) .+)/u,
+    after: /^ (?:studiere|studiert) (?<value>(?!ab |seit ).+)/u,
+    say: 'studiert {}',
+    topic: 'studies',
+    maxWords: 2,
+  },
+  {
+    after:
+      /^ (?:bin|bist|ist) (?:\p{L}+ )?allergisch (?<value>(?:gegen|auf) (?!Montage|Arbeit|Sport|Leute|Stress|dumme|Dummheit).+)/u,
     say: 'ist allergisch {}',
     maxWords: 4,
   },
@@ -597,12 +664,22 @@ const GERMAN_PREDICATES: readonly Predicate[] = [
     maxWords: 3,
   },
   { after: /^ (?:bin|ist) (?<value>.+)/u, say: 'ist {}', topic: 'diet', is: GERMAN_DIET, maxWords: 2 },
-  { after: /^ (?:esse|isst) (?:gar )?(?<value>kein\p{L}* .+)/u, say: 'isst {}', topic: 'diet', maxWords: 2 },
+  {
+    after: /^ (?:esse|isst) (?:gar )?(?<value>kein\p{L}* (?:Fleisch|Fisch|Tiere))(?!\p{L})/u,
+    say: 'isst {}',
+    topic: 'diet',
+  },
+  { after: /^ (?:esse|isst) (?:gar )?(?<value>kein\p{L}* .+)/u, say: 'isst {}', maxWords: 2 },
   {
     after: /^ (?:trinke|trinkt) (?:gar )?(?<value>kein\p{L}* (?:Alkohol|Kaffee|Milch|Bier|Wein))/u,
     say: 'trinkt {}',
   },
-  { after: /^ (?:trinke|trinkt) nur (?<value>.+)/u, say: 'trinkt nur {}', topic: 'drinks', maxWords: 2 },
+  {
+    after: /^ (?:trinke|trinkt) nur (?<value>(?!aus|noch|schnell|kurz).+)/u,
+    say: 'trinkt nur {}',
+    topic: 'drinks',
+    maxWords: 2,
+  },
   { after: /^ (?:mag|mochte noch nie) (?<value>kein\p{L}* .+)/u, say: 'mag {}', maxWords: 2 },
   { after: /^ (?:liebe|liebt) (?<value>\p{Lu}\p{L}+)/u, say: 'liebt {}' },
   {
@@ -639,7 +716,7 @@ const GERMAN_PREDICATES: readonly Predicate[] = [
     say: 'wohnt in {}',
     topic: 'home',
     is: PLACE,
-    maxWords: 1,
+    maxWords: 3,
   },
   {
     after: /^ in (?<value>\p{Lu}\p{L}+) (?:wohne|wohnen|wohnt|lebe|leben|lebt)/u,
@@ -657,6 +734,35 @@ const GERMAN_PREDICATES: readonly Predicate[] = [
     say: 'arbeitet {}',
     topic: 'employer',
     maxWords: 5,
+  },
+  {
+    after:
+      /^ (?:reagiere|reagiert) (?:allergisch )?(?<value>(?:auf|gegen) \p{Lu}\p{L}+)(?: allergisch)?(?!\p{L})/u,
+    say: 'ist allergisch {}',
+    holds: /^(?:auf|gegen)/,
+  },
+  {
+    after: /^ (?:studiere|studiert) (?:ab|seit) .{3,20} (?<value>in \p{Lu}\p{L}+)/u,
+    say: 'studiert {}',
+    topic: 'studies',
+  },
+  {
+    of: LEUTE_OF,
+    after:
+      /^ (?:bin|ist) (?:jetzt |schon )?(?<value>(?:\p{Ll}+und)?(?:zwanzig|dreißig|vierzig|fünfzig|sechzig|siebzig|achtzig|neunzig)|[2-9]\d)(?= Jahre| geworden|$|[.,!])/u,
+    say: 'ist {} Jahre alt',
+    topic: 'age',
+  },
+  {
+    after:
+      /^ (?:fange?|fängt|habe|hab|hat) (?:.{3,25} )?(?<value>(?:bei|beim) (?:der |dem )?\p{Lu}\p{L}+) an(?:gefangen)?(?!\p{L})/u,
+    say: 'arbeitet {}',
+    topic: 'employer',
+  },
+  {
+    after:
+      /^ (?:arbeite|arbeitet) (?:nur )?(?<value>(?:\p{L}+|\d+) (?:Tage|Stunden|Tag) (?:die|in der|pro) Woche|Teilzeit|in Teilzeit|im Schichtdienst|nachts|im Homeoffice|von zu Hause)(?!\p{L})/u,
+    say: 'arbeitet {}',
   },
   { after: /^ war (?<value>.{2,30} (?:Jahre|Jahre lang) .+)/u, say: 'war {}', maxWords: 7 },
   { after: /^ (?:bin|ist|sind) (?<value>.+)/u, say: 'ist {}', is: GERMAN_STATE, maxWords: 3 },
@@ -732,6 +838,11 @@ const GERMAN_PREDICATES: readonly Predicate[] = [
     say: 'ist {}',
   },
   { after: /^ (?:bin|ist) (?<value>(?:gegen|auf) \p{L}+) allergisch/u, say: 'ist allergisch {}' },
+  {
+    after:
+      /^ (?:bin|ist|sind) (?<value>(?:im|in einem|in einer|in der) (?:\p{L}+ )?\p{L}*(?:[Cc]hor|[Vv]erein|[Oo]rchester|[Mm]annschaft|[Bb]and|Feuerwehr|Elternbeirat|Betriebsrat|Vorstand)(?!\p{L}))/u,
+    say: 'ist {}',
+  },
   {
     after: /^ (?:reagiere|reagiert) allergisch auf (?<value>.+)/u,
     say: 'ist allergisch auf {}',
@@ -876,7 +987,7 @@ const GERMAN_PREDICATES: readonly Predicate[] = [
     say: 'arbeitet {}',
     maxWords: 5,
   },
-  { of: LEUTE, after: /^ (?:wohnt|lebt) in (?<value>.+)/u, say: 'wohnt in {}', is: PLACE, maxWords: 1 },
+  { of: LEUTE, after: /^ (?:wohnt|lebt) in (?<value>.+)/u, say: 'wohnt in {}', is: PLACE, maxWords: 3 },
   {
     of: LEUTE,
     after: /^ ist (?<value>.+)/u,
@@ -886,13 +997,11 @@ const GERMAN_PREDICATES: readonly Predicate[] = [
   },
 ];
 
-export type Code = 'en' | 'de' | 'fr' | 'es';
-
 export const PREDICATES: Readonly<Record<Code, readonly Predicate[]>> = {
-  en: ENGLISH_PREDICATES,
-  de: GERMAN_PREDICATES,
-  fr: FRENCH_PREDICATES,
-  es: SPANISH_PREDICATES,
+  en: [...ENGLISH_PREDICATES, ...HABITS.en],
+  de: [...GERMAN_PREDICATES, ...HABITS.de],
+  fr: [...FRENCH_PREDICATES, ...HABITS.fr],
+  es: [...SPANISH_PREDICATES, ...HABITS.es],
 };
 
 const english = {
@@ -904,12 +1013,12 @@ const english = {
   possessives: new Set(['my', 'our']),
   adjectives: new Set('new little older younger big best eldest oldest youngest'.split(' ')),
   noFactBefore:
-    /(?<!\p{L})(?:if|unless|wish|imagine|pretend|would|could|used to|told|tell|said|says|say|asked|goes|thought|dream|dreamt|when|before|maybe|perhaps|as though|wenn|falls|hätte|hätten|wäre|wären|würde|könnte|sagt|sagte|gesagt|meinte|dachte|früher|vielleicht|damals|träume|träumt|träumte|angenommen)(?!\p{L})/iu,
+    /(?<!\p{L})(?:if|unless|wish|why|imagine|pretend|would|could|used to|told|tell|said|says|say|asked|goes|thought|dream|dreamt|when|before|maybe|perhaps|as though|wenn|falls|hätte|hätten|wäre|wären|würde|könnte|sagt|sagte|gesagt|meinte|dachte|früher|vielleicht|damals|träume|träumt|träumte|angenommen)(?!\p{L})/iu,
   asked: /(?:^| )(?:do|does|did|am|are|is|was|have|has|why|where|how|who|wo|warum|wer)$/i,
   turn: / (?:but|because|anyway|aber|weil) /i,
   end: /[.!?;,…:]| (?:because|but|so|when|if|unless|though|although|since then|which|yes|no|okay|ok|right|you know|as you know|remember|always|what|who|you|we|it|and (?:I|you|he|she|we|they|it|that|then|there|my)|I|he|she|they|it's|that's|weil|aber|wenn|falls|obwohl|denn|und (?:ich|du|er|sie|wir|dann|da|das)|ich|oder|ja|nein|wie du weißt)(?!\p{L})/iu,
   looseEnd:
-    / (?:a|an|from|den|dem|the|and|or|of|to|in|on|at|for|with|that|than|then|now|again|too|anyway|actually|really|here|there|please|ever|is|am|are|und|der|die|das|ein|eine|auch|jetzt|ja|halt|da|dort|so|in|mit|zu|von|love|mate|darling)$/iu,
+    / (?:a|an|from|den|dem|the|and|or|of|to|in|on|at|for|with|that|than|then|now|again|too|anyway|actually|really|here|there|please|ever|is|am|are|und|der|die|das|ein|eine|auch|jetzt|ja|halt|da|dort|so|in|mit|zu|bei|beim|von|love|mate|darling)$/iu,
   unclear:
     /^(?:it|that|this|these|those|them|him|her|you|me|us|what|how|to|not|so|there|here|one|ones|something|anything|everything|nothing|another|today|tomorrow|tonight|es|das|dies|diese|dieser|ihn|sie|ihm|ihr|dich|mich|was|wie|heute|morgen)(?!\p{L})/iu,
   vagueEnd: / (?:it|that|this|them|him|her|those|es|dem|den|das)$/i,
@@ -990,90 +1099,55 @@ const PLURALS: Readonly<Record<string, string>> = {
   spricht: 'sprechen',
 };
 
-const ALLERGIES = /\b(?:any allergies|allergic to anything|any allergy)\b/i;
-
-export const QUESTIONS: readonly Question[] = [
-  {
-    question: ALLERGIES,
-    answer: /^yes,? (?:to )?(?<value>\p{L}+)/iu,
-    say: 'is allergic to {}',
-  },
-  {
-    question: ALLERGIES,
-    answer: /^(?<value>\p{L}+),? yes/iu,
-    say: 'is allergic to {}',
-  },
-  {
-    question: /\b(?:Allergien|allergisch gegen (?:etwas|irgendetwas|irgendwas))\b/i,
-    answer: /^ja,? (?:gegen )?(?<value>\p{L}+)/iu,
-    say: 'ist allergisch gegen {}',
-  },
-  {
-    question: /\ballergique à (?:quelque chose|quoi que ce soit)|(?:des|une) allergies?(?!\p{L})/iu,
-    answer: /^oui,? (?:à la |à l'|aux? |à )?(?<value>\p{L}+)/iu,
-    say: 'est allergique à {}',
-  },
-  {
-    question: /\balérgic[oa] a algo|(?:alguna|tiene|tienes) alergias?(?!\p{L})/iu,
-    answer: /^sí,? (?:al? |a la |a los |a las )?(?:el |la |los |las )?(?<value>\p{L}+)/iu,
-    say: 'es alérgico a {}',
-  },
-  {
-    question: /\bwhen is (?<name>\p{L}+)['’]s birthday/iu,
-    answer:
-      /^(?<value>the \p{L}+ of \p{L}+|(?:January|February|March|April|May|June|July|August|September|October|November|December) \p{L}+)/iu,
-    say: 'is on {}',
-    relation: 'birthday',
-    topic: 'day',
-    isOfOther: true,
-  },
-  {
-    question: /\bwann habe? ich (?:\p{L}+ ){0,2}Geburtstag/iu,
-    answer:
-      /\b(?<value>am \p{L}+(?:ten|sten)(?: (?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember))?)(?!\p{L})/iu,
-    say: 'ist {}',
-    relation: 'Geburtstag',
-    topic: 'day',
-    isOfOther: true,
-  },
-];
-
 const PARTICLE =
-  / (?:ja|halt|eben|leider|übrigens|doch|eigentlich|einfach|sowieso|nun mal|bekanntlich|echt|wirklich|total|auch|noch|immer noch|immerhin|schließlich|selber|selbst)(?= )/giu;
+  / (?:ja|schon(?= seit| über| fast)|halt|eben|leider|übrigens|doch|eigentlich|einfach|sowieso|nun mal|bekanntlich|echt|wirklich|total|auch|noch|immer noch|immerhin|schließlich|selber|selbst)(?= )/giu;
+/** "Ich wohn", "ich spiel". */
+const ELIDED =
+  /^ (wohn|leb|arbeit|spiel|trink|lern|studier|rauch|sammel|mach|komm|nehm|trag|sing|geh|lauf|fahr|vertrag|fang|reagier)(?= )/u;
+/** Beginning of an inverted clause: "auf Nüsse reagiere ich". */
+const PREFIELD = /(?:^| )(?:auf|gegen|bei|beim|aus|von) \p{L}+(?= \p{Ll}+$)/u;
 /** Finite verbs of the first and the third person, where they come before the subject, or at the end of the clause. */
 const FINITE_BEFORE =
-  / (wohne|wohnst|wohnt|wohnen|lebe|lebst|lebt|arbeite|arbeitet|lerne|lernt|spiele|spielt|studiere|studiert|trinke|trinkt|esse|isst|mag|bin|ist|habe|hab|hat|haben|vertrage|verträgt|kann|darf|singe|singt|komme|kommt|war|trage|trägt|spreche|spricht|rauche|raucht|sammle)$/iu;
+  /(?:^| )(wohne|wohnst|wohnt|wohnen|lebe|lebst|lebt|arbeite|arbeitet|lerne|lernt|spiele|spielt|studiere|studiert|trinke|trinkt|esse|isst|mag|bin|ist|habe|hab|hat|haben|vertrage|verträgt|kann|darf|singe|singt|komme|kommt|war|trage|trägt|spreche|spricht|rauche|raucht|sammle|reagiere|reagiert|nehme|nimmt)$/iu;
 const FINITE_LAST =
-  /^( .{2,80}) (wohne|wohnt|wohnen|lebe|lebt|arbeite|arbeitet|lerne|lernt|spiele|spielt|trinke|trinkt|esse|isst|mag|bin|ist|habe|hab|hat|haben|vertrage|verträgt|kann|darf|singe|singt|komme|kommt|war|trage|trägt|spreche|spricht)$/u;
+  /^( .{2,80}) (wohne|wohnt|wohnen|lebe|lebt|arbeite|arbeitet|lerne|lernt|spiele|spielt|trinke|trinkt|esse|isst|mag|bin|ist|habe|hab|hat|haben|vertrage|verträgt|kann|darf|singe|singt|komme|kommt|war|trage|trägt|spreche|spricht|studiere|studiert|reagiere|reagiert|nehme|nimmt)$/u;
 
 /** Filler words, which add no meaning. */
 const FILLER =
-  / (?:still|just|really|actually|honestly|also|pretty|basically|literally|obviously|unfortunately|sadly|kind of|sort of)(?= )/giu;
+  / (?:still|just|really|actually|honestly|also|pretty|basically|literally|obviously|unfortunately|sadly|kind of|sort of|terribly|awfully|badly|severely|seriously|absolutely|horribly|dreadfully|extremely|slightly|usually|generally|mostly|incredibly)(?= )/giu;
 
 /**
- * German as it would be after its subject: "jetzt wohne ich in Bonn" and "dass ich in Bonn wohne" become " wohne in Bonn".
- * Particles are left out.
+ * Puts a German predicate into the order it has after its subject: "jetzt wohne ich in Bonn" and "dass ich in
+ * Bonn wohne" become " wohne in Bonn". Particles are left out.
  */
 function straightened(rest: string, said: string): string {
-  const plain = rest.replaceAll(PARTICLE, '');
+  const plain = rest
+    .replaceAll(PARTICLE, '')
+    .replace(ELIDED, ' $1e')
+    .replace(/ seit (?:\p{L}+ ){1,3}(?=kein\p{L}* )/u, ' ');
   const [, before] = FINITE_BEFORE.exec(said) ?? [];
-  if (before) return ` ${before}${plain}`;
+  if (before) return ` ${before}${(PREFIELD.exec(said)?.[0] ?? '').replace(/^(?=\p{L})/u, ' ')}${plain}`;
   const end = plain.search(english.end);
   const clause = end < 0 ? plain : plain.slice(0, end);
   const [, inner, last] = FINITE_LAST.exec(clause) ?? [];
   return inner && last ? ` ${last}${inner}` : plain;
 }
 
-/** " 'm" and "n't" in full, and without words that say how or since when. */
+/** " 'm" and "n't" in full, and without adverbs and durations. */
 function expanded(rest: string): string {
   return rest
     .replace(/^'m /, ' am ')
     .replace(/^'re /, ' are ')
     .replace(/^'ve /, ' have ')
+    .replace(/^'s (?=got |been )/, ' has ')
     .replace(/^'s /, ' is ')
     .replace(/^ don't /, ' do not ')
     .replace(/^ doesn't /, ' does not ')
     .replace(/^ isn't /, ' is not ')
+    .replace(/^ aren't /, ' are not ')
+    .replace(/^ haven't /, ' have not ')
+    .replace(/^ hasn't /, ' has not ')
+    .replace(/^ (have|has) not got /, (_, verb) => (verb === 'has' ? ' does not have ' : ' do not have '))
     .replace(/^ can't /, ' cannot ')
     .replaceAll(FILLER, '');
 }

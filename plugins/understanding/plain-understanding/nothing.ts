@@ -1,36 +1,37 @@
 /**
- * Whether a transcript says anything worth keeping. Careful: one word that may mean something is enough, in any language;
- * what is discarded is the sound of somebody who is about to speak, greetings, and what recognisers make of silence.
+ * Decides whether a transcript is worth keeping. One word that may mean something is enough, in any language.
+ * Hesitation sounds, greetings and recognisers' output for silence are discarded.
  */
 import type { SpokenSegment } from '../../../core/contract/plugin.ts';
 import { words } from './tokens.ts';
 
-/** Sounds, and the words that only say "I hear you". */
+/** Hesitation sounds, and words that only confirm that somebody is listening. */
 const FILLERS = new Set(
   `a ah ahh aha ahem äh ähm eh ehm em er erm euh ha haha heh hey heu hm hmm hmmm hm-hm huh hä m mh mhm mm mmm mm-hmm
    mhm-mhm oh ohh ok okay öh ooh oops ow phew psst shh tsk uh uhh uh-huh uh-uh uhm um umm uhu ugh wow ya yeah yep yup`
     .split(/\s+/)
     .filter(word => word !== ''),
 );
-/** Words that say nothing by themselves; several people who say no more than these only greet, or were cut off. */
+/** Words without meaning of their own. A conversation that consists of them is a greeting, or was cut off. */
 const SMALL_WORDS = words(`
   the a an and you your of to it its that this is are was be been so well then all right alright thank thanks bye hello hi hey too
   me one have has could would they say always i we he she on in at for by as do did good morning evening afternoon nice
   see later enough worse better here there yes no not great
   danke bitte tja also na und der die das ja nein hallo tschüss guten tag morgen abend schönen noch auch ihnen dir so ist es wie gut geht
   merci bonjour bonsoir salut au revoir et le la les bonne journée soirée oui non ça va vous aussi
+  test testing check probando prueba essai eins zwei drei two three un deux trois uno dos tres
   gracias hola adiós buenos buenas días tardes noches el y sí qué tal hasta luego igualmente
 `);
-/** A few words with one of these are talk of the weather. */
+/** Weather words: a short segment with one of them is small talk. */
 const WEATHER = words(`
   cold hot warm rain raining rainy snow sun sunny weather wind windy cloudy freezing wet kalt warm heiß regen regnet schnee sonne wetter
   nass froid chaud pluie pleut neige soleil temps frío calor lluvia llueve nieve sol tiempo
 `);
 const MAX_WEATHER_WORDS = 8;
-/** One short answer may mean a lot; so much talk without a telling word does not. */
+/** Number of segments from which small words alone count as nothing: a single short answer may matter. */
 const MIN_SMALL_SEGMENTS = 3;
 const MAX_SMALL_WORDS = 60;
-/** Credits of subtitles that recognisers learnt, and write where nobody speaks. */
+/** Subtitle credits, which recognisers learnt in training and write for silence. */
 const CREDITS = [
   'thanks for watching',
   'thank you for watching',
@@ -45,9 +46,9 @@ const CREDITS = [
   'gracias por ver',
 ];
 const MAX_CREDIT_CHARS = 80;
-/** Brackets around what recognisers write where they hear no words: "[Music]", "(laughs)", "*coughs*". */
+/** Brackets around sounds that recognisers describe: "[Music]", "(laughs)", "*coughs*". */
 const NOTE_ENDS: Readonly<Record<string, string>> = { '[': ']', '(': ')', '*': '*', '<': '>' };
-/** In a text that was written, an emoji is one. */
+/** Words, and emojis, which count as words in written text. */
 const WORD = /[\p{L}\p{M}\p{N}]+(?:['’-][\p{L}\p{M}\p{N}]+)*|\p{Extended_Pictographic}/gu;
 
 export function saysNothing(segments: readonly Pick<SpokenSegment, 'text'>[]): boolean {
@@ -75,7 +76,10 @@ function isSmallTalk(said: readonly string[]): boolean {
   return said.every(word => SMALL_WORDS.has(word) || FILLERS.has(word));
 }
 
-/** In linear time: an end that is not found once is not looked for again. */
+/**
+ * Removes descriptions of sounds in linear time: once a closing bracket is missing, it is not searched for
+ * again.
+ */
 function withoutNotes(text: string): string {
   const missing = new Set<string>();
   let kept = '';

@@ -1,90 +1,125 @@
 /**
- * Title, overview and category of a conversation, by counting words. Pure, offline, and the same for the same
- * transcript. The transcript is data: nothing in it is obeyed.
+ * Builds the title, overview and category of a conversation by counting words. Pure, offline and
+ * deterministic. The transcript is data: no instruction in it is followed.
  */
 import type { Cited, SpokenSegment, Understood } from '../../../core/contract/plugin.ts';
 import type { Category } from '../../../core/domain/conversations/categories.ts';
 import { categoryOf } from './categories.ts';
-import { LANGUAGES } from './language.ts';
-import { words } from './tokens.ts';
+import { LANGUAGES, languageOf } from './language.ts';
+import type { Pacer } from './pacer.ts';
+import { type Token, tokensOf, words } from './tokens.ts';
 import { CLAUSE_STARTS, OPENERS, STOP_WORDS, TITLE_SMALL_WORDS } from './words.ts';
 
 const MAX_TITLE_CHARS = 60;
 const MAX_OVERVIEW_CHARS = 240;
 const MAX_OVERVIEW_SENTENCES = 3;
-/** Read of a transcript; of a longer one, segments evenly spread over it. Bounds the time this takes. */
+/**
+ * Maximum characters read; from a longer transcript, segments evenly spread over it. Bounds the time this
+ * takes.
+ */
 const MAX_CHARS = 50_000;
-/** Where the words of a title are looked for at the beginning of its sentence. */
+/** Characters at the beginning of a sentence that are searched for the words of its title. */
 const TITLE_FROM_CHARS = 400;
-/** Speech without punctuation is cut into clauses of at least this many words. */
+/** Speech without punctuation is split into clauses of at least this many words. */
 const MIN_CLAUSE_WORDS = 6;
-/** A sentence of fewer words says too little for a title. */
+/** Minimum words of a sentence that can become a title. */
 const MIN_TITLE_WORDS = 3;
+const MAX_TITLE_WORDS = 9;
 
-/** Unknown speakers are numbered. */
+/** Unknown speakers have numbers. */
 const STRANGER = /^Speaker \d+$/;
 const MIN_NEAR_SEGMENTS = 3;
-/** Common words of every known language: the same spelling seldom tells something in another one. */
+/**
+ * Common words of every known language, as a word of the same spelling is seldom significant in another one.
+ */
 const EMPTY_WORDS = new Set(LANGUAGES.flatMap(({ stopWords }) => [...stopWords]));
 const WORD = /[\p{L}\p{M}\p{N}]+(?:['’-][\p{L}\p{M}\p{N}]+)*/gu;
 const UNTITLED = 'Untitled conversation';
 
-/** One sentence of the transcript, or what comes nearest to it where there is no punctuation. */
+/** One sentence of the transcript, or the nearest equivalent if there is no punctuation. */
 interface Sentence {
   text: string;
-  /** The segment that it is in. */
+  /** Segment that contains the sentence. */
   from: string;
   words: string[];
-  /** Words of it that tell its subject, each once. */
+  /** Its significant words, each once. */
   telling: string[];
-  /** How much it tells of the whole. */
+  /** How well it represents the whole. */
   weight: number;
 }
 
-type Said = Pick<SpokenSegment, 'id' | 'text'> & Partial<Pick<SpokenSegment, 'isUser' | 'speaker'>>;
+type Said = Pick<SpokenSegment, 'id' | 'text'> &
+  Partial<Pick<SpokenSegment, 'isUser' | 'speaker' | 'isMarked'>>;
 
 /** @param language of the transcript, ISO 639-1; titles are in title case in English alone */
-export function structure(
+export async function structure(
   segments: readonly Said[],
   language: string | null,
-): Pick<Understood, 'title' | 'overview' | 'category'> {
+  pacer: Pacer,
+): Promise<Pick<Understood, 'title' | 'overview' | 'category'>> {
   const english = language === null || language.toLowerCase().startsWith('en');
-  const sentences = weighed(
-    sample(withoutBackground(segments), language?.toLowerCase().startsWith('en') ?? false).flatMap(split),
+  const sentences = await weighed(
+    await sample(withoutBackground(segments), language?.toLowerCase().startsWith('en') ?? false, pacer),
+    pacer,
   );
+  await pacer.pause();
+  const marked = new Set(segments.filter(({ isMarked }) => isMarked).map(({ id }) => id));
   return {
-    title: titleOf(sentences, english),
-    overview: overviewOf(sentences, english),
+    title: await titleOf(sentences, english, pacer),
+    overview: overviewOf(sentences, english, marked),
     category: categoryOf(
-      sentences.flatMap(sentence => sentence.words),
+      [...sentences.flatMap(sentence => sentence.words), ...kin(segments)],
+      languageOf(
+        sentences.slice(0, MAX_LANGUAGE_SENTENCES).flatMap(tokensOfSentence),
+        language ? [language] : [],
+      ),
       fallbackFor(segments),
     ),
   };
 }
 
-/** Where the owner talks, what strangers say to each other or to nobody is television or the next table. */
+/** If the owner talks, speech among strangers is television or the next table. */
 function withoutBackground(segments: readonly Said[]): readonly Said[] {
   if (!segments.some(({ isUser }) => isUser)) return segments;
   const isNear = (index: number) =>
     [0, -1, 1].some(step => segments[index + step]?.isUser) || !STRANGER.test(segments[index]?.speaker ?? '');
-  const near = segments.filter((_, index) => isNear(index));
+  const near = segments.filter(({ isMarked }, index) => isMarked || isNear(index));
   return near.length >= MIN_NEAR_SEGMENTS ? near : segments;
 }
 
-/** Everyday talk that no words tell more of: of one person, or of several. */
+/** People called "Mum" or "Oma Gerda" are more significant than other words. */
+function kin(segments: readonly Said[]): string[] {
+  const speakers = new Set(segments.flatMap(({ speaker }) => speaker ?? []));
+  const names = [...speakers]
+    .filter(name => !STRANGER.test(name))
+    .flatMap(name => name.toLowerCase().split(' '));
+  return names.flatMap(name => Array.from({ length: KIN_WEIGHT }, () => name));
+}
+const KIN_WEIGHT = 4;
+/** Sentences from which the language is detected. */
+const MAX_LANGUAGE_SENTENCES = 50;
+
+function tokensOfSentence({ text }: Sentence): Token[] {
+  return tokensOf(text);
+}
+
+/** Everyday talk without a better category: of one person, or of several. */
 function fallbackFor(segments: readonly Said[]): Category {
   if (!segments.some(({ isUser }) => isUser)) return 'other';
   return segments.every(({ isUser }) => isUser) ? 'personal' : 'social';
 }
 
-/** Texts with single blanks, no control characters and no hesitation. */
-function sample(segments: readonly Said[], english: boolean): Said[] {
+/** Sentences with single blanks, no control characters and no hesitation. */
+async function sample(segments: readonly Said[], english: boolean, pacer: Pacer): Promise<Sentence[]> {
   const chars = segments.reduce((sum, segment) => sum + segment.text.length, 0);
   const step = Math.max(1, Math.ceil(chars / MAX_CHARS));
-  return segments
-    .filter((_, index) => index % step === 0)
-    .map(({ id, text }) => ({ id, text: tidy(text.slice(0, MAX_CHARS), english) }))
-    .filter(({ text }) => text !== '');
+  const sentences: Sentence[] = [];
+  for (const [index, { id, text, isMarked }] of segments.entries()) {
+    if (!isMarked && index % step !== 0) continue;
+    sentences.push(...split({ id, text: tidy(text.slice(0, MAX_CHARS), english) }));
+    await pacer.pause();
+  }
+  return sentences;
 }
 
 function isHesitation(word: string, english: boolean): boolean {
@@ -101,7 +136,7 @@ function tidy(text: string, english: boolean): string {
     .trim();
 }
 
-/** Where there is no punctuation, segments are the borders, and in a long one the words that begin a clause. */
+/** Without punctuation, sentences end at segments and, in a long one, at words that begin a clause. */
 function split({ id, text }: Said): Sentence[] {
   return text
     .split(/(?<=[.!?…]["'”’)]?)\s+|(?<=[。！？])/u)
@@ -123,7 +158,9 @@ function clauses(sentence: string): string[] {
   return [...result, clause.join(' ')];
 }
 
-/** Sounds in every language, and those that are words in others: "um neun", "er kommt". */
+/**
+ * Hesitation sounds in every language, and those that are words in other languages: "um neun", "er kommt".
+ */
 const HESITATIONS = words('umm uh uhm erm hmm hm mhm äh ähm öhm euh heu ehm');
 const ENGLISH_HESITATIONS = words('um er eh');
 
@@ -137,11 +174,28 @@ function toSentence(text: string, from: string): Sentence {
   return { text: text.trim(), from, words: said, telling: [...new Set(telling)], weight: 0 };
 }
 
+const UNITS = words(
+  `hour hours half past minute minutes week weeks day days morning evening afternoon night clock quarter month months year years
+   stunde stunden halb uhr minuten woche wochen tag tage tagen viertel abend morgen nacht monat monate jahr jahre früh
+   heure heures demie semaine semaines jour jours mois ans soir matin hora horas media cuarto semana semanas día días
+   minutos mes meses años noche tarde`,
+);
+
+/** Days and numbers say when, and not what it is about. */
+function isOfTime(word: string): boolean {
+  if (UNITS.has(word)) return true;
+  const token = { text: word, word, bare: word, start: 0, end: word.length, stop: '' as const };
+  return LANGUAGES.some(({ dates }) =>
+    [dates.weekdays, dates.months, dates.numbers, dates.days].some(table => table.at([token], 0) !== null),
+  );
+}
+
 /** A sentence tells much when its words come in several sentences, but not in all; and more so near the beginning. */
-function weighed(sentences: Sentence[]): Sentence[] {
+async function weighed(sentences: Sentence[], pacer: Pacer): Promise<Sentence[]> {
   const counts = new Map<string, number>();
   for (const word of sentences.flatMap(sentence => sentence.telling))
     counts.set(word, (counts.get(word) ?? 0) + 1);
+  await pacer.pause();
   const worth = (word: string) => {
     const count = counts.get(word) ?? 0;
     return Math.log2(1 + count) * Math.log2(1 + sentences.length / count);
@@ -153,16 +207,78 @@ function weighed(sentences: Sentence[]): Sentence[] {
   });
 }
 
-function titleOf(sentences: Sentence[], english: boolean): Cited {
-  const candidates = sentences.filter(sentence => sentence.words.length >= MIN_TITLE_WORDS);
-  const best = heaviest(candidates.length > 0 ? candidates : sentences);
+/** A phrase of few words from the most telling sentence. */
+async function titleOf(sentences: readonly Sentence[], english: boolean, pacer: Pacer): Promise<Cited> {
+  const counts = new Map<string, number>();
+  for (const { telling } of sentences) {
+    for (const word of telling)
+      if (counts.has(word) || !isOfTime(word)) counts.set(word, (counts.get(word) ?? 0) + 1);
+    await pacer.pause();
+  }
+  const isOfMatter = ({ telling }: Sentence) => telling.some(word => counts.has(word));
+  const candidates = sentences.filter(({ words }) => words.length >= MIN_TITLE_WORDS);
+  const rated: Sentence[] = [];
+  for (const each of candidates.length > 0 ? candidates : sentences) {
+    const weight = each.weight * (isTalk(each) ? TALK_WEIGHT : 1) * (isOfMatter(each) ? 1 : TIME_WEIGHT);
+    rated.push({ ...each, weight });
+    await pacer.pause();
+  }
+  const best = heaviest(rated);
   if (!best) return { text: UNTITLED, from: [] };
-  const clause = cut(
-    withoutOpeners(best.text.slice(0, TITLE_FROM_CHARS).toWellFormed()),
-    MAX_TITLE_CHARS,
-  ).replace(/(?<![\s.,;:!?…。、！？])[\s.,;:!?…。、！？]+$/u, '');
-  const text = english ? titleCased(clause) : capitalised(clause);
+  const isEnglish = english && languageOf(tokensOf(best.text), []).code === 'en';
+  const text = phraseOf(best, counts, isEnglish);
   return text === '' ? { text: UNTITLED, from: [] } : { text, from: [best.from] };
+}
+
+function isTalk({ text }: Sentence): boolean {
+  return TALK.test(withoutOpeners(text.slice(0, TITLE_FROM_CHARS)));
+}
+
+/** A word that comes back is what it is about. */
+function worthOf(count: number): number {
+  return count ** 0.7;
+}
+
+const TALK_WEIGHT = 0.85;
+const TIME_WEIGHT = 0.5;
+/** They say who talks, or that somebody does. */
+const TALK =
+  /^(?:I|I'll|I'm|I'd|I've|you|you'll|you're|you've|we|we'll|it's|it|that's|he|she|they|there|let|what|how|when|ich|du|wir|er|sie|es|das|da|was|wie|je|j'|tu|vous|on|il|elle|c'est|ça|qu|yo|tú|usted|qué|cómo)(?!\p{L})/iu;
+
+function phraseOf(sentence: Sentence, counts: ReadonlyMap<string, number>, english: boolean): string {
+  const clause = ofFewWords(withoutOpeners(mainClause(sentence, counts)), counts);
+  const text = cut(clause, MAX_TITLE_CHARS).replace(/(?<![\s.,;:!?…。、！？])[\s.,;:!?…。、！？]+$/u, '');
+  return english ? titleCased(text) : capitalised(text);
+}
+
+/** The part of a sentence between commas that tells the most, where the others tell less. */
+function mainClause({ text }: Sentence, counts: ReadonlyMap<string, number>): string {
+  const head = text.slice(0, TITLE_FROM_CHARS).toWellFormed();
+  if (wordsOf(head).length <= MAX_TITLE_WORDS) return head;
+  const worth = (part: string) =>
+    wordsOf(part).reduce((sum, word) => sum + worthOf(counts.get(word) ?? 0), 0);
+  const parts = head.split(/(?<=[,;:–—])\s+/u).filter(part => wordsOf(part).length >= MIN_TITLE_WORDS);
+  return parts.reduce((best, part) => (worth(part) > worth(best) ? part : best), parts[0] ?? head);
+}
+
+/** The words of a long clause that lie closest around those that tell the most, without a time at their end. */
+function ofFewWords(text: string, counts: ReadonlyMap<string, number>): string {
+  const words = text.split(' ');
+  if (words.length <= MAX_TITLE_WORDS) return text;
+  const worth = words.map(word => Math.max(0, ...wordsOf(word).map(each => worthOf(counts.get(each) ?? 0))));
+  let best = { from: 0, sum: -1 };
+  for (let from = 0; from <= words.length - MAX_TITLE_WORDS; from++) {
+    const isStart = from === 0 || (worth[from] ?? 0) > 0;
+    const sum = worth.slice(from, from + MAX_TITLE_WORDS).reduce((total, each) => total + each, 0);
+    if (isStart && sum > best.sum + (best.from === 0 ? 1 : 0)) best = { from, sum };
+  }
+  const chosen = words.slice(best.from, best.from + MAX_TITLE_WORDS);
+  while (chosen.length > MIN_TITLE_WORDS && isLoose(chosen.at(-1) ?? '')) chosen.pop();
+  return chosen.join(' ');
+}
+
+function isLoose(word: string): boolean {
+  return wordsOf(word).every(each => STOP_WORDS.has(each) || EMPTY_WORDS.has(each) || isOfTime(each));
 }
 
 function heaviest(sentences: Sentence[]): Sentence | undefined {
@@ -172,7 +288,7 @@ function heaviest(sentences: Sentence[]): Sentence | undefined {
   );
 }
 
-/** "okay so please remember to call the doctor" is about calling the doctor. */
+/** "okay so please remember to call the doctor" becomes a title about calling the doctor. */
 function withoutOpeners(text: string): string {
   for (let rest = text; ; ) {
     const lower = rest.toLowerCase();
@@ -186,7 +302,7 @@ function withoutOpeners(text: string): string {
   }
 }
 
-/** At most so many characters, ended at a clause, a word, or, in one endless word, anywhere. */
+/** Cuts to this many characters at a clause, a word or, in one endless word, anywhere. */
 function cut(text: string, maxChars: number): string {
   const chars = [...text];
   if (chars.length <= maxChars) return text;
@@ -198,7 +314,7 @@ function cut(text: string, maxChars: number): string {
   return withoutLooseEnd(head.slice(0, blank));
 }
 
-/** A cut must not leave "… in the". */
+/** A cut must not end with "… in the". */
 function withoutLooseEnd(text: string): string {
   const words = text.split(' ');
   while (words.length > MIN_TITLE_WORDS && STOP_WORDS.has(words.at(-1)?.toLowerCase() ?? '')) words.pop();
@@ -219,9 +335,9 @@ function capitalised(text: string): string {
   return text.replace(/^["'“‘(¿¡]*\p{L}/u, start => start.toUpperCase());
 }
 
-/** The most telling sentences in the order they were said; of a short transcript all of it. */
-function overviewOf(sentences: Sentence[], english: boolean): Cited[] {
-  const chosen = fits(sentences) ? new Set(sentences) : mostTelling(sentences);
+/** The most significant sentences in the order they were said; the whole text of a short transcript. */
+function overviewOf(sentences: Sentence[], english: boolean, marked: ReadonlySet<string>): Cited[] {
+  const chosen = fits(sentences) ? new Set(sentences) : mostTelling(sentences, marked);
   if (chosen.size === 0) {
     const best = heaviest(sentences);
     if (!best) return [];
@@ -238,11 +354,15 @@ function fits(sentences: Iterable<Sentence>): boolean {
   return chars <= MAX_OVERVIEW_CHARS;
 }
 
-/** None that only repeats what a heavier one says. */
-function mostTelling(sentences: Sentence[]): Set<Sentence> {
+/**
+ * Skips a sentence that repeats a more significant one; the best sentence of each marked segment comes first.
+ */
+function mostTelling(sentences: Sentence[], marked: ReadonlySet<string>): Set<Sentence> {
   const chosen = new Set<Sentence>();
   const told = new Set<string>();
-  for (const sentence of sentences.toSorted((a, b) => b.weight - a.weight)) {
+  const byWeight = sentences.toSorted((a, b) => b.weight - a.weight);
+  const wanted = new Set([...marked].flatMap(id => byWeight.find(({ from }) => from === id) ?? []));
+  for (const sentence of [...wanted, ...byWeight.filter(each => !wanted.has(each))]) {
     if (chosen.size > 0 && sentence.telling.every(word => told.has(word))) continue;
     if (chosen.size === MAX_OVERVIEW_SENTENCES || !fits([...chosen, sentence])) break;
     chosen.add(sentence);

@@ -1,4 +1,4 @@
-/** Words a task as a person would write it down, from what was said only. */
+/** Writes a task as a person would note it down, using only words that were said. */
 import type { UnderstandingContext } from '../../../core/contract/plugin.ts';
 import type { Act } from './acts.ts';
 import type { Language } from './languages/language.ts';
@@ -8,30 +8,30 @@ import type { Token } from './tokens.ts';
 const MAX_WORDS = 14;
 const MAX_CHARS = 200;
 const MAX_NOUN_WORDS = 4;
-/** Lines before a pronoun in which its antecedent is looked for. */
+/** Lines before a pronoun that are searched for its antecedent. */
 const ANTECEDENT_LINES = 2;
 const STEM_CHARS = 6;
-/** Words between a pronoun and what it stands for, in one line. */
+/** Maximum words between a pronoun and its antecedent in one line. */
 const MAX_NOUN_DISTANCE = 60;
 
 type Names = Pick<UnderstandingContext, 'owner' | 'people'>;
 
 export interface Described {
   text: string;
-  /** Lines that its words are from, apart from its own. */
+  /** Other lines that contributed words. */
   from: number[];
   /** Whether the antecedent was not found. */
   isVague: boolean;
 }
 
-/** A word of a task: a piece of a line, or what stands for it. */
+/** A word of a task: part of a line, or its replacement. */
 interface Piece {
   text: string;
-  /** Where it is in the line; null for what was put in. */
+  /** Its position in the line; null for an inserted word. */
   at: number | null;
 }
 
-/** @param dateTokens those that say when, by their index; they are left out */
+/** @param dateTokens indices of the tokens that express a time, which are left out */
 export function describe(
   lines: readonly Line[],
   index: number,
@@ -86,14 +86,16 @@ export function describe(
       pieces.push({ text: act.verb.infinitive, at: null });
       continue;
     }
-    const isPronoun = words.pronouns.has(token.word) && !isDeterminer(tokens, at, act.to, language);
+    const isPrefield = at < act.index && at + 1 === act.index;
+    const isPronoun =
+      words.pronouns.has(token.word) && (isPrefield || !isDeterminer(tokens, at, act.to, language));
     if (isPronoun && !hasObject && words.personal.has(token.word)) {
-      pieces.push({ text: token.text, at }); // no thing stands for a person
+      pieces.push({ text: token.text, at }); // a thing never replaces a pronoun for a person
       hasObject = true;
       continue;
     }
     if (isPronoun && !hasObject) {
-      const noun = antecedentOf(lines, index, act.index, names);
+      const noun = antecedentOf(lines, index, act.index, names, PLURALS.has(token.word));
       if (noun) {
         pieces.push({ text: noun.text, at: null });
         from.push(noun.line);
@@ -132,19 +134,19 @@ export function describe(
   return { text, from, isVague: isVague || objects.length === 0 };
 }
 
-/** "I'll tell you": nobody could tell later what. */
+/** "I'll tell you": nobody could tell later what it was. */
 const TALK = new Set('tell say show sagen zeigen dire montrer decir enseñar'.split(' '));
 
 function isKnown(word: string, { owner, people }: Names): boolean {
   return [owner, ...people].some(name => name.toLowerCase() === word);
 }
 
-/** A verb alone is enough where it needs no object: "renew", but not "do". */
+/** A verb alone is enough if it needs no object: "renew", but not "do". */
 function isEnough({ verb }: Act, content: readonly string[]): boolean {
   return verb !== null && !verb.isWeak && content.length > 0;
 }
 
-/** The line itself, without what says yes and when. */
+/** The line itself, without agreement and expressions of time. */
 export function describeLine(line: Line, before: Line, names: Names): string | null {
   const { tokens, language, when } = line;
   const { acts: words } = language;
@@ -177,14 +179,14 @@ export function describeLine(line: Line, before: Line, names: Names): string | n
   return content.length > 0 ? text : null;
 }
 
-/** Whether both talk about the same thing. */
+/** Returns whether both are about the same thing. */
 export function sharesContent(a: Line, b: Line): boolean {
   const [fewer, more] = a.stems.size < b.stems.size ? [a.stems, b.stems] : [b.stems, a.stems];
   for (const stem of fewer) if (more.has(stem)) return true;
   return false;
 }
 
-/** Words that say what something is about. */
+/** Significant words. */
 export function contentOf(tokens: readonly Pick<Token, 'word'>[], { stopWords, acts }: Language): string[] {
   return tokens
     .map(({ word }) => word)
@@ -197,7 +199,7 @@ export function contentOf(tokens: readonly Pick<Token, 'word'>[], { stopWords, a
     );
 }
 
-/** The beginning of a word, which its forms have in common. */
+/** The beginning of a word, which its inflected forms share. */
 export function stemOf(word: string): string {
   return word.slice(0, STEM_CHARS).replace(/(?:es|s|en|e|n)$/, '');
 }
@@ -234,7 +236,7 @@ function range(from: number, to: number): number[] {
   return Array.from({ length: Math.max(0, to - from) }, (_, index) => from + index);
 }
 
-/** "That letter" and "die Rechnung" are no pronouns. */
+/** "That letter" and "die Rechnung" are not pronouns. */
 function isDeterminer(tokens: readonly Token[], at: number, to: number, language: Language): boolean {
   const next = tokens[at + 1];
   if (!next || at + 1 >= to || tokens[at]?.stop !== '') return false;
@@ -243,25 +245,34 @@ function isDeterminer(tokens: readonly Token[], at: number, to: number, language
   return !stopWords.has(next.word) && !acts.infinitives.has(next.bare) && !acts.fillers.has(next.word);
 }
 
-/** The last thing that was named with a determiner or a number: "the posters", "four pounds". */
+/** The last noun with a determiner or a number: "the posters", "four pounds". */
 function antecedentOf(
   lines: readonly Line[],
   index: number,
   before: number,
   names: Names,
+  isPlural = false,
 ): { text: string; line: number } | null {
-  for (let at = index; at >= Math.max(0, index - ANTECEDENT_LINES); at--) {
-    const line = lines[at];
-    const text = line && lastNoun(line, at === index ? before : line.tokens.length, names);
-    if (text) return { text, line: at };
-  }
+  for (const isObject of [true, false])
+    for (let at = index; at >= Math.max(0, index - ANTECEDENT_LINES); at--) {
+      const line = lines[at];
+      const to = at === index ? before : (line?.tokens.length ?? 0);
+      const text = line && lastNoun(line, to, names, { isObject, isPlural });
+      if (text) return { text, line: at };
+    }
   return null;
+}
+
+/** The last thing that a line mentions. */
+export function nounIn(line: Line, names: Names): string | null {
+  return lastNoun(line, line.tokens.length, names);
 }
 
 function lastNoun(
   { tokens, language, when, segment }: Line,
   to: number,
   { owner, people }: Names,
+  { isObject: needsObject = false, isPlural = false } = {},
 ): string | null {
   const { acts, stopWords, dates } = language;
   const known = new Set([owner, ...people].map(name => name.toLowerCase()));
@@ -273,7 +284,8 @@ function lastNoun(
     return !acts.isVerbLast || token.text !== token.word;
   };
   const candidates: { text: string; isObject: boolean }[] = [];
-  for (let at = Math.max(0, to - MAX_NOUN_DISTANCE); at < to; at++) {
+  const begin = acts.yes.at(tokens, 0)?.length ?? 0;
+  for (let at = Math.max(begin, to - MAX_NOUN_DISTANCE); at < to; at++) {
     if (!isNoun(at)) continue;
     let end = at + 1;
     while (end < to && isNoun(end) && tokens[end - 1]?.stop === '' && end - at < MAX_NOUN_WORDS) end++;
@@ -283,24 +295,34 @@ function lastNoun(
     const isNamed =
       isLed && (acts.determiners.has(lead.word) || dates.numbers.at(tokens, at - 1, at) !== null);
     const last = tokens[end - 1];
-    if ((isNamed || isCounted) && last) {
+    const isSeveral = isPlural && last?.word.endsWith('s');
+    if (isPlural && !isSeveral) continue;
+    if ((isNamed || isCounted || isSeveral) && last) {
       const first =
         !isNamed || lead.word === 'her' || lead.word === 'his' || OTHERS.has(lead.word) ? tokens[at] : lead;
       const beforeLead = tokens[at - 2]?.word ?? '';
       candidates.push({
         text: segment.text.slice(first?.start, last.end),
-        isObject: !acts.prepositions.has(beforeLead) && !COPULAS.has(beforeLead),
+        isObject:
+          !acts.prepositions.has(beforeLead) &&
+          !COPULAS.has(beforeLead) &&
+          !CONTRACTED.has(first?.word ?? ''),
       });
     }
     at = end - 1;
   }
-  return (candidates.findLast(({ isObject: each }) => each) ?? candidates.at(-1))?.text ?? null;
+  const object = candidates.findLast(({ isObject: each }) => each)?.text ?? null;
+  return needsObject ? object : (object ?? candidates.at(-1)?.text ?? null);
 }
+/** English nouns without a determiner are recognised by their plural: "they want photographs". */
+const PLURALS = new Set(['those', 'these', 'them']);
+/** A preposition and a determiner in one. */
+const CONTRACTED = new Set('del al au zum zur vom im am beim ins ans'.split(' '));
 const COPULAS = new Set("is are was were it's that's ist sind war est sont c' es son era".split(' '));
-/** Determiners that tell of somebody else once the sentence is another. */
+/** Determiners that refer to somebody else in another sentence. */
 const OTHERS = new Set('your du dein deine deinen ton ta tes tu tus'.split(' '));
 
-/** Finds the person whom the owner addresses: the previous speaker, else the next one. */
+/** Finds the person the owner is talking to: the previous speaker, otherwise the next one. */
 function listenerOf(lines: readonly Line[], index: number, names: Names): string | null {
   for (const step of [-1, 1, -2])
     if (lines[index + step] && !lines[index + step]?.isOwn)
@@ -319,7 +341,7 @@ function wordsOf(text: string): { word: string }[] {
     .map(word => ({ word }));
 }
 
-/** Without loose words at its ends. */
+/** Removes loose words at both ends. */
 function trimmed(pieces: readonly Piece[], { acts, code }: Language): Piece[] {
   const isLoose = ({ text }: Piece) => {
     const word = text.toLowerCase();
@@ -341,7 +363,7 @@ function isParticle(pieces: readonly Piece[]): boolean {
 }
 const PARTICLES = new Set('up in on over out off back down away through'.split(' '));
 
-/** With what stood between the words where they were said, such as hyphens. */
+/** Keeps the characters between the words as they were said, such as hyphens. */
 function written(pieces: readonly Piece[], { tokens, segment }: Line): string {
   let text = '';
   for (const [place, piece] of pieces.entries()) {

@@ -1,37 +1,43 @@
 /**
- * Tasks of the owner: what the owner promised to do, and what others asked of the owner and the owner did not refuse.
- * Built from words that were said only.
+ * Finds the owner's tasks: promises of the owner, and requests of others that the owner did not refuse. The
+ * text uses only words that were said.
  */
 import type { UnderstandingContext, UnderstoodTask } from '../../../core/contract/plugin.ts';
 import type { Act } from './acts.ts';
 import { type When, whenOf } from './dates.ts';
-import type { Line, Pacer } from './lines.ts';
-import { contentOf, describe, describeLine, sharesContent, stemOf } from './task-text.ts';
-import { sentenceEnd, sentenceStart, type Token, tokensOf } from './tokens.ts';
+import type { Language } from './languages/language.ts';
+import type { Line } from './lines.ts';
+import type { Pacer } from './pacer.ts';
+import { contentOf, describe, describeLine, nounIn, sharesContent, stemOf } from './task-text.ts';
+import { sentenceEnd, sentenceStart, type Token, tokensOf, withoutAccents } from './tokens.ts';
 
 const MAX_TASKS = 50;
-/** The owner answers a request within so many lines. */
+/** Maximum lines between a request and the owner's answer. */
 const REPLY_LINES = 2;
-/** Lines before "I'll do it" in which the request is looked for. */
+/** Lines before "I'll do it" that are searched for the request. */
 const REQUEST_LINES = 3;
 /** Lines after a task in which it may be cancelled. */
 const CANCEL_LINES = 4;
-/** Said later in a line, it is about what the line itself says. */
+/** From this word on, a cancellation refers to its own line. */
 const CANCEL_WORDS = 5;
-/** An appointment that something is brought to was mentioned within so many lines. */
+/** Maximum lines back to the appointment to which something is brought. */
 const APPOINTMENT_LINES = 10;
-/** Words before an act that may show that it is no plan. */
+/** Words before an act that are checked for signs that it is not a plan. */
 const BEFORE_WORDS = 7;
-/** Words before an act that may say when it is to be done. */
+/** Words before an act that are searched for its time. */
 const DATE_WORDS_BEFORE = 12;
-/** Words after what is to be done that may say when. */
+/** Words after the task that are searched for its time. */
 const DATE_WORDS_AFTER = 8;
-/** A line of so many words that says when, and little else, belongs to what was said before. */
+/** A line with at most this many words besides its time belongs to the line before. */
 const SHORT_LINE = 8;
 const ECHO_WORDS = 18;
-/** "I'll do it" stands for one of the last so many things that were asked for in a line. */
+/** An unknown verb needs this many significant words, or a date. */
+const MIN_UNKNOWN_STEMS = 3;
+/** Lines after "who does what?" in which people say what they will do. */
+const SHARING_LINES = 5;
+/** "I'll do it" refers to one of this many requests in a line. */
 const MAX_ACTS = 20;
-/** Share of the shorter task's words from which two tasks are the same. */
+/** Share of the shorter task's words from which two tasks count as the same. */
 const SAME_TASK = 0.6;
 
 export type TaskContext = Pick<
@@ -46,11 +52,13 @@ interface Found {
   lines: number[];
   stems: ReadonlySet<string>;
   verb: string | null;
-  /** It stands for something that was said before. */
+  /** Whether it stands for something mentioned before. */
   isVague: boolean;
+  /** Whether a pronoun in it was replaced by its antecedent. */
+  isReferring: boolean;
 }
 
-/** In the order they were said, each once, without those that are open already. */
+/** In the order they were said, each once, without tasks that are already open. */
 export async function tasksOf(
   lines: readonly Line[],
   context: TaskContext,
@@ -79,12 +87,18 @@ class Finder {
   private readonly isAlone: boolean;
   private readonly isMemo: boolean;
   private readonly speakers: number;
+  /** Imperatives without a date, by speaker. */
+  private readonly instructions: ReadonlyMap<string, number>;
+  /** Stems of the names of known people. */
+  private readonly names: ReadonlySet<string>;
 
   constructor(lines: readonly Line[], context: TaskContext) {
     this.lines = lines;
     this.context = context;
     this.isAlone = lines.every(({ isOwn }) => isOwn);
     this.isMemo = this.isAlone && !isCall(lines);
+    this.instructions = instructionsIn(lines);
+    this.names = new Set([context.owner, ...context.people].flatMap(wordStems));
     this.speakers = new Set(lines.map(({ segment }) => segment.speaker)).size;
   }
 
@@ -108,17 +122,29 @@ class Finder {
 
   private ownTask(index: number, line: Line, place: number, act: Act): Found | null {
     if (isNoPlan(line, act)) return null;
+    const echo = this.repeatedTask(index, line, place, act);
+    if (echo) return echo;
     switch (act.kind) {
+      case 'offer':
+        return this.isWelcome(index, line, act) ? this.build(index, line, place, act, false) : null;
       case 'promise':
-        return this.build(index, line, place, act, act.verb?.isWeak ?? false);
+        if (isPresence(act, line)) return null;
+        if (isMomentary(line, act) && !isSoon(line, act))
+          return this.build(index, line, place, act, true, true);
+        return this.build(index, line, place, act, act.verb?.isWeak === true && !act.verb.isUnknown);
       case 'wish':
-        return this.build(index, line, place, act, true);
+        if (isNoting(line, act)) return null;
+        return this.isMemo && act.verb?.isWeak === false
+          ? this.build(index, line, place, act, false)
+          : (this.build(index, line, place, act, true) ?? this.metNeed(index, line, place, act));
       case 'shared':
         return this.isTakenByAnother(index) ? null : this.sharedTask(index, line, place, act);
       case 'present':
+        if (isEmphatic(line, act) || this.isShared(index))
+          return this.sharedTask(index, line, place, act, false);
         return act.verb?.isState ? null : this.build(index, line, place, act, act.verb?.isWeak ?? true, true);
       case 'taking':
-        return this.takenTask(index, line);
+        return this.takenTask(index, line, act);
       case 'reminder':
         return this.isMemo ? this.build(index, line, place, act, false) : null;
       case 'imperative':
@@ -129,8 +155,66 @@ class Finder {
     }
   }
 
-  private sharedTask(index: number, line: Line, place: number, act: Act): Found | null {
-    const task = this.build(index, line, place, act, true);
+  /** "Tell your brother to ring me." "I'll tell him": repeats the verb of the request, with its object. */
+  private repeatedTask(index: number, line: Line, place: number, act: Act): Found | null {
+    if (act.verb === null || (act.kind !== 'promise' && act.kind !== 'present')) return null;
+    const words = line.tokens
+      .slice(act.from, act.to)
+      .filter((_, at) => !line.when?.tokens.has(act.from + at));
+    const verbs = new Set([act.verb.infinitive, line.tokens[act.verbAt ?? -1]?.word]);
+    if (contentOf(words, line.language).some(word => !verbs.has(word))) return null;
+    for (let at = index - 1; at >= Math.max(0, index - REPLY_LINES); at--) {
+      const asked = this.lines[at];
+      if (!asked || asked.isOwn || this.isToAnother(line, asked)) continue;
+      const same = asked.acts.findLast(
+        each => each.verb?.infinitive === act.verb?.infinitive && REQUESTS.has(each.kind),
+      );
+      if (!same || isNoPlan(asked, same) || this.isForAnother(asked, same)) continue;
+      const task = this.build(at, asked, asked.acts.indexOf(same), same, false);
+      const due = this.dueIn(line, place, act);
+      if (task) return { ...task, due: combined(due, task.due), lines: [...task.lines, index] };
+    }
+    return null;
+  }
+
+  /** "Shall I help you with the mower?" "That would be lovely." */
+  private isWelcome(index: number, { tokens, segment }: Line, { from, to }: Act): boolean {
+    const end = sentenceEnd(tokens, from);
+    if (tokens[Math.max(to, end) - 1]?.stop !== '?') return false;
+    const reply = this.lines[index + 1];
+    if (!reply || reply.segment.speaker === segment.speaker) return false;
+    const { acts: words } = reply.language;
+    const first = reply.tokens.slice(0, CANCEL_WORDS);
+    if (
+      words.refusals.at(reply.tokens, firstWord(reply)) ||
+      first.some((_, at) => words.cancels.at(reply.tokens, at))
+    )
+      return false;
+    return saysYes(reply) || first.some(({ word }) => WELCOMES.has(word));
+  }
+
+  /** "They want photographs by Friday." "I can take those." */
+  private metNeed(index: number, line: Line, place: number, act: Act): Found | null {
+    const before = this.lines[index - 1];
+    const refers = line.tokens
+      .slice(act.from, act.to)
+      .some(({ word }) => line.language.acts.pronouns.has(word));
+    if (!before || before.isOwn || !before.when?.hasDay || !refers) return null;
+    const task = this.build(index, line, place, act, false);
+    return task && { ...task, due: combined(task.due, before.when) };
+  }
+
+  /** "Who does what?" was asked just before. */
+  private isShared(index: number): boolean {
+    const before = this.lines.slice(Math.max(0, index - SHARING_LINES), index);
+    return before.some(({ tokens, language: { acts } }) =>
+      tokens.some((_, at) => acts.sharing.at(tokens, at)),
+    );
+  }
+
+  private sharedTask(index: number, line: Line, place: number, act: Act, needsDate = true): Found | null {
+    if (isPresence(act, line)) return null;
+    const task = this.build(index, line, place, act, needsDate);
     return task?.isVague ? null : task;
   }
 
@@ -146,10 +230,11 @@ class Finder {
 
   /** Finds a request of another speaker that the owner accepts. */
   private askedTask(index: number, line: Line, place: number, act: Act): Found | null {
+    if (act.kind === 'imperative' && !line.when && this.isInstructor(line)) return null;
     if (act.kind !== 'request' && act.kind !== 'reminder' && act.kind !== 'imperative') return null;
-    if (isNoPlan(line, act) || this.isForAnother(line, act)) return null;
+    if (isNoPlan(line, act) || this.isForAnother(line, act) || isInvitation(act)) return null;
     const reply = this.replyTo(index);
-    const isPolite = act.kind !== 'imperative' || hasPlease(line, act);
+    const isPolite = act.kind !== 'imperative' || hasPlease(line, act) || this.isAddressed(line, act);
     if (act.verb === null ? act.from - act.index < 2 : act.verb.isWeak && !isPolite) return null;
     const answer = reply === null ? 'none' : this.answerOf(line, act, this.lines[reply] as Line);
     if (answer === 'no') return null;
@@ -159,22 +244,37 @@ class Finder {
       !(isPolite && (this.speakers <= 2 || this.context.people.includes(line.segment.speaker)))
     )
       return null;
-    const isAtOnce = isMomentary(line, act);
-    const needsDate = isAtOnce || act.verb?.isState || (!isPolite && act.verb?.isWeak);
-    const task = this.build(index, line, place, act, needsDate ?? false, isAtOnce);
-    if (task?.due === null && (answer !== 'yes' || !isPolite)) return null;
-    if (!task || reply === null) return task;
-    const said = this.lines[reply] as Line;
-    const due =
-      answer !== 'other' && said.tokens.length <= ECHO_WORDS * 2 ? combined(said.when, task.due) : task.due;
-    return { ...task, due, lines: [...task.lines, reply] };
+    const said = reply === null ? undefined : this.lines[reply];
+    const isRepeated = said?.acts.some(({ verb }) => verb?.infinitive === act.verb?.infinitive) ?? false;
+    const isAtOnce = isMomentary(line, act) && !(isRepeated || (answer === 'yes' && said?.when?.hasDay));
+    const isVague = act.verb?.isState || (!isPolite && act.verb?.isWeak) || isPermission(line, act);
+    const task = this.build(index, line, place, act, isAtOnce || (isVague ?? false), isAtOnce);
+    if (!task) return null;
+    const isAnswer = said !== undefined && answer !== 'other' && said.tokens.length <= ECHO_WORDS * 2;
+    const due = isAnswer ? combined(said.when, task.due) : task.due;
+    if (due === null && (answer !== 'yes' || !isPolite)) return null;
+    return reply === null ? task : { ...task, due, lines: [...task.lines, reply] };
   }
 
-  /** "I'll do it": the last thing that was asked for. */
-  private takenTask(index: number, line: Line): Found | null {
+  /**
+   * Returns whether somebody explains a recipe, a game or an exercise: several instructions without a day.
+   */
+  private isInstructor({ segment: { speaker } }: Line): boolean {
+    const own = this.instructions.get(speaker) ?? 0;
+    return own >= INSTRUCTIONS;
+  }
+
+  /** "I'll do it": the most recent request. */
+  private takenTask(index: number, line: Line, taking: Act): Found | null {
+    const own = line.acts.findLast(({ index: at, kind }) => at < taking.index && NEEDS.has(kind));
+    const mine = own && !isNoPlan(line, own) && this.build(index, line, line.acts.indexOf(own), own, false);
+    if (mine)
+      return { ...mine, due: combined(this.dueIn(line, line.acts.indexOf(taking), taking), mine.due) };
+    const need = this.ownNeed(index, line, taking);
+    if (need) return need;
     for (let at = index - 1; at >= Math.max(0, index - REQUEST_LINES); at--) {
       const asked = this.lines[at];
-      if (!asked || asked.isOwn) continue;
+      if (!asked || asked.isOwn || this.isToAnother(line, asked)) continue;
       const wanted = ['request', 'reminder', 'imperative', 'open', 'shared'];
       const latest = asked.acts.slice(-MAX_ACTS);
       const act = latest.findLast(each => wanted.includes(each.kind) && !isNoPlan(asked, each));
@@ -182,10 +282,40 @@ class Finder {
       const task = act && this.build(at, asked, place, act, false);
       if (task) return { ...task, due: combined(line.when, task.due), lines: [...task.lines, index] };
     }
-    return null;
+    return this.neededTask(index, line);
   }
 
-  /** "Okay, sheet three by Tuesday": the owner says again what another wants, and when. */
+  /** "The scanners have to be charged, I'll do that on Thursday." */
+  private ownNeed(index: number, line: Line, { index: at }: Act): Found | null {
+    const said = { ...line, tokens: line.tokens.slice(sentenceStart(line.tokens, at), at) };
+    const { musts } = line.language.acts;
+    if (!said.tokens.some((_, place) => musts.at(said.tokens, place))) return null;
+    const text = describeLine({ ...said, when: null }, line, this.context);
+    if (!text) return null;
+    return {
+      ...{ text, due: line.when, lines: [index], verb: null, isVague: false, isReferring: false },
+      stems: stemsOf(text, line),
+    };
+  }
+
+  /** "The pallets have to leave by noon." "I'll see to it." */
+  private neededTask(index: number, line: Line): Found | null {
+    const before = this.lines[index - 1];
+    const { musts } = line.language.acts;
+    if (!before || before.isOwn || !before.tokens.some((_, at) => musts.at(before.tokens, at))) return null;
+    const [text, previous] = [describeLine(before, line, this.context), this.lines[index - 2]];
+    if (!text || !before.when) return null;
+    const isContinued =
+      previous !== undefined && before.language.acts.pronouns.has(before.tokens[0]?.word ?? '');
+    const noun = isContinued ? nounIn(previous, this.context) : null;
+    return {
+      ...{ text: noun ? `${noun}: ${text}` : text, due: combined(line.when, before.when) },
+      ...{ lines: [...(noun ? [index - 2] : []), index - 1, index], verb: null, isVague: false },
+      ...{ stems: stemsOf(text, before), isReferring: false },
+    };
+  }
+
+  /** "Okay, sheet three by Tuesday": the owner repeats a request of another speaker with its date. */
   private echoedTask(index: number, line: Line): Found | null {
     const before = this.lines[index - 1];
     const { acts: words } = line.language;
@@ -200,7 +330,7 @@ class Finder {
     if (!text) return null;
     return {
       ...{ text, due: combined(line.when, before.when), lines: [index - 1, index] },
-      ...{ stems: stemsOf(text, line), verb: null, isVague: false },
+      ...{ stems: stemsOf(text, line), verb: null, isVague: false, isReferring: false },
     };
   }
 
@@ -213,19 +343,39 @@ class Finder {
     needsDay = false,
   ): Found | null {
     const own = this.dueIn(line, place, act);
-    if (needsDate && !(needsDay ? own?.hasDay : own)) return null;
+    if (needsDate && !(needsDay ? own?.hasDay : own) && !(line.isOwn && isSoon(line, act))) return null;
     const described = describe(this.lines, index, act, this.context, own?.tokens ?? NO_TOKENS);
     if (!described) return null;
     const { text, from, isVague } = described;
-    const due = own ?? this.dueAround(index, line, act, from);
+    const due = this.joined(index, act, own) ?? this.dueAround(index, line, act, from);
     if (isVague && !due) return null;
+    if (act.verb?.isUnknown && !due && stemsOf(text, line).size < MIN_UNKNOWN_STEMS) return null;
     return {
       ...{ text, due, lines: [...new Set([...from, index])].sort((a, b) => a - b) },
-      ...{ stems: stemsOf(text, line), verb: act.verb?.infinitive ?? null, isVague },
+      ...{ stems: this.stemsOf(text, line), verb: act.verb?.infinitive ?? null, isVague },
+      isReferring: from.length > 0,
     };
   }
 
-  /** In the words around it. */
+  /** Without people's names, as two tasks for the same person may differ. */
+  private stemsOf(text: string, line: Line): ReadonlySet<string> {
+    const stems = stemsOf(text, line);
+    const others = [...stems].filter(stem => !this.names.has(stem));
+    return others.length > 0 ? new Set(others) : stems;
+  }
+
+  /** "I have to be there on Friday at seven." "I'll pick you up at half past six": on the same day. */
+  private joined(index: number, act: Act, own: When | null): When | null {
+    const verb = act.verb?.infinitive ?? '';
+    if (!own?.hasTime || own.hasDay || !this.lines[index]?.language.acts.joining.has(verb)) return own;
+    for (let at = index - 1; at >= Math.max(0, index - 2); at--) {
+      const when = this.lines[at]?.when;
+      if (when?.hasDay) return onDayOf(own, when, this.context);
+    }
+    return own;
+  }
+
+  /** Searches the surrounding words. */
   private dueIn(line: Line, place: number, act: Act): When | null {
     const { tokens } = line;
     const sentenceFrom = sentenceStart(tokens, act.index);
@@ -234,15 +384,25 @@ class Finder {
     const begin = Math.max(sentenceFrom, act.prefieldFrom);
     const next = line.acts[place + 1]?.index ?? tokens.length;
     const latest = Math.max(act.to, Math.min(next, act.to + DATE_WORDS_AFTER));
-    const to = Math.min(latest, sentenceEnd(tokens, act.from));
+    const to = Math.min(latest, sentenceEnd(tokens, act.from), this.clauseEnd(line, act.to));
     const after = this.whenIn(line, begin, to);
     if (after?.hasDay) return after;
     const all = this.whenIn(line, earliest, to);
     if (all?.hasDay) return all;
     if (after || all) return after ?? all;
     const isLast = place === line.acts.length - 1;
-    const end = sentenceEnd(tokens, to);
+    const end = Math.min(sentenceEnd(tokens, to), this.clauseEnd(line, to));
     return isLast && end - to <= DATE_WORDS_BEFORE ? this.whenIn(line, to, end) : null;
+  }
+
+  /** "I want to cancel it, it runs out on the thirtieth": the date of another thing. */
+  private clauseEnd({ tokens, language }: Line, from: number): number {
+    for (let at = from; at < Math.min(tokens.length, from + DATE_WORDS_AFTER); at++) {
+      const isOther = THINGS.has(tokens[at]?.word ?? '') && tokens[at + 1]?.stop === '';
+      const isDeadline = ({ word }: Token) => language.acts.deadlines.has(word) || EXPIRES.has(word);
+      if (isOther && !tokens.slice(at, at + 4).some(isDeadline)) return at;
+    }
+    return tokens.length;
   }
 
   private whenIn(line: Line, from: number, to: number): When | null {
@@ -251,21 +411,26 @@ class Finder {
     });
   }
 
-  /** In the lines around it. */
+  /** Searches the surrounding lines. */
   private dueAround(index: number, line: Line, act: Act, from: readonly number[]): When | null {
     for (const at of from) if (at !== index && this.lines[at]?.when) return this.lines[at].when;
     for (let at = index + 1; at <= index + 3; at++) {
       const next = this.lines[at];
-      if (!next || next.tokens.length > SHORT_LINE) break;
-      if (next.when?.hasDay && next.acts.length === 0) return next.when;
+      const isOfIt = next !== undefined && DO_IT.test(next.segment.text.slice(0, DO_IT_CHARS));
+      if (!next || (next.tokens.length > SHORT_LINE && !isOfIt)) break;
+      if (next.when?.hasDay && (isOfIt || next.acts.length === 0)) return next.when;
     }
+    const said = line.tokens.slice(act.from, act.to);
+    const isAbout = said.some(({ word }) => word === 'about' || word === 'wegen');
+    if (line.when?.hasDay && !isAbout && said.some(({ bare }) => OCCASION.test(bare))) return line.when;
     const { acts: words } = line.language;
     if (act.verb && words.carrying.has(act.verb.infinitive)) {
-      for (let at = index; at >= Math.max(0, index - APPOINTMENT_LINES); at--) {
-        const when = this.lines[at]?.when;
-        if (when?.hasDay || when?.hasTime) return when;
-      }
+      const earlier = range(Math.max(0, index - APPOINTMENT_LINES), index + 1).reverse();
+      const times = earlier.flatMap(at => this.lines[at]?.when ?? []);
+      const appointment = times.find(({ hasDay }) => hasDay) ?? times.find(({ hasTime }) => hasTime);
+      if (appointment) return appointment;
     }
+    if (act.kind === 'open' && line.when?.hasDay) return line.when;
     const previous = this.found.at(-1);
     const isAddition = act.index > 0 && act.index <= 2 && AND.has(line.tokens[act.index - 1]?.word ?? '');
     return isAddition && previous?.lines.includes(index - 1) ? previous.due : null;
@@ -276,7 +441,7 @@ class Finder {
     for (let at = index + 1; at <= index + REPLY_LINES; at++) {
       const line = this.lines[at];
       if (line?.isOwn) return at;
-      if (line && line.segment.speaker !== this.lines[index]?.segment.speaker && saysYes(line)) return null;
+      if (line && line.segment.speaker !== this.lines[index]?.segment.speaker && takesOn(line)) return null;
     }
     return null;
   }
@@ -284,6 +449,7 @@ class Finder {
   private answerOf(line: Line, act: Act, reply: Line): 'yes' | 'no' | 'other' {
     const { acts: words } = reply.language;
     const at = firstWord(reply);
+    if (CONDITIONS.has(reply.tokens[at]?.word ?? '') || this.isToAnother(reply, line)) return 'no';
     const yes = words.yes.at(reply.tokens, at)?.length ?? 0;
     const no = words.refusals.at(reply.tokens, at)?.length ?? 0;
     const isTaking = reply.acts.some(
@@ -294,25 +460,50 @@ class Finder {
     const isDone = reply.tokens.slice(0, 6).some((_, place) => words.done.at(reply.tokens, place));
     if (isDone && !reply.when?.hasDay && !reply.acts.some(({ kind }) => kind === 'taking')) return 'no';
     if (reply.tokens.slice(0, 8).some((_, place) => words.cancels.at(reply.tokens, place))) return 'no';
-    if (yes > 0 || isTaking || sharesContent(reply, line)) return 'yes';
+    const isSameDay = reply.when?.hasDay && line.when?.hasDay && reply.when.day === line.when.day;
+    const isSameVerb = reply.tokens.some(({ bare }) => isFormOf(bare, act.verb?.infinitive ?? ''));
+    if (yes > 0 || isTaking || isSameDay || isSameVerb || sharesContent(reply, line)) return 'yes';
     return 'other';
+  }
+
+  /** "Ben, call them": the owner is addressed by name or in the second person. */
+  private isAddressed({ tokens, language }: Line, act: Act): boolean {
+    const begin = Math.max(sentenceStart(tokens, act.index), act.index - 3);
+    const owner = tokensOf(this.context.owner)[0]?.word ?? '';
+    if (tokens.slice(begin, act.index).some(({ word }) => word === owner)) return true;
+    const isQuestion = tokens[sentenceEnd(tokens, act.from) - 1]?.stop === '?';
+    const { listener } = language.acts;
+    return (
+      isQuestion &&
+      listener !== null &&
+      tokens.slice(act.index, act.index + 2).some(({ word }) => listener.has(word))
+    );
+  }
+
+  /** "You'll have them by noon, Greg" is said to Greg only. */
+  private isToAnother(reply: Line, asked: Line): boolean {
+    const said = new Set(reply.tokens.map(({ word }) => word));
+    const named = this.context.people.filter(name => said.has(tokensOf(name)[0]?.word ?? ''));
+    const { speaker } = asked.segment;
+    return !this.context.people.includes(speaker) && named.length > 0 && !named.includes(speaker);
   }
 
   /** "Ben, can you …" is for Ben. */
   private isForAnother(line: Line, act: Act): boolean {
-    const near = line.tokens.slice(Math.max(0, act.index - 4), act.to + 1).map(({ word }) => word); // an act has few
+    const begin = Math.max(sentenceStart(line.tokens, act.index), act.leadIndex - 4);
+    const near = line.tokens.slice(begin, act.to + 1).map(({ word }) => word); // an act has few
     const nearby = new Set(near);
     const owner = tokensOf(this.context.owner)[0]?.word ?? '';
     if (nearby.has(owner)) return false;
     return this.context.people.some(name => {
       const first = tokensOf(name)[0]?.word ?? '';
       if (name === line.segment.speaker || !nearby.has(first)) return false;
-      const at = Math.max(0, act.index - 4) + near.indexOf(first);
+      const at = begin + near.indexOf(first);
       return at < act.index || at >= act.to - 1;
     });
   }
 
-  /** Takes back what was promised just before, or says that it is done. */
+  /** Cancels the promise made just before, or reports it as done. */
   private cancelAt(index: number, line: Line): void {
     const { acts: words } = line.language;
     const isShort = line.tokens.length <= 3;
@@ -331,12 +522,13 @@ class Finder {
     }
   }
 
-  /** Adds a task; a repetition makes the earlier one more exact. */
+  /** Adds a task; a repetition adds detail to the earlier one. */
   private add(task: Found): void {
     const same = this.found.findIndex(
       each =>
         overlap(each.stems, task.stems) >= SAME_TASK ||
         isSameMatter(each, task) ||
+        isOfSameThing(each, task) ||
         (task.isVague && each.verb !== null && each.verb === task.verb) ||
         (task.isVague && each.lines.length > 1 && each.lines.at(-1) === task.lines.at(-1)) ||
         (each.verb !== null && each.verb === task.verb && each.lines.some(at => task.lines.includes(at))),
@@ -346,7 +538,8 @@ class Finder {
       this.found.push(task);
       return;
     }
-    const isBetter = !task.isVague && (known.isVague || task.stems.size > known.stems.size + 1);
+    const isBetter =
+      !task.isVague && !task.isReferring && (known.isVague || task.stems.size > known.stems.size + 1);
     this.found[same] = {
       ...(isBetter ? task : known),
       due: combined(task.due, known.due),
@@ -355,13 +548,25 @@ class Finder {
   }
 }
 
+/** A reply that begins with one of these is not a promise. */
+const CONDITIONS = new Set('if unless wenn falls'.split(' '));
+/** Begin a clause about a thing: "it runs out". */
+const THINGS = new Set("it it's it'll they er es sie dass c' ça il elle ils elles que".split(' '));
+const EXPIRES = new Set('expires expire läuft verfällt caduca vence'.split(' '));
 const NO_TOKENS: ReadonlySet<number> = new Set();
 const AND = new Set(['and', 'und', 'et', 'y']);
+/** A present is bought by the day, whenever that is named: "a present for Mum, she turns seventy on the twentieth". */
+const OCCASION =
+  /(?:birthday|wedding|anniversary|graduation|christening|geburtstag|hochzeit|jubilaum|taufe|anniversaire|mariage|bapteme|cumpleanos|boda|aniversario|bautizo)/;
+/** "Do it before Thursday" is of what was promised just before. */
+const DO_IT =
+  /(?<!\p{L})(?:do (?:it|that|so)|get (?:it|that) done|mach(?:en Sie)? (?:es|das)|erledig\p{L}* (?:es|das)|(?:fais|faites)[- ](?:le|la|ça)|hazlo|h[aá]galo)(?!\p{L})/iu;
+const DO_IT_CHARS = 100;
 const PLEASE = new Set(['please', 'bitte', 'favor', 'plaît', 'plait']);
 const GREETINGS = new Set('hi hello hey hallo bonjour hola allô allo'.split(' '));
 const YOU = new Set('you your du dich dir sie ihnen tu vous te usted'.split(' '));
 
-/** One who speaks alone may speak to somebody who cannot be heard. */
+/** A single speaker may be talking to somebody who is not recorded. */
 function isCall(lines: readonly Line[]): boolean {
   const first = lines[0]?.tokens.slice(0, 3) ?? [];
   return (
@@ -370,7 +575,7 @@ function isCall(lines: readonly Line[]): boolean {
   );
 }
 
-/** "Then don't write": the verb of a task is negated, and nothing else is its object. */
+/** "Then don't write": negates the verb of a task without another object. */
 function isRefused({ verb, stems }: Found, { tokens, language: { acts: words } }: Line): boolean {
   if (verb === null) return false;
   return tokens.some(({ word }, at) => {
@@ -385,9 +590,10 @@ function isRefused({ verb, stems }: Found, { tokens, language: { acts: words } }
   });
 }
 
-/** "Close the window": where the verb is not known, it is the word where a verb stands. */
+/** "Close the window": an unknown word counts as a verb if it stands where a verb would. */
 function isMomentary({ tokens, language: { acts: words } }: Line, { verb, from, to }: Act): boolean {
   const place = words.isVerbLast ? to - 1 : from;
+  if (tokens.slice(from, to).some(({ word }) => words.appointments.has(word))) return false; // "einen Termin ausmachen"
   return words.momentary.has(verb?.infinitive ?? tokens[place]?.word ?? '');
 }
 
@@ -397,14 +603,96 @@ function hasDeadline({ tokens, language, when }: Line): boolean {
 }
 
 function hasPlease({ tokens }: Line, { index, to }: Act): boolean {
-  return tokens.slice(Math.max(0, index - 2), to + 2).some(({ word }) => PLEASE.has(word));
+  const end = Math.min(to + PLEASE_WORDS_AFTER, sentenceEnd(tokens, index));
+  return tokens.slice(Math.max(0, index - 2), Math.max(to + 2, end)).some(({ word }) => PLEASE.has(word));
 }
+/** "…, s'il vous plaît". */
+const PLEASE_WORDS_AFTER = 12;
+
+/** "We'll eat at six" is an appointment, not a task. */
+function isPresence({ verb, from, to }: Act, { tokens }: Line): boolean {
+  if (verb === null) return false;
+  const isGoing = GOING.has(verb.infinitive); // "vamos a ir a comer"
+  return (
+    PRESENCE.has(verb.infinitive) ||
+    (isGoing && tokens.slice(from, to).some(({ word }) => PRESENCE.has(word)))
+  );
+}
+const GOING = new Set('ir aller gehen go'.split(' '));
+const PRESENCE = new Set(
+  'see sleep eat drink sit sehen schlafen essen trinken voir dormir manger boire ver comer beber'.split(' '),
+);
+
+/** "Let me write that down." */
+function isNoting({ tokens }: Line, { from, to, verb }: Act): boolean {
+  return NOTING.has(verb?.infinitive ?? '') && tokens.slice(from, to).some(({ word }) => word === 'down');
+}
+const NOTING = new Set('write put note'.split(' '));
+
+/** "Come to dinner on Sunday" is an appointment as well. */
+function isInvitation({ verb }: Act): boolean {
+  return verb !== null && COMING.has(verb.infinitive);
+}
+const COMING = new Set('come see meet kommen sehen treffen venir voir ver'.split(' '));
+
+/** "Yo hago el postre": a speaker who says "yo" takes the task on. */
+function isEmphatic({ tokens, language: { acts: words } }: Line, { index, verb }: Act): boolean {
+  const hasSubject = [1, 2].some(back => words.emphatic.at(tokens, index - back, index + 1) !== null);
+  return hasSubject && verb !== null && !verb.isState;
+}
+
+/** "I'll ring them on the way home". */
+function isSoon({ tokens, language }: Line, { index, from, to }: Act): boolean {
+  const end = Math.min(sentenceEnd(tokens, from), to + 3);
+  return range(index - 2, end).some(at => language.acts.soon.at(tokens, at, end) !== null);
+}
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: Math.max(0, to - from) }, (_, place) => from + place);
+}
+
+function instructionsIn(lines: readonly Line[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { segment, acts, when } of lines) {
+    if (when) continue;
+    const own = acts.filter(({ kind }) => kind === 'imperative').length;
+    counts.set(segment.speaker, (counts.get(segment.speaker) ?? 0) + own);
+  }
+  return counts;
+}
+const INSTRUCTIONS = 2;
+
+/** Whether another speaker than the owner answers. */
+function takesOn(line: Line): boolean {
+  return saysYes(line) || line.acts.some(({ kind }) => kind === 'taking' || kind === 'promise');
+}
+
+/** "You can keep the number." */
+function isPermission({ tokens }: Line, { kind, index, from }: Act): boolean {
+  const isStatement = tokens[sentenceEnd(tokens, from) - 1]?.stop !== '?';
+  return (
+    kind === 'request' &&
+    isStatement &&
+    YOU.has(tokens[index]?.word ?? '') &&
+    CAN.has(tokens[index + 1]?.word ?? '')
+  );
+}
+const CAN = new Set('can kannst können könnt'.split(' '));
+const REQUESTS: ReadonlySet<Act['kind']> = new Set(['request', 'reminder', 'imperative', 'open', 'shared']);
+/** Verbs of necessity without a person. */
+const NEEDS: ReadonlySet<Act['kind']> = new Set(['open', 'shared', 'promise', 'wish']);
+/** Words that accept an offer. */
+const WELCOMES = new Set(
+  "please love lovely that'd would lieb wär wäre bitte gern gerne gentil serait volontiers carrément sería favor porfa claro".split(
+    ' ',
+  ),
+);
 
 function saysYes({ tokens, language }: Line): boolean {
   return language.acts.yes.at(tokens, 0) !== null || language.acts.takings.at(tokens, 0) !== null;
 }
 
-/** After what is no word of an answer. */
+/** Skips words that do not belong to an answer. */
 function firstWord({ tokens, language }: Line): number {
   const at = tokens.findIndex(
     ({ word }) => !HESITATIONS.has(word) && !(language.acts.fillers.has(word) && word.length <= 3),
@@ -413,7 +701,9 @@ function firstWord({ tokens, language }: Line): number {
 }
 const HESITATIONS = new Set('oh ah um uh er hm hmm äh ähm euh eh well na ach'.split(' '));
 
-/** A condition, a wish, the words of another, a question, what is over or is not to be. */
+const OPENED: ReadonlySet<Act['kind']> = new Set(['request', 'promise', 'offer']);
+
+/** Conditions, wishes, reported speech, questions, past events and negations. */
 function isNoPlan({ tokens, language }: Line, { kind, index, from, to, verbAt, prefieldFrom }: Act): boolean {
   const { acts: words } = language;
   const sentence = sentenceStart(tokens, index);
@@ -421,13 +711,13 @@ function isNoPlan({ tokens, language }: Line, { kind, index, from, to, verbAt, p
   let resumed = earliest;
   for (let at = earliest; at < index; at++) if (words.yes.at(tokens, at)) resumed = at;
   for (let at = resumed; at < Math.max(index + 1, from); at++)
-    if (words.noPlanBefore.at(tokens, at) && !((kind === 'request' || kind === 'promise') && at >= index))
-      return true;
+    if (words.noPlanBefore.at(tokens, at) && !(OPENED.has(kind) && at >= index)) return true;
   if (
     words.subject === null &&
     [1, 2].some(back => tokens[index - back]?.word === 'no' && isUnbroken(tokens, index - back, index))
   )
     return true;
+  if (kind === 'present' && isHabit(tokens, from, to + 3, language)) return true;
   const begin = kind === 'present' ? prefieldFrom : from;
   for (let at = begin; at < to; at++) {
     if (words.negations.has(tokens[at]?.word ?? '') && !isContrast(tokens, at)) return true;
@@ -435,20 +725,43 @@ function isNoPlan({ tokens, language }: Line, { kind, index, from, to, verbAt, p
   }
   const after = tokens[to];
   if (after && words.noPlanInside.at(tokens, to, to + 3)) return true;
-  const isOwnQuestion = kind !== 'request' && tokens[Math.max(from, to - 1)]?.stop === '?';
+  const isAsking =
+    kind === 'request' ||
+    kind === 'open' ||
+    kind === 'offer' ||
+    (kind === 'imperative' && [index, index + 1].some(at => words.listener?.has(tokens[at]?.word ?? '')));
+  const isOwnQuestion = !isAsking && tokens[Math.max(from, to - 1)]?.stop === '?';
   return isOwnQuestion && verbAt !== null;
 }
+
+/** "I check it every evening." */
+function isHabit(tokens: readonly Token[], from: number, to: number, { dates, code }: Language): boolean {
+  return range(from, to).some(at => {
+    const every = dates.every.at(tokens, at);
+    if (!every) return false;
+    const next = at + every.length;
+    const isTime = [dates.weekdays, dates.units, dates.dayParts].some(table => table.at(tokens, next));
+    return isTime || (every.length > 1 && code !== 'en');
+  });
+}
+
+/** "Firmo" of "firmar": forms of a verb share their beginning. */
+function isFormOf(form: string, infinitive: string): boolean {
+  const stem = withoutAccents(infinitive).slice(0, Math.max(MIN_STEM, infinitive.length - 2));
+  return infinitive.length >= MIN_STEM + 1 && form.startsWith(stem);
+}
+const MIN_STEM = 4;
 
 function isUnbroken(tokens: readonly Token[], from: number, to: number): boolean {
   return tokens.slice(from, to).every(({ stop }) => stop === '');
 }
 
-/** "Black folders, not blue ones" is no refusal. */
+/** "Black folders, not blue ones" is not a refusal. */
 function isContrast(tokens: readonly Token[], at: number): boolean {
   return tokens[at - 1]?.stop === ',';
 }
 
-/** The day of the newer one, and the time of day of whichever says one. */
+/** The day of the newer mention, and the time of day of whichever has one. */
 function combined(newer: When | null, older: When | null): When | null {
   if (!newer || !older) return newer ?? older;
   if (newer.hasDay && !newer.hasTime && older.hasTime && newer.day === older.day) return older;
@@ -460,17 +773,45 @@ function combined(newer: When | null, older: When | null): When | null {
 }
 const DAY_MS = 86_400_000;
 
+/**
+ * Moves the time of day to another day; if it may be morning or evening, the one nearer to the other time.
+ */
+function onDayOf(own: When, other: When, { wallTime, instantOf }: TaskContext): When {
+  const { minute } = wallTime(own.at);
+  const candidates = [minute, (minute + 12 * 60) % (24 * 60)].map(each =>
+    instantOf({ day: other.day, minute: each }),
+  );
+  const near = other.hasTime && !own.hasPart ? candidates : candidates.slice(0, 1);
+  const at = near.reduce((a, b) => (Math.abs(b - other.at) < Math.abs(a - other.at) ? b : a));
+  return { ...own, at, day: other.day, hasDay: true };
+}
+
+function wordStems(name: string): string[] {
+  return tokensOf(name).map(({ word }) => stemOf(word));
+}
+
 function stemsOf(text: string, line: Line | undefined): ReadonlySet<string> {
   return line ? new Set(contentOf(tokensOf(text), line.language).map(stemOf)) : new Set();
 }
 
-/** Something else is done with the same things, and not on another day: "do the budget", "send the budget by Friday". */
+/** Another action with the same things on the same day: "do the budget", "send the budget by Friday". */
 function isSameMatter(a: Found, b: Found): boolean {
   if (a.due && b.due && a.due.day !== b.due.day) return false;
   const objects = ({ stems, verb }: Found) =>
     new Set([...stems].filter(stem => verb === null || stem !== stemOf(verb)));
   const [of, other] = [objects(a), objects(b)];
   return of.size > 0 && other.size > 0 && overlap(of, other) >= (of.size + other.size > 3 ? SAME_TASK : 1);
+}
+
+/**
+ * "I'll send you the forms and the letter. I'll post them tomorrow": the same things, mentioned shortly after
+ * each other.
+ */
+function isOfSameThing(known: Found, task: Found): boolean {
+  if (!task.isReferring || (known.due && task.due && known.due.day !== task.due.day)) return false;
+  const isNear = (task.lines.at(-1) ?? 0) - (known.lines.at(-1) ?? 0) <= 2;
+  const objects = [...task.stems].filter(stem => task.verb === null || stem !== stemOf(task.verb));
+  return isNear && objects.some(stem => stem.length > 3 && known.stems.has(stem));
 }
 
 /** "Chapter 2" is not "chapter 3". */

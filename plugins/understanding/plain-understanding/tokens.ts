@@ -1,24 +1,24 @@
-/** Words of a text, and tables of phrases that are looked up in them. Everything takes time in proportion to the text. */
+/** Splits a text into words, and looks phrases up in tables. All of it runs in linear time. */
 
 export interface Token {
   /** As it was written. */
   text: string;
   /** Lower-case, with straight apostrophes. */
   word: string;
-  /** Without accents, too: recognisers and people leave them out. */
+  /** Also without accents, which recognisers and people omit. */
   bare: string;
-  /** Place in the text, in UTF-16 units; `end` is exclusive. */
+  /** Position in the text in UTF-16 units; `end` is exclusive. */
   start: number;
   end: number;
-  /** Punctuation after it: the end of a sentence, of a question, or of a part of one. */
+  /** Punctuation after it: ends a sentence, a question or a part of a sentence. */
   stop: '' | ',' | '.' | '?';
 }
 
 const PIECE = /[\p{L}\p{M}\p{N}]+(?:['’:][\p{L}\p{M}\p{N}]+)*/gu;
-/** Words that French writes into the next one; both are words. */
+/** Words that French joins to the next word with an apostrophe; both count as words. */
 const ELISION = /^(?:[cdjlmnst]|qu|lorsqu|puisqu|jusqu)['’](?=[\p{L}\p{M}])/iu;
 const ACCENTS = /\p{Mn}/gu;
-/** After these, "20." is a date and no end of a sentence. */
+/** After these, "20." is a date and not the end of a sentence. */
 const BEFORE_GERMAN_DATE = new Set(['am', 'den', 'dem', 'der', 'vom', 'zum']);
 
 export function tokensOf(text: string): Token[] {
@@ -58,34 +58,34 @@ function stopIn(between: string, tokens: readonly Token[], index: number): Token
   return /[,;:–—]/u.test(between) ? ',' : '';
 }
 
-/** Tokens of a sentence: unpunctuated speech has no end. */
+/** Maximum tokens of a sentence, as speech without punctuation has no sentence ends. */
 const MAX_SENTENCE_TOKENS = 80;
 
-/** Where the sentence begins that a token is in. */
+/** Start of the sentence that contains a token. */
 export function sentenceStart(tokens: readonly Token[], index: number): number {
   const earliest = Math.max(0, index - MAX_SENTENCE_TOKENS);
   for (let at = index; at > earliest; at--) if (endsSentence(tokens[at - 1])) return at;
   return earliest;
 }
 
-/** Behind the last token of the sentence that a token is in. */
+/** End of the sentence that contains a token, exclusive. */
 export function sentenceEnd(tokens: readonly Token[], index: number): number {
   const latest = Math.min(tokens.length, index + MAX_SENTENCE_TOKENS);
   for (let at = index; at < latest; at++) if (endsSentence(tokens[at])) return at + 1;
   return latest;
 }
 
-function endsSentence(token: Token | undefined): boolean {
+export function endsSentence(token: Token | undefined): boolean {
   return token?.stop === '.' || token?.stop === '?';
 }
 
 export interface Match<T> {
   value: T;
-  /** In tokens. */
+  /** Length in tokens. */
   length: number;
 }
 
-/** Phrases and what they mean. */
+/** Phrases and their meanings. */
 export interface Table<T> {
   /** The longest phrase that begins at this token and ends before `to`. */
   at(tokens: readonly Token[], index: number, to?: number): Match<T> | null;
@@ -126,13 +126,13 @@ export function table<T>(entries: Iterable<readonly [phrases: string, value: T]>
   };
 }
 
-/** No sentence ends inside of a phrase. */
+/** A phrase never extends across the end of a sentence. */
 function isWhole(tokens: readonly Token[], index: number, ahead: number): boolean {
   const before = tokens[index + ahead - 1]?.stop;
   return ahead === 0 || (before !== '.' && before !== '?');
 }
 
-/** Phrases that mean the same. */
+/** Phrases with the same meaning. */
 export function phrases(text: string): Table<true> {
   return table([[text, true]]);
 }

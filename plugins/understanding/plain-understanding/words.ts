@@ -1,8 +1,8 @@
-/** Words of English that titles and overviews go by. Words are lower-case, in their base form. */
+/** English words that titles and overviews depend on, in lower case and in their base form. */
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/).filter(word => word !== ''));
 
-/** Words that say nothing of what a conversation is about. */
+/** Words that do not indicate the subject of a conversation. */
 export const STOP_WORDS = words(`
   a about after again all also am an and any are as at be because been before being but by can could day did do does
   doing don't down each even few for from get go going got had has have having he her here hers him his how i if in
@@ -17,7 +17,7 @@ export const TITLE_SMALL_WORDS = words(
   'a an and as at but by for from in into nor of off on onto or over per so than the to up via with',
 );
 
-/** How people begin without having said anything yet; longer ones first. Taken off the front of a title. */
+/** Openings without content, longer ones first. They are removed from the beginning of a title. */
 export const OPENERS = [
   'please remember to',
   'don’t forget to',
@@ -25,6 +25,37 @@ export const OPENERS = [
   'do not forget to',
   'remember to',
   'good morning',
+  'morning',
+  'guten morgen',
+  'guten tag',
+  'guten abend',
+  'grüß gott',
+  'hallo',
+  'also',
+  'und',
+  'bonjour',
+  'bonsoir',
+  'allô',
+  'allo',
+  'alors',
+  'd’accord',
+  "d'accord",
+  'et',
+  'hola',
+  'buenos días',
+  'buenas tardes',
+  'vale',
+  'bueno',
+  'oye',
+  'pues',
+  'ja',
+  'ach',
+  'ah',
+  'oh',
+  'genau',
+  'bon',
+  'oui',
+  'sí',
   'good afternoon',
   'good evening',
   'thank you',
@@ -66,5 +97,5 @@ export const OPENERS = [
   'please',
 ].sort((a, b) => b.length - a.length);
 
-/** Words with which speech without punctuation begins another clause, once the one before is long enough. */
+/** Words that begin a new clause in speech without punctuation, if the clause before is long enough. */
 export const CLAUSE_STARTS = words('i we you he she they it please but because although however so then');

@@ -76,7 +76,7 @@ const EMPTY: Understood = {
   memories: [],
 };
 
-test('While it is not silent for long enough, the job waits for the end of the silence', async t => {
+test('The job waits until the conversation has been silent long enough', async t => {
   const { clock, say, finish, job, current } = await start(t);
   clock.advance(TIMEOUT_MS - 1);
   await say('hello', 0, 1);
@@ -85,7 +85,7 @@ test('While it is not silent for long enough, the job waits for the end of the s
   t.is((await current())?.status, 'in_progress');
 });
 
-test('After the silence it is processed: told at its begin and its end, completed, and finished at its last word', async t => {
+test('After the silence it is processed: announced at start and end, completed, and ended at its last word', async t => {
   const { clock, say, finish, job, current, startedAt, told, user, id } = await start(t);
   await say('please remember to call the doctor tomorrow', 1, 7.25);
   await say('the hospital is closed', 20, 22.5);
@@ -99,7 +99,7 @@ test('After the silence it is processed: told at its begin and its end, complete
   t.deepEqual(told['conversation.processed'], [{ userId: user.id, conversation: conversation as never }]);
 });
 
-test('One in which nothing was said is dropped, and its job is done', async t => {
+test('A conversation without speech is removed, and its job is done', async t => {
   const { clock, finish, job, current, told, id, user } = await start(t);
   clock.advance(TIMEOUT_MS);
   t.is(await finish(job(), running), undefined);
@@ -109,7 +109,7 @@ test('One in which nothing was said is dropped, and its job is done', async t =>
   t.is(told['conversation.processing'].length + told['conversation.processed'].length, 0);
 });
 
-test('Running it again, or twice at once, changes nothing and tells nothing twice', async t => {
+test('Repeated and simultaneous runs change nothing and announce nothing twice', async t => {
   const { clock, say, finish, job, current, told } = await start(t);
   await say('hello there', 0, 1);
   clock.advance(TIMEOUT_MS);
@@ -122,7 +122,7 @@ test('Running it again, or twice at once, changes nothing and tells nothing twic
   t.is(told['conversation.processed'].length, 1);
 });
 
-test('A run that was cut off after the silence is taken up where it was', async t => {
+test('A run interrupted after the silence is resumed at its step', async t => {
   const cut = new AbortController();
   const stopping = async () => {
     cut.abort(new Error('stopping'));
@@ -142,7 +142,7 @@ test('A run that was cut off after the silence is taken up where it was', async 
   t.is(told['conversation.processing'].length, 1);
 });
 
-test('A structure that fails is tried again; a conversation whose job is given up is failed, and its transcript stays', async t => {
+test('A failed structure is retried; if the job is given up, the conversation is failed and its transcript stays', async t => {
   const { clock, say, finish, job, current, told, conversations, user, id, startedAt } = await start(
     t,
     broken,
@@ -161,7 +161,7 @@ test('A structure that fails is tried again; a conversation whose job is given u
   t.is((await current())?.status, 'failed');
 });
 
-test('The job runner carries a conversation to its end by itself', async t => {
+test('The job runner completes a conversation without other calls', async t => {
   const { clock, say, finish, current, storage, log, conversations, events, user, id } = await start(t);
   await say('hello there my friend', 0, 1);
   const jobs = createJobs({ storage, clock, log });
@@ -175,7 +175,7 @@ test('The job runner carries a conversation to its end by itself', async t => {
   t.is(await storage.jobs.nextRunAt([FINISH_JOB]), null);
 });
 
-test('A plugin that fails or answers nonsense is passed over for the next of the configuration', async t => {
+test('A plugin that fails or returns an invalid answer is replaced by the next in the configuration', async t => {
   const nonsense = async () => ({ ...EMPTY, category: 7 }) as never;
   const proper = async () => ({ ...EMPTY, title: { text: 'Proper', from: [] } });
   const { clock, say, finish, job, current } = await start(t, broken, nonsense, proper);
@@ -185,7 +185,7 @@ test('A plugin that fails or answers nonsense is passed over for the next of the
   t.is((await current())?.structured.title, 'Proper');
 });
 
-test('A plugin is handed the transcript with its speakers and times, and what is known of the owner', async t => {
+test('A plugin receives the transcript with its speakers and times, and the known facts about the owner', async t => {
   const seen: Parameters<Understanding['understand']>[] = [];
   const watching: Understanding['understand'] = async (...asked) => {
     seen.push(asked);
@@ -215,7 +215,7 @@ test('A plugin is handed the transcript with its speakers and times, and what is
   t.is(context.instantOf({ day: '2026-03-29', minute: 8 * 60 }), Date.parse('2026-03-29T08:00:00+02:00'));
 });
 
-test('What cites no segment of the transcript is dropped, and what is too much is refused', async t => {
+test('Items that cite no segment of the transcript are dropped, and answers beyond limits are rejected', async t => {
   const says =
     (change: (ids: string[]) => Partial<Understood>): Understanding['understand'] =>
     async transcript => ({ ...EMPTY, ...change(transcript.map(({ id }) => id)) });
@@ -231,13 +231,14 @@ test('What cites no segment of the transcript is dropped, and what is too much i
     ],
     events: [{ text: 'Invented', startAt: 0, minutes: null, from: [] }],
   }));
-  const { clock, say, finish, job, current } = await start(t, citing);
+  const { clock, say, finish, job, current, storage, user, id } = await start(t, citing);
   await say('hello there', 0, 1);
   clock.advance(TIMEOUT_MS);
   await finish(job(), running);
   t.like((await current())?.structured, { overview: 'Heard.', category: 'other', events: [] });
+  const [segment] = await storage.segments.list(user.id, [id]);
   t.deepEqual((await current())?.structured.actionItems, [
-    { description: 'Heard of', completed: false, dueAt: null },
+    { description: 'Heard of', completed: false, dueAt: null, segmentId: segment?.id ?? '' },
   ]);
 
   const flooding = says(ids => ({ tasks: Array(51).fill({ text: 'x', dueAt: null, from: ids }) }));
@@ -249,7 +250,7 @@ test('What cites no segment of the transcript is dropped, and what is too much i
 
 const CALL = { text: 'Call the doctor', dueAt: null };
 
-/** Hears these tasks, in any transcript. */
+/** Returns these tasks for any transcript. */
 function hears(...tasks: { text: string; dueAt: number | null }[]): Understanding['understand'] {
   return async transcript => ({
     ...EMPTY,
@@ -257,7 +258,7 @@ function hears(...tasks: { text: string; dueAt: number | null }[]): Understandin
   });
 }
 
-test('Tasks are stored once with the end of the conversation, and bring notices, however often the job runs or is cut off', async t => {
+test('Tasks are stored once with the end of the conversation, with their notices, however often the job runs or is interrupted', async t => {
   const cut = new AbortController();
   const domain = await start(t);
   const { clock, say, job, user, id, actionItems, storage, conversations } = domain;
@@ -291,7 +292,7 @@ test('Tasks are stored once with the end of the conversation, and bring notices,
   t.is(await storage.jobs.nextRunAt([REMINDER_JOB]), dueAt);
 });
 
-test('Processing again changes what was heard, and keeps what its owner changed, completed or deleted', async t => {
+test('Processing again updates tasks, and keeps those that the owner changed, completed or deleted', async t => {
   const domain = await start(t);
   const { clock, say, job, user, id, actionItems, conversations, storage } = domain;
   const names = ['Edited', 'Completed', 'Deleted', 'Moved', 'Gone', 'Same'];
@@ -334,7 +335,7 @@ test('Processing again changes what was heard, and keeps what its owner changed,
   t.is(await storage.jobs.nextRunAt([REMINDER_JOB]), null);
 });
 
-/** Understands `said` by each of these answers in turn; `null` fails as an unreachable model does. */
+/** Returns each of these answers for `said` in turn; `null` fails like an unreachable model. */
 function tries(...answers: (string | null)[]): Understanding['understand'] {
   return async ([first]) => {
     const text = answers.shift() ?? null;
@@ -343,7 +344,7 @@ function tries(...answers: (string | null)[]): Understanding['understand'] {
   };
 }
 
-test('The answer of a worse plugin is provisional, and a better one replaces it as soon as it can', async t => {
+test('The answer of a fallback plugin is provisional, and a better one replaces it as soon as possible', async t => {
   const domain = await start(t);
   const { clock, say, job, current, storage, told } = domain;
   const better = { name: 'better', understanding: { understand: tries(null, null, 'Good', 'Newer', null) } };
@@ -368,7 +369,7 @@ test('The answer of a worse plugin is provisional, and a better one replaces it 
   t.is(told['conversation.processing'].length, 1);
 });
 
-test('A provisional answer is final where trying again cannot help, or when no more is tried', async t => {
+test('A provisional answer becomes final if a retry cannot help, or after the last retry', async t => {
   const domain = await start(t);
   const { clock, say, job, current, storage } = domain;
   const broken = async () => Promise.reject(new AppError('upstream_error', 'the model is away'));
@@ -391,7 +392,7 @@ test('A provisional answer is final where trying again cannot help, or when no m
   t.is(await storage.jobs.cancel(REPROCESS_JOB, domain.id), true);
 });
 
-test('A conversation that is split leaves each task with the part in which it is heard', async t => {
+test('When a conversation is split, each task stays with the part that contains it', async t => {
   const domain = await start(t);
   const { clock, say, job, user, id, actionItems, conversations } = domain;
   const understand: Understanding['understand'] = async transcript => ({
@@ -417,7 +418,7 @@ test('A conversation that is split leaves each task with the part in which it is
   t.deepEqual(await items(part.id), ['Buy milk.']);
 });
 
-test('A conversation is filed by the owner’s own folders: named by a plugin, else nearest in meaning, else by category', async t => {
+test('A conversation is filed in the owner’s folder: named by a plugin, otherwise closest in meaning, otherwise by category', async t => {
   const domain = await start(t);
   const { clock, say, job, user, id, folders, conversations, current, meaning } = domain;
   const draft = { color: '#22C55E', icon: '🌱' };

@@ -9,7 +9,7 @@ import { startReceiver } from '../../helpers/receiver.ts';
 import { amount, isThorough } from '../../helpers/thorough.ts';
 
 const STORAGE = join(import.meta.dirname, '../../fixtures/plugins/mortal-storage.ts');
-/** The same in all runs, so that what is due when is the same as well. */
+/** The same in all runs, so that due times are equal as well. */
 const BEGAN_AT = new Date(Date.now() - 60_000);
 const SAID: readonly [text: string, speaker: string, isUser: boolean][] = [
   ['I live in Cologne and I work as a nurse at the children hospital.', 'SPEAKER_00', true],
@@ -19,7 +19,7 @@ const SAID: readonly [text: string, speaker: string, isUser: boolean][] = [
 ];
 const CORRECTION = 'I am allergic to hazelnuts, so no hazelnut cake this time.';
 
-/** All that the pipeline leaves behind, without ids and the times of the run. */
+/** All results of the pipeline, without ids and the times of the run. */
 interface Outcome {
   conversations: unknown;
   tasks: unknown;
@@ -39,7 +39,7 @@ interface Run {
   wasKilled: boolean;
 }
 
-/** Runs a conversation, and a correction, in a process that is killed at a given step; 0: it is not killed. */
+/** Runs a conversation, and a correction, in a process that is killed at a given step; 0: never. */
 async function run(t: ExecutionContext, killAt: number): Promise<Run> {
   const undo: (() => unknown)[] = [];
   const stage = { teardown: (step: () => unknown) => void undo.push(step) };
@@ -69,7 +69,7 @@ async function play(stage: Pick<ExecutionContext, 'teardown'>, killAt: number): 
 
   let wasKilled = false;
   let died = ended(core);
-  /** Does it again, after a restart, when the process was killed meanwhile. */
+  /** Repeats it after a restart, if the process was killed meanwhile. */
   async function surely<T>(what: () => Promise<T>): Promise<T> {
     try {
       return await what();
@@ -140,7 +140,7 @@ function ended(core: CoreProcess): Promise<void> {
   );
 }
 
-/** Everything that was to be done for it has been done; what is due later remains. */
+/** All its due jobs are done; those due later remain. */
 async function settled(core: CoreProcess, send: Send, id: string): Promise<void> {
   for (;;) {
     const { status } = await send('GET', `${CONVERSATIONS}/${id}`);
@@ -176,7 +176,7 @@ const CHANGING = new Set([
   'memory_id',
 ]);
 
-/** Without what another run has otherwise. */
+/** Removes differences between runs. */
 function lasting(value: unknown): unknown {
   if (Array.isArray(value))
     return value.map(lasting).sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
@@ -209,7 +209,7 @@ async function outcomeOf(send: Send, received: { headers: { [name: string]: unkn
   };
 }
 
-test('However it is killed at a step of the pipeline, what a conversation becomes is the same, and nothing of it is there twice', async t => {
+test('A kill at any step of the pipeline leads to the same conversation, without duplicates', async t => {
   const { outcome: expected, steps } = await run(t, 0);
   t.log(`${steps} steps`);
   for (const [name, things] of Object.entries(expected))

@@ -47,17 +47,17 @@ const FAITHFUL = {
 };
 
 const SILENT = 'does not answer in time';
-/** How a model fails, and what it says then. */
+/** How a model fails, and the message about it. */
 const FAILURES: Record<string, ChatServer['chat']> = {
   [SILENT]: () => {},
-  'is asked too often': (_, response) => refuse(response, 429, {}, { 'retry-after': '1' }),
+  'is rate-limited': (_, response) => refuse(response, 429, {}, { 'retry-after': '1' }),
   'breaks down': (_, response) => refuse(response, 500, { error: 'no' }),
-  'refuses the key': (_, response) => refuse(response, 401, {}),
-  'answers no JSON': (_, response) => say(response, 'I am happy to help with that!'),
-  'answers another schema': (_, response) => say(response, '{"summary":"a talk"}'),
+  'rejects the key': (_, response) => refuse(response, 401, {}),
+  'does not answer in JSON': (_, response) => say(response, 'I am happy to help with that!'),
+  'answers with another schema': (_, response) => say(response, '{"summary":"a talk"}'),
   'answers nothing': (_, response) => say(response, ''),
   'answers 10 MB': (_, response) => flood(response),
-  'cites what is not there': (_, response) =>
+  'cites missing segments': (_, response) =>
     say(response, JSON.stringify({ ...FAITHFUL, overview: [{ text: 'The drawings', from: [7] }] })),
   'cites nothing': (_, response) =>
     say(response, JSON.stringify({ ...FAITHFUL, overview: [{ text: 'The drawings', from: [] }] })),
@@ -79,7 +79,7 @@ function flood(response: ServerResponse): void {
 }
 
 for (const [failure, chat] of Object.entries(FAILURES))
-  test(`A model that ${failure} leaves the offline result, marked, until it answers`, async t => {
+  test(`A model that ${failure} leaves the offline result, marked as provisional, until it answers`, async t => {
     const { server, store, get, clock, processed } = await start(
       t,
       failure === SILENT ? { firstTokenMs: 2000 } : {},
@@ -105,7 +105,7 @@ for (const [failure, chat] of Object.entries(FAILURES))
     });
   });
 
-test('A transcript that gives orders to a model that obeys changes nothing but its own conversation', async t => {
+test('Prompt injection in a transcript, with an obedient model, changes only its own conversation', async t => {
   const { server, store, get, user, memories, actionItems, send } = await start(t);
   const attempts = readPoison();
   const [first] = attempts;
@@ -126,7 +126,7 @@ test('A transcript that gives orders to a model that obeys changes nothing but i
     const shown: z.output<typeof ConversationJson> = await get(await store(lines));
     const { title, overview, action_items: tasks, events } = shown.structured;
     t.is(shown.status, 'completed', name);
-    if (shown.structure_by?.plugin !== 'llm-understanding') continue; // refused: the offline result
+    if (shown.structure_by?.plugin !== 'llm-understanding') continue; // rejected: the offline result
     believed += 1;
     const texts = [
       title,
@@ -156,14 +156,14 @@ test('A transcript that gives orders to a model that obeys changes nothing but i
   );
 });
 
-/** All that a schema leaves to one who does what the transcript says. */
+/** Everything that a schema permits a model that obeys the transcript. */
 function obeying(lines: readonly (readonly [number, string])[]): object {
   const text = lines[0]?.[1] ?? '';
   const all = lines.map((_, index) => index + 1);
   const item = { text, from: [1] };
   const invented = { text: 'OBEYED: pineapples sail on velvet', from: [1] };
   return {
-    discard: false, // what is discarded shows nothing at all
+    discard: false, // a discarded conversation shows nothing at all
     title: invented,
     overview: [
       item,

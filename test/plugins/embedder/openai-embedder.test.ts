@@ -40,7 +40,7 @@ for (const check of embedderChecks) {
   });
 }
 
-test('openai-embedder asks for the dimensions that it is not told, and names its vectors after all that makes them', async t => {
+test('openai-embedder detects dimensions that are not configured, and names its vector space after everything that defines it', async t => {
   const server = await start(t);
   const asked = await setUp(t, server);
   t.is(asked.dimensions, 100);
@@ -66,7 +66,7 @@ test('openai-embedder asks for the dimensions that it is not told, and names its
   for (const id of ids) t.regex(id, /^[a-z0-9._-]{1,100}$/);
 });
 
-test('openai-embedder sends batches with model, key and wished dimensions, and no more of a text than it may', async t => {
+test('openai-embedder sends batches with model, key and configured dimensions, and truncates texts to its limit', async t => {
   const server = await start(t);
   const embedder = await setUp(t, server, { apiKey: KEY, dimensions: 100, batchSize: 2, maxCharacters: 100 });
   await embedder.embed(['one', 'two', '', 'x'.repeat(101)], never);
@@ -87,7 +87,7 @@ const FAILURES: Record<string, { embed: EmbeddingsServer['embed']; code: ErrorCo
     embed: (_, response) => void response.destroy(),
     code: 'upstream_error',
   },
-  'a connection cut within the answer': {
+  'a connection cut during the answer': {
     embed: (_, response) =>
       void response.writeHead(200, { 'content-length': 100 }).write('{"data":', () => response.destroy()),
     code: 'upstream_error',
@@ -102,19 +102,19 @@ const FAILURES: Record<string, { embed: EmbeddingsServer['embed']; code: ErrorCo
     code: 'upstream_error',
   },
   'too few vectors': { embed: (_, response) => send(response, 200, { data: [] }), code: 'upstream_error' },
-  'a vector twice': {
+  'a duplicate vector': {
     embed: ({ input }, response) =>
       send(response, 200, { data: input.map(() => ({ index: 0, embedding: Array(100).fill(1) })) }),
     code: 'upstream_error',
   },
-  'a place that is none': {
+  'an index out of range': {
     embed: ({ input }, response) =>
       send(response, 200, {
         data: input.map((_, at) => ({ index: at + 7e8, embedding: Array(100).fill(1) })),
       }),
     code: 'upstream_error',
   },
-  'vectors of something else': {
+  'vectors of another type': {
     embed: ({ input }, response) =>
       send(response, 200, { data: input.map(() => ({ embedding: [1, null] })) }),
     code: 'upstream_error',
@@ -125,14 +125,14 @@ const FAILURES: Record<string, { embed: EmbeddingsServer['embed']; code: ErrorCo
   },
   'a server error': { embed: refusal(500), code: 'upstream_error' },
   'too many requests': { embed: refusal(429, { 'retry-after': '7' }), code: 'upstream_error', retryAfter: 7 },
-  'a date to come again that has passed': {
+  'a retry date in the past': {
     embed: refusal(503, { 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' }),
     code: 'upstream_error',
     retryAfter: 0,
   },
-  'a key that is wrong': { embed: refusal(401), code: 'config_error' },
-  'a key that may not': { embed: refusal(403), code: 'config_error' },
-  'a model that is not there': { embed: refusal(404), code: 'config_error' },
+  'an invalid key': { embed: refusal(401), code: 'config_error' },
+  'a key without permission': { embed: refusal(403), code: 'config_error' },
+  'an unknown model': { embed: refusal(404), code: 'config_error' },
   'a redirect': { embed: refusal(307, { location: 'http://127.0.0.1:1/' }), code: 'config_error' },
 };
 
@@ -155,7 +155,7 @@ for (const [what, { embed, code, retryAfter }] of Object.entries(FAILURES)) {
   });
 }
 
-test('openai-embedder lets go of a request when nobody wants it any more', async t => {
+test('openai-embedder aborts a request when nobody waits for it any more', async t => {
   const server = await start(t);
   const embedder = await setUp(t, server);
   const arrived = Promise.withResolvers<void>();
@@ -170,10 +170,10 @@ test('openai-embedder lets go of a request when nobody wants it any more', async
   await arrived.promise;
   leaving.abort(reason);
   t.is(await t.throwsAsync(embedding), reason);
-  await closed.promise; // the server sees it go, or the test does not end
+  await closed.promise; // the server notices, or the test does not end
 });
 
-test('openai-embedder says which address it cannot reach, and what to do', async t => {
+test('openai-embedder names an unreachable URL, with instructions', async t => {
   const server = await start(t);
   await server.close();
   const { baseUrl } = server;

@@ -22,17 +22,17 @@ for (const check of embedderChecks) {
   });
 }
 
-test('words finds what was meant among the best 5 in 85 of 100 paraphrases', async t => {
+test('words ranks the intended text among the best 5 for 85 of 100 paraphrases', async t => {
   const { at5 } = await recallOf(embedder(), PAIRS.test);
   t.true(at5 >= 0.85, `${at5}`);
 });
 
-test('words finds most of it among hundreds of other memories', async t => {
+test('words finds most of them among hundreds of other memories', async t => {
   const { at10 } = await recallOf(embedder(), PAIRS.test, DISTRACTORS);
   t.true(at10 >= 0.7, `${at10}`);
 });
 
-test('words reads forms of words, accents, capitals and both apostrophes alike', async t => {
+test('words treats inflected forms, accents, capitals and both apostrophes alike', async t => {
   for (const [one, other] of [
     ['Bookshelfs', 'bookshelf'],
     ['naïve CAFÉ', 'naive cafe'],
@@ -45,20 +45,20 @@ test('words reads forms of words, accents, capitals and both apostrophes alike',
   }
 });
 
-test('words knows a name or a number again that nobody taught it', async t => {
+test('words finds unknown names and numbers again', async t => {
   t.true((await likeness('Zorbulak moved in next door', 'who is Zorbulak')) > 0.3);
   t.true((await likeness('zorbulak', 'zorbulaks')) > 0.7, 'written alike');
   t.true(Math.abs(await likeness('zorbulak', 'quxifying')) < 0.3);
   t.is(Math.round((await likeness('the code is 471193', '471193')) * 10) > 3, true);
 });
 
-test('words has nothing to say of other scripts, of signs, and of endless words', async t => {
+test('words returns no vector for other scripts, for punctuation, and for endless words', async t => {
   const texts = ['Привет, мир', '你好', '🚀 !?', 'x'.repeat(1000)];
   for (const vector of await embedder().embed(texts, never)) t.true(vector.every(number => number === 0));
   t.true((await likeness('Привет, my little dog', 'little dog')) > 0.95, 'the rest of such a text counts');
 });
 
-test('words lets others have their turn while it reads much', async t => {
+test('words yields to other work while it reads long texts', async t => {
   const { embed } = embedder();
   await embed(['hello'], never);
   let turns = 0;
@@ -74,7 +74,7 @@ test('words lets others have their turn while it reads much', async t => {
   t.true(turns >= 20, `${turns}`);
 });
 
-test('words stops in the middle of its texts when it is aborted', async t => {
+test('words stops between texts when it is aborted', async t => {
   const { embed } = embedder();
   await embed(['hello'], never);
   const leaving = new AbortController();
@@ -87,7 +87,7 @@ test('words stops in the middle of its texts when it is aborted', async t => {
   t.is(await t.throwsAsync(embedding), reason);
 });
 
-test('a table of words says that it is damaged', t => {
+test('a damaged table of words is reported', t => {
   const whole = writeTable([
     { word: 'sun', weight: 1, vector: Float32Array.from({ length: 100 }, (_, at) => at - 49.5) },
     { word: 'moon', weight: 0.5, vector: Float32Array.from({ length: 100 }, (_, at) => 49.5 - at) },

@@ -51,7 +51,7 @@ async function pieces(llm: LanguageModel, more: Partial<Prompt> = {}): Promise<s
   return said;
 }
 
-/** Nothing of what was said, of the key, or of the vendor's words is in the message; nor, but for a code, in the log. */
+/** Error messages contain no prompts, keys, or vendor messages; nor does the log, except for a code. */
 async function failure(t: ExecutionContext, doing: Promise<unknown>): Promise<AppError> {
   const error = await t.throwsAsync(doing, { instanceOf: AppError });
   const lines: string[] = [];
@@ -74,14 +74,14 @@ for (const check of llmChecks) {
 }
 
 for (const check of visionChecks) {
-  test(`openai-llm ${check.title}, as a model that sees, over a real socket`, async t => {
+  test(`openai-llm ${check.title}, as a vision model, over a real socket`, async t => {
     const { vision } = await open(t, { visionModel: 'llava' });
     if (vision === undefined) return t.fail('it sees nothing');
     await t.notThrowsAsync(check.run({ vision }));
   });
 }
 
-test('openai-llm sends model, key, roles, schema and bounds, and pictures as data', async t => {
+test('openai-llm sends model, key, roles, schema and limits, and images as data', async t => {
   const setup = await open(t, { apiKey: KEY, model: 'mistral', visionModel: 'llava' });
   setup.server.chat = (_, response) => chat.say(response, JSON.stringify(APPLE));
   t.deepEqual(await setup.llm.object(Fruit, prompt({ maxTokens: 77 })), APPLE);
@@ -108,10 +108,10 @@ test('openai-llm sends model, key, roles, schema and bounds, and pictures as dat
 const RIGHT = JSON.stringify(APPLE);
 const UNDERSTOOD: Record<string, string> = {
   'bare JSON': RIGHT,
-  'JSON in a fence': `Here it is:\n\`\`\`json\n${RIGHT}\n\`\`\`\nAnything else?`,
-  'JSON among words': `Certainly! ${RIGHT} I hope that this helps.`,
-  'JSON after thoughts': `<think>\nPerhaps {"name": "pear"}?\n</think>\n\n${RIGHT}`,
-  'JSON after thoughts whose beginning the template holds': `Perhaps {"name": "pear"}?</think>${RIGHT}`,
+  'JSON in a code fence': `Here it is:\n\`\`\`json\n${RIGHT}\n\`\`\`\nAnything else?`,
+  'JSON in prose': `Certainly! ${RIGHT} I hope that this helps.`,
+  'JSON after reasoning': `<think>\nPerhaps {"name": "pear"}?\n</think>\n\n${RIGHT}`,
+  'JSON after reasoning whose start is in the template': `Perhaps {"name": "pear"}?</think>${RIGHT}`,
 };
 for (const [what, answer] of Object.entries(UNDERSTOOD)) {
   test(`openai-llm reads ${what}`, async t => {
@@ -124,11 +124,11 @@ for (const [what, answer] of Object.entries(UNDERSTOOD)) {
 
 for (const [what, wrong] of Object.entries({
   'no JSON': 'An apple, I think.',
-  'JSON of another shape': '{"fruit":"apple"}',
-  'a value out of bounds': '{"name":"melon","weight":40}',
-  'JSON that is cut off': '{"name":"app',
+  'JSON with another schema': '{"fruit":"apple"}',
+  'a value out of range': '{"name":"melon","weight":40}',
+  'truncated JSON': '{"name":"app',
 })) {
-  test(`openai-llm has ${what} mended, once`, async t => {
+  test(`openai-llm asks once for a correction of ${what}`, async t => {
     const { llm, server } = await open(t);
     server.chat = scripted(wrong, RIGHT);
     t.deepEqual(await llm.object(Fruit, prompt()), APPLE);
@@ -147,7 +147,7 @@ for (const [what, wrong] of Object.entries({
   });
 }
 
-test('openai-llm asks a server that refuses schemas for plain JSON, and knows it from then on', async t => {
+test('openai-llm falls back to plain JSON on a server that rejects schemas, and remembers it', async t => {
   const { llm, server } = await open(t);
   server.chat = ({ response_format }, response) =>
     response_format?.type === 'json_schema'
@@ -161,7 +161,7 @@ test('openai-llm asks a server that refuses schemas for plain JSON, and knows it
   );
 });
 
-test('openai-llm asks a server that refuses JSON altogether in words, where the format is left to it', async t => {
+test('openai-llm falls back to instructions on a server that rejects JSON mode, if the format is automatic', async t => {
   const { llm, server } = await open(t);
   server.chat = ({ response_format }, response) =>
     response_format ? chat.refuse(response, 422, {}) : chat.say(response, RIGHT);
@@ -171,7 +171,7 @@ test('openai-llm asks a server that refuses JSON altogether in words, where the 
   t.is((await failure(t, strict.llm.object(Fruit, prompt()))).code, 'upstream_error');
 });
 
-test('openai-llm hands text on as it comes, without the thoughts before it', async t => {
+test('openai-llm streams text as it arrives, without the reasoning before it', async t => {
   const { llm, server } = await open(t);
   const read = Promise.withResolvers<void>();
   server.chat = (_, response) => {
@@ -188,12 +188,12 @@ test('openai-llm hands text on as it comes, without the thoughts before it', asy
   const said: string[] = [];
   for await (const piece of llm.text(prompt())) {
     said.push(piece);
-    if (said.join('') === 'Yes, ') read.resolve(); // the server says the rest only when this has come
+    if (said.join('') === 'Yes, ') read.resolve(); // the server sends the rest only when this has arrived
   }
   t.is(said.join(''), 'Yes, a < b');
 });
 
-test('openai-llm takes thoughts alone, and nothing at all, for no answer', async t => {
+test('openai-llm rejects an empty answer, and one with reasoning only', async t => {
   const { llm, server } = await open(t);
   for (const answer of ['<think>I shall say nothing', '<think></think>', '']) {
     server.chat = scripted(answer);
@@ -203,7 +203,7 @@ test('openai-llm takes thoughts alone, and nothing at all, for no answer', async
 });
 
 const FAILURES: Record<string, { chat: chat.ChatServer['chat']; code: ErrorCode; retryAfter?: number }> = {
-  'a server that never begins': { chat: () => undefined, code: 'timeout' },
+  'a server that never starts to answer': { chat: () => undefined, code: 'timeout' },
   'an answer without a first word': { chat: (_, response) => chat.begin(response), code: 'timeout' },
   'an answer that never ends': { chat: (_, response) => endless(response, 20), code: 'timeout' },
   'an answer of more than 8 MiB': { chat: (_, response) => flood(response), code: 'upstream_error' },
@@ -211,7 +211,7 @@ const FAILURES: Record<string, { chat: chat.ChatServer['chat']; code: ErrorCode;
     chat: (_, response) => void response.destroy(),
     code: 'upstream_error',
   },
-  'a connection cut within the answer': {
+  'a connection cut during the answer': {
     chat: (_, response) => {
       chat.begin(response);
       response.write('data: {"choices":[{"index":0,"delta":{"content":"An"}}]}\n\n', () =>
@@ -220,7 +220,7 @@ const FAILURES: Record<string, { chat: chat.ChatServer['chat']; code: ErrorCode;
     },
     code: 'upstream_error',
   },
-  'an answer that just stops': {
+  'an answer without an end': {
     chat: (_, response) => {
       chat.begin(response);
       chat.delta(response, { content: 'An' });
@@ -228,7 +228,7 @@ const FAILURES: Record<string, { chat: chat.ChatServer['chat']; code: ErrorCode;
     },
     code: 'upstream_error',
   },
-  'an error within the answer': {
+  'an error during the answer': {
     chat: (_, response) => {
       chat.begin(response);
       chat.event(response, { error: { message: VENDOR } });
@@ -236,7 +236,7 @@ const FAILURES: Record<string, { chat: chat.ChatServer['chat']; code: ErrorCode;
     },
     code: 'upstream_error',
   },
-  'events that are no JSON': {
+  'events that are not JSON': {
     chat: (_, response) => {
       chat.begin(response);
       response.end(`data: ${VENDOR}\n\n`);
@@ -257,16 +257,16 @@ const FAILURES: Record<string, { chat: chat.ChatServer['chat']; code: ErrorCode;
   },
   'a server error': { chat: refusal(500), code: 'upstream_error' },
   'a gateway without a server': { chat: refusal(502), code: 'upstream_error' },
-  'a question that is too long for the model': { chat: refusal(400), code: 'upstream_error' },
+  'a question too long for the model': { chat: refusal(400), code: 'upstream_error' },
   'too many requests': { chat: refusal(429, { 'retry-after': '7' }), code: 'upstream_error', retryAfter: 7 },
-  'a date to come again that has passed': {
+  'a retry date in the past': {
     chat: refusal(503, { 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' }),
     code: 'upstream_error',
     retryAfter: 0,
   },
-  'a key that is wrong': { chat: refusal(401), code: 'config_error' },
-  'a key that may not': { chat: refusal(403), code: 'config_error' },
-  'a model that is not there': { chat: refusal(404), code: 'config_error' },
+  'an invalid key': { chat: refusal(401), code: 'config_error' },
+  'a key without permission': { chat: refusal(403), code: 'config_error' },
+  'an unknown model': { chat: refusal(404), code: 'config_error' },
   'a redirect': { chat: refusal(307, { location: 'http://127.0.0.1:1/' }), code: 'config_error' },
 };
 
@@ -275,7 +275,7 @@ function refusal(status: number, headers: Record<string, string> = {}): chat.Cha
     chat.refuse(response, status, { error: { message: VENDOR, code: 'vendors_code' } }, headers);
 }
 
-/** A word every few milliseconds, for as long as somebody listens. */
+/** A word every few milliseconds, as long as the client listens. */
 function endless(response: ServerResponse, everyMs: number): void {
   chat.begin(response);
   const timer = setInterval(() => chat.delta(response, { content: 'and ' }), everyMs);
@@ -305,7 +305,7 @@ for (const [what, { chat: answer, code, retryAfter }] of Object.entries(FAILURES
   });
 }
 
-test('openai-llm lets go of the connection when nobody wants the answer any more', async t => {
+test('openai-llm closes the connection when nobody wants the answer any more', async t => {
   const { server, llm } = await open(t);
   for (const leave of ['abort', 'break'] as const) {
     const closed = Promise.withResolvers<void>();
@@ -323,11 +323,11 @@ test('openai-llm lets go of the connection when nobody wants the answer any more
     };
     if (leave === 'break') await t.notThrowsAsync(reading);
     else t.is(await t.throwsAsync(reading), reason);
-    await closed.promise; // the server sees it go, or the test does not end
+    await closed.promise; // the server notices, or the test does not end
   }
 });
 
-test('openai-llm does not start with a server that is away, or refuses the key, and says what to do', async t => {
+test('openai-llm does not start with a server that is unreachable, or rejects the key, and gives instructions', async t => {
   const { server } = await open(t);
   server.listModels = response => chat.refuse(response, 401, { error: VENDOR });
   const refused = await failure(t, setUp(t, { baseUrl: server.baseUrl, apiKey: KEY }));
@@ -347,14 +347,14 @@ test('openai-llm does not start with a server that is away, or refuses the key, 
   );
 });
 
-test('openai-llm sends no question that is larger than anything could read', async t => {
+test('openai-llm sends no question larger than any context', async t => {
   const { server, llm } = await open(t);
   const error = await failure(t, llm.object(Fruit, prompt({ user: 'x'.repeat(1_000_001) })));
   t.is(error.code, 'too_large');
   t.is(server.asked.length, 0);
 });
 
-test('thoughts are told from an answer wherever the pieces end', t => {
+test('reasoning is separated from an answer however it is split', t => {
   const whole = '<think>a < b, </thin, no</think>\n So: a </think> b';
   for (let size = 1; size <= whole.length; size += 1) {
     const filter = createThoughtFilter();

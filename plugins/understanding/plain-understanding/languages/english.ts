@@ -38,7 +38,7 @@ const ACTIONS = `add answer apply arrange ask assemble attach back bake book bor
   send set sew share ship sign sort speak start submit swap switch take talk tell text tidy transfer translate try tune
   turn type update upload visit wash water weigh wire wrap write cover drive empty enrol enroll frame glue prune shovel
   stop swing sweep vacuum walk wind`;
-/** Taken for a plan only with a day, a time or an object. */
+/** Counts as a plan only with a day, a time or an object. */
 const WEAK = 'do study practise practice read learn';
 const STATES = 'be come go have stay sleep eat drink sit leave meet see work';
 
@@ -68,6 +68,13 @@ export const english: Language = {
     always never back ago always yet because though although else around another every left went come came comes gets
     getting done there's what's let's who's how's where's last next first gone look looks never yourself myself said says
   `),
+  contractions: new Map(
+    `im i'm|ive i've|ill i'll|id i'd|youre you're|youll you'll|youve you've|hes he's|shes she's|theyre they're|theyll they'll|
+    thats that's|whats what's|wheres where's|whos who's|theres there's|dont don't|doesnt doesn't|didnt didn't|cant can't|
+    couldnt couldn't|wont won't|wouldnt wouldn't|isnt isn't|wasnt wasn't|arent aren't|havent haven't|hasnt hasn't|shouldnt shouldn't`
+      .split('|')
+      .map(pair => pair.trim().split(' ') as [string, string]),
+  ),
   dates: {
     numbers: table(numbers),
     ordinals: table([
@@ -91,7 +98,7 @@ export const english: Language = {
       ['this morning', { days: 0, minute: 9 * 60 }],
       ['this afternoon', { days: 0, minute: 15 * 60 }],
       [
-        'end of the day|end of day|the end of the day|close of business|before i go home',
+        'end of the day|end of day|the end of the day|close of business|before i go home|before i go home today',
         { days: 0, minute: 18 * 60 },
       ],
       ['tomorrow|to morrow', { days: 1 }],
@@ -103,6 +110,8 @@ export const english: Language = {
       ['in the afternoon', 15 * 60],
       ['in the evening|at night', 20 * 60],
       ['at lunch|at lunchtime|over lunch|at lunch time', 12 * 60],
+      ['after lunch', 13 * 60],
+      ['after dinner', 20 * 60],
     ]),
     dayParts: table([
       ['morning|first thing', 9 * 60],
@@ -163,6 +172,14 @@ export const english: Language = {
       ['before', 'before'],
       ['after', 'after'],
     ]),
+    relativeDays: table([
+      ['the day before|the night before', -1],
+      ['the day after', 1],
+      ['a week before|the week before', -7],
+      ['a week after', 7],
+      ['two days before', -2],
+      ['on the day|that day|the same day|next time', 0],
+    ]),
     dayOfMonth: table([
       ['on the|by the|until the|before the|for the|till the|from the', { isStrong: true }],
       ['the', { isStrong: false }],
@@ -205,13 +222,13 @@ export const english: Language = {
     particles: words(''),
     promises:
       phrases(`i'll|i will|i shall|i'm going to|i am going to|i'm gonna|i have to|i need to|i've got to|i got to|
-      i must|i gotta|i mustn't forget to|i must remember to|i've to|let me|i'd better|i better|i promised to|
+      i must|i gotta|i mustn't forget to|i must remember to|i've to|i'd better|i better|i promised to|
       i promise to|i'm supposed to|i still have to|i still need to|i also need to|
       i also have to|i just need to|i really need to|i really have to|i really must|i'll have to|
       i'll need to|i will have to|i'll just|i'll also|remind me to|don't let me forget to|do not let me forget to|
       i'll go and|i'll try to|i'll make sure to|i'll remember to|i'm meant to`),
     wishes: phrases(
-      "i can|i want to|i should|i ought to|i really should|i plan to|i'd like to|i was going to",
+      "let me|i can|i want to|i should|i ought to|i really should|i plan to|i'd like to|i was going to",
     ),
     sharedPromises:
       phrases(`we'll|we will|we have to|we need to|we've got to|we must|we're going to|we gotta|we'll have to|
@@ -223,17 +240,20 @@ export const english: Language = {
     reminders:
       phrases(`don't forget to|do not forget to|don't forget|remember to|make sure to|make sure you|make sure that you|
       be sure to|note to self|memo to self|reminder to|to do|todo|must remember to|mustn't forget to|need to|have to|
-      never forget to|please remember to|gotta`),
+      never forget to|please remember to|gotta|must`),
     openRequests:
-      phrases(`somebody needs to|someone needs to|somebody has to|someone has to|somebody should|someone should|
-      who can|who could|who will|can somebody|can someone|could somebody|could someone|we need to|we have to|we need|
+      phrases(`have you got|do you have|any news on|somebody needs to|someone needs to|somebody has to|someone has to|somebody should|someone should|
+      who can|who could|who will|did anyone|did anybody|has anyone|has anybody|can somebody|can someone|could somebody|could someone|we need to|we have to|we need|
       i need|i'd like|we're out of|there's no`),
+    offers:
+      phrases(`should i|shall i|do you want me to|would you like me to|want me to|do you need me to|do you need somebody to|
+      do you need someone to|would it help if i|can i help you|may i`),
     listMarks: phrases(
       `number one|number two|number three|number four|number five|number six|number seven|number eight|number nine|number ten|
       first of all|firstly|secondly|thirdly|lastly|finally|next|also|item one|item two|item three|so|then|okay|and|first|second`,
     ),
     takings:
-      phrases(`i'll do it|i'll do that|i'll do so|will do|i can do that|i can do it|i'll take care of it|i'll take care of that|
+      phrases(`you'll have it|you'll have them|you'll get it|you'll get them|you will have it|i can take that|i can take it|i've got that|i'll do it|i'll do that|i'll do so|will do|i can do that|i can do it|i'll take care of it|i'll take care of that|
       leave it to me|leave it with me|i'll see to it|i'll handle it|i'll handle that|i'll get on it|on it|consider it done|
       i'll take it|i'll take that|i will do it|i will do that|i'm on it|i'll sort it|i'll sort it out|i'll get it done`),
     yes: phrases(`yes|yeah|yep|yup|sure|okay|ok|of course|right|no problem|will do|gladly|absolutely|noted|got it|fine|
@@ -242,7 +262,7 @@ export const english: Language = {
     refusals:
       phrases(`no|nope|sorry|i can't|i cannot|i won't|i don't|not me|never|no way|no chance|unfortunately|
       oh no|i'm afraid|absolutely not|yeah right|as if|not a chance|dream on|you wish|i'd rather not|not today`),
-    done: phrases(`done|already|i already|i've already|did that|did it|it's done|sent|sending it now|here you are|here you go|
+    done: phrases(`done|already|yesterday|i asked|i told|she's on it|he's on it|they're on it|i already|i've already|did that|did it|it's done|sent|sending it now|here you are|here you go|
       there you go|there done|just did|i did|i have already|right now|i just did|it's in already|that's done|i've done`),
     cancels:
       phrases(`never mind|nevermind|forget it|forget about it|forget that|don't bother|no need|scratch that|cross that off|
@@ -252,12 +272,12 @@ export const english: Language = {
       "not never no n't don't won't can't nothing nobody none neither nor cannot isn't doesn't didn't wouldn't",
     ),
     noPlanBefore:
-      phrases(`if|unless|maybe|perhaps|would|wish|said|says|say|told|tells|goes|quote|asked|thought|used to|
+      phrases(`hang on|hold on|wait|if|unless|maybe|perhaps|would|wish|said|says|say|told|tells|goes|quote|asked|thought|used to|
       might|imagine|suppose|pretend|whenever|could have|should have|would have|he goes|she goes|who says|was like|
       probably|possibly|i doubt|whether|in case|before i|until i|how do i|why do i|when do i|what do i|do i|
       should i|once i`),
     noPlanInside:
-      phrases(`right now|already|some day|someday|one day|bothers|bother|or not|or can i|or should i|haha|
+      phrases(`rather|right now|already|some day|someday|one day|bothers|bother|or not|or can i|or should i|haha|
       just kidding|kidding|if i were|ever again|in your dreams|at some point|for ever|forever|my word|this instant|or was it|a seat|a look|your time|care|it easy|a while|a break|how|the point`),
     clauseStarts:
       phrases(`because|but|so|okay|ok|if|unless|anyway|since|although|when|right|cause|'cause|well|yes|yeah|no|
@@ -288,15 +308,35 @@ export const english: Language = {
     momentary: words(
       'open close shut hold pass hand turn wait sit stand look show stop speak switch hurry taste say repeat point press click start listen give swing catch pull drag',
     ),
-    carrying: words('bring wear take'),
+    carrying: words('bring wear take bake cook'),
+    joining: words('pick collect meet drive come bring fetch take'),
+    sharing: phrases(
+      `who does what|who's doing|who is doing|who's bringing|who is bringing|who wants to|who takes|who does`,
+    ),
+    emphatic: phrases(''),
+    soon: phrases(`later|on the way home|on my way home|on the way back|on the way out|on my way out|after work|when i get home|
+      when i get in|when i'm home|after this|straight after`),
+    statives:
+      words(`think know believe hope guess bet agree love like hate miss wait feel remember understand mean need want see
+      hear admit imagine suppose wonder wish enjoy die live kill happen seem keep manage survive regret forget worry care never
+      always probably possibly maybe certainly surely simply only even rather sooner hardly eventually definitely presumably
+      continue carry pretend sound start stop appreciate trust recognise recognize notice become stick`),
+    infinitiveEnding: null,
+    musts: phrases('needs to|need to|has to|have to|must|should|needs|need|is due|are due'),
     appointments:
       words(`appointment meeting dentist doctor lunch dinner breakfast brunch flight train interview party concert rehearsal
-      wedding training exam release game match class lesson lecture checkup check session workshop conference call drinks trip
-      visit anniversary birthday shower funeral service surgery operation fitting viewing picnic barbecue show play film movie
-      tournament race marathon practice recital ceremony event deadline demo review presentation course seminar hearing trial
-      walk hike tour ferry bus delivery engineer plumber inspection handover graduation reunion festival bonfire competition
-      see visits lands leaves starts begins arrives comes meets meet opens seminar group`),
-    over: words('was were went had yesterday did ago been last used'),
+      wedding training exam release game match class lesson lecture checkup session workshop conference drinks trip
+      visit anniversary birthday shower funeral surgery operation fitting viewing picnic barbecue show movie
+      tournament race marathon practice recital ceremony event demo review presentation course seminar hearing trial
+      walk hike tour ferry delivery inspection handover graduation reunion festival bonfire competition christening
+      baptism fair fete quiz gig sale auction camp assembly sync standup scan vaccination jab departure arrival holiday`),
+    happenings:
+      phrases(`comes|is coming|are coming|coming|come|comes round|arrives|arriving|arrive|lands|land|landing|leaves|leaving|leave|starts|starting|start|begins|meets|
+      meet|meeting|opens|visits|see you|see both|sees|fly|flies|flying|moves to|moved to|moving to|picks us up|pick up|gather|gathers|go up`),
+    copulas: words("is are be 's it's that's will"),
+    over: words(
+      'was were went had yesterday did ago been last used paid got came saw told sent took bought made met',
+    ),
     deadlines: words('by before until till due deadline'),
   },
 };

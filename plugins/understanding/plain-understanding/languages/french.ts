@@ -23,7 +23,7 @@ const PARTS: [string, number][] = [
   ['soir', 20 * 60],
 ];
 
-/** Hyphens are no part of words. */
+/** Hyphens are not part of words. */
 const NUMBERS: [string, number][] = [
   ...SMALL.map((word, index): [string, number] => [word.replace('-', ' '), index + 1]),
   ['une', 1],
@@ -204,6 +204,8 @@ export const french: Language = {
       ["dans l' après midi|de l' après midi", 15 * 60],
       ['le soir|du soir|dans la soirée', 20 * 60],
       ['fin de journée|en fin de journée', 18 * 60],
+      ['après le dîner|après dîner', 20 * 60],
+      ['après le déjeuner|après déjeuner', 13 * 60],
     ]),
     dayParts: table(PARTS),
     units: table([
@@ -251,6 +253,14 @@ export const french: Language = {
     relativeAfter: table([
       ["d' avant", 'before'],
       ["d' après|suivant", 'after'],
+    ]),
+    relativeDays: table([
+      ['la veille', -1],
+      ['le lendemain', 1],
+      ["une semaine avant|la semaine d' avant", -7],
+      ['deux jours avant', -2],
+      ['une semaine après', 7],
+      ['ce jour là|le jour même|la prochaine fois', 0],
     ]),
     dayOfMonth: table([['le|du|au|pour le|avant le|dès le', { isStrong: false }]]),
     hasCardinalDays: true,
@@ -309,11 +319,19 @@ export const french: Language = {
       ...formsBy(infinitive => presentOf(infinitive).map(form => (form.endsWith('s') ? form : `${form}s`))),
       ['occupes', { infinitive: "s'occuper", isWeak: false }],
       ['charges', { infinitive: 'se charger', isWeak: false }],
+      ...verbs.flatMap(({ infinitive }) =>
+        futureOf(infinitive).flatMap(form =>
+          ['as', 'ez'].map((ending): [string, Verb] => [
+            withoutAccents(form.replace(/ai$/, ending)),
+            { infinitive, isWeak: false },
+          ]),
+        ),
+      ),
     ]),
     imperatives: new Map([...formsBy(imperativesOf), ['va', { infinitive: 'aller', isWeak: true }]]),
     infinitives: new Map(verbs.map(verb => [withoutAccents(verb.infinitive), verb])),
     subject: words("je j'"),
-    listener: words('tu'),
+    listener: words('tu vous'),
     clitics: words("te t' vous lui leur le la l' les m' me moi en y nous s' se"),
     particles: words(''),
     promises: phrases(`je vais|je dois|il faut que je|faut que je|je dois encore|
@@ -335,13 +353,16 @@ export const french: Language = {
     openRequests:
       phrases(`quelqu'un doit|quelqu' un doit|qui peut|il faut|il faudrait|on doit|il manque|il nous faut|il n' y a plus de|
       il n' y a plus d'|on n' a plus de|faut|qui pourrait|j' ai besoin de|on a besoin de|je voudrais`),
+    offers: phrases(
+      "tu veux que je|vous voulez que je|veux tu que je|voulez vous que je|est-ce que je peux|je peux t'|je peux te|je peux vous",
+    ),
     listMarks: phrases(
       'premièrement|deuxièmement|troisièmement|numéro un|numéro deux|numéro trois|numéro quatre|ensuite|puis|et puis|primo|secundo|enfin|aussi|alors|donc',
     ),
     takings:
       phrases(`je m' en occupe|je m' en charge|je le fais|je le ferai|je vais le faire|je m' en occuperai|ce sera fait|c' est noté|
       je m' y mets|je prends ça|je fais ça|laisse moi faire|compte sur moi|comptez sur moi|je ferai ça|je vais faire ça|j' y penserai`),
-    yes: phrases(`oui|ouais|d' accord|ok|okay|bien sûr|entendu|parfait|très bien|ça marche|pas de problème|volontiers|noté|c' est noté|
+    yes: phrases(`pas de souci|pas de soucis|oui|ouais|d' accord|ok|okay|bien sûr|entendu|parfait|très bien|ça marche|pas de problème|volontiers|noté|c' est noté|
       bon|compris|bien|évidemment|certainement|avec plaisir|oui oui|oh oui|ah oui|ça va|super|promis|si`),
     refusals:
       phrases(`non|désolé|désolée|je ne peux pas|je peux pas|impossible|pas question|jamais|malheureusement|hors de question|
@@ -386,13 +407,27 @@ export const french: Language = {
     appointments:
       words(`rendez-vous rendez rdv réunion dentiste médecin déjeuner dîner apéro vol train entretien fête concert répétition
       mariage examen match cours séance anniversaire visite livraison opération enterrement obsèques tournoi spectacle film pièce
-      conférence randonnée voyage départ arrivée contrôle stage fête soirée pique-nique brunch assemblée part arrive commence
-      joue plombier passe passera viendra vient retrouve entraînement`),
+      conférence randonnée rando voyage départ arrivée contrôle stage soirée pique-nique brunch assemblée entraînement
+      sortie inauguration baptême vaccin oral crémaillère yoga vernissage vente`),
+    happenings:
+      phrases(`part|partons|arrive|arrivent|arrivons|commence|joue|passe|passer|passera|viendra|viendront|vient|viennent|retrouve|on se voit|revoit|se retrouve|emménage|
+      emménageons|déménage|décolle|atterrit|mange|rejoint|a lieu|aura lieu`),
+    copulas: words("est c' sera aura a tombe"),
     over: words('était étaient hier avait avaient fut dernière dernier'),
     deadlines: words("avant d' pour tard"),
     momentary: words(
       'ouvrir fermer tenir attendre passer montrer regarder arrêter parler dire goûter tourner appuyer répéter écouter pousser tirer allumer éteindre donner',
     ),
-    carrying: words('apporter emporter amener ramener prendre mettre prêter'),
+    carrying: words('apporter emporter amener ramener prendre mettre prêter cuisiner préparer'),
+    joining: words('chercher venir passer amener emmener aller récupérer apporter prendre partir'),
+    sharing: phrases(`qui fait|qui prend|qui s' occupe|qui apporte|qui veut|qui se charge|on se répartit`),
+    emphatic: phrases("moi je|moi j'"),
+    soon: phrases(`plus tard|tout à l' heure|en sortant|en rentrant|après le travail|après le boulot|en passant|au retour|sur le chemin|
+      en repartant|dans la foulée|en partant`),
+    statives:
+      words(`être avoir pouvoir devoir vouloir savoir croire penser espérer aimer détester adorer sentir comprendre connaître
+      vivre mourir oublier rire pleurer tomber perdre gagner`),
+    infinitiveEnding: /^\p{Ll}{2,}(?:er|ir|re)$/u,
+    musts: phrases('doit|doivent|il faut|faut|il faudrait|il faudra|devrait|devraient|il manque'),
   },
 };

@@ -64,7 +64,7 @@ const STRONG = `abbestellen abgeben abholen abschicken absagen abschließen absc
   verlängern verlegen verschicken vorbereiten verkaufen verschieben vorbeibringen vorlesen waschen wechseln weiterleiten wegbringen
   wegräumen zahlen zeigen zurückbringen zurückgeben zurückrufen zurückschicken zusagen zuschicken zusenden übersetzen
   überlegen umrühren vorbestellen vormerken wegwerfen wischen zuschneiden zusammenstellen zubereiten staubsaugen saugen bescheidsagen impfen`;
-const WEAK = `geben helfen lernen lesen machen nehmen sagen schaffen setzen stellen suchen tun stimmen hängen legen üben tragen
+const WEAK = `geben helfen lassen lernen lesen machen nehmen sagen schaffen setzen stellen suchen tun stimmen hängen legen üben tragen
   räumen nachdenken`;
 const STATES = `arbeiten aufstehen bleiben denken einsteigen essen fahren fliegen gehen halten hinfahren hingehen kommen laufen
   losfahren malen mitkommen schauen schlafen sehen sein sprechen treffen trinken umsteigen vorbeifahren vorbeigehen
@@ -73,6 +73,7 @@ const PARTICLES = `ab an auf aus bei durch ein fertig fest heim her heraus hin h
   vorbei weg weiter zu zurück zusammen`;
 const IRREGULAR_IMPERATIVES: Readonly<Record<string, string>> = {
   geben: 'gib',
+  klären: 'kläre',
   nehmen: 'nimm',
   lesen: 'lies',
   sehen: 'sieh',
@@ -92,7 +93,7 @@ const verbs: Verb[] = [
   ...[...words(STATES)].map(infinitive => ({ infinitive, isWeak: true, isState: true })),
 ];
 
-/** "an" and "rufen" of "anrufen"; of verbs such as "überweisen" the whole. */
+/** "an" and "rufen" of "anrufen"; inseparable verbs such as "überweisen" as a whole. */
 function partsOf(infinitive: string): [particle: string, base: string] {
   const particle = longestFirst.find(
     each => infinitive.startsWith(each) && infinitive.length >= each.length + 4 && !WHOLE.has(infinitive),
@@ -104,6 +105,7 @@ const WHOLE = words(
 );
 
 function firstPersonOf(base: string): string[] {
+  if (base === 'klären') return ['kläre']; // "klar" agrees
   if (base === 'sein') return ['bin'];
   if (base === 'tun') return ['tue', 'tu'];
   if (base.endsWith('eln')) return [`${base.slice(0, -3)}le`, `${base.slice(0, -1)}e`];
@@ -130,7 +132,7 @@ function secondPersonOf(base: string): string[] {
   return [/[td]$/.test(stem) ? `${stem}est` : `${stem}st`];
 }
 
-/** Forms of simple verbs and of the second part of those that are split; a split verb is told by its particle. */
+/** Forms of simple verbs and of the second part of separable ones, which are identified by their particle. */
 function formsBy(formsOf: (base: string) => string[]): Map<string, Verb> {
   const forms = new Map<string, Verb>();
   for (const { infinitive, isWeak, isState = false } of verbs) {
@@ -198,6 +200,8 @@ export const german: Language = {
       ['am vormittag|vormittags', 10 * 60],
       ['am nachmittag|nachmittags', 15 * 60],
       ['am abend|abends', 20 * 60],
+      ['nach dem abendessen', 20 * 60],
+      ['nach dem mittagessen', 13 * 60],
       ['nachts|in der nacht', 22 * 60],
       ['feierabend|vor feierabend|bis feierabend', 18 * 60],
     ]),
@@ -249,6 +253,14 @@ export const german: Language = {
     relativeAfter: table([
       ['davor|vorher', 'before'],
       ['danach|drauf|darauf', 'after'],
+    ]),
+    relativeDays: table([
+      ['am tag davor|am tag vorher|einen tag vorher|einen tag davor|am abend vorher|am abend davor', -1],
+      ['am tag danach|am tag darauf|einen tag später', 1],
+      ['eine woche vorher|eine woche davor|in der woche davor', -7],
+      ['zwei tage vorher|zwei tage davor', -2],
+      ['eine woche danach|eine woche später', 7],
+      ['an dem tag|am selben tag|beim nächsten mal|zum nächsten mal|nächstes mal', 0],
     ]),
     dayOfMonth: table([
       ['am|bis zum|den|vom|bis|ab dem|zum', { isStrong: true }],
@@ -306,10 +318,10 @@ export const german: Language = {
     clitics: words('mich mir dir dich euch ihnen ihm ihr uns es das den die ihn sie'),
     particles,
     promises: phrases(`ich muss|ich werde|ich soll|muss ich|werde ich|
-      ich darf nicht vergessen|erinner mich|erinnere mich|erinner mich daran|erinnere mich daran|erinner mich bitte daran|
+      ich darf nicht vergessen|muss ich noch|erinner mich|erinnere mich|erinner mich daran|erinnere mich daran|erinner mich bitte daran|
       erinnere mich bitte daran|erinnert mich daran|darf ich nicht vergessen|ich versuche|erinner mich bitte|erinnere mich bitte`),
     wishes: phrases(
-      'ich will|ich sollte|ich möchte|ich kann|ich müsste|müsste ich|sollte ich|ich wollte|will ich|kann ich',
+      'ich will|wollte ich|möchte ich|ich sollte|ich möchte|ich kann|ich müsste|müsste ich|sollte ich|ich wollte|will ich|kann ich',
     ),
     sharedPromises: phrases('wir müssen|wir werden|wir sollten|müssen wir|sollten wir|wir wollen'),
     requests:
@@ -324,11 +336,14 @@ export const german: Language = {
       phrases(`jemand muss|jemand müsste|einer muss|wer kann|wer könnte|kann jemand|könnte jemand|kann wer|
       wir brauchen|wir müssen|man müsste|man muss|es fehlt|es fehlen|uns fehlt|wir haben kein|wir haben keine|muss jemand|
       ich brauche|ich bräuchte|müssen wir`),
+    offers: phrases(
+      'soll ich|sollen wir|darf ich|brauchst du jemanden|kann ich dir|kann ich euch|kann ich ihnen',
+    ),
     listMarks:
       phrases(`erstens|zweitens|drittens|viertens|fünftens|punkt eins|punkt zwei|punkt drei|punkt vier|nummer eins|
       nummer zwei|nummer drei|nummer vier|nummer fünf|notiz an mich|notiz für mich|außerdem|dann noch|und dann|merken|dann`),
     takings:
-      phrases(`mach ich|mache ich|das mache ich|das mach ich|ich mache das|ich mach das|ich mach's|ich kümmere mich|
+      phrases(`kriegst du|bekommst du|kriegen sie|bekommen sie|mach ich|mache ich|das mache ich|das mach ich|ich mache das|ich mach das|ich mach's|ich kümmere mich|
       kümmere ich mich|übernehme ich|ich übernehme das|erledige ich|ich erledige das|wird gemacht|wird erledigt|schaffe ich|
       das schaffe ich|schaff ich|ich kümmere mich darum|kümmer ich mich|ich kümmer mich drum|das übernehme ich|ich mache es|
       ich tu's|ich übernehme|krieg ich hin|kriege ich hin|bekomme ich hin`),
@@ -338,7 +353,7 @@ export const german: Language = {
     refusals:
       phrases(`nein|nee|nö|leider|geht nicht|kann ich nicht|ich kann nicht|auf keinen fall|keine lust|vergiss es|
       niemals|tut mir leid|das geht nicht|ich will nicht|lieber nicht|nie im leben|von wegen|heute nicht`),
-    done: phrases(`schon|schon erledigt|habe ich schon|hab ich schon|ist schon|erledigt|längst|schon gemacht|sind schon|schon passiert|
+    done: phrases(`schon|gestern|schon erledigt|habe ich schon|hab ich schon|ist schon|erledigt|längst|schon gemacht|sind schon|schon passiert|
       habe ich gemacht|hab ich gemacht|liegt schon|hier bitte|bitte schön|bitteschön|ist erledigt|schon bezahlt|hab ich|habe ich`),
     cancels:
       phrases(`lass mal|lass es|lassen sie|vergiss es|brauchst du nicht|musst du nicht|nicht nötig|doch nicht|dann nicht|
@@ -350,8 +365,8 @@ export const german: Language = {
       stell dir vor|könnte|ob|früher|damals|sagt|am liebsten|eventuell|möglicherweise|wünschte|sobald|wieso|warum|im film`),
     noPlanInside:
       phrases(`schon|irgendwann|eines tages|nicht|nie|kein|keine|keinen|keinem|eh|ohnehin|immer|meistens|normalerweise|
-      gerade|grad|jetzt|oft|selten|manchmal|sowieso|würde|wohl|jedes mal|jeden tag|oder nicht|gern|gerne|nichts|seit|niemanden|etwa|
-      übrigens nie|haha|nur spaß`),
+      gerade|grad|jetzt|oft|selten|manchmal|sowieso|würde|wohl|jedes mal|jeden tag|oder nicht|gern|gerne|nichts|seit|niemanden|etwa|irgendwelche|irgendeine|irgendeinen|
+      nur schnell|nur kurz|nur eben|nur noch schnell|übrigens nie|haha|nur spaß`),
     clauseStarts:
       phrases(`und ich|und du|und sie|und er|und wir|und dann|und die|und der|und das|und zwar|und den|und wenn|und bitte|und es|
       weil|aber|wenn|falls|denn|sonst|oder|damit|dass|ob|dann|ja|okay|gut|danke|tschüss|also|weißt du|das ist|das sind|die ist|der ist|
@@ -377,19 +392,37 @@ export const german: Language = {
       ['deiner', 'meiner'],
     ]),
     fillers: words(
-      'ähm äh hm bitte mal halt eben ja doch noch auch dann also schnell kurz einfach unbedingt okay gut vielleicht nachher denn eh lieber erst nochmal selber selbst mein schatz daran dran nämlich natürlich bloß wieder gleich später zwar',
+      'ähm äh hm bitte mal halt eben ja doch noch auch dann also schnell kurz einfach unbedingt okay gut vielleicht nachher denn eh lieber erst nochmal selber selbst mein schatz daran dran nämlich natürlich bloß wieder gleich später zwar da',
     ),
     appointments:
-      words(`termin zahnarzt arzt besprechung treffen flug zug konzert hochzeit prüfung kontrolle probe training spiel kurs
-      geburtstag feier party fest essen frühstück mittagessen abendessen grillen sitzung versammlung elternabend umzug beerdigung
-      vorstellungsgespräch gespräch besuch besichtigung lieferung handwerker klausur vorlesung seminar übung einsatz turnier rennen
-      ausflug wanderung reise urlaub abfahrt ankunft kommt kommen treffpunkt übergabe operation op taufe einschulung messe film
-      vorstellung aufführung theater kino führung mitgliederversammlung fährt fliegt beginnt startet geht los liefert`),
+      words(`termin zahnarzt arzt besprechung treffen flug konzert hochzeit prüfung kontrolle probe training spiel kurs
+      geburtstag feier party fest essen frühstück mittagessen abendessen grillen sitzung versammlung abend umzug beerdigung
+      gespräch besuch besichtigung lieferung handwerker klausur vorlesung seminar übung einsatz turnier rennen
+      ausflug wanderung reise urlaub abfahrt ankunft treffpunkt übergabe operation op taufe einschulung messe film
+      vorstellung aufführung theater kino führung marathon fahrt lager exkursion tagung inventur markt sprechtag`),
+    happenings:
+      phrases(`kommt|kommen|kommst|komme|fährt|fahren|fahre|fliegt|fliegen|fliege|beginnt|beginnen|startet|starten|geht los|liefert|trifft|treffen|sehen uns|
+      seh dich|sehe dich|sehe sie|landet|landen|zieht um|ziehen um|findet statt|findet|heiratet|heiraten|hol dich ab|holt uns|vorbeikommen`),
+    copulas: words('ist sind wird findet geht steigt war'),
     over: words('war waren gestern hatte hatten wurde damals gewesen vorgestern'),
     deadlines: words('bis vor spätestens fällig'),
     momentary: words(
       'öffnen schließen aufmachen zumachen halten festhalten warten setzen zeigen anschauen ansehen gucken schauen sagen sprechen reichen drehen geben probieren hinsetzen aufhören zuhören wiederholen drücken einschalten ausschalten anmachen ausmachen vorlesen',
     ),
-    carrying: words('mitbringen mitnehmen bringen vorbeibringen anziehen'),
+    carrying: words('mitbringen mitnehmen bringen vorbeibringen anziehen backen kochen'),
+    joining: words(
+      'abholen holen bringen fahren kommen treffen mitnehmen vorbeikommen hinfahren losfahren hinbringen',
+    ),
+    sharing: phrases(`wer macht|wer übernimmt|wer bringt|wer kümmert sich|wer backt|wer kauft|wer holt`),
+    emphatic: phrases(''),
+    soon: phrases(`nachher|später|im anschluss|gleich im anschluss|auf dem heimweg|auf dem rückweg|auf dem weg|nach der arbeit|
+      nach feierabend|unterwegs|wenn ich heimkomme|wenn ich zu hause bin|hinterher|anschließend`),
+    statives:
+      words(`haben werden können müssen sollen wollen dürfen mögen wissen glauben meinen finden hoffen lieben hassen brauchen
+      kennen verstehen fühlen spüren merken erleben genießen leiden hören scheinen leben wohnen sterben vergessen schaffen`),
+    infinitiveEnding: /^\p{Ll}{2,}(?:en|ern|eln)$/u,
+    musts: phrases(
+      'muss|müssen|müsste|müssten|soll|sollen|sollte|sollten|gehört|gehören|fehlt noch|fehlen noch',
+    ),
   },
 };

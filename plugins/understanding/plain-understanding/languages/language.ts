@@ -1,16 +1,18 @@
-/** Vocabulary of a language. One file per language holds the words; nothing else depends on the language. */
+/** Vocabulary of a language. One file per language holds the words; no other code depends on the language. */
 import type { Table } from '../tokens.ts';
 
 export interface Language {
   /** ISO 639-1. */
   code: string;
-  /** Words that say nothing of what is talked about. They also tell which language it is. */
+  /** Common words without a subject of their own. They also identify the language. */
   stopWords: ReadonlySet<string>;
   dates: DateWords;
+  /** Contractions that recognisers write without their apostrophe, as written. */
+  contractions?: ReadonlyMap<string, string>;
   acts: ActWords;
 }
 
-/** A length of time. Months have their own unit, as they are not equally long. */
+/** A unit of time. Months have their own unit, as they differ in length. */
 export type Unit = 'minute' | 'hour' | 'day' | 'week' | 'month';
 
 export type Period =
@@ -24,7 +26,7 @@ export type Period =
   | 'christmas'
   | 'new year';
 
-/** Minutes are minutes after midnight, except where it says otherwise. */
+/** Minutes are minutes after midnight unless stated otherwise. */
 export interface DateWords {
   numbers: Table<number>;
   /** "third", in the forms that days of a month have. */
@@ -33,41 +35,43 @@ export interface DateWords {
   months: Table<number>;
   /** "tomorrow": days from today. */
   days: Table<{ days: number; minute?: number }>;
-  /** Parts of the day that stand by themselves, as "in the morning". */
+  /** Parts of the day that stand alone, such as "in the morning". */
   parts: Table<number>;
-  /** Parts of the day that need a day before them, such as "morning". */
+  /** Parts of the day that follow a day, such as "morning". */
   dayParts: Table<number>;
   units: Table<Unit>;
-  /** Lengths of time, in minutes, as "half an hour". */
+  /** Durations in minutes, such as "half an hour". */
   lengths: Table<number>;
-  /** Before a length of time: "in". */
+  /** Before a duration: "in". */
   within: Table<true>;
-  /** After a length of time: "from now". */
+  /** After a duration: "from now". */
   fromNow: Table<true>;
   periods: Table<Period>;
-  /** Before a day, and it is over: "last". */
+  /** Before a day in the past: "last". */
   last: Table<true>;
-  /** Before a day, and there are many: "every". */
+  /** Before a repeated day: "every". */
   every: Table<true>;
   nextBefore: Table<true>;
   nextAfter: Table<true>;
-  /** "Next Friday" is the one of the next week, and not the first one to come. */
+  /** "Next Friday" is in the next week, not the first Friday to come. */
   nextIsNextWeek: boolean;
-  /** Before or after a day: so many days later, as "a week from" and "week". */
+  /** Before or after a day: this many days later, such as "a week from" and "week". */
   laterBefore: Table<number>;
   laterAfter: Table<number>;
-  /** Before a weekday: the one that was mentioned. After it: the one before or after what was mentioned. */
+  /** Before a weekday: the one mentioned last. After it: the one before or after the mentioned day. */
   thatBefore: Table<true>;
   relativeAfter: Table<'before' | 'after'>;
-  /** Before a day of the month without its month; the strong ones need nothing after it. */
+  /** "The day before": days from the day mentioned last. */
+  relativeDays: Table<number>;
+  /** Before a day of the month without its month; the strong ones need no word after it. */
   dayOfMonth: Table<{ isStrong: boolean }>;
-  /** A day of the month may be a plain number: "le quinze". */
+  /** A day of the month may be a cardinal number: "le quinze". */
   hasCardinalDays: boolean;
-  /** Between a day and its month, if anything: "of". */
+  /** Optional word between a day and its month: "of". */
   ofMonth: Table<true>;
   at: Table<true>;
   oClock: Table<true>;
-  /** It is never a length of time: "Uhr", but not "heures". */
+  /** Never a duration: "Uhr", but not "heures". */
   oClockIsEnough: boolean;
   /** "half seven": minutes to add to the hour that follows. */
   halfBefore: Table<number>;
@@ -82,96 +86,120 @@ export interface DateWords {
   /** Times by name: "noon". */
   namedTimes: Table<number>;
   meridiem: Table<'am' | 'pm'>;
-  /** Between the two ends of a span. */
+  /** Between the two ends of a period. */
   through: Table<true>;
-  /** Before what is said better: "no wait". */
+  /** Before a correction: "no wait". */
   corrections: Table<true>;
-  /** Goes with a date that is taken out of a text. */
+  /** Removed together with a date. */
   lead: ReadonlySet<string>;
-  /** After a number, and it is no time of day: "percent". */
+  /** After a number that is not a time of day: "percent". */
   counted: ReadonlySet<string>;
 }
 
-/** How people take things on, ask for them, and refuse. */
+/** Phrases with which people take tasks on, request them and refuse them. */
 export interface ActWords {
-  /** Where the infinitive stands: "to send a letter", "einen Brief schicken". */
+  /** Position of the infinitive: "to send a letter", "einen Brief schicken". */
   isVerbLast: boolean;
-  /** By every form without accents: what a person alone says of himself, and tells another. */
+  /** Verbs in the first person, by every form without accents. */
   firstPerson: ReadonlyMap<string, Verb>;
   imperatives: ReadonlyMap<string, Verb>;
-  /** Verb forms in the second person, with which another person addresses the listener: "du bringst". */
+  /** Verb forms in the second person, addressed to the listener: "du bringst". */
   secondPerson: ReadonlyMap<string, Verb>;
   infinitives: ReadonlyMap<string, Verb>;
-  /** Beside a verb of the first person: "ich". Null: the verb alone is enough. */
+  /** Next to a verb in the first person: "ich". Null: the verb alone is enough. */
   subject: ReadonlySet<string> | null;
-  /** The same beside a verb of the second person. */
+  /** Next to a verb in the second person. */
   listener: ReadonlySet<string> | null;
   /** Between a subject and its verb, or after an imperative: "te", "moi". */
   clitics: ReadonlySet<string>;
-  /** Parts of verbs that stand at the end: "an" of "anrufen". */
+  /** Separable parts of verbs, which stand at the end: "an" of "anrufen". */
   particles: ReadonlySet<string>;
   /** Before an infinitive. */
   promises: Table<true>;
   /** Wishes and offers: a plan only with a day or time. */
   wishes: Table<true>;
-  /** The same of several people; alone they are too vague. */
+  /** The same in the plural; alone they are too vague. */
   sharedPromises: Table<true>;
-  /** Before an infinitive, to another person. */
+  /** Before an infinitive, addressed to another person. */
   requests: Table<true>;
-  /** Before an infinitive, to another person or to oneself. */
+  /** Before an infinitive, addressed to another person or to oneself. */
   reminders: Table<true>;
-  /** Before an infinitive, to nobody in particular. */
+  /** Before an infinitive, addressed to nobody in particular. */
   openRequests: Table<true>;
-  /** Before something to do that one says to oneself: "number two". */
+  /** Before an infinitive, in an offer: "shall I". */
+  offers: Table<true>;
+  /** Before a task in a spoken list: "number two". */
   listMarks: Table<true>;
-  /** Says yes to what was asked, in so many words. */
+  /** Agrees to a request, in explicit words. */
   takings: Table<true>;
   yes: Table<true>;
   refusals: Table<true>;
-  /** It is over with before the conversation is. */
+  /** Tasks that are finished before the conversation ends. */
   done: Table<true>;
-  /** Takes back what was said before. */
+  /** Cancels an earlier statement. */
   cancels: Table<true>;
   negations: ReadonlySet<string>;
-  /** Before it, in the same sentence: no plan, but a condition, a wish, or the words of another. */
+  /** Earlier in the sentence: marks a condition, a wish or reported speech, not a plan. */
   noPlanBefore: Table<true>;
-  /** Inside of it: no task. */
+  /** Inside the phrase: not a task. */
   noPlanInside: Table<true>;
   /** Begins another clause. */
   clauseStarts: Table<true>;
-  /** Stand for what was said before. */
+  /** Pronouns for something mentioned before. */
   pronouns: ReadonlySet<string>;
-  /** Pronouns of them that stand for people alone. */
+  /** Pronouns that stand only for people. */
   personal: ReadonlySet<string>;
-  /** Objects that are the subject itself, and are left out of a task: "mich". */
+  /** Reflexive objects, which are omitted from a task: "mich". */
   reflexives: ReadonlySet<string>;
   /** Before a noun. */
   determiners: ReadonlySet<string>;
   prepositions: ReadonlySet<string>;
-  /** "me", "to me" in what is asked: stands for the speaker. */
+  /** "me", "to me" in a request: stands for the speaker. */
   toMe: Table<true>;
-  /** "you", "to you" in what is promised: stands for the listener. */
+  /** "you", "to you" in a promise: stands for the listener. */
   toYou: Table<true>;
-  /** "your" is the owner's own where the owner is asked. */
+  /** "your" is the owner's if the owner is asked. */
   yours: ReadonlyMap<string, string>;
-  /** Adds nothing to a task: "just". */
+  /** Filler words in a task: "just". */
   fillers: ReadonlySet<string>;
   /** Events that take place at a time and that people attend. */
   appointments: ReadonlySet<string>;
-  /** Tell of what is over. */
+  /** Finite verbs of events that take place, and of people who come, leave or meet. */
+  happenings: Table<true>;
+  /** Between an event and its date: "is". */
+  copulas: ReadonlySet<string>;
+  /** Indicate the past. */
   over: ReadonlySet<string>;
-  /** Before a date: it is the last one. */
+  /** Before a date that is a deadline. */
   deadlines: ReadonlySet<string>;
-  /** Done at once where they are asked for without a day: "open". */
+  /** Verbs done at once if requested without a day: "open". */
   momentary: ReadonlySet<string>;
-  /** After these something is carried to where people meet. */
+  /** Verbs of bringing something to a meeting, after which its date applies. */
   carrying: ReadonlySet<string>;
+  /** Verbs of going to meet somebody, at the time mentioned before. */
+  joining: ReadonlySet<string>;
+  /** Before a verb in the first person: the speaker alone. */
+  emphatic: Table<true>;
+  /** Asks who does what. */
+  sharing: Table<true>;
+  /** Not now, but soon, without a day or time: "on the way home". */
+  soon: Table<true>;
+  /** Verbs of thinking and feeling, which are not plans. */
+  statives: ReadonlySet<string>;
+  /** Ending of infinitives, where position alone does not identify one. */
+  infinitiveEnding: RegExp | null;
+  /** Finite verbs of necessity: "needs to". */
+  musts: Table<true>;
 }
 
 export interface Verb {
   infinitive: string;
-  /** It may as well be a state or a habit, and is a plan only with a day or time. */
+  /** May also be a state or a habit; a plan only with a day or time. */
   isWeak: boolean;
-  /** It tells where somebody is or goes, or of a habit: said of the present, it is no task. */
+  /** States a location, a movement or a habit: not a task in the present tense. */
   isState?: boolean;
+  /** Taken for a verb only because of its position. */
+  isUnknown?: boolean;
+  /** Its first-person form is also a noun; a verb only after a pronoun. */
+  isNounToo?: boolean;
 }

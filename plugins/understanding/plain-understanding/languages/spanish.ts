@@ -106,7 +106,7 @@ const IRREGULAR_IMPERATIVES: Readonly<Record<string, string>> = {
   sacar: 'saca|saque',
   tender: 'tiende|tienda',
 };
-/** They are nouns or mean something else more often. */
+/** Forms that are more often nouns or mean something else. */
 const NO_FIRST_PERSON = words(
   'trabajo cambio cuento encargo cargo juego cobro como recuerdo cocino estudio espero paso presto ordeno quedo vacio',
 );
@@ -160,7 +160,7 @@ function formsBy(formsOf: (infinitive: string) => string[], isWeak?: boolean): [
   );
 }
 
-/** With the pronouns that are written at their end: "llamarle". */
+/** With pronouns attached: "llamarle". */
 function withEnclitics(forms: [string, Verb][]): [string, Verb][] {
   return forms.flatMap(([form, verb]) => ENCLITICS.map((clitic): [string, Verb] => [form + clitic, verb]));
 }
@@ -192,10 +192,12 @@ export const spanish: Language = {
       ['mañana por la mañana|mañana a primera hora', { days: 1, minute: 9 * 60 }],
     ]),
     parts: table([
-      ['por la mañana|de la mañana|a primera hora', 9 * 60],
+      ['por la mañana|de la mañana|en la mañana|a primera hora', 9 * 60],
       ['al mediodía|a mediodía', 12 * 60],
-      ['por la tarde|de la tarde', 16 * 60],
-      ['por la noche|de la noche', 20 * 60 + 30],
+      ['por la tarde|de la tarde|en la tarde', 16 * 60],
+      ['por la noche|de la noche|en la noche', 20 * 60 + 30],
+      ['después de cenar|después de la cena', 21 * 60 + 30],
+      ['después de comer|después de la comida', 16 * 60],
     ]),
     dayParts: table([['a primera hora', 9 * 60]]),
     units: table([
@@ -246,6 +248,14 @@ export const spanish: Language = {
       ['anterior|antes', 'before'],
       ['siguiente|después', 'after'],
     ]),
+    relativeDays: table([
+      ['el día antes|el día anterior|la víspera', -1],
+      ['al día siguiente|el día siguiente|el día después', 1],
+      ['una semana antes|la semana antes', -7],
+      ['dos días antes', -2],
+      ['una semana después', 7],
+      ['ese día|el mismo día|la próxima vez', 0],
+    ]),
     dayOfMonth: table([
       ['el día|el dia|para el día|antes del día', { isStrong: true }],
       ['el|del|al|para el', { isStrong: false }],
@@ -290,9 +300,11 @@ export const spanish: Language = {
   acts: {
     isVerbLast: false,
     firstPerson: new Map([
-      ...formsBy(presentOf).filter(([form]) => !NO_FIRST_PERSON.has(form)),
+      ...formsBy(presentOf).map(([form, verb]): [string, Verb] =>
+        NO_FIRST_PERSON.has(form) ? [form, { ...verb, isNounToo: true }] : [form, verb],
+      ),
       ...verbs.flatMap(({ infinitive }): [string, Verb][] => [
-        // the accent tells "llamaré" from "llamare": the form is looked up without it
+        // the accent distinguishes "llamaré" from "llamare": the form is looked up without it
         [withoutAccents(IRREGULAR_FUTURE[infinitive] ?? `${infinitive}é`), { infinitive, isWeak: false }],
       ]),
     ]),
@@ -310,7 +322,7 @@ export const spanish: Language = {
     clitics: words('te se le les lo la los las me os nos yo'),
     particles: words(''),
     promises:
-      phrases(`voy a|tengo que|debo|necesito|he de|me toca|recuérdame que tengo que|recuérdame|recuerdame|recuérdame que|tendré que|tengo pendiente|me encargo de|yo me encargo de|no puedo olvidar|no se me puede olvidar|
+      phrases(`voy a|paso a|paso luego a|tengo que|debo|necesito|he de|me toca|recuérdame que tengo que|recuérdame|recuerdame|recuérdame que|tendré que|tengo pendiente|me encargo de|yo me encargo de|no puedo olvidar|no se me puede olvidar|
       ya voy a|que no se me olvide|voy a tener que|no olvidar|me falta|acordarme de|tengo que acordarme de`),
     wishes: phrases('quiero|debería|puedo|pienso|me gustaría'),
     sharedPromises: phrases('vamos a|tenemos que|debemos|hay que|habrá que|necesitamos'),
@@ -323,6 +335,7 @@ export const spanish: Language = {
     openRequests:
       phrases(`alguien tiene que|quién puede|quien puede|hay que|hace falta|nos falta|nos faltan|faltan|falta|no queda|no quedan|
       necesitamos|tenemos que|alguien puede|alguien debería|habría que|quiero|necesito|me gustaría`),
+    offers: phrases('quieres que te|quieres que|quiere que|queréis que|te puedo|le puedo|os puedo'),
     listMarks: phrases(
       'primero|segundo|tercero|número uno|número dos|número tres|número cuatro|luego|después|también|y luego|por último|y también|y',
     ),
@@ -369,15 +382,30 @@ export const spanish: Language = {
       'eh este pues bueno por favor también luego entonces solo ya vale hija hijo mamá papá oye mira venga ahora yo tú usted antes',
     ),
     appointments:
-      words(`cita reunión dentista médico comida cena desayuno vuelo tren entrevista fiesta concierto ensayo boda examen
-      partido clase curso cumpleaños visita entrega operación entierro torneo película obra conferencia excursión viaje salida
-      llegada revisión junta asamblea taller sesión consulta bautizo comunión feria empieza sale llega viene vienen llegamos quedamos
-      comemos cenamos radiografía resonancia fontanero técnico`),
+      words(`cita reunión dentista médico comida cena desayuno almuerzo vuelo tren entrevista fiesta concierto ensayo boda examen
+      partido clase curso cumpleaños cumple visita entrega operación entierro torneo película obra conferencia excursión viaje salida
+      llegada revisión junta asamblea taller sesión consulta bautizo comunión feria radiografía resonancia inspección
+      inauguración mudanza graduación`),
+    happenings:
+      phrases(`empieza|empiezan|sale|salimos|salen|llega|llegan|llegamos|viene|vienen|quedamos|comemos|cenamos|nos vemos|nos juntamos|aterriza|despega|
+      me mudo|nos mudamos|a comer|a cenar|vengan|venga|es a las`),
+    copulas: words('es será son cae empieza'),
     over: words('era fue ayer estaba había tuvo estuvo pasado'),
     deadlines: words('antes para hasta'),
     momentary: words(
       'abrir cerrar esperar pasar sentar mirar parar hablar decir probar girar apretar repetir escuchar empujar tirar encender apagar sujetar dar enseñar',
     ),
-    carrying: words('traer llevar poner'),
+    carrying: words('traer llevar poner cocinar preparar'),
+    joining: words('recoger buscar venir ir llevar traer pasar salir'),
+    sharing: phrases(`quién hace|quién lleva|quién trae|quién se encarga|quién compra|quién quiere`),
+    emphatic: phrases('yo'),
+    soon: phrases(
+      `luego|más tarde|de camino|al salir|a la vuelta|después del trabajo|cuando salga|cuando llegue a casa|al volver|después`,
+    ),
+    statives:
+      words(`ser estar haber tener poder deber querer saber creer pensar esperar amar odiar sentir entender conocer vivir morir
+      olvidar gustar parecer ganar perder`),
+    infinitiveEnding: /^\p{Ll}+[aei]r(?:(?:me|te|se|le|les|nos)?(?:l[oa]s?)?)$/u,
+    musts: phrases('tiene que|tienen que|hay que|debe|deben|habría que|falta|faltan|hace falta'),
   },
 };

@@ -1,11 +1,13 @@
-/** Dialogues as recognisers write them: Ada is the owner, Anna and Ben are known, 3 and 5 are not. */
+/**
+ * Dialogues as recognisers write them: Ada is the owner, Anna and Ben are known, speakers 3 and 5 are not.
+ */
 interface Dialogue {
   said: string;
-  /** Each with its due date, as the owner's clocks show it. */
+  /** Expected tasks, each with its due date in the owner's local time. */
   tasks: readonly string[];
 }
 
-/** They are said on Thursday, 12 March 2026, at 9:00 in Berlin. */
+/** All are said on Thursday, 12 March 2026, at 9:00 in Berlin. */
 export const DIALOGUES: Readonly<Record<string, readonly Dialogue[]>> = {
   en: [
     {
@@ -17,6 +19,26 @@ export const DIALOGUES: Readonly<Record<string, readonly Dialogue[]>> = {
       tasks: ['Numbers to Anna @ 2026-03-13 17:00'],
     },
     { said: "A: somebody needs to book the room / O: I'll do it", tasks: ['Book the room'] },
+    {
+      said: "A: did anyone renew the certificate / O: I can take that I'll get it done by friday",
+      tasks: ['Renew the certificate @ 2026-03-13 12:00'],
+    },
+    {
+      said: "O: I'll circulate the quotes before the weekend",
+      tasks: ['Circulate the quotes @ 2026-03-14 12:00'],
+    },
+    {
+      said: "A: the launch is on the twenty third / O: okay I'll send the email the day after",
+      tasks: ['Send the email @ 2026-03-24 12:00'],
+    },
+    {
+      said: "A: I have to be there on friday the twentieth at seven / O: I'll pick you up at half past six",
+      tasks: ['Pick Anna up @ 2026-03-20 06:30'],
+    },
+    {
+      said: "O: I'll send Ben the forms and the letter. I'll post the forms tomorrow.",
+      tasks: ['Send Ben the forms @ 2026-03-13 12:00'],
+    },
     {
       said: "A: four pounds for the trip please / O: four pounds okay I'll put it in your bag tonight",
       tasks: ['Put four pounds in your bag @ 2026-03-12 20:00'],
@@ -35,7 +57,7 @@ export const DIALOGUES: Readonly<Record<string, readonly Dialogue[]>> = {
     },
     {
       said: "A: send me your slides / O: I'll send you them on monday night",
-      tasks: ['Send Anna slides @ 2026-03-16 20:00'],
+      tasks: ['Send Anna my slides @ 2026-03-16 20:00'],
     },
     {
       said: 'A: cut it by half and send it to me by the seventh of april / O: half by the seventh okay',
@@ -51,6 +73,11 @@ export const DIALOGUES: Readonly<Record<string, readonly Dialogue[]>> = {
     },
   ],
   de: [
+    {
+      said: 'A: die Einladungen, zehn Stück, bitte bis Freitag verschicken / O: ist gut',
+      tasks: ['Die Einladungen, zehn Stück verschicken @ 2026-03-13 12:00'],
+    },
+    { said: 'A: ich habe ein Paket für Sie / O: danke das hole ich nachher', tasks: ['Ein Paket holen'] },
     {
       said: 'O: ich schicke dir morgen den Vertrag zu / A: super',
       tasks: ['Anna den Vertrag zuschicken @ 2026-03-13 12:00'],
@@ -89,6 +116,7 @@ export const DIALOGUES: Readonly<Record<string, readonly Dialogue[]>> = {
     },
   ],
   fr: [
+    { said: 'O: je passe à la pharmacie en rentrant', tasks: ['Passer à la pharmacie en rentrant'] },
     {
       said: "O: je t'envoie le contrat demain matin / A: parfait",
       tasks: ['Envoyer le contrat @ 2026-03-13 09:00'],
@@ -119,6 +147,10 @@ export const DIALOGUES: Readonly<Record<string, readonly Dialogue[]>> = {
     },
   ],
   es: [
+    {
+      said: 'A: hay que cambiar la bombilla del pasillo / O: mañana la cambio',
+      tasks: ['Cambiar la bombilla del pasillo @ 2026-03-13 12:00'],
+    },
     { said: 'O: mañana llamo al fontanero / A: vale', tasks: ['Llamar al fontanero @ 2026-03-13 12:00'] },
     { said: 'A: puedes comprar leche cuando vuelvas / O: sí claro', tasks: ['Comprar leche'] },
     {
@@ -144,7 +176,7 @@ export const DIALOGUES: Readonly<Record<string, readonly Dialogue[]>> = {
   ],
 };
 
-/** Sentences that are no tasks: refused, done, past, wished, told of others, said by television, or a state. */
+/** Sentences that are not tasks: refused, done, past, wished, about others, from television, or a state. */
 export const NO_TASKS: Readonly<Record<string, readonly string[]>> = {
   en: [
     'B: can you close the window please / O: yes of course',

@@ -1,9 +1,13 @@
 import test from 'ava';
+import {
+  isBroadcast,
+  presentersIn,
+} from '../../../../plugins/understanding/plain-understanding/broadcast.ts';
 import { saysNothing } from '../../../../plugins/understanding/plain-understanding/nothing.ts';
 
 const of = (...texts: string[]) => saysNothing(texts.map(text => ({ text })));
 
-test('Sounds, and words that only show that somebody listens, say nothing', t => {
+test('Hesitation sounds and backchannels have no content', t => {
   for (const text of [
     '',
     ' ',
@@ -21,7 +25,7 @@ test('Sounds, and words that only show that somebody listens, say nothing', t =>
   t.true(of());
 });
 
-test('What a recogniser writes where it hears no words says nothing', t => {
+test("Recognisers' output for silence has no content", t => {
   for (const text of [
     '[Music]',
     '(laughs) [BLANK_AUDIO]',
@@ -54,7 +58,7 @@ test('One word that may mean something is enough, in any language', t => {
   t.false(of('Um', 'uh', 'tomorrow'));
 });
 
-test('Greetings, talk of the weather and scraps of several people say nothing worth keeping', t => {
+test('Greetings, small talk about weather and fragments of several speakers are not worth keeping', t => {
   t.true(of('the', 'you you you', 'okay', 'all right then', 'and a'));
   t.true(of('morning', 'good morning', 'cold today', 'bye then'));
   t.true(of('Guten Morgen', 'hallo', 'es regnet ja schon wieder', 'tschüss'));
@@ -64,7 +68,7 @@ test('Greetings, talk of the weather and scraps of several people say nothing wo
   t.false(of('Guten Morgen', 'hallo', 'Opa liegt im Krankenhaus', 'tschüss'));
 });
 
-test('Credits of subtitles, which recognisers write where nobody speaks, say nothing', t => {
+test('Subtitle credits, which recognisers write for silence, have no content', t => {
   for (const text of [
     'Thanks for watching!',
     'Untertitel im Auftrag des ZDF, 2021',
@@ -77,4 +81,45 @@ test('Credits of subtitles, which recognisers write where nobody speaks, say not
       'Thanks for watching the children, I will bring you the money for it tomorrow, and the keys of the car.',
     ),
   );
+});
+
+const lines = (...said: (readonly [speaker: string, text: string])[]) =>
+  said.map(([speaker, text]) => ({ speaker, text, isUser: speaker === 'Ada' }));
+
+test('A broadcast that nobody in the room answers is told by what presenters say', t => {
+  const narrated = lines(
+    ['Speaker 1', 'Nobody has ever seen the source of this river.'],
+    ['Speaker 2', 'We walked for nine days. I will call the office tomorrow, I said.'],
+    ['Speaker 1', 'Next week: the bridge that fell twice.'],
+  );
+  t.true(isBroadcast(narrated));
+  t.false(isBroadcast([...narrated, ...lines(['Ada', 'turn it off please'])]), 'the owner talks');
+  t.false(isBroadcast([...narrated, ...lines(['Ben', 'I saw that one'])]), 'a known person talks');
+  t.false(isBroadcast(lines(...narrated.map(({ text }) => ['Speaker 1', text] as const))), 'one voice');
+  t.false(
+    isBroadcast(
+      lines(
+        ['Speaker 1', 'Ladies and gentlemen, who takes the minutes?'],
+        ['Speaker 2', 'Okay, I can do that.'],
+        ['Speaker 1', 'Thanks. Next point.'],
+      ),
+    ),
+    'people who answer each other',
+  );
+  for (const [first, second] of [
+    ['Guten Abend, meine Damen und Herren.', 'Der Minister ist zurückgetreten.'],
+    ['Mesdames et messieurs, voici les titres.', 'Le ministre a démissionné.'],
+    ['Señoras y señores, buenas noches.', 'El ministro ha dimitido.'],
+  ] as const)
+    t.true(isBroadcast(lines(['Speaker 1', first], ['Speaker 2', second], ['Speaker 1', second])), first);
+});
+
+test('Presenters are strangers, and only where the owner is known', t => {
+  const news = lines(
+    ['Speaker 3', 'This is the news. The strike begins on Monday.'],
+    ['Speaker 4', 'Pass the salt.'],
+  );
+  t.deepEqual([...presentersIn([...news, ...lines(['Ada', "that's my train"])])], ['Speaker 3']);
+  t.deepEqual([...presentersIn(news)], []);
+  t.deepEqual([...presentersIn(lines(['Ada', 'stay tuned, I said'], ['Ben', 'stay tuned']))], []);
 });

@@ -1,7 +1,8 @@
 import test from 'ava';
 import { instantOf, wallTime } from '../../../../core/domain/wall-clock.ts';
 import { eventsOf } from '../../../../plugins/understanding/plain-understanding/events.ts';
-import { Pacer, readLines } from '../../../../plugins/understanding/plain-understanding/lines.ts';
+import { readLines } from '../../../../plugins/understanding/plain-understanding/lines.ts';
+import { Pacer } from '../../../../plugins/understanding/plain-understanding/pacer.ts';
 import { tasksOf } from '../../../../plugins/understanding/plain-understanding/tasks.ts';
 
 import { DIALOGUES, NO_TASKS } from './dialogues.ts';
@@ -42,7 +43,7 @@ async function tasksIn(said: ReturnType<typeof transcript>, context: ReturnType<
   return tasksOf(await readLines(said, context, pacer), context, pacer);
 }
 
-/** `text @ instant`, the instant as the zone's clocks show it. */
+/** `text @ instant`, in local time of the zone. */
 async function heard(
   lines: readonly Line[],
   { language = 'en', saidAt = SAID, timeZone = 'Europe/Berlin' }: Where = {},
@@ -69,7 +70,7 @@ const asked = (text: string) =>
     ['Ada', 'sure'],
   ]);
 
-test('What the owner promises becomes a task, with its due date in the zone of the owner', async t => {
+test("Promises of the owner become tasks, with due dates in the owner's zone", async t => {
   const expected: Record<string, string> = {
     "I'll send Ben the budget on friday": 'Send Ben the budget @ 2026-03-13 12:00',
     'okay i need to call the dentist tomorrow at nine': 'Call the dentist @ 2026-03-13 09:00',
@@ -83,7 +84,7 @@ test('What the owner promises becomes a task, with its due date in the zone of t
   for (const [said, task] of Object.entries(expected)) t.deepEqual(await owner(said), [task], said);
 });
 
-test('What others ask of the owner becomes a task, in the name of who asked', async t => {
+test('Requests of others become tasks of the owner, worded with the name of the one who asked', async t => {
   t.deepEqual(await asked('can you send me the invoice by friday'), [
     'Send Ben the invoice @ 2026-03-13 12:00',
   ]);
@@ -91,7 +92,7 @@ test('What others ask of the owner becomes a task, in the name of who asked', as
   t.deepEqual(await asked('Ada could you please order new paper?'), ['Order new paper']);
 });
 
-test('What another is to do, and what was refused, is no task of the owner', async t => {
+test('Tasks of others, and refused ones, are not tasks of the owner', async t => {
   t.deepEqual(await asked("I'll bring the cake on sunday"), []);
   t.deepEqual(await asked('Priya can you write the release notes'), []);
   t.deepEqual(await owner('can you send me the release notes'), []);
@@ -105,7 +106,7 @@ test('What another is to do, and what was refused, is no task of the owner', asy
   t.deepEqual(await heard([['Speaker 4', 'call now and you will not forget to save']]), []);
 });
 
-test('What is negated, past, hypothetical, quoted or a figure of speech is no task', async t => {
+test('Negated, past, hypothetical, quoted and figurative statements are not tasks', async t => {
   for (const said of [
     "I won't call the bank tomorrow",
     'I will not call the bank tomorrow',
@@ -123,7 +124,7 @@ test('What is negated, past, hypothetical, quoted or a figure of speech is no ta
     t.deepEqual(await owner(said), [], said);
 });
 
-test('One who speaks alone is the owner, also where nobody is marked as such', async t => {
+test('A single speaker is the owner, also without being marked as such', async t => {
   t.deepEqual(await heard([['Speaker 0', 'remember to call the plumber on monday']]), [
     'Call the plumber @ 2026-03-16 12:00',
   ]);
@@ -150,7 +151,7 @@ test('German promises, requests and times of day are understood as well', async 
   t.deepEqual(await owner('ich muss nicht den Arzt anrufen', german), []);
 });
 
-test('Due dates count in the zone of the owner, across a change of its clocks and whatever the machine has', async t => {
+test("Due dates are in the owner's zone, across a change of its clocks and in any zone of the machine", async t => {
   const berlin = { saidAt: '2026-03-28T20:00:00+01:00' };
   const [sunday] = await tasksIn(
     transcript([['Ada', "I'll call the doctor tomorrow at nine"]], berlin.saidAt),
@@ -175,7 +176,7 @@ test('Words that only look like dates give no due date', async t => {
   t.deepEqual(await owner("I'll keep the shop open 24/7"), ['Keep the shop open 24/7']);
 });
 
-test('An appointment with a time of day becomes an event; what is over or only thought of does not', async t => {
+test('An appointment with a time of day becomes an event; past or hypothetical ones do not', async t => {
   const events = async (text: string) => {
     const pacer = new Pacer(new AbortController().signal);
     const context = contextIn('Europe/Berlin', 'en');
@@ -203,7 +204,7 @@ test('Huge and hostile texts are read in bounded time and give at most 50 tasks'
     t.true((await heard([['Ada', text]])).length <= 50);
 });
 
-test('Without punctuation a task ends where the next clause begins', async t => {
+test('Without punctuation a task ends where the next clause starts', async t => {
   const said =
     'good morning please remember to call the doctor tomorrow at nine we also need to buy some bread';
   t.deepEqual(await heard([['Ada', said]]), ['Call the doctor @ 2026-03-13 09:00', 'Buy some bread']);
@@ -216,18 +217,18 @@ function linesOf(dialogue: string): Line[] {
 }
 
 for (const language of Object.keys(DIALOGUES)) {
-  test(`Promises, requests and what is taken on become short tasks: ${language}`, async t => {
+  test(`Promises, requests and accepted requests become short tasks: ${language}`, async t => {
     for (const { said, tasks } of DIALOGUES[language] ?? [])
       t.deepEqual(await heard(linesOf(said), { language }), [...tasks], said);
   });
 
-  test(`What is refused, done, past, wished, or said by others is no task: ${language}`, async t => {
+  test(`Refused, done, past, wished or reported statements are not tasks: ${language}`, async t => {
     for (const said of NO_TASKS[language] ?? [])
       t.deepEqual(await heard(linesOf(said), { language }), [], said);
   });
 }
 
-test('What is open already is not found again, and what is said twice is found once', async t => {
+test('An open task is not found again, and a repeated one is found once', async t => {
   const context = contextIn('Europe/Berlin', 'en');
   const said = transcript(
     [

@@ -1,0 +1,46 @@
+/**
+ * Television and radio in the background, told by what presenters say and people in a room hardly ever do. The owner and
+ * known people are never taken for presenters.
+ */
+import type { SpokenSegment } from '../../../core/contract/plugin.ts';
+
+type Said = Pick<SpokenSegment, 'text' | 'speaker' | 'isUser'>;
+
+/** Characters of a segment that are looked at. */
+const MAX_CHARS = 2000;
+/** Unknown speakers are numbered. */
+const STRANGER = /^Speaker \d+$/;
+/** A broadcast talks to an audience, and tells of its programme. */
+const PRESENTED =
+  /(?<!\p{L})(?:good (?:morning|evening|afternoon),? and welcome to|welcome (?:back )?to (?:the show|the programme|the program|the news)|(?:and )?welcome back(?: after the break)?, (?:viewers|listeners|folks|ladies)|you(?:'re| are) (?:watching|listening to) \p{Lu}|stay tuned|stay with us|don't go away|after (?:the|this|a short) (?:break|commercial)|(?:we'll|we will) be right back|back to (?:you in )?the studio|reporting (?:live )?from|reports from \p{Lu}|(?:our|the) correspondent|(?:this is|here is|here are|now) the (?:news|headlines|weather forecast)|(?:and )?now (?:the|for the) (?:weather|sport|sports|traffic)(?=[.,:]|$)|coming up(?: next)?(?: on| after|:)|next week:|in (?:tonight's|this week's) (?:episode|programme|program|edition)|call now|order now|operators are standing by|only \p{L}+ left in stock|brought to you by|sponsored by|ladies and gentlemen|dear (?:viewers|listeners)|meine damen und herren|guten abend,? (?:und herzlich )?willkommen (?:bei|zu|zur)|(?:herzlich )?willkommen zurück (?:bei|zu|im studio)|bleiben sie dran|nach der werbung|gleich geht'?s weiter (?:mit|nach)|(?:zurück|damit) ins studio|live aus \p{Lu}|unsere? (?:korrespondentin|korrespondent|reporterin|reporter)|und nun (?:das wetter|zum wetter|zum sport|der sport)|liebe (?:zuschauer|zuhörer|hörerinnen)|rufen sie jetzt an|bestellen sie jetzt|nächste woche:|mesdames et messieurs|bonsoir(?: à tous)?,? et bienvenue|restez avec nous|après la (?:pub|publicité|pause)|à vous les studios|notre (?:envoyée?|correspondante?)|chers (?:téléspectateurs|auditeurs)|voici les titres|appelez maintenant|et maintenant la météo|la semaine prochaine :|señoras y señores|buenas noches y bienvenidos|no se vayan|después de la (?:publicidad|pausa)|volvemos (?:enseguida|tras)|nuestr[oa] (?:corresponsal|enviad[oa])|queridos (?:espectadores|oyentes)|llame ahora|y ahora el tiempo|la próxima semana:)/iu;
+/** An answer, or a question that is put to somebody who is there. */
+const TALKED =
+  /^(?:yes|yeah|yep|no|nope|okay|ok|sure|right|really|thanks|thank you|ja|nein|doch|genau|danke|klar|oui|non|merci|d'accord|sí|vale|gracias|claro)(?!\p{L})|\?\s*$/iu;
+/** At most this share of the segments of a broadcast sounds like talk; interviews have questions, too. */
+const MAX_TALK = 0.34;
+const MIN_SEGMENTS = 3;
+/** A single speaker may be the owner, whom no voice has told yet. */
+const MIN_SPEAKERS = 2;
+
+/** Strangers who present something, in a conversation in which the owner is known. */
+export function presentersIn(transcript: readonly Said[]): ReadonlySet<string> {
+  if (!transcript.some(({ isUser }) => isUser)) return new Set();
+  return new Set(transcript.filter(isPresented).map(({ speaker }) => speaker));
+}
+
+/** Nobody who is known says anything, somebody presents, and hardly anybody answers. */
+export function isBroadcast(transcript: readonly Said[]): boolean {
+  const speakers = new Set(transcript.map(({ speaker }) => speaker));
+  if (transcript.length < MIN_SEGMENTS || speakers.size < MIN_SPEAKERS) return false;
+  if (!transcript.every(isOfStranger) || !transcript.some(isPresented)) return false;
+  const talk = transcript.filter(({ text }) => TALKED.test(text.slice(0, MAX_CHARS).trim())).length;
+  return talk <= transcript.length * MAX_TALK;
+}
+
+function isOfStranger({ speaker, isUser }: Said): boolean {
+  return !isUser && STRANGER.test(speaker);
+}
+
+function isPresented(segment: Said): boolean {
+  return isOfStranger(segment) && PRESENTED.test(segment.text.slice(0, MAX_CHARS).replaceAll('’', "'"));
+}
