@@ -8,7 +8,6 @@ import { dirname } from 'node:path';
 
 /** No answer to a connection within this time: there is no way to that server. */
 const CONNECT_MS = 3000;
-/** A connection that brings nothing for this long is dead. */
 const IDLE_MS = 15_000;
 const MAX_REDIRECTS = 5;
 const MAX_TRIES = 4;
@@ -18,15 +17,16 @@ const MAX_TRIES = 4;
  * @param path where to; what is incomplete waits beside it as `<path>.part`
  * @param options.progress called with the bytes that are there
  * @param options.until when to stop for this time, by `performance.now()`
+ * @param options.idleMs a connection that brings nothing for this long is dead
  * @throws with the reason, and `resumable` when this try brought something that the next one can go on from
  */
-export async function download(file, path, { progress, until }) {
+export async function download(file, path, { progress, until, idleMs = IDLE_MS }) {
   const part = `${path}.part`;
   const atFirst = await sizeOf(part);
   for (let tries = 1; ; tries++) {
     const before = await sizeOf(part);
     try {
-      if (before < file.size) await receive(file, part, before, { progress, until });
+      if (before < file.size) await receive(file, part, before, { progress, until, idleMs });
       break;
     } catch (error) {
       const now = await sizeOf(part);
@@ -58,12 +58,15 @@ export async function sizeOf(path) {
   return (await stat(path).catch(() => ({ size: 0 }))).size;
 }
 
-async function receive(file, part, from, { progress, until }) {
+async function receive(file, part, from, { progress, until, idleMs }) {
   await mkdir(dirname(part), { recursive: true, mode: 0o700 }); // it may be the first in the data directory
   // Opened first: what comes with the answer is lost when nobody reads it before the connection breaks.
   const out = await open(part, 'a');
   try {
-    const response = await request(file.url, from > 0 ? { range: `bytes=${from}-` } : {});
+    const response = await request(file.url, {
+      headers: from > 0 ? { range: `bytes=${from}-` } : {},
+      idleMs,
+    });
     let received = await startAt(response, from, out, file.url);
     for await (const chunk of response) {
       received += chunk.length;
@@ -87,24 +90,28 @@ async function startAt(response, from, out, url) {
   return 0;
 }
 
-async function request(url, headers, redirects = 0) {
-  const response = await connect(url, headers);
+async function request(url, options, redirects = 0) {
+  const response = await connect(url, options);
   const { statusCode } = response;
   if (statusCode === 200 || statusCode === 206) return response;
   response.resume();
   const { location } = response.headers;
   if (statusCode >= 300 && statusCode < 400 && location !== undefined && redirects < MAX_REDIRECTS) {
-    return request(new URL(location, url).href, headers, redirects + 1);
+    return request(new URL(location, url).href, options, redirects + 1);
   }
   throw final(`${url} answered with ${statusCode}`);
 }
 
-function connect(url, headers) {
+function connect(url, { headers, idleMs }) {
   return new Promise((resolve, reject) => {
     const { host, protocol } = new URL(url);
     const fail = reason => reject(new Error(`${host} ${reason}`));
     const get = protocol === 'http:' ? httpGet : httpsGet;
-    const request = get(url, { headers, timeout: IDLE_MS, agent: false }, resolve);
+    const request = get(url, { headers, timeout: idleMs, agent: false }, answer => {
+      response = answer;
+      resolve(answer);
+    });
+    let response;
     let isConnected = false;
     const giveUp = () => {
       if (isConnected) return;
@@ -120,7 +127,17 @@ function connect(url, headers) {
     request.on('socket', socket =>
       socket.once(protocol === 'http:' ? 'connect' : 'secureConnect', connected),
     );
-    request.on('timeout', () => request.destroy(new Error(`sent nothing for ${IDLE_MS / 1000} s`)));
+    request.on('timeout', () => {
+      const { socket } = request;
+      const before = socket.bytesRead;
+      // The same holds here. What is read starts the time anew.
+      setImmediate(() => {
+        if (socket.bytesRead > before) return;
+        const reason = `sent nothing for ${idleMs / 1000} s`;
+        if (response) response.destroy(new Error(`${host} ${reason}`));
+        else request.destroy(new Error(reason));
+      });
+    });
     request.on('error', error => fail(`cannot be reached: ${error.message}`));
     request.on('close', connected);
   });

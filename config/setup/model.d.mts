@@ -30,6 +30,7 @@ export function fetchModel(options: {
   check?: boolean;
   limitMs?: number;
   lines?: boolean;
+  progress?(bytes: number): void;
 }): Promise<void>;
 export function removeModel(model: Model, directory: string): Promise<number>;
 export function megabytes(bytes: number): number;

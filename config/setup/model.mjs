@@ -30,6 +30,7 @@ export async function isComplete(model, directory) {
  * @param options.check look at the checksums of the files that are there too, and fetch wrong ones again
  * @param options.limitMs stop after this for this time
  * @param options.lines tell the progress in lines, where there is no terminal
+ * @param options.progress called with the bytes that are there, instead of showing them; a throw ends the download, what has come is kept
  * @throws with the reason, which names the server or the file; `resumable` when it got on
  */
 export async function fetchModel(options) {
@@ -42,7 +43,9 @@ export async function fetchModel(options) {
   );
   await checkSpace(files, directory);
   const until = performance.now() + limitMs;
-  const progress = showProgress(total, lines ? say : () => undefined);
+  const progress = options.progress
+    ? { show: options.progress, end() {} }
+    : showProgress(total, lines ? say : () => undefined);
   let done = 0;
   try {
     for (const file of files) {

@@ -1,18 +1,27 @@
 /**
- * Pictures of every page of the dashboard, light and dark, on a phone and a desk: `npm run screenshots [FOLDER]`. With
- * `--readme` those that the README shows are written to `docs/images/`, too.
+ * Takes pictures of every page of the dashboard, light and dark, on a phone and a desktop, of a full and an
+ * empty account: `npm run screenshots [FOLDER]`. With `--whole` each picture is as long as its page, with
+ * `--german` the page is in German. With `--readme` those in the README are written to `docs/images/`, too.
  */
 import { copyFile, mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Page } from 'playwright-core';
 import { buildDashboard } from '../../config/setup/dashboard.mjs';
-import { DESK, launch, openPage, PASSWORD, PHONE, signIn } from '../helpers/browser.ts';
+import { de } from '../../plugins/page/dashboard/app/texts-de.ts';
+import { en } from '../../plugins/page/dashboard/app/texts-en.ts';
+import { DESK, launch, openPage, PASSWORD, PHONE, settled, signIn } from '../helpers/browser.ts';
 import { fillHome } from '../helpers/home.ts';
 import { connectListen } from '../helpers/listen-client.ts';
 import { buildServer, countingStt } from '../helpers/services.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const folder = process.argv.slice(2).find(given => given !== '--readme');
+const folder = process.argv.slice(2).find(given => !given.startsWith('--'));
+const isWhole = process.argv.includes('--whole');
+/** Text of the page that is awaited before the picture. */
+const TEXTS = process.argv.includes('--german') ? de : en;
+const LOCALE = TEXTS === de ? 'de-DE' : 'en-GB';
+/** Pixels of the longest picture. */
+const LONGEST = 3000;
 const into = resolve(folder ?? join(ROOT, 'dist', 'screenshots'));
 /** Pictures of the README. */
 const SHOWN = ['now-phone-light', 'conversation-phone-light', 'answer-phone-dark'];
@@ -32,11 +41,14 @@ const server = await buildServer(countingStt());
 const browser = await launch();
 try {
   const welcome = await server.app.welcomeUrl();
-  const { page: first } = await openPage(browser, PHONE);
+  const { page: first } = await openPage(browser, PHONE, { locale: LOCALE });
   await first.goto(welcome ?? server.url);
-  await first.getByRole('button', { name: 'Begin' }).waitFor();
+  await first.getByRole('button', { name: TEXTS.begin }).waitFor();
   await shoot(first, 'welcome-phone');
   await server.app.commands['user.password']({ user: 'owner', password: PASSWORD });
+  await server.app.commands['user.role']({ user: 'owner', role: 'operator' });
+  await server.app.commands['user.add']({ name: 'nina' });
+  await server.app.commands['user.password']({ user: 'nina', password: PASSWORD });
   await fillHome(server);
 
   const query = { codec: 'pcm16', sample_rate: 16_000, custom_stt: 'enabled', source: 'omi' };
@@ -50,12 +62,12 @@ try {
 
   for (const colorScheme of ['light', 'dark'] as const)
     for (const [size, viewport] of Object.entries({ phone: PHONE, desk: DESK })) {
-      const { page, complaints } = await openPage(browser, viewport, { colorScheme });
+      const { page, complaints } = await openPage(browser, viewport, { colorScheme, locale: LOCALE });
       const name = (what: string) => `${what}-${size}-${colorScheme}`;
       await page.goto(server.url);
-      await page.getByRole('button', { name: 'Sign in' }).waitFor();
+      await page.getByRole('button', { name: TEXTS.signIn }).waitFor();
       await shoot(page, name('sign-in'));
-      await signIn(page, server);
+      await signIn(page, server, '/', { name: 'owner', texts: TEXTS });
       await page
         .locator('.words li')
         .nth(SAID.length - 1)
@@ -71,12 +83,23 @@ try {
       await page.locator('.segment').first().waitFor();
       await shoot(page, name('conversation'));
       await page.goto(`${server.url}/ask`);
-      await page.getByLabel('Question').fill('When does the plumber come?');
-      await page.getByRole('button', { name: 'Ask' }).click();
+      await page.getByLabel(TEXTS.question, { exact: true }).fill('When does the plumber come?');
+      await page.getByRole('button', { name: TEXTS.ask }).click();
       await page.locator('.chat[aria-busy=false] .answer').last().waitFor();
       await shoot(page, name('answer'));
+      await page.getByRole('button', { name: TEXTS.clearChat }).click();
+      await page.locator('.examples').waitFor();
       for (const complaint of complaints) console.error(`${name('page')}: ${complaint}`);
       await page.context().close();
+
+      const { page: empty } = await openPage(browser, viewport, { colorScheme, locale: LOCALE });
+      await signIn(empty, server, '/', { name: 'nina', texts: TEXTS });
+      for (const each of ['', ...PAGES]) {
+        await empty.goto(`${server.url}/${each}`);
+        await settled(empty);
+        await shoot(empty, name(`empty-${each || 'now'}`));
+      }
+      await empty.context().close();
     }
   device.socket.close();
 } finally {
@@ -90,12 +113,13 @@ if (process.argv.includes('--readme')) {
 }
 console.log(`Pictures are in ${into}`);
 
-/** Nothing is loading any more. */
-async function settled(page: Page): Promise<void> {
-  await page.locator('h1').waitFor();
-  await page.locator('.skeletons').first().waitFor({ state: 'detached' });
-}
-
 async function shoot(page: Page, name: string): Promise<void> {
+  const size = page.viewportSize();
+  if (isWhole && size) {
+    const height = Number(await page.evaluate('document.getElementById("main")?.scrollHeight ?? 0'));
+    const bar = size.width < DESK.width ? 60 : 0;
+    await page.setViewportSize({ ...size, height: Math.min(LONGEST, Math.max(size.height, height + bar)) });
+  }
   await page.screenshot({ path: join(into, `${name}.png`) });
+  if (isWhole && size) await page.setViewportSize(size);
 }

@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Plugin } from '../../../core/contract/plugin.ts';
 
-/** Written by Vite from `app/`. */
+/** Built by Vite from `app/`. */
 const BUILT = join(import.meta.dirname, 'built');
 
-/** First segments of the paths that the page's script shows; `app/main.tsx` has a view for each. */
+/** First path segments of the page's views; `app/main.tsx` has a view for each. */
 const VIEWS = [
   'conversations',
   'tasks',
@@ -22,7 +22,7 @@ const VIEWS = [
   'welcome',
 ];
 
-/** The web application that people see at the server's address. */
+/** The web app served at the server's address. */
 export default {
   name: 'dashboard',
   api: 1,

@@ -3,44 +3,49 @@ import { gzipSync } from 'node:zlib';
 import { defineConfig, type Plugin } from 'vite';
 
 /** JavaScript that the first view loads, compressed, may be this large: a phone has it in a second. */
-const MAX_FIRST_LOAD_BYTES = 120 * 1024;
+const MAX_FIRST_LOAD_KIB = 120;
 
 export default defineConfig({
   root: `${import.meta.dirname}/app`,
   base: '/',
   logLevel: 'warn',
-  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  // Vite treats NODE_ENV=test as development, whose output contains file paths of this machine.
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact', development: false } },
   plugins: [budget(), serviceWorker()],
   build: {
     outDir: `${import.meta.dirname}/built`,
     emptyOutDir: true,
     target: 'es2022',
-    assetsInlineLimit: 0, // the page's policy allows no inlined scripts or fonts
+    assetsInlineLimit: 0, // the page's policy forbids inlined scripts and fonts
     modulePreload: { polyfill: false },
   },
 });
 
-/** Prints what the first view loads, and fails the build where that is too much. */
+/** Prints what the sign-in loads, and the first view behind it, and fails the build where that is too much. */
 function budget(): Plugin {
   return {
     name: 'budget',
     generateBundle(_options, bundle) {
       const chunks = Object.values(bundle).filter(each => each.type === 'chunk');
-      const first = new Set(chunks.filter(({ isEntry }) => isEntry).map(({ fileName }) => fileName));
-      for (const name of first)
-        for (const { fileName, imports } of chunks)
-          if (fileName === name) for (const imported of imports) first.add(imported);
-      const bytes = chunks
-        .filter(({ fileName }) => first.has(fileName))
-        .reduce((sum, { code }) => sum + gzipSync(code, { level: 9 }).length, 0);
-      console.error(`Dashboard: ${(bytes / 1024).toFixed(1)} KiB of JavaScript at first load, compressed`);
-      if (bytes > MAX_FIRST_LOAD_BYTES)
-        this.error(`more than ${MAX_FIRST_LOAD_BYTES / 1024} KiB at first load`);
+      const kibOf = (isRoot: (chunk: (typeof chunks)[number]) => boolean) => {
+        const loaded = new Set(chunks.filter(isRoot).map(({ fileName }) => fileName));
+        for (const name of loaded)
+          for (const { fileName, imports } of chunks)
+            if (fileName === name) for (const imported of imports) loaded.add(imported);
+        const files = chunks.filter(({ fileName }) => loaded.has(fileName));
+        return files.reduce((sum, { code }) => sum + gzipSync(code, { level: 9 }).length, 0) / 1024;
+      };
+      const first = kibOf(({ isEntry }) => isEntry);
+      const behind = kibOf(({ isEntry, name }) => isEntry || name === 'shell');
+      console.error(
+        `Dashboard: ${first.toFixed(1)} KiB of JavaScript for the sign-in, ${behind.toFixed(1)} with the first view, compressed`,
+      );
+      if (behind > MAX_FIRST_LOAD_KIB) this.error(`more than ${MAX_FIRST_LOAD_KIB} KiB at first load`);
     },
   };
 }
 
-/** Writes `sw.js` with the list of built files: the page then opens without a connection. */
+/** Writes `sw.js` with the list of built files, so that the page opens without a connection. */
 function serviceWorker(): Plugin {
   return {
     name: 'service-worker',

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import type { Browser, Page, WebSocketRoute } from 'playwright-core';
 import { buildDashboard } from '../../../config/setup/dashboard.mjs';
-import { readRecording } from '../../../core/audio/recording-file.ts';
 import { accountOf } from '../../helpers/accounts.ts';
 import {
   DESK,
@@ -13,13 +12,18 @@ import {
   openPage,
   PASSWORD,
   PHONE,
+  settled,
   signIn,
 } from '../../helpers/browser.ts';
+import { openCaldavServer } from '../../helpers/caldav-server.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { fillHome } from '../../helpers/home.ts';
 import { connectListen } from '../../helpers/listen-client.ts';
 import { startPushService } from '../../helpers/push-service.ts';
 import { buildServer, countingStt, type TestServer } from '../../helpers/services.ts';
+import { reportSkipped } from '../../helpers/skips.ts';
+import { modelServer, smallModel } from '../../helpers/system.ts';
+import { isThorough } from '../../helpers/thorough.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const RECORDING = join(ROOT, 'bridge/simulator/recording.wav');
@@ -28,37 +32,45 @@ const PATHS = [
   ...['/people', '/goals', '/statistics'],
   ...['/settings', '/system', '/conversations/unknown'],
 ];
-const MARKUP = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`;
-/** More pages with what anyone can write. */
-const PLACES = ['/people', '/goals', '/notifications'];
-const ROUTES_MS = 30_000;
+/** Pages checked for accessibility on a phone too; the others have the same components. */
+const ON_PHONE = ['/', '/conversations', '/tasks', '/more', '/settings'];
+/** Generous, as a browser beside other work is slow. */
+const ROUTES_MS = 240_000;
 
 const testInBrowser = findChromium() === null ? test.skip : test.serial;
 let browser: Browser;
 let server: TestServer;
+let modelFiles: Awaited<ReturnType<typeof modelServer>>;
 
 test('there is a Chromium, or this is not CI and the tests in a browser are skipped', t => {
-  if (findChromium() === null) t.log(`SKIPPED: all tests in a browser. ${HOW}`);
-  t.falsy(findChromium() === null && process.env.CI && process.env.EARSHOT_SKIP !== 'browser', HOW);
+  if (findChromium() !== null) return t.pass();
+  reportSkipped(t, 'browser', 'all tests in a browser', HOW);
 });
 
 if (findChromium() !== null) {
   test.before(async () => {
     buildDashboard(ROOT, { say() {} });
+    modelFiles = await modelServer();
+    const { stt, plugins } = countingStt();
+    const models = { small: smallModel(modelFiles.url) };
     [browser, server] = await Promise.all([
       launch(),
-      buildServer({ ...countingStt(), delivery: { allowHosts: ['127.0.0.1'] } }),
+      buildServer(
+        { stt: [...stt, 'sherpa-onnx'], plugins, delivery: { allowHosts: ['127.0.0.1'] } },
+        { catalogue: async () => ({ defaults: { 'sherpa-onnx': 'small' }, models }) },
+      ),
     ]);
   });
   test.after.always(async () => {
     await browser?.close();
     await server?.stop();
+    modelFiles?.close();
   });
 }
 
-/** A page that is closed at the end of its test, which fails where anything went wrong on it. */
+/** A page that is closed at the end of its test, which fails if the page had an error. */
 async function open(t: ExecutionContext, viewport: { width: number; height: number }) {
-  t.timeout(120_000);
+  t.timeout(600_000);
   const { page, complaints } = await openPage(browser, viewport);
   page.setDefaultTimeout(ROUTES_MS);
   return {
@@ -71,13 +83,9 @@ async function open(t: ExecutionContext, viewport: { width: number; height: numb
   };
 }
 
-async function settled(page: Page): Promise<void> {
-  await page.locator('h1').waitFor();
-  await page.locator('.skeletons').first().waitFor({ state: 'detached' });
-}
-
-testInBrowser('the link of a first start leads to a password, and from there to live words', async t => {
+testInBrowser('the first-start link leads to a password, and from there to live words', async t => {
   const { page, finish } = await open(t, PHONE);
+  const begun = performance.now();
   await page.goto((await server.app.welcomeUrl()) ?? '');
   await page.getByLabel('Password').fill(PASSWORD);
   t.deepEqual(await inaccessible(page), []);
@@ -85,29 +93,40 @@ testInBrowser('the link of a first start leads to a password, and from there to 
   await page.getByText('No wearable is connected').waitFor();
   t.is(new URL(page.url()).pathname, '/');
 
-  const device = await connectListen(server.url, server.key, {
-    codec: 'pcm16',
-    sample_rate: 16_000,
-    source: 'omi',
-  });
-  const { samples } = await readRecording(RECORDING);
-  await page.locator('.chip.live', { hasText: 'omi' }).waitFor();
-  for (let at = 0; at < samples.length; at += 16_000)
-    device.socket.send(Buffer.from(samples.slice(at, at + 16_000).buffer));
+  const steps = page.locator('.first-steps');
+  await steps.getByText('ready', { exact: true }).waitFor();
+  await steps.getByRole('button', { name: /^Download the model/ }).click();
+  await steps.locator('progress').waitFor();
+  t.deepEqual(await inaccessible(page), []);
+  modelFiles.goOn();
+  await steps.locator('progress').waitFor({ state: 'detached' });
+  await steps.getByRole('button', { name: 'Play the simulated pendant' }).click();
   await page
     .locator('.words p', { hasText: /\d+ tenths/ })
     .first()
     .waitFor();
+  const tookMs = performance.now() - begun;
+  t.log(`${Math.round(tookMs)} ms from the link to the first words`);
   t.true((await page.locator('.live-card .status.on').count()) === 1);
-  device.socket.send(JSON.stringify({ type: 'finish_conversation' }));
+  t.is(await page.locator('.chip.live').count(), 1);
+  await page.getByRole('button', { name: 'End conversation now' }).first().click();
   await page.getByRole('link', { name: 'Open the conversation' }).first().waitFor();
-  device.socket.close();
+  await steps.waitFor({ state: 'detached' }); // there is a conversation
   await page.reload();
   await page.locator('nav.side').waitFor(); // the cookie signs in again
+
+  await page.goto(`${server.url}/system`);
+  await page.getByRole('button', { name: 'Back up now' }).click();
+  await page.getByText('The newest backup is of').waitFor();
+  await page.locator('summary', { hasText: 'Options: counting' }).click();
+  t.is(await page.getByLabel('behaviour', { exact: true }).inputValue(), 'well');
+  await page.locator('.log li', { hasText: 'first account made' }).waitFor();
+  t.is(await page.locator('table', { hasText: 'Account' }).getByText('owner').count(), 1);
+  t.deepEqual(await inaccessible(page), []);
   await finish();
 });
 
-testInBrowser('every page is shown on a phone and a desk, without an error and for everyone', async t => {
+testInBrowser('every page works on a phone and a desktop, accessible and without errors', async t => {
   await server.app.commands['user.password']({ user: 'owner', password: PASSWORD });
   await fillHome(server);
   for (const viewport of [PHONE, DESK]) {
@@ -116,11 +135,12 @@ testInBrowser('every page is shown on a phone and a desk, without an error and f
     for (const path of PATHS) {
       await page.goto(server.url + path);
       await settled(page);
-      t.deepEqual(await inaccessible(page), [], path);
+      if (isThorough || viewport === DESK || ON_PHONE.includes(path))
+        t.deepEqual(await inaccessible(page), [], path);
       const isWider = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
       t.false(isWider, `${path} is wider than the screen`);
     }
-    // What is not there is told by a 404, which the console notes.
+    // A missing resource is a 404, which the console logs.
     const unknown = complaints.filter(each => /status of 404/.test(each)).length;
     t.true(unknown > 0);
     complaints.splice(0, complaints.length, ...complaints.filter(each => !/status of 404/.test(each)));
@@ -128,7 +148,7 @@ testInBrowser('every page is shown on a phone and a desk, without an error and f
   }
 });
 
-testInBrowser('conversations are found, corrected, named and deleted with time to take it back', async t => {
+testInBrowser('conversations are found, corrected, named and deleted, with time to undo', async t => {
   const { page, finish } = await open(t, DESK);
   await signIn(page, server, '/conversations');
   await page.getByLabel('Search conversations').fill('plumber');
@@ -171,56 +191,53 @@ testInBrowser('conversations are found, corrected, named and deleted with time t
   await finish();
 });
 
-testInBrowser(
-  'of two browsers and a program that change the same words, nobody loses in silence',
-  async t => {
-    const { post, get, token } = await accountOf(server, 'owner');
-    const segments = [{ text: 'We meet at the lake', start: 0, end: 2, speaker: 'SPEAKER_01' }];
-    const { id } = await post('/v1/dev/user/conversations/from-segments', { transcript_segments: segments });
-    const browsers = await Promise.all([open(t, DESK), open(t, PHONE)]);
-    for (const { page, complaints } of browsers) {
-      page.on('response', response => {
-        if (response.status() === 409) complaints.length = 0; // the console notes each refusal
-      });
-      await signIn(page, server, `/conversations/${id}`);
-      await page.getByRole('button', { name: /^Edit text/ }).click();
-    }
-    const [first, second] = browsers.map(({ page }) => page) as [Page, Page];
-    await first.locator('dialog textarea').fill('We eat at the lake');
-    await first.getByRole('button', { name: 'Save' }).click();
-    await second.locator('.segment p', { hasText: 'We eat at the lake' }).waitFor();
-    await second.locator('dialog textarea').fill('We meet at the gate');
-    await second.getByRole('button', { name: 'Save' }).click();
-    await second.locator('dialog .theirs', { hasText: 'We eat at the lake' }).waitFor();
-    t.is(await second.locator('dialog textarea').inputValue(), 'We meet at the gate');
-    t.deepEqual(await inaccessible(second), []);
-    await second.getByRole('button', { name: 'Save my version' }).click();
-    await first.locator('.segment p', { hasText: 'We meet at the gate' }).waitFor();
+testInBrowser('when two browsers and a program change the same text, no change is lost silently', async t => {
+  const { post, get, token } = await accountOf(server, 'owner');
+  const segments = [{ text: 'We meet at the lake', start: 0, end: 2, speaker: 'SPEAKER_01' }];
+  const { id } = await post('/v1/dev/user/conversations/from-segments', { transcript_segments: segments });
+  const browsers = await Promise.all([open(t, DESK), open(t, PHONE)]);
+  for (const { page, complaints } of browsers) {
+    page.on('response', response => {
+      if (response.status() === 409) complaints.length = 0; // the console logs each refusal
+    });
+    await signIn(page, server, `/conversations/${id}`);
+    await page.getByRole('button', { name: /^Edit text/ }).click();
+  }
+  const [first, second] = browsers.map(({ page }) => page) as [Page, Page];
+  await first.locator('dialog textarea').fill('We eat at the lake');
+  await first.getByRole('button', { name: 'Save' }).click();
+  await second.locator('.segment p', { hasText: 'We eat at the lake' }).waitFor();
+  await second.locator('dialog textarea').fill('We meet at the gate');
+  await second.getByRole('button', { name: 'Save' }).click();
+  await second.locator('dialog .theirs', { hasText: 'We eat at the lake' }).waitFor();
+  t.is(await second.locator('dialog textarea').inputValue(), 'We meet at the gate');
+  t.deepEqual(await inaccessible(second), []);
+  await second.getByRole('button', { name: 'Save my version' }).click();
+  await first.locator('.segment p', { hasText: 'We meet at the gate' }).waitFor();
 
-    const stored = await get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
-    const [segment] = stored.transcript_segments as { id: string }[];
-    const path = `/v1/conversations/${id}/segments/${segment?.id}`;
-    const correct = (body: object) =>
-      fetch(server.url + path, {
-        method: 'PATCH',
-        headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
-        body: JSON.stringify(body),
-      });
-    const answer = await correct({ text: 'By a program', expected: { text: 'We eat at the lake' } });
-    t.is(answer.status, 409);
-    const { detail } = (await answer.json()) as { detail: { current: object } };
-    t.deepEqual(detail.current, { text: 'We meet at the gate' });
+  const stored = await get(`/v1/dev/user/conversations/${id}?include_transcript=true`);
+  const [segment] = stored.transcript_segments as { id: string }[];
+  const path = `/v1/conversations/${id}/segments/${segment?.id}`;
+  const correct = (body: object) =>
+    fetch(server.url + path, {
+      method: 'PATCH',
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  const answer = await correct({ text: 'By a program', expected: { text: 'We eat at the lake' } });
+  t.is(answer.status, 409);
+  const { detail } = (await answer.json()) as { detail: { current: object } };
+  t.deepEqual(detail.current, { text: 'We meet at the gate' });
 
-    await first.getByRole('button', { name: 'Speaker 1' }).click();
-    t.is((await correct({ person_id: 'user' })).status, 200);
-    await first.getByLabel('Somebody new').fill('Nora');
-    await first.locator('dialog').getByRole('button', { name: 'Add' }).click();
-    await first.locator('dialog .theirs', { hasText: 'Me' }).waitFor();
-    await first.getByRole('button', { name: 'Keep it as it is now' }).click();
-    t.is(await first.getByRole('button', { name: 'Nora' }).count(), 0);
-    for (const { page } of browsers) await page.context().close();
-  },
-);
+  await first.getByRole('button', { name: 'Speaker 1' }).click();
+  t.is((await correct({ person_id: 'user' })).status, 200);
+  await first.getByLabel('Somebody new').fill('Nora');
+  await first.locator('dialog').getByRole('button', { name: 'Add' }).click();
+  await first.locator('dialog .theirs', { hasText: 'Me' }).waitFor();
+  await first.getByRole('button', { name: 'Keep it as it is now' }).click();
+  t.is(await first.getByRole('button', { name: 'Nora' }).count(), 0);
+  for (const { page } of browsers) await page.context().close();
+});
 
 testInBrowser('tasks and memories are added, and appear when a program adds them', async t => {
   const { page, finish } = await open(t, PHONE);
@@ -236,6 +253,30 @@ testInBrowser('tasks and memories are added, and appear when a program adds them
   await page.goto(`${server.url}/memories`);
   await post('/v1/dev/user/memories', { content: 'Keeps ferns', category: 'hobbies' });
   await page.locator('.row', { hasText: 'Keeps ferns' }).waitFor();
+  await finish();
+});
+
+testInBrowser('listening is paused and resumed, by this page and by others', async t => {
+  const { page, finish } = await open(t, PHONE);
+  await signIn(page, server, '/');
+  await page.getByRole('button', { name: 'Do not listen for an hour' }).click();
+  await page.getByText(/^Listening is paused until /).waitFor();
+  t.true((await server.app.commands['listening.show']({ user: 'owner' })).paused);
+  await page.getByRole('button', { name: 'Listen again' }).click();
+  await page.getByRole('button', { name: 'Do not listen for an hour' }).waitFor();
+  t.false((await server.app.commands['listening.show']({ user: 'owner' })).paused);
+  await server.app.commands['listening.pause']({ user: 'owner', minutes: null });
+  await page.getByText('Listening is paused', { exact: true }).waitFor();
+  await server.app.commands['listening.resume']({ user: 'owner' });
+  await page.getByRole('button', { name: 'Do not listen for an hour' }).waitFor();
+  await finish();
+});
+
+testInBrowser("the settings show all reads of the account's data", async t => {
+  const { page, finish } = await open(t, DESK);
+  await server.get('/v1/dev/user/conversations');
+  await signIn(page, server, '/settings');
+  await page.locator('.accesses li', { hasText: 'API key command line conversations' }).first().waitFor();
   await finish();
 });
 
@@ -278,7 +319,7 @@ testInBrowser('conversations are split, merged, filed, summarised again and prin
   await finish();
 });
 
-testInBrowser('people and goals are added, changed and deleted in their place', async t => {
+testInBrowser('people and goals are added, changed and deleted in place', async t => {
   const { page, finish } = await open(t, PHONE);
   const { post } = await accountOf(server, 'owner');
   await signIn(page, server, '/people');
@@ -320,7 +361,7 @@ testInBrowser('people and goals are added, changed and deleted in their place', 
 });
 
 testInBrowser(
-  'several memories and tasks are chosen at once, and what a memory said before can be seen',
+  'several memories and tasks are selected at once, and earlier versions of a memory can be seen',
   async t => {
     const { page, finish } = await open(t, DESK);
     const { post } = await accountOf(server, 'owner');
@@ -356,7 +397,7 @@ testInBrowser(
   },
 );
 
-testInBrowser('the words of the last days are shown as charts', async t => {
+testInBrowser('the words of recent days are shown as charts', async t => {
   const { page, finish } = await open(t, PHONE);
   await signIn(page, server, '/statistics');
   await page.locator('.chart canvas').nth(1).waitFor();
@@ -368,7 +409,7 @@ testInBrowser('the words of the last days are shown as charts', async t => {
 });
 
 testInBrowser(
-  'the microphone of the device is recorded, shown live, and goes on after a lost connection',
+  "the device's microphone is recorded, shown live, and continues after a lost connection",
   async t => {
     const { page, finish } = await open(t, PHONE);
     const lines: WebSocketRoute[] = [];
@@ -380,25 +421,32 @@ testInBrowser(
     await page.getByRole('button', { name: 'Record with this device' }).click();
     const words = page.locator('.words p', { hasText: /\d+ tenths/ });
     await words.first().waitFor();
-    await eventually(() => page.evaluate('document.querySelector("meter.level").value > 0'));
+    await eventually(() => page.evaluate('document.querySelector("meter.level")?.value > 0'));
     t.deepEqual(await inaccessible(page), []);
+    // The message stays for 2 s, too short for a busy machine to check in time: every change of the page is
+    // recorded.
+    await page.evaluate(`window.shown = [];
+      new MutationObserver(() => window.shown.push(document.body.innerText))
+        .observe(document.body, { subtree: true, childList: true, characterData: true });`);
     await lines[0]?.close();
-    await page.getByText('Recording; the server is not reached').waitFor();
+    await eventually(() =>
+      page.evaluate(`window.shown.some(text => text.includes('Recording; the server is not reached'))`),
+    );
     await page.getByText('Recording', { exact: true }).waitFor();
-    t.is(lines.length, 2);
-    t.regex(lines[1]?.url() ?? '', /from=[1-9]/);
+    t.true(lines.length > 1);
+    t.regex(lines.at(-1)?.url() ?? '', /from=[1-9]/);
     await page.getByRole('button', { name: 'Stop recording' }).click();
     await page.getByRole('button', { name: 'Record with this device' }).waitFor();
     await finish();
   },
 );
 
-testInBrowser('this device is notified by one button, and what is sent there is shown', async t => {
+testInBrowser('one button enables notifications on this device, and those sent to it are shown', async t => {
   const service = await startPushService();
   t.teardown(service.close);
   const { page, finish } = await open(t, PHONE);
   await page.context().grantPermissions(['notifications'], { origin: server.url });
-  // The only part that needs a vendor's service: what a browser answers once it has subscribed at one.
+  // The only part that needs a vendor's service: the browser's result of subscribing to one.
   await page.addInitScript(`PushManager.prototype.subscribe = async options => {
     window.subscribedWith = options.applicationServerKey;
     const json = ${JSON.stringify(service.subscription)};
@@ -422,12 +470,20 @@ testInBrowser('this device is notified by one button, and what is sent there is 
   await page.evaluate('navigator.serviceWorker.ready.then(() => true)');
   await eventually(() => registrationId !== '');
   const data = JSON.stringify(service.pushed[0]?.payload);
-  await devtools.send('ServiceWorker.deliverPushMessage', { origin: server.url, registrationId, data });
-  await eventually(() =>
-    page.evaluate(`navigator.serviceWorker.ready
-    .then(worker => worker.getNotifications())
-    .then(shown => shown.length === 1 && shown[0].title !== '')`),
-  );
+  // Chromium silently drops a message if its worker cannot start in time, so it is delivered until it is
+  // shown.
+  await eventually(async () => {
+    await devtools.send('ServiceWorker.deliverPushMessage', { origin: server.url, registrationId, data });
+    return page.evaluate(`(async () => {
+      const worker = await navigator.serviceWorker.ready;
+      for (let look = 0; look < 50; look++) {
+        const shown = await worker.getNotifications();
+        if (shown.length === 1 && shown[0].title !== '') return true;
+        await new Promise(next => setTimeout(next, 100));
+      }
+      return false;
+    })()`);
+  });
   await page.getByRole('button', { name: 'Add an address' }).click();
   await page.getByLabel('Channel').selectOption({ index: 0 });
   t.deepEqual(await inaccessible(page), []);
@@ -445,7 +501,7 @@ testInBrowser('wearables, apps and deliveries are managed on one page', async t 
   const { token } = await accountOf(server, 'owner');
   const report = {
     name: 'Kitchen',
-    devices: [{ id: 'omi_1', name: 'Omi', source: 'omi', state: 'streaming', battery: 9, signal_dbm: -60 }],
+    devices: [{ id: 'omi_1', name: 'Pin', source: 'omi', state: 'streaming', battery: 9, signal_dbm: -60 }],
   };
   const answer = await fetch(`${server.url}/v1/bridges/kitchen`, {
     method: 'PUT',
@@ -455,7 +511,7 @@ testInBrowser('wearables, apps and deliveries are managed on one page', async t 
   t.is(answer.status, 200, await answer.text());
   await signIn(page, server, '/connections');
   await page.locator('.row', { hasText: 'Battery 9 %' }).waitFor();
-  await page.getByRole('button', { name: 'Edit: Omi' }).click();
+  await page.getByRole('button', { name: 'Edit: Pin' }).click();
   await page.locator('dialog textarea').fill('Necklace');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.locator('.row', { hasText: 'Necklace' }).waitFor();
@@ -492,7 +548,65 @@ testInBrowser('wearables, apps and deliveries are managed on one page', async t 
   await finish();
 });
 
-testInBrowser('an account takes its data along, and its words are kept', async t => {
+testInBrowser(
+  'recordings are imported, a voice assignment is undone, and a calendar is connected',
+  async t => {
+    const { page, complaints, finish } = await open(t, DESK);
+    const { post } = await accountOf(server, 'owner');
+    await signIn(page, server, '/conversations');
+    await page.getByRole('button', { name: 'Import recordings' }).click();
+    await page.getByLabel('Files').setInputFiles(RECORDING);
+    await page.locator('dialog').getByRole('link', { name: 'Open the conversation' }).first().waitFor();
+    t.deepEqual(await inaccessible(page), []);
+    await page.getByRole('button', { name: 'Close' }).click();
+
+    const eve = await post('/v1/people', { name: 'Eve of the lake' });
+    const segments = [{ text: 'The lake is cold', start: 0, end: 2, speaker: 'SPEAKER_01' }];
+    const { id } = await post('/v1/dev/user/conversations/from-segments', { transcript_segments: segments });
+    await post(`/v1/conversations/${id}/speakers/1`, { person_id: eve.id });
+    await page.reload();
+    await page.getByLabel('Any person').selectOption('Eve of the lake');
+    await page.getByLabel('Any source').selectOption('external_integration');
+    await page.locator(`a.row[href="/conversations/${id}"]`).waitFor();
+    t.is(await page.locator('a.row').count(), 1);
+    await page.getByLabel('Any source').selectOption('omi');
+    await page.getByText('Nothing was found').waitFor();
+
+    await page.goto(`${server.url}/people`);
+    await page.getByRole('button', { name: /^Undo: Eve of the lake/ }).click();
+    await page.getByText('Taken back').waitFor();
+    await page.getByLabel(/^Or send a recording/).setInputFiles(RECORDING);
+    await page.locator('.problem', { hasText: 'Voices are not distinguished on this server' }).waitFor();
+    t.deepEqual(await inaccessible(page), []);
+
+    await post('/v1/dev/user/goals', { title: 'Run 500 km this year', target_value: 500, unit: 'km' });
+    const told = { text: 'I ran five kilometres today.', start: 0, end: 2, is_user: true };
+    await post('/v1/dev/user/conversations/from-segments', { transcript_segments: [told] });
+    await page.goto(`${server.url}/goals`);
+    await page.getByRole('button', { name: 'Accept: I ran five kilometres today.' }).click();
+    await page.getByText('5 / 500 km').waitFor();
+
+    const caldav = await openCaldavServer();
+    t.teardown(caldav.close);
+    await page.goto(`${server.url}/settings`);
+    await page.locator('summary', { hasText: 'Connect a calendar' }).click();
+    await page.getByLabel('Address of the CalDAV server').fill(caldav.url);
+    await page.getByLabel('Name of the account there').fill('ada');
+    await page.getByLabel('Password', { exact: true }).fill('wrong');
+    await page.getByRole('button', { name: 'Connect a calendar' }).click();
+    await page.locator('details .problem', { hasText: /\S/ }).first().waitFor();
+    await page.getByLabel('Password', { exact: true }).fill('secret');
+    await page.getByRole('button', { name: 'Connect a calendar' }).click();
+    await page.getByText('Tasks and appointments are written to the calendar').waitFor();
+    t.deepEqual(await inaccessible(page), []);
+    await page.getByRole('button', { name: 'Disconnect the calendar' }).click();
+    await page.locator('summary', { hasText: 'Connect a calendar' }).waitFor();
+    complaints.splice(0, complaints.length, ...complaints.filter(each => !/status of (4|503)/.test(each))); // refusals
+    await finish();
+  },
+);
+
+testInBrowser('an account exports its data, and its vocabulary is stored', async t => {
   const { page, finish } = await open(t, PHONE);
   await signIn(page, server, '/settings');
   await page.getByLabel('Names and words').fill('Earshot\nDr. Okonkwo');
@@ -509,7 +623,7 @@ testInBrowser('an account takes its data along, and its words are kept', async t
   await finish();
 });
 
-testInBrowser('questions are answered in a chat that stays, with sources that open the moment', async t => {
+testInBrowser('questions are answered in a persistent chat, with sources that open their moment', async t => {
   const { page, finish } = await open(t, PHONE);
   await signIn(page, server, '/ask');
   const ask = async (question: string) => {
@@ -521,7 +635,7 @@ testInBrowser('questions are answered in a chat that stays, with sources that op
   const source = page.locator('.sources li', { hasText: 'lasagne' });
   await source.first().waitFor();
   t.deepEqual(await inaccessible(page), []);
-  await page.reload(); // it is kept
+  await page.reload(); // it is stored
   const moment = page.locator('.sources li', { has: page.locator('a[href*="?segment="]') }).first();
   const said = (await moment.locator('blockquote').textContent()) ?? '';
   t.true(said.length > 10);
@@ -542,46 +656,7 @@ testInBrowser('questions are answered in a chat that stays, with sources that op
   await finish();
 });
 
-testInBrowser('markup that anyone wrote is shown as text', async t => {
-  const { page, finish } = await open(t, DESK);
-  const { post } = await accountOf(server, 'owner');
-  const segments = [{ text: MARKUP, start: 0, end: 2, speaker: 'SPEAKER_01' }];
-  const { id } = await post('/v1/dev/user/conversations/from-segments', { transcript_segments: segments });
-  await post('/v1/people', { name: MARKUP });
-  await post('/v1/dev/user/memories', { content: MARKUP, category: 'other' });
-  await post('/v1/dev/user/action-items', { description: MARKUP });
-  await post('/v1/dev/keys', { name: MARKUP.slice(0, 60) });
-  await post('/v1/folders', { name: MARKUP.slice(0, 60) });
-  await post('/v1/apps', { name: MARKUP.slice(0, 60), description: MARKUP });
-  await post('/v1/dev/user/goals', { title: MARKUP, desired_outcome: MARKUP });
-  await post('/v1/summary-templates', { name: MARKUP.slice(0, 60), instructions: MARKUP });
-  await post('/v1/notifications/addresses', { channel: 'log', label: MARKUP.slice(0, 60), address: {} });
-  await post('/v2/chat-sessions');
-  const { token } = await accountOf(server, 'owner');
-  await fetch(`${server.url}/v1/dev/user/conversations/${id}`, {
-    method: 'PATCH',
-    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
-    body: JSON.stringify({ title: MARKUP }),
-  });
-  await signIn(page, server);
-  for (const path of [
-    `/conversations/${id}`,
-    '/conversations',
-    '/memories',
-    '/tasks',
-    '/connections',
-    ...PLACES,
-  ]) {
-    await page.goto(server.url + path);
-    await settled(page);
-    await page.locator('#main :not(option)', { hasText: '<img src=x' }).first().waitFor();
-    t.is(await page.locator('#main img').count(), 0, path);
-    t.not(await page.title(), 'owned', path);
-  }
-  await finish();
-});
-
-testInBrowser('a server that is gone is told of, and the page comes back with it', async t => {
+testInBrowser('an unreachable server is reported, and the page recovers with it', async t => {
   const { page } = await open(t, PHONE);
   await signIn(page, server);
   await page.getByRole('link', { name: 'Now' }).waitFor();
@@ -595,8 +670,8 @@ testInBrowser('a server that is gone is told of, and the page comes back with it
   await page.context().close();
 });
 
-testInBrowser('what was read last can be read without the server, and what is typed is not lost', async t => {
-  t.timeout(120_000);
+testInBrowser('cached data can be read without the server, and unsaved input is not lost', async t => {
+  t.timeout(600_000);
   const own = await buildServer(countingStt());
   let isStopped = false;
   t.teardown(() => isStopped || own.stop());
@@ -634,7 +709,7 @@ testInBrowser('what was read last can be read without the server, and what is ty
   await page.context().close();
 });
 
-testInBrowser('the page speaks German where the device does', async t => {
+testInBrowser('the page is in German if the device is', async t => {
   const { page, complaints } = await openPage(browser, PHONE, { locale: 'de-DE' });
   await page.goto(server.url);
   await page.getByRole('button', { name: 'Anmelden' }).waitFor();

@@ -1,4 +1,4 @@
-/** Charts by uPlot, which is loaded when the first one is shown. */
+/** Charts drawn by uPlot, which is loaded when the first chart is shown. */
 import { useEffect, useRef } from 'preact/hooks';
 import { sayError } from './components.tsx';
 import { language } from './texts.ts';
@@ -10,10 +10,10 @@ export interface Point {
 }
 
 const HEIGHT = 220;
-/** Labels of the horizontal axis take so many pixels each. */
+/** Minimum pixels per label on the horizontal axis. */
 const LABEL_PX = 80;
 
-/** The same numbers are in a table that screen readers read. */
+/** Screen readers read a table with the same numbers. */
 export function Chart({
   title,
   kind,
@@ -55,7 +55,7 @@ export function Chart({
   );
 }
 
-/** Resolves to what removes it. */
+/** Resolves to a function that removes the chart. */
 async function draw(
   box: HTMLElement | null,
   kind: 'bars' | 'line',

@@ -1,4 +1,4 @@
-/** A chat with the server: what is kept of it, and answers as they come. */
+/** Chat with the server: its stored messages, and answers as they stream in. */
 import { ApiError, api, request } from './session.ts';
 
 export interface Source {
@@ -45,7 +45,7 @@ function inSession(session: string): string {
 
 /**
  * Sends a question and resolves to the whole answer.
- * @param onPiece told each piece as it comes
+ * @param onPiece called with each piece as it arrives
  */
 export async function send(
   session: string,

@@ -2,8 +2,10 @@ import { signal } from '@preact/signals';
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from '@tanstack/virtual-core';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { Segment } from './data.ts';
 import { type Kind, on } from './feed.ts';
-import { ApiError } from './session.ts';
+import { Failure, messageOf, Skeleton } from './notices.tsx';
+import { isSlow } from './session.ts';
 import { t } from './texts.ts';
 
 const PATHS = {
@@ -36,7 +38,11 @@ export type IconName = keyof typeof PATHS;
 
 export function Icon({ name, filled = false }: { name: IconName; filled?: boolean }) {
   return (
-    <svg class={filled ? 'icon filled' : 'icon'} viewBox="0 0 24 24" aria-hidden="true">
+    <svg
+      class={`icon ${filled ? 'filled' : name === 'more' ? 'dots' : ''}`}
+      viewBox="0 0 24 24"
+      aria-hidden="true"
+    >
       <path d={PATHS[name]} />
     </svg>
   );
@@ -77,34 +83,6 @@ export function Empty({ icon, title, text }: { icon: IconName; title: string; te
   );
 }
 
-export function Skeleton({ rows = 4 }: { rows?: number }) {
-  return (
-    <div class="skeletons" role="status" aria-label={t.value.loading}>
-      {Array.from({ length: rows }, (_, index) => (
-        <div key={index} class="skeleton" />
-      ))}
-    </div>
-  );
-}
-
-export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
-  return (
-    <div class="failure" role="alert">
-      <p>{messageOf(error)}</p>
-      {retry && (
-        <button type="button" onClick={retry}>
-          {t.value.retry}
-        </button>
-      )}
-    </div>
-  );
-}
-
-export function messageOf(error: unknown): string {
-  if (error instanceof ApiError && error.status === 0) return t.value.unreachable;
-  return error instanceof Error && error.message !== '' ? error.message : t.value.failed;
-}
-
 /** State of a loaded value. */
 export interface Loaded<T> {
   value: T | null;
@@ -115,7 +93,7 @@ export interface Loaded<T> {
 
 const SETTLE_MS = 250;
 
-/** Loads once, again when the server tells of such a change, and again when `key` changes. */
+/** Loads the value, and reloads it when the server reports such a change or when `key` changes. */
 export function useLoaded<T>(key: string, load: () => Promise<T>, kinds: readonly Kind[] = []): Loaded<T> {
   const [state, setState] = useState<{ key: string; value: T | null; error: unknown }>({
     key,
@@ -134,14 +112,15 @@ export function useLoaded<T>(key: string, load: () => Promise<T>, kinds: readonl
       error => number === newest.current && setState(before => ({ ...before, key, error })),
     );
   }
-  useEffect(() => {
+  // before the browser draws: the answer is on its way meanwhile
+  useLayoutEffect(() => {
     reload();
     let timer = 0;
     const soon = () => {
       clearTimeout(timer);
       timer = window.setTimeout(reload, SETTLE_MS);
     };
-    const stops = ['ready' as const, ...kinds].map(kind => on(kind, soon));
+    const stops = ['ready' as const, 'back' as const, ...kinds].map(kind => on(kind, soon));
     return () => {
       clearTimeout(timer);
       newest.current += 1;
@@ -157,7 +136,7 @@ export function useLoaded<T>(key: string, load: () => Promise<T>, kinds: readonl
   };
 }
 
-/** Shows what was loaded, or that it is on its way, or why it is not there. */
+/** Shows the loaded value, a loading indicator, or the error. */
 export function Show<T>({
   loaded,
   children,
@@ -170,7 +149,7 @@ export function Show<T>({
   return <Skeleton />;
 }
 
-// ── messages that pass ──────────────────────────────────────────────────────────────────────────────────────────
+// ── temporary messages ──────────────────────────────────────────────────────────────────────────────────────────────
 
 interface Toast {
   text: string;
@@ -178,7 +157,7 @@ interface Toast {
 }
 const toast = signal<Toast | null>(null);
 let toastTimer = 0;
-/** Done when the time to take it back is over. */
+/** Work of the current undo period; it runs when the period ends. */
 let pending: (() => void) | null = null;
 
 const TOAST_MS = 5000;
@@ -193,10 +172,18 @@ export function sayError(error: unknown): void {
   say(messageOf(error));
 }
 
-/** Does it in 10 s, unless it is taken back before; at once when the page is left or the next one comes. */
-export function later(text: string, work: () => void, undo: () => void): void {
+/**
+ * Runs `work` after 10 s unless the user undoes it first; at once when the page closes or the next message
+ * appears.
+ * @param back restores the page if `work` fails; the page then shows the error
+ */
+export function later(text: string, work: () => Promise<unknown>, undo: () => void, back = undo): void {
   settle();
-  pending = work;
+  pending = () =>
+    void work().catch(error => {
+      back();
+      sayError(error);
+    });
   const takeBack = () => {
     pending = null;
     hide();
@@ -226,10 +213,18 @@ function settle(): void {
 }
 window.addEventListener('pagehide', settle);
 
+/** A popover is raised for each message, because an open dialog would cover an ordinary element. */
 export function Toasts() {
+  const box = useRef<HTMLDivElement>(null);
   const shown = toast.value;
+  const isWaiting = isSlow.value;
+  useEffect(() => {
+    box.current?.hidePopover?.(); // older browsers lack it
+    box.current?.showPopover?.();
+  }, [shown, isWaiting]);
   return (
-    <div class="toasts" role="status" aria-live="polite">
+    <div ref={box} class="toasts" popover="manual" role="status" aria-live="polite">
+      {isWaiting && <div class="toast">{t.value.saving}</div>}
       {shown && (
         <div class="toast">
           <span>{shown.text}</span>
@@ -274,7 +269,7 @@ export function Dialog({
 
 // ── long lists ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** As many rows as fit on the screen are in the document, however many there are. The page's content scrolls. */
+/** Renders only the rows that fit on the screen, however long the list is. The page's content scrolls. */
 export function VirtualList({
   count,
   estimate,
@@ -284,12 +279,12 @@ export function VirtualList({
   show = -1,
 }: {
   count: number;
-  /** Height of a row, pixels, until it was measured. */
+  /** Height of a row in pixels, before it is measured. */
   estimate: number;
   keyOf: (index: number) => string | number;
   row: (index: number) => ComponentChildren;
   onRange?: (from: number, to: number) => void;
-  /** The row to scroll to at first; -1: none. */
+  /** Row to scroll to initially; -1: none. */
   show?: number;
 }) {
   const box = useRef<HTMLDivElement>(null);
@@ -338,9 +333,15 @@ export function VirtualList({
   );
 }
 
+/** In the language of the page, unless a user chose the name. */
+export function speakerName({ is_user, speaker_id, speaker_name }: Segment): string {
+  if (is_user) return t.value.me;
+  return speaker_name === `Speaker ${speaker_id}` ? t.value.speaker(speaker_id) : speaker_name;
+}
+
 const HUES = 8;
 
-/** A speaker's colour: the owner's is always the first. */
+/** A speaker's colour; the owner always has the first one. */
 export function speakerClass({ is_user, speaker_id }: { is_user: boolean; speaker_id: number }): string {
   return is_user ? 'speaker-0' : `speaker-${1 + (Math.abs(speaker_id) % (HUES - 1))}`;
 }

@@ -1,25 +1,29 @@
-/** Editing a text without losing what was typed, or what somebody else has written meanwhile. */
+/** Editors that keep unsaved input and detect concurrent changes by others. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { Dialog, messageOf } from './components.tsx';
-import { ApiError } from './session.ts';
+import { Dialog } from './components.tsx';
+import { messageOf } from './notices.tsx';
+import { ApiError, type Version } from './session.ts';
 import { t } from './texts.ts';
 
-/** The values that are there instead of those that were expected; undefined: it failed for another reason. */
-export function currentOf(error: unknown): Readonly<Record<string, unknown>> | undefined {
+/** The current values, if the server refused an edit because they had changed; undefined: another error. */
+export function currentOf(error: unknown): Version | undefined {
   return error instanceof ApiError ? error.current : undefined;
 }
 
-/** Both versions, and the choice between them. */
+/** Shows both versions and asks which one to keep. */
 export function Conflict({
   theirs,
   mine,
+  problem,
   onTheirs,
   onMine,
 }: {
   theirs: string;
-  /** As text, or a field in which it can still be changed. */
+  /** Plain text, or a field in which it can still be edited. */
   mine: ComponentChildren;
+  /** Why the choice could not be stored; empty: no error. */
+  problem: string;
   onTheirs: () => void;
   onMine: () => void;
 }) {
@@ -35,6 +39,7 @@ export function Conflict({
       ) : (
         mine
       )}
+      <p class="problem">{problem}</p>
       <div class="buttons">
         <button type="button" onClick={onTheirs}>
           {t.value.keepTheirs}
@@ -61,11 +66,11 @@ export function TextDialog({
   value: string;
   max: number;
   onClose: () => void;
-  /** @param seen what the change was made from: refused where it is another text by now */
+  /** @param seen the text that the user started from; the server refuses the edit if it has changed since */
   onSave: (text: string, seen: string) => Promise<void>;
 }) {
   const [text, setText] = useState(value);
-  const [seen] = useState(value); // live changes of the page go on meanwhile
+  const [seen] = useState(value); // frozen, as live updates of the page continue
   const [theirs, setTheirs] = useState<string | null>(null);
   const [problem, setProblem] = useState('');
 
@@ -118,6 +123,7 @@ export function TextDialog({
           <Conflict
             theirs={theirs}
             mine={field(t.value.yourVersion)}
+            problem={problem}
             onTheirs={onClose}
             onMine={() => void save(theirs)}
           />

@@ -1,5 +1,5 @@
-/** A conversation as a file, in the formats that other programs read. */
-import type { Conversation } from './data.ts';
+/** Exports a conversation as a file in formats that other programs read. */
+import type { Conversation, Mark, Segment } from './data.ts';
 import { dateTime, position } from './format.ts';
 
 export const FORMATS = {
@@ -10,11 +10,14 @@ export const FORMATS = {
 } as const;
 export type Format = keyof typeof FORMATS;
 
-function exported(conversation: Conversation, format: Format): string {
+/** Marks by the id of their segment. */
+type Marked = ReadonlyMap<string, readonly Mark[]>;
+
+function exported(conversation: Conversation, format: Format, marked: Marked): string {
   const segments = conversation.transcript_segments ?? [];
   switch (format) {
     case 'json':
-      return `${JSON.stringify(conversation, null, 2)}\n`;
+      return `${JSON.stringify({ ...conversation, marks: [...marked.values()].flat() }, null, 2)}\n`;
     case 'srt':
       return segments
         .map(({ start, end, speaker_name, text }, index) => {
@@ -30,23 +33,28 @@ function exported(conversation: Conversation, format: Format): string {
         })
         .join('\n')}`;
     case 'md':
-      return markdown(conversation);
+      return markdown(conversation, marked);
   }
 }
 
-function markdown({ structured, started_at, created_at, transcript_segments = [] }: Conversation): string {
-  const said = transcript_segments.map(
-    ({ start, speaker_name, text }) => `**${plain(speaker_name)}** (${position(start)}): ${plain(text)}`,
-  );
+function markdown(
+  { structured, started_at, created_at, transcript_segments = [] }: Conversation,
+  marked: Marked,
+): string {
+  const lineOf = ({ start, speaker_name, text }: Segment) =>
+    `**${plain(speaker_name)}** (${position(start)}): ${plain(text)}`;
+  const said = transcript_segments.map(each => `${marked.has(each.id) ? '★ ' : ''}${lineOf(each)}`);
+  const moments = transcript_segments.filter(({ id }) => marked.has(id)).map(each => `- ${lineOf(each)}`);
   const head = [
     `# ${plain(structured.title)}`,
     dateTime(started_at ?? created_at),
     plain(structured.overview),
   ];
-  return `${[...head, '## Transcript', ...said].filter(Boolean).join('\n\n')}\n`;
+  const marks = moments.length === 0 ? [] : ['## Marks', moments.join('\n')];
+  return `${[...head, ...marks, '## Transcript', ...said].filter(Boolean).join('\n\n')}\n`;
 }
 
-/** As it is, whatever Markdown would make of it. */
+/** Escapes characters that Markdown would interpret. */
 function plain(text: string): string {
   return oneLine(text).replace(/[\\`*_[\]<>#|]/g, character => `\\${character}`);
 }
@@ -59,13 +67,13 @@ function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-export function download(conversation: Conversation, format: Format): void {
-  const blob = new Blob([exported(conversation, format)], { type: FORMATS[format].type });
+export function download(conversation: Conversation, format: Format, marked: Marked): void {
+  const blob = new Blob([exported(conversation, format, marked)], { type: FORMATS[format].type });
   const name = conversation.structured.title.replace(/[^\p{L}\p{N} -]/gu, '').slice(0, 60) || 'conversation';
   save(blob, `${name.trim()}.${format}`);
 }
 
-/** Hands it to the browser, as a file of this name. */
+/** Offers the content to the browser as a download with this name. */
 export function save(blob: Blob, fileName: string): void {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(blob);

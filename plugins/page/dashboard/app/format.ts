@@ -1,8 +1,11 @@
-import { language } from './texts.ts';
+import { language, t } from './texts.ts';
 
 const DAY_MS = 24 * 3600_000;
 
-/** The device's own region of the chosen language, as far as it has one: 24 hours in London, 12 in New York. */
+/**
+ * The device's own region if it speaks the chosen language: 24-hour clock in London, 12-hour clock in New
+ * York.
+ */
 function locale(): string {
   return navigator.languages.find(each => each.startsWith(language.value)) ?? language.value;
 }
@@ -41,12 +44,19 @@ export function shortDate(iso: string): string {
   return formatter({ day: 'numeric', month: 'short' }).format(new Date(iso));
 }
 
+/** The local date as date inputs expect it: `2026-11-05`. */
+export function localDay(iso: string): string {
+  const date = new Date(iso);
+  const two = (value: number) => String(value).padStart(2, '0');
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+}
+
 /** `November 2026`. */
 export function monthName(date: Date): string {
   return formatter({ month: 'long', year: 'numeric' }).format(date);
 }
 
-/** From Monday on, short. */
+/** Short names of the weekdays, from Monday. */
 export function weekdayNames(): string[] {
   const monday = Date.UTC(2024, 0, 1);
   const names = formatter({ weekday: 'short', timeZone: 'UTC' });
@@ -63,7 +73,7 @@ export function minutes(seconds: number): string {
   }).format(count);
 }
 
-/** `1:02:03`, or with three digits of a second. */
+/** `1:02:03`, or with milliseconds. */
 export function position(seconds: number, fraction = ''): string {
   const whole = Math.floor(seconds);
   const [h, m, s] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
@@ -73,4 +83,31 @@ export function position(seconds: number, fraction = ''): string {
     return `${two(h)}:${two(m)}:${two(s)}${fraction}${ms}`;
   }
   return h > 0 ? `${h}:${two(m)}:${two(s)}` : `${m}:${two(s)}`;
+}
+
+/** Address of a line of a conversation, which is opened and highlighted; null: of the conversation. */
+export function lineAddress(conversationId: string, segmentId: string | null | undefined): string {
+  return `/conversations/${conversationId}${segmentId ? `?segment=${segmentId}` : ''}`;
+}
+
+/** Name of a category of conversations or memories; a category without a translation stays as it is. */
+export function categoryName(category: string): string {
+  return t.value.categories[category] ?? t.value.memoryCategories[category] ?? category;
+}
+
+/** Kind of device or program that recorded a conversation. */
+export function sourceName(source: string): string {
+  return t.value.sourceNames[source] ?? source;
+}
+
+/** `1.2 MB`. */
+export function size(bytes: number): string {
+  const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const;
+  const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
+  return new Intl.NumberFormat(language.value, {
+    style: 'unit',
+    unit: units[power] ?? 'byte',
+    unitDisplay: power === 0 ? 'long' : 'short',
+    maximumSignificantDigits: 3,
+  }).format(bytes / 1000 ** power);
 }

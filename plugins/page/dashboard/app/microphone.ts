@@ -1,4 +1,4 @@
-/** Records with the microphone of this device, as a wearable does: what the server has not confirmed is sent again. */
+/** Records with the microphone of this device, like a wearable; unacknowledged audio is sent again. */
 import { signal } from '@preact/signals';
 import { sayError } from './components.tsx';
 import { ApiError, freshToken } from './session.ts';
@@ -10,15 +10,15 @@ export const recording = signal<RecordingState>('off');
 /** Loudness of the last tenth of a second, from 0 to 1. */
 export const level = signal(0);
 
-/** Messages that wait for the server, each a tenth of a second: two minutes. */
+/** Maximum queued messages of a tenth of a second each: two minutes. */
 const MAX_HELD = 1200;
 const RETRY_MS = 2000;
-/** Close code of the server: another try would not help, unless the token has just expired. */
+/** Close code after which a retry is useless, unless the token has just expired. */
 const REFUSED = 1008;
 
 let stop: (() => void) | null = null;
 
-/** Browsers give the microphone to pages over HTTPS alone, and to those of this machine. */
+/** Browsers offer the microphone only over HTTPS and on localhost. */
 export const mayRecord = (): boolean => window.isSecureContext && navigator.mediaDevices !== undefined;
 
 export async function startRecording(): Promise<void> {
@@ -63,10 +63,10 @@ function loudness(samples: Int16Array): number {
   return peak / 0x7fff;
 }
 
-/** One stream over as many connections as it takes. */
+/** One audio stream, which may span several connections. */
 function createUplink(sampleRate: number, signal: AbortSignal) {
   const stream = crypto.randomUUID();
-  /** Not confirmed yet; the first one is message number `first` of the stream. */
+  /** Messages without acknowledgement; the first one is number `first` of the stream. */
   let held: Int16Array<ArrayBuffer>[] = [];
   let first = 0;
   let socket: WebSocket | null = null;
@@ -99,7 +99,7 @@ function createUplink(sampleRate: number, signal: AbortSignal) {
       if (message.type === 'ack') confirm(message.messages);
       if (message.type !== 'conversation_session') return;
       if (typeof message.received === 'number') confirm(message.received);
-      if (isOpen) return; // of the next conversation
+      if (isOpen) return; // start of the next conversation
       isOpen = true;
       recording.value = 'on';
       for (const samples of held) opened.send(samples);
@@ -136,7 +136,7 @@ function createUplink(sampleRate: number, signal: AbortSignal) {
         held.shift();
         first += 1;
       }
-      if (isOpen) socket?.send(samples);
+      if (isOpen && socket?.readyState === WebSocket.OPEN) socket.send(samples); // otherwise the socket is closing
     },
   };
 }

@@ -1,22 +1,25 @@
-/** Answers that were read last, for while the server is away. The browser keeps them until their account signs out. */
+/**
+ * Caches the last responses for when the server is unreachable. The browser keeps them until the account
+ * signs out.
+ */
 
-/** The service worker leaves it alone. */
+/** The service worker ignores this cache. */
 const NAME = 'earshot-data';
 const MOST = 60;
 
-/** Over plain HTTP browsers keep nothing: then there is nothing to read offline. */
+/** Over plain HTTP browsers offer no cache, so nothing can be read offline. */
 const isThere = 'caches' in globalThis;
 
 export async function keep(path: string, value: unknown): Promise<void> {
   if (!isThere) return;
   const cache = await caches.open(NAME);
-  await cache.delete(path); // the oldest are first
+  await cache.delete(path); // oldest first
   await cache.put(path, Response.json(value));
   const paths = await cache.keys();
   for (const old of paths.slice(0, Math.max(0, paths.length - MOST))) await cache.delete(old);
 }
 
-/** Null: it is not kept. */
+/** Null: not cached. */
 export async function recall<T>(path: string): Promise<T | null> {
   if (!isThere) return null;
   const found = await (await caches.open(NAME)).match(path);

@@ -1,10 +1,10 @@
-/** Notifications of this server on this device, by web push. */
+/** Web push notifications of this server on this device. */
 import type { Address, Channel } from './data.ts';
 import { api } from './session.ts';
 
 export const CHANNEL = 'web-push';
 
-/** Browsers give it to pages over HTTPS alone, and to those of this machine. */
+/** Browsers offer push only over HTTPS and on localhost. */
 export const mayPush = (): boolean => window.isSecureContext && 'PushManager' in window;
 
 export async function isPushed(): Promise<boolean> {
@@ -13,7 +13,7 @@ export async function isPushed(): Promise<boolean> {
   return Boolean(await worker?.pushManager.getSubscription());
 }
 
-/** Resolves to whether it was allowed. */
+/** Resolves to whether the user allowed it. */
 export async function startPush(channels: readonly Channel[], label: string): Promise<boolean> {
   const key = channels.find(({ channel }) => channel === CHANNEL)?.public_info.applicationServerKey;
   if (key === undefined || (await Notification.requestPermission()) !== 'granted') return false;
@@ -27,7 +27,7 @@ export async function startPush(channels: readonly Channel[], label: string): Pr
   return true;
 }
 
-/** The server learns of it when it sends the next time. */
+/** The server finds out at its next push. */
 export async function stopPush(): Promise<void> {
   const worker = await navigator.serviceWorker.getRegistration();
   await (await worker?.pushManager.getSubscription())?.unsubscribe();

@@ -1,4 +1,6 @@
-/** Runs in the browser's audio thread: samples become 16-bit numbers, a tenth of a second in each message. */
+/**
+ * Runs in the browser's audio thread: converts samples to 16-bit integers, a tenth of a second per message.
+ */
 class Recorder extends AudioWorkletProcessor {
   constructor() {
     super();

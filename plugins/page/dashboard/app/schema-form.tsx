@@ -1,10 +1,13 @@
-/** Fields made from a JSON schema: one for each property that is a text, a number, a choice or a switch. */
+/**
+ * Fields generated from a JSON schema: one for each property that is a text, a number, a choice or a switch.
+ */
 import { t } from './texts.ts';
 
 export interface Schema {
   type?: string | string[];
   description?: string;
   properties?: Record<string, Schema>;
+  items?: Schema;
   required?: string[];
   enum?: (string | number)[];
   anyOf?: Schema[];
@@ -84,13 +87,13 @@ function Input({
   return <input {...given} type="text" />;
 }
 
-function typeOf({ type, anyOf = [], enum: choices }: Schema): string {
+export function typeOf({ type, anyOf = [], enum: choices }: Schema): string {
   if (choices) return typeof choices[0];
   const given = [type ?? anyOf.map(each => each.type ?? '')].flat(2);
   return given.find(each => each !== 'null' && each !== '') ?? 'string';
 }
 
-/** The values that a form has, as the schema wants them; empty ones are left out. */
+/** Values of the form as the schema expects them; empty ones are omitted. */
 export function valuesOf(form: HTMLFormElement, schema: Schema): Record<string, unknown> {
   const data = new FormData(form);
   const values: Record<string, unknown> = {};

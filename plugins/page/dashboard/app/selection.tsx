@@ -1,10 +1,10 @@
-/** Several rows chosen at once, and what is done with all of them. */
+/** Selects several rows and applies an action to all of them. */
 import { useState } from 'preact/hooks';
 import { say, sayError } from './components.tsx';
 import { t } from './texts.ts';
 
 export interface Selection {
-  /** Null: nothing is being selected. */
+  /** Null: selection mode is off. */
   ids: ReadonlySet<string> | null;
   toggle(id: string): void;
   begin(): void;
@@ -34,7 +34,7 @@ export interface BulkAction {
   run(id: string): Promise<unknown>;
 }
 
-/** One request after the other: the first that fails ends it, and says why. */
+/** Sends the requests one after the other; the first failure stops and is shown. */
 export function SelectionBar({
   selection,
   all,

@@ -1,12 +1,13 @@
 import { useState } from 'preact/hooks';
-import { Dialog, messageOf, Show, say, sayError, useLoaded } from '../components.tsx';
+import { Dialog, Show, say, sayError, useLoaded } from '../components.tsx';
 import type { App, NewApp } from '../data.ts';
+import { messageOf } from '../notices.tsx';
 import { api } from '../session.ts';
 import { t } from '../texts.ts';
 
 const PATH = '/v1/apps';
 
-/** Programs that are told what happens, and may do what their users allow. */
+/** Apps that receive events and may do what their users permit. */
 export function Apps() {
   const apps = useLoaded('apps', () => api<App[]>('GET', PATH));
   const [isAdding, setAdding] = useState(false);
@@ -81,7 +82,7 @@ interface DialogGiven {
   onDone: () => void;
 }
 
-/** Permissions that the app asks for, each to be allowed or not. */
+/** Permissions that the app requests; the user grants or denies each one. */
 function InstallDialog({ app, onClose, onDone }: DialogGiven & { app: App }) {
   const scopes = app.proactive_notification?.scopes ?? [];
   const actions = app.external_integration?.actions.map(({ action }) => action) ?? [];

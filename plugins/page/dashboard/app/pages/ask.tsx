@@ -8,11 +8,13 @@ import {
   send,
   sessions,
 } from '../chat.ts';
-import { Empty, Icon, messageOf, Page, Skeleton, sayError } from '../components.tsx';
+import { Empty, Icon, Page, sayError } from '../components.tsx';
+import { on } from '../feed.ts';
 import { dateTime } from '../format.ts';
+import { Failure, messageOf, Skeleton } from '../notices.tsx';
 import { t } from '../texts.ts';
 
-/** A question whose answer is on its way, or did not come. */
+/** A question whose answer is pending or failed. */
 interface Pending {
   question: string;
   answer: string;
@@ -25,14 +27,21 @@ export function Ask() {
   const [messages, setMessages] = useState<readonly Message[]>([]);
   const [pending, setPending] = useState<Pending | null>(null);
   const [question, setQuestion] = useState('');
+  const [failure, setFailure] = useState<unknown>(null);
   const leaving = useRef(new AbortController());
   const end = useRef<HTMLDivElement>(null);
 
   useEffect(() => {
-    sessions().then(open, sayError);
+    load();
     return () => leaving.current.abort();
   }, []);
+  useEffect(() => (failure ? on('back', load) : undefined), [failure]);
   useEffect(() => end.current?.scrollIntoView({ block: 'nearest' }), [messages, pending]);
+
+  function load(): void {
+    setFailure(null);
+    sessions().then(open).catch(setFailure);
+  }
 
   async function open(found: readonly Session[]) {
     setAll(found);
@@ -69,7 +78,9 @@ export function Ask() {
       setAll(found);
       setPending(null);
     } catch (error) {
-      if (!signal.aborted) setPending(now => now && { ...now, problem: messageOf(error) });
+      if (signal.aborted) return;
+      setPending(now => now && { ...now, problem: messageOf(error) });
+      setQuestion(typed => (typed === '' ? asked : typed));
     }
   }
 
@@ -80,7 +91,7 @@ export function Ask() {
 
   return (
     <Page title={t.value.ask}>
-      {all === null && <Skeleton rows={3} />}
+      {failure ? <Failure error={failure} retry={load} /> : all === null && <Skeleton rows={3} />}
       <div class="chat-bar">
         {all && all.length > 1 && (
           <select
@@ -107,7 +118,16 @@ export function Ask() {
         )}
       </div>
       {all !== null && messages.length === 0 && !pending && (
-        <Empty icon="ask" title={t.value.askTitle} text={t.value.askText} />
+        <>
+          <Empty icon="ask" title={t.value.askTitle} text={t.value.askText} />
+          <div class="examples">
+            {t.value.askExamples.map(example => (
+              <button key={example} type="button" onClick={() => setQuestion(example)}>
+                {example}
+              </button>
+            ))}
+          </div>
+        </>
       )}
       <div class="chat" aria-live="polite" aria-busy={isBusy(pending)}>
         {messages.map(message => (
@@ -156,7 +176,7 @@ function Said({ message: { sender, text, model, sources } }: { message: Message 
   if (sender === 'human') return <p class="asked">{text}</p>;
   return (
     <div class="answer card">
-      {/* without a model the text is the passages, which stand below as sources */}
+      {/* without a language model, the text consists of the passages, which are listed below as sources */}
       <p>{model === null && sources.length > 0 ? text.split('\n')[0] : text}</p>
       {sources.length > 0 && (
         <>
@@ -176,7 +196,7 @@ function Said({ message: { sender, text, model, sources } }: { message: Message 
   );
 }
 
-/** The moment that a source is about. */
+/** The moment that a source refers to. */
 function placeOf({ type, id, segment_id }: Message['sources'][number]): string {
   if (type === 'memory') return '/memories';
   if (type === 'action_item') return '/tasks';

@@ -1,12 +1,13 @@
 import { useState } from 'preact/hooks';
-import { Dialog, Page, Show, say, sayError, useLoaded } from '../components.tsx';
-import type { Hook, Key } from '../data.ts';
+import { Dialog, Page, Show, sayError, useLoaded } from '../components.tsx';
+import type { Key } from '../data.ts';
 import { shortDate } from '../format.ts';
 import { api } from '../session.ts';
 import { t } from '../texts.ts';
 import { Apps } from './apps.tsx';
 import { Deliveries } from './deliveries.tsx';
 import { Devices } from './devices.tsx';
+import { Webhooks } from './webhooks.tsx';
 
 const SCOPES = [
   ...['conversations:read', 'conversations:write', 'memories:read', 'memories:write'],
@@ -18,7 +19,7 @@ export function Connections() {
     <Page title={t.value.connections}>
       <Devices />
       <Keys />
-      <Hooks />
+      <Webhooks />
       <Apps />
       <Deliveries />
     </Page>
@@ -30,7 +31,9 @@ function Keys() {
   const [isAdding, setAdding] = useState(false);
   const [fresh, setFresh] = useState('');
   const make = async (method: string, path: string, body?: object) => {
-    await api<{ key?: string }>(method, path, body).then(({ key }) => setFresh(key ?? ''), sayError);
+    const { key } = await api<{ key?: string }>(method, path, body);
+    setAdding(false);
+    setFresh(key ?? '');
     keys.reload();
   };
   return (
@@ -59,7 +62,7 @@ function Keys() {
                       type="button"
                       class="quiet"
                       aria-label={`${t.value.rotate}: ${name}`}
-                      onClick={() => make('POST', `/v1/dev/keys/${id}/rotate`)}
+                      onClick={() => void make('POST', `/v1/dev/keys/${id}/rotate`).catch(sayError)}
                     >
                       {t.value.rotate}
                     </button>
@@ -84,8 +87,8 @@ function Keys() {
             onSubmit={event => {
               event.preventDefault();
               const form = new FormData(event.currentTarget);
-              setAdding(false);
-              void make('POST', '/v1/dev/keys', { name: form.get('name'), scopes: form.getAll('scope') });
+              const draft = { name: form.get('name'), scopes: form.getAll('scope') };
+              make('POST', '/v1/dev/keys', draft).catch(sayError);
             }}
           >
             <label>
@@ -119,72 +122,6 @@ function Keys() {
           </p>
         </Dialog>
       )}
-    </section>
-  );
-}
-
-function Hooks() {
-  const hooks = useLoaded('hooks', () => api<Hook[]>('GET', '/v1/hooks'));
-  const types = Object.entries(t.value.hookTypes);
-  async function add(event: SubmitEvent) {
-    event.preventDefault();
-    const form = event.currentTarget as HTMLFormElement;
-    const { type, url } = Object.fromEntries(new FormData(form));
-    try {
-      await api('POST', `/v1/users/developer/webhook/${type}`, { url });
-      say(t.value.saved);
-      form.reset();
-      hooks.reload();
-    } catch (error) {
-      sayError(error);
-    }
-  }
-  return (
-    <section>
-      <h2 class="section">{t.value.webhooks}</h2>
-      <p class="hint">{t.value.webhooksText}</p>
-      <Show loaded={hooks}>
-        {found =>
-          found.length === 0 ? (
-            <p class="card note">{t.value.noHooks}</p>
-          ) : (
-            <ul class="card plain">
-              {found.map(({ id, type, url, enabled, off_reason }) => (
-                <li key={id}>
-                  <strong>{types.find(([name]) => name === type)?.[1] ?? type}</strong>
-                  <span class="faint break">{url}</span>
-                  {!enabled && <span class="late">{off_reason ?? t.value.switchedOff}</span>}
-                  <span class="actions">
-                    <button
-                      type="button"
-                      class="quiet"
-                      onClick={() =>
-                        api('POST', `/v1/hooks/${id}/${enabled ? 'disable' : 'enable'}`).then(
-                          hooks.reload,
-                          sayError,
-                        )
-                      }
-                    >
-                      {enabled ? t.value.disable : t.value.enable}
-                    </button>
-                  </span>
-                </li>
-              ))}
-            </ul>
-          )
-        }
-      </Show>
-      <form class="inline add" onSubmit={add}>
-        <select name="type" aria-label={t.value.webhookType}>
-          {types.map(([type, text]) => (
-            <option key={type} value={type}>
-              {text}
-            </option>
-          ))}
-        </select>
-        <input name="url" type="url" required placeholder="https://" aria-label={t.value.webhookUrl} />
-        <button type="submit">{t.value.add}</button>
-      </form>
     </section>
   );
 }

@@ -1,8 +1,8 @@
-/** Actions on a whole conversation, beside corrections. */
+/** Actions on a whole conversation, apart from corrections. */
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { Dialog, Icon, Show, say, sayError, useLoaded } from '../components.tsx';
-import type { Conversation, Folder, Template } from '../data.ts';
+import type { Conversation, Folder, Mark, Template } from '../data.ts';
 import { download, FORMATS, type Format } from '../export.ts';
 import { dateTime } from '../format.ts';
 import { api } from '../session.ts';
@@ -16,12 +16,21 @@ interface Given {
 
 type Open = 'summarise' | 'merge' | 'folder';
 
-/** Closes the menu that a button is in. */
+/** Closes the menu that contains a button. */
 function closeMenu(button: HTMLElement): void {
   button.closest('details')?.removeAttribute('open');
 }
 
-export function ExportMenu({ found, onPrint }: { found: Conversation; onPrint: () => void }) {
+export function ExportMenu({
+  found,
+  marked,
+  onPrint,
+}: {
+  found: Conversation;
+  /** By the id of their segment. */
+  marked: ReadonlyMap<string, Mark[]>;
+  onPrint: () => void;
+}) {
   return (
     <details class="menu-button">
       <summary class="quiet icon-button" aria-label={t.value.export}>
@@ -34,7 +43,7 @@ export function ExportMenu({ found, onPrint }: { found: Conversation; onPrint: (
             type="button"
             class="quiet"
             onClick={event => {
-              download(found, format as Format); // a key of FORMATS
+              download(found, format as Format, marked); // a key of FORMATS
               closeMenu(event.currentTarget);
             }}
           >
@@ -223,7 +232,7 @@ function FolderDialog({ found, set, onClose }: DialogGiven) {
   );
 }
 
-/** Makes another conversation of what was said from this segment on, and shows it. */
+/** Splits the conversation at this segment and shows the new conversation. */
 export function useSplit(id: string): (segmentId: string) => void {
   const { route } = useLocation();
   return segmentId =>

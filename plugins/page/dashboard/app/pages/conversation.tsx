@@ -9,15 +9,19 @@ import {
   say,
   sayError,
   speakerClass,
+  speakerName,
   useLoaded,
   VirtualList,
 } from '../components.tsx';
-import type { Conversation as Found, Person, Segment, Task } from '../data.ts';
+import type { Conversation as Found, Mark, Person, Segment, Task } from '../data.ts';
 import { Conflict, currentOf, TextDialog } from '../editing.tsx';
-import { dateTime, minutes, position } from '../format.ts';
-import { api, read } from '../session.ts';
+import { categoryName, dateTime, lineAddress, minutes, position, sourceName } from '../format.ts';
+import { bySegment, loadMarks, MarkButton, MarkedLines } from '../marks.tsx';
+import { messageOf } from '../notices.tsx';
+import { ApiError, api, read } from '../session.ts';
 import { t } from '../texts.ts';
 import { ExportMenu, MoreMenu, useSplit } from './conversation-actions.tsx';
+import { KeptAudios } from './kept-audio.tsx';
 import { Photos } from './photos.tsx';
 import { TaskRow } from './tasks.tsx';
 
@@ -29,9 +33,10 @@ export function Conversation() {
     () => read<Found>(`/v1/dev/user/conversations/${encodeURIComponent(id)}?include_transcript=true`),
     ['conversation', 'segments'],
   );
+  const isMissing = loaded.error instanceof ApiError && loaded.error.status === 404;
   if (loaded.value === null)
     return (
-      <Page title={loaded.error ? t.value.notFound : t.value.conversations}>
+      <Page title={isMissing ? t.value.notFound : t.value.conversations}>
         <Show loaded={loaded}>{() => null}</Show>
       </Page>
     );
@@ -52,11 +57,13 @@ function Whole({ found, set, reload }: Shown) {
   const [isPrinting, setPrinting] = useState(false);
   useEffect(() => {
     if (!isPrinting) return;
-    window.print(); // returns when the dialog is closed
+    window.print(); // returns to the list when the dialog is closed
     setPrinting(false);
   }, [isPrinting]);
   const { id, structured, starred, started_at, created_at, finished_at, status } = found;
   const from = started_at ?? created_at;
+  const marks = useLoaded(id, () => loadMarks(id), ['mark', 'conversation']);
+  const marked = bySegment(from, found.transcript_segments ?? [], marks.value ?? []);
   const path = `/v1/dev/user/conversations/${id}`;
 
   async function change(changes: object): Promise<void> {
@@ -73,18 +80,21 @@ function Whole({ found, set, reload }: Shown) {
     route('/conversations');
     later(
       t.value.conversationDeleted,
-      () => void api('DELETE', path, undefined, { keepalive: true }).catch(sayError),
+      () => api('DELETE', path, undefined, { keepalive: true }),
       () => route(`/conversations/${id}`),
+      () => {},
     );
   }
 
   const seconds = finished_at ? (Date.parse(finished_at) - Date.parse(from)) / 1000 : 0;
+  const isNamedByFolder = found.folder_name?.toLowerCase() === structured.category;
   const meta = [
     dateTime(from),
     seconds > 0 ? minutes(seconds) : '',
-    structured.category !== 'other' ? structured.category : '',
+    isNamedByFolder || structured.category === 'other' ? '' : categoryName(structured.category),
     found.folder_name ?? '',
-    found.source ?? '',
+    found.source === null ? '' : sourceName(found.source),
+    placeOf(found),
   ];
   const title = structured.title || t.value.untitled;
   return (
@@ -109,7 +119,7 @@ function Whole({ found, set, reload }: Shown) {
           >
             <Icon name="edit" />
           </button>
-          <ExportMenu found={found} onPrint={() => setPrinting(true)} />
+          <ExportMenu found={found} marked={marked} onPrint={() => setPrinting(true)} />
           <MoreMenu found={found} set={set} reload={reload} />
           <button
             type="button"
@@ -135,11 +145,18 @@ function Whole({ found, set, reload }: Shown) {
         </p>
       )}
       {structured.overview !== '' && <p class="overview">{structured.overview}</p>}
+      <Speakers segments={found.transcript_segments ?? []} />
       <Tasks id={id} />
       <Events found={found} />
       <Photos id={id} />
+      <KeptAudios id={id} />
+      <MarkedLines conversationId={id} segments={found.transcript_segments ?? []} marked={marked} />
       <h2 class="section">{t.value.transcript}</h2>
-      {isPrinting ? <Printed found={found} /> : <Transcript found={found} reload={reload} />}
+      {isPrinting ? (
+        <Printed found={found} />
+      ) : (
+        <Transcript found={found} marked={marked} reload={reload} reloadMarks={marks.reload} />
+      )}
       {isEditing && (
         <TextDialog
           title={t.value.editTitle}
@@ -154,6 +171,31 @@ function Whole({ found, set, reload }: Shown) {
         />
       )}
     </Page>
+  );
+}
+
+/** Digits of a coordinate in degrees: precise to some hundred metres. */
+const DEGREE_DIGITS = 3;
+
+function placeOf({ geolocation }: Found): string {
+  if (!geolocation) return '';
+  const { address, latitude, longitude } = geolocation;
+  return address ?? `${latitude.toFixed(DEGREE_DIGITS)}, ${longitude.toFixed(DEGREE_DIGITS)}`;
+}
+
+/** Known people among the speakers. */
+function Speakers({ segments }: { segments: readonly Segment[] }) {
+  const known = segments.filter(({ is_user, person_id }) => is_user || person_id !== null);
+  const names = new Map(known.map(segment => [segment.speaker_name, segment]));
+  if (names.size === 0) return null;
+  return (
+    <ul class="chips" aria-label={t.value.people}>
+      {[...names].map(([name, segment]) => (
+        <li key={name} class={`chip live who ${speakerClass(segment)}`}>
+          {name}
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -187,6 +229,7 @@ function Events({ found }: { found: Found }) {
           <li key={`${event.start} ${event.title}`}>
             <strong>{event.title}</strong>
             <span class="faint">{`${dateTime(event.start)} · ${minutes(event.duration * 60)}`}</span>
+            {event.segment_id && <a href={lineAddress(found.id, event.segment_id)}>{t.value.saidHere}</a>}
           </li>
         ))}
       </ul>
@@ -194,22 +237,30 @@ function Events({ found }: { found: Found }) {
   );
 }
 
-/** The whole transcript: the list on the screen has only what is in sight. */
+/** The whole transcript; the list on the screen renders only the visible part. */
 function Printed({ found }: { found: Found }) {
   return (
     <>
-      {found.transcript_segments?.map(({ id, speaker_name, start, text }) => (
-        <p key={id}>
-          <strong>{speaker_name}</strong> {position(start)}
+      {found.transcript_segments?.map(segment => (
+        <p key={segment.id}>
+          <strong>{speakerName(segment)}</strong> {position(segment.start)}
           <br />
-          {text}
+          {segment.text}
         </p>
       ))}
     </>
   );
 }
 
-function Transcript({ found, reload }: Pick<Shown, 'found' | 'reload'>) {
+function Transcript({
+  found,
+  marked,
+  reload,
+  reloadMarks,
+}: Pick<Shown, 'found' | 'reload'> & {
+  marked: ReadonlyMap<string, Mark[]>;
+  reloadMarks: () => void;
+}) {
   const segments = found.transcript_segments ?? [];
   const { query } = useLocation();
   const meant = segments.findIndex(({ id }) => id === query.segment);
@@ -239,9 +290,16 @@ function Transcript({ found, reload }: Pick<Shown, 'found' | 'reload'>) {
             >
               <header>
                 <button type="button" class="speaker" onClick={() => setNaming(segment)}>
-                  {segment.speaker_name}
+                  {speakerName(segment)}
                 </button>
                 <time>{position(segment.start)}</time>
+                <MarkButton
+                  conversationId={found.id}
+                  startedAt={found.started_at ?? found.created_at}
+                  segment={segment}
+                  marks={marked.get(segment.id) ?? []}
+                  onChange={reloadMarks}
+                />
                 <button
                   type="button"
                   class="quiet icon-button small"
@@ -305,7 +363,7 @@ function Transcript({ found, reload }: Pick<Shown, 'found' | 'reload'>) {
 }
 
 interface Choice {
-  /** `user`: the owner; null: nobody that is known. */
+  /** `user`: the owner; null: unknown. */
   personId: string | null;
   name: string;
 }
@@ -322,6 +380,7 @@ function SpeakerDialog({
   const people = useLoaded('people', () => api<Person[]>('GET', '/v1/people'));
   const [isEverywhere, setEverywhere] = useState(true);
   const [name, setName] = useState('');
+  const [problem, setProblem] = useState('');
   const [refused, setRefused] = useState<{ mine: Choice; theirs: string } | null>(null);
   const nameOf = (id: unknown) =>
     id === 'user' ? t.value.me : (people.value?.find(person => person.id === id)?.name ?? t.value.nobody);
@@ -333,7 +392,7 @@ function SpeakerDialog({
     } catch (error) {
       const current = currentOf(error);
       if (current) setRefused({ mine: choice, theirs: nameOf(current.person_id) });
-      else sayError(error);
+      else setProblem(messageOf(error));
     }
   }
   if (refused)
@@ -342,6 +401,7 @@ function SpeakerDialog({
         <Conflict
           theirs={refused.theirs}
           mine={refused.mine.name}
+          problem={problem}
           onTheirs={onClose}
           onMine={() => choose(refused.mine, true)}
         />
@@ -355,7 +415,7 @@ function SpeakerDialog({
           checked={isEverywhere}
           onChange={event => setEverywhere(event.currentTarget.checked)}
         />
-        {t.value.everywhere(segment.speaker_name)}
+        {t.value.everywhere(speakerName(segment))}
       </label>
       <div class="choices">
         <button type="button" onClick={() => choose({ personId: 'user', name: t.value.me })}>
@@ -380,7 +440,7 @@ function SpeakerDialog({
           event.preventDefault();
           await api<Person>('POST', '/v1/people', { name }).then(
             ({ id }) => choose({ personId: id, name }),
-            sayError,
+            error => setProblem(messageOf(error)),
           );
         }}
       >
@@ -394,6 +454,9 @@ function SpeakerDialog({
         />
         <button type="submit">{t.value.add}</button>
       </form>
+      <p class="problem" role="alert">
+        {problem}
+      </p>
     </Dialog>
   );
 }

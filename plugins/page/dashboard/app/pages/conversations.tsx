@@ -1,13 +1,15 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { Empty, Failure, Icon, Page, Skeleton, useLoaded, VirtualList } from '../components.tsx';
-import type { Conversation, Folder } from '../data.ts';
+import { Empty, Icon, Page, useLoaded, VirtualList } from '../components.tsx';
+import type { Conversation, Folder, Person } from '../data.ts';
 import { on } from '../feed.ts';
-import { day, minutes, time } from '../format.ts';
+import { categoryName, day, minutes, time } from '../format.ts';
+import { Failure, Skeleton } from '../notices.tsx';
 import { api, read } from '../session.ts';
 import { t } from '../texts.ts';
+import { ImportDialog } from './recordings.tsx';
 
 const PAGE_SIZE = 50;
-/** Pages that are kept on either side of what is in sight. */
+/** Pages kept on either side of the visible part. */
 const KEPT = 3;
 const TYPING_MS = 200;
 
@@ -16,18 +18,32 @@ interface Filter {
   starred: boolean;
   category: string;
   folder: string;
+  person: string;
+  source: string;
 }
 
+const NO_FILTER: Filter = { query: '', starred: false, category: '', folder: '', person: '', source: '' };
+
 export function Conversations() {
-  const [filter, setFilter] = useState<Filter>({ query: '', starred: false, category: '', folder: '' });
+  const [filter, setFilter] = useState<Filter>(NO_FILTER);
   const [typed, setTyped] = useState('');
   useEffect(() => {
     const timer = setTimeout(() => setFilter(before => ({ ...before, query: typed.trim() })), TYPING_MS);
     return () => clearTimeout(timer);
   }, [typed]);
+  const [isImporting, setImporting] = useState(false);
+  const people = useLoaded('people', () => api<Person[]>('GET', '/v1/people'));
   const folders = useLoaded('folders', () => api<Folder[]>('GET', '/v1/dev/user/folders'));
   return (
-    <Page title={t.value.conversations}>
+    <Page
+      title={t.value.conversations}
+      actions={
+        <button type="button" aria-label={t.value.importRecordings} onClick={() => setImporting(true)}>
+          {t.value.importShort}
+        </button>
+      }
+    >
+      {isImporting && <ImportDialog onClose={() => setImporting(false)} />}
       <search class="filters">
         <input
           type="search"
@@ -46,36 +62,30 @@ export function Conversations() {
             >
               <Icon name="star" filled={filter.starred} /> {t.value.starredOnly}
             </button>
-            {(folders.value?.length ?? 0) > 0 && (
-              <select
-                aria-label={t.value.anyFolder}
-                value={filter.folder}
-                onChange={event => {
-                  const folder = event.currentTarget.value;
-                  setFilter(before => ({ ...before, folder }));
-                }}
-              >
-                <option value="">{t.value.anyFolder}</option>
-                {folders.value?.map(({ id, name, icon }) => (
-                  <option key={id} value={id}>{`${icon} ${name}`}</option>
-                ))}
-              </select>
-            )}
-            <select
-              aria-label={t.value.anyCategory}
+            <Choice
+              label={t.value.anyFolder}
+              value={filter.folder}
+              options={folders.value?.map(({ id, name, icon }) => [id, `${icon} ${name}`]) ?? []}
+              onChange={folder => setFilter(before => ({ ...before, folder }))}
+            />
+            <Choice
+              label={t.value.anyCategory}
               value={filter.category}
-              onChange={event => {
-                const category = event.currentTarget.value;
-                setFilter(before => ({ ...before, category }));
-              }}
-            >
-              <option value="">{t.value.anyCategory}</option>
-              {CATEGORIES.map(category => (
-                <option key={category} value={category}>
-                  {category}
-                </option>
-              ))}
-            </select>
+              options={Object.entries(t.value.categories)}
+              onChange={category => setFilter(before => ({ ...before, category }))}
+            />
+            <Choice
+              label={t.value.anyPerson}
+              value={filter.person}
+              options={people.value?.map(({ id, name }) => [id, name]) ?? []}
+              onChange={person => setFilter(before => ({ ...before, person }))}
+            />
+            <Choice
+              label={t.value.anySource}
+              value={filter.source}
+              options={Object.entries(t.value.sourceNames)}
+              onChange={source => setFilter(before => ({ ...before, source }))}
+            />
           </div>
         )}
       </search>
@@ -84,12 +94,32 @@ export function Conversations() {
   );
 }
 
-const CATEGORIES = [
-  ...['work', 'personal', 'family', 'health', 'education', 'finance', 'technology', 'travel', 'business'],
-  ...['social', 'entertainment', 'news', 'other'],
-];
+/** A filter, hidden if there is nothing to choose from. */
+function Choice({
+  label,
+  value,
+  options,
+  onChange,
+}: {
+  label: string;
+  value: string;
+  options: readonly (readonly [value: string, text: string])[];
+  onChange: (value: string) => void;
+}) {
+  if (options.length === 0) return null;
+  return (
+    <select aria-label={label} value={value} onChange={event => onChange(event.currentTarget.value)}>
+      <option value="">{label}</option>
+      {options.map(([each, text]) => (
+        <option key={each} value={each}>
+          {text}
+        </option>
+      ))}
+    </select>
+  );
+}
 
-function addressOf({ query, starred, category, folder }: Filter, page: number): string {
+function addressOf({ query, starred, category, folder, person, source }: Filter, page: number): string {
   const offset = String(page * PAGE_SIZE);
   const parameters = new URLSearchParams({ limit: String(PAGE_SIZE), offset });
   if (query !== '') {
@@ -99,10 +129,12 @@ function addressOf({ query, starred, category, folder }: Filter, page: number): 
   if (starred) parameters.set('starred', 'true');
   if (category !== '') parameters.set('categories', category);
   if (folder !== '') parameters.set('folder_id', folder);
+  if (person !== '') parameters.set('person_id', person);
+  if (source !== '') parameters.set('source', source);
   return `/v1/dev/user/conversations?${parameters}`;
 }
 
-/** Pages come as they are scrolled to, and go when they are far away. */
+/** Loads pages as the user scrolls to them, and drops those far away. */
 function List({ filter }: { filter: Filter }) {
   const pages = useRef(new Map<number, Conversation[]>());
   const loading = useRef(new Set<number>());
@@ -138,10 +170,10 @@ function List({ filter }: { filter: Filter }) {
     const again = () => {
       clearTimeout(timer);
       timer = window.setTimeout(() => {
-        for (const page of [...pages.current.keys()]) load(page);
+        for (const page of new Set([0, ...pages.current.keys()])) load(page);
       }, 250);
     };
-    const stops = [on('conversation', again), on('ready', again)];
+    const stops = (['conversation', 'ready', 'back'] as const).map(kind => on(kind, again));
     return () => {
       clearTimeout(timer);
       for (const stop of stops) stop();
@@ -208,7 +240,7 @@ export function ConversationRow({
           {withDay ? `${day(from)}, ` : ''}
           {time(from)}
           {seconds > 0 ? ` · ${minutes(seconds)}` : ''}
-          {structured.category !== 'other' ? ` · ${structured.category}` : ''}
+          {structured.category !== 'other' ? ` · ${categoryName(structured.category)}` : ''}
         </span>
       </span>
     </a>

@@ -8,7 +8,7 @@ import { t } from '../texts.ts';
 const PATH = '/v1/deliveries';
 const MOST = 50;
 
-/** Log of deliveries, with each attempt. */
+/** Delivery log, with each attempt. */
 export function Deliveries() {
   const [state, setState] = useState('');
   const [open, setOpen] = useState<string | null>(null);

@@ -1,14 +1,15 @@
 import { useState } from 'preact/hooks';
-import { Icon, later, Show, sayError, useLoaded } from '../components.tsx';
+import { Icon, later, Show, useLoaded } from '../components.tsx';
 import type { Wearable } from '../data.ts';
 import { TextDialog } from '../editing.tsx';
 import { dateTime } from '../format.ts';
 import { api } from '../session.ts';
 import { t } from '../texts.ts';
+import { Pairing } from './pairing.tsx';
 
 const PATH = '/v1/devices';
 
-/** Wearables that a bridge has told of. */
+/** Wearables reported by bridges. */
 export function Devices() {
   const devices = useLoaded('devices', () => api<{ devices: Wearable[] }>('GET', PATH), [
     'device',
@@ -16,7 +17,10 @@ export function Devices() {
   ]);
   return (
     <section>
-      <h2 class="section">{t.value.devices}</h2>
+      <header class="section-head">
+        <h2 class="section">{t.value.devices}</h2>
+        <Pairing />
+      </header>
       <Show loaded={devices}>
         {({ devices: found }) =>
           found.length === 0 ? (
@@ -78,7 +82,7 @@ function DeviceRow({ device, reload }: { device: Wearable; reload: () => void })
           setGone(true);
           later(
             t.value.deleted,
-            () => void api('DELETE', path, undefined, { keepalive: true }).catch(sayError),
+            () => api('DELETE', path, undefined, { keepalive: true }),
             () => setGone(false),
           );
         }}

@@ -1,12 +1,15 @@
 import { useState } from 'preact/hooks';
 import { Chart } from '../chart.tsx';
-import { Dialog, Empty, Icon, later, messageOf, Page, Show, sayError, useLoaded } from '../components.tsx';
-import type { Goal, GoalDay } from '../data.ts';
+import { Dialog, Empty, Icon, later, Page, Show, sayError, useLoaded } from '../components.tsx';
+import type { Goal, GoalDay, GoalSuggestion } from '../data.ts';
+import { Conflict, currentOf } from '../editing.tsx';
 import { shortDate } from '../format.ts';
-import { api } from '../session.ts';
+import { messageOf } from '../notices.tsx';
+import { api, type Version } from '../session.ts';
 import { t } from '../texts.ts';
 
 const PATH = '/v1/dev/user/goals';
+const SUGGESTIONS = `${PATH}/suggestions`;
 const MOST = 200;
 const HISTORY_DAYS = 90;
 
@@ -22,6 +25,7 @@ export function Goals() {
         </button>
       }
     >
+      <Suggestions goals={goals.value ?? []} reload={goals.reload} />
       <Show loaded={goals}>
         {found =>
           found.length === 0 ? (
@@ -49,11 +53,63 @@ export function Goals() {
   );
 }
 
+/** Progress found in conversations, which the user accepts or dismisses. */
+function Suggestions({ goals, reload }: { goals: readonly Goal[]; reload: () => void }) {
+  const suggestions = useLoaded('suggestions', () => api<GoalSuggestion[]>('GET', SUGGESTIONS), [
+    'conversation',
+  ]);
+  const answer = (id: string, word: 'accept' | 'refuse') =>
+    api('POST', `${SUGGESTIONS}/${id}/${word}`).then(() => {
+      suggestions.reload();
+      reload();
+    }, sayError);
+  if (!suggestions.value?.length) return null;
+  return (
+    <section>
+      <h2 class="section">{t.value.goalSuggestions}</h2>
+      <ul class="card plain stacked">
+        {suggestions.value.map(suggestion => {
+          const { id, goal_id, text, current_value: from, suggested_value: to } = suggestion;
+          const goal = goals.find(each => each.id === goal_id);
+          const title = goal?.title ?? '';
+          return (
+            <li key={id}>
+              <p>
+                <strong class="as-is">{title}</strong>{' '}
+                <span class="faint">{[`${from} → ${to}`, goal?.unit].filter(Boolean).join(' ')}</span>
+              </p>
+              <p>
+                <a href={`/conversations/${suggestion.conversation_id}`}>{text}</a>
+              </p>
+              <span class="buttons">
+                <button
+                  type="button"
+                  aria-label={`${t.value.accept}: ${text}`}
+                  onClick={() => void answer(id, 'accept')}
+                >
+                  {t.value.accept}
+                </button>
+                <button
+                  type="button"
+                  class="quiet"
+                  aria-label={`${t.value.reject}: ${text}`}
+                  onClick={() => void answer(id, 'refuse')}
+                >
+                  {t.value.reject}
+                </button>
+              </span>
+            </li>
+          );
+        })}
+      </ul>
+    </section>
+  );
+}
+
 function GoalRow({ goal, reload }: { goal: Goal; reload: () => void }) {
   const [open, setOpen] = useState<'edit' | 'history' | null>(null);
   const [isGone, setGone] = useState(false);
   const path = `${PATH}/${goal.id}`;
-  const change = (changes: object) => api('PATCH', path, changes).then(reload, sayError);
   if (isGone) return null;
   const { title, current_value: value, target_value: target, unit, status } = goal;
   return (
@@ -66,7 +122,13 @@ function GoalRow({ goal, reload }: { goal: Goal; reload: () => void }) {
             <input
               type="checkbox"
               checked={value >= 1}
-              onChange={event => change({ current_value: event.currentTarget.checked ? 1 : 0 })}
+              onChange={event => {
+                const box = event.currentTarget;
+                api('PATCH', path, { current_value: box.checked ? 1 : 0 }).then(reload, error => {
+                  box.checked = value >= 1;
+                  sayError(error);
+                });
+              }}
             />
             {t.value.reached}
           </label>
@@ -82,7 +144,9 @@ function GoalRow({ goal, reload }: { goal: Goal; reload: () => void }) {
               type="button"
               class="quiet"
               aria-label={`${t.value.oneMore}: ${title}`}
-              onClick={() => change({ current_value: value + 1 })}
+              onClick={() =>
+                void api('PATCH', `${path}/progress?current_value=1&adds=true`).then(reload, sayError)
+              }
             >
               +1
             </button>
@@ -117,14 +181,17 @@ function GoalRow({ goal, reload }: { goal: Goal; reload: () => void }) {
       {open === 'edit' && (
         <GoalDialog
           goal={goal}
-          onClose={() => setOpen(null)}
-          onSave={draft => api('PATCH', path, draft).then(reload)}
+          onClose={() => {
+            setOpen(null);
+            reload();
+          }}
+          onSave={draft => api<void>('PATCH', path, draft)}
           onRemove={() => {
             setOpen(null);
             setGone(true);
             later(
               t.value.deleted,
-              () => void api('DELETE', path, undefined, { keepalive: true }).catch(sayError),
+              () => api('DELETE', path, undefined, { keepalive: true }),
               () => setGone(false),
             );
           }}
@@ -157,6 +224,63 @@ function HistoryDialog({ goal, onClose }: { goal: Goal; onClose: () => void }) {
   );
 }
 
+/** Fields of the form, named as in the API. */
+type Draft = Version;
+
+interface Clash {
+  theirs: Draft;
+  mine: Draft;
+  isActive: boolean;
+}
+
+const NUMBERS = ['target_value', 'current_value'];
+const DATE = 'horizon_at';
+
+/** Reads the form. An empty field is left unchanged, except for the description. */
+function draftOf(form: FormData): Draft {
+  const draft: Record<string, string | number> = {};
+  for (const [name, value] of form) {
+    const text = String(value).trim();
+    if (name === 'is_active' || (text === '' && name !== 'desired_outcome')) continue;
+    draft[name] = NUMBERS.includes(name) ? Number(text) : text;
+  }
+  return draft;
+}
+
+/** Value of a field as the form shows it. */
+function shownIn(goal: Goal, name: string): string | number | null {
+  const value = goal[name as keyof Goal] as string | number | null; // only called with fields of the form
+  return name === DATE && typeof value === 'string' ? value.slice(0, 10) : value;
+}
+
+function changedFields(draft: Draft, seen: Goal | null): Draft {
+  if (!seen) return draft;
+  return Object.fromEntries(Object.entries(draft).filter(([name, value]) => value !== shownIn(seen, name)));
+}
+
+function expectedOf(changes: Draft, seen: Goal): Draft {
+  return Object.fromEntries(
+    Object.keys(changes).map(name => [name, seen[name as keyof Goal] as string | number | null]),
+  );
+}
+
+function inWords(values: Draft): string {
+  const names: Record<string, string> = {
+    title: t.value.title,
+    desired_outcome: t.value.goalOutcome,
+    target_value: t.value.goalTarget,
+    current_value: t.value.goalCurrent,
+    unit: t.value.goalUnit,
+    horizon_at: t.value.goalHorizon,
+  };
+  return Object.entries(values)
+    .map(([name, value]) => {
+      const shown = name === DATE && typeof value === 'string' ? shortDate(value) : (value ?? '');
+      return `${names[name] ?? name}: ${shown}`;
+    })
+    .join('\n');
+}
+
 function GoalDialog({
   goal,
   onClose,
@@ -169,26 +293,38 @@ function GoalDialog({
   onRemove?: () => void;
 }) {
   const [problem, setProblem] = useState('');
-  async function submit(event: SubmitEvent) {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget as HTMLFormElement);
-    const given = (name: string) => String(form.get(name) ?? '').trim();
-    const number = (name: string) => (given(name) === '' ? {} : { [name]: Number(given(name)) });
+  const [seen] = useState(goal); // initial values of the fields
+  const [clash, setClash] = useState<Clash | null>(null);
+  async function save(draft: Draft, isActive: boolean, expected: Partial<Draft> | null) {
+    const edit = { is_active: isActive, ...(expected && { expected }) };
     try {
-      await onSave({
-        title: given('title'),
-        desired_outcome: given('desired_outcome'),
-        ...number('target_value'),
-        ...(goal ? number('current_value') : {}),
-        ...(given('unit') === '' ? {} : { unit: given('unit') }),
-        ...(given('horizon_at') === '' ? {} : { horizon_at: given('horizon_at') }),
-        ...(goal ? { is_active: form.get('is_active') === 'on' } : {}),
-      });
+      await onSave({ ...draft, ...(goal && edit) });
       onClose();
     } catch (error) {
-      setProblem(messageOf(error));
+      const theirs = currentOf(error);
+      if (theirs) setClash({ theirs, mine: draft, isActive });
+      else setProblem(messageOf(error));
     }
   }
+  function submit(event: SubmitEvent) {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget as HTMLFormElement);
+    const given = changedFields(draftOf(form), seen);
+    const isActive = form.has('is_active') || (seen !== null && seen.status === 'completed');
+    void save(given, isActive, seen && expectedOf(given, seen));
+  }
+  if (clash)
+    return (
+      <Dialog title={t.value.edit} onClose={onClose}>
+        <Conflict
+          theirs={inWords(clash.theirs)}
+          mine={inWords(clash.mine)}
+          problem={problem}
+          onTheirs={onClose}
+          onMine={() => void save(clash.mine, clash.isActive, clash.theirs)}
+        />
+      </Dialog>
+    );
   return (
     <Dialog title={goal ? t.value.edit : t.value.newGoal} onClose={onClose}>
       <form onSubmit={submit}>

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { Dialog, Empty, Icon, later, Page, Show, sayError, useLoaded } from '../components.tsx';
 import type { Memory, MemoryVersion } from '../data.ts';
 import { TextDialog } from '../editing.tsx';
-import { dateTime, shortDate } from '../format.ts';
+import { categoryName, dateTime, lineAddress, shortDate } from '../format.ts';
 import { type BulkAction, type Selection, SelectionBar, useSelection } from '../selection.tsx';
 import { api } from '../session.ts';
 import { t } from '../texts.ts';
@@ -11,7 +11,8 @@ const PATH = '/v1/dev/user/memories';
 const MOST = 200;
 const TYPING_MS = 250;
 
-type Shown = Pick<Memory, 'id' | 'content' | 'category'> & { created_at?: string };
+/** A search finds less of it. */
+type Shown = Pick<Memory, 'id' | 'content' | 'category'> & Partial<Pick<Memory, 'created_at' | 'said_in'>>;
 
 export function Memories() {
   const [typed, setTyped] = useState('');
@@ -150,11 +151,7 @@ function MemoryRow({ memory, isReview, selection, reload }: RowGiven) {
   const { id, content, category } = memory;
   const removal = (work: () => Promise<unknown>) => {
     setGone(true);
-    later(
-      t.value.deleted,
-      () => void work().catch(sayError),
-      () => setGone(false),
-    );
+    later(t.value.deleted, work, () => setGone(false));
   };
   return (
     <div class="row">
@@ -169,7 +166,14 @@ function MemoryRow({ memory, isReview, selection, reload }: RowGiven) {
       <span class="row-body">
         <span>{content}</span>
         <span class="row-meta">
-          {[category, memory.created_at && shortDate(memory.created_at)].filter(Boolean).join(' · ')}
+          {[categoryName(category), memory.created_at && shortDate(memory.created_at)]
+            .filter(Boolean)
+            .join(' · ')}
+          {memory.said_in && (
+            <a href={lineAddress(memory.said_in.conversation_id, memory.said_in.segment_id)}>
+              {t.value.saidHere}
+            </a>
+          )}
         </span>
       </span>
       {!selection.ids &&
@@ -245,8 +249,8 @@ function MemoryButtons({
           value={content}
           max={500}
           onClose={() => setOpen(null)}
-          onSave={async text => {
-            await api('PATCH', `${PATH}/${id}`, { content: text });
+          onSave={async (text, seen) => {
+            await api('PATCH', `${PATH}/${id}`, { content: text, expected: { content: seen } });
             reload();
           }}
         />

@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
-import { Dialog, Icon, messageOf, Page, Show, say, sayError, useLoaded } from '../components.tsx';
+import { Dialog, Icon, Page, Show, say, sayError, useLoaded } from '../components.tsx';
 import type { Address, Channel, Notification, NotificationSettings } from '../data.ts';
 import { dateTime } from '../format.ts';
+import { messageOf } from '../notices.tsx';
 import { CHANNEL, isPushed, mayPush, startPush, stopPush } from '../push.ts';
 import { SchemaFields, valuesOf } from '../schema-form.tsx';
 import { api } from '../session.ts';
@@ -112,7 +113,7 @@ function Addresses() {
   );
 }
 
-/** One button: notifications on this very device. */
+/** One button that turns on notifications on this device. */
 function Push({ channels, reload }: { channels: readonly Channel[]; reload: () => void }) {
   const [isOn, setOn] = useState<boolean | null>(null);
   useEffect(() => void isPushed().then(setOn, () => setOn(false)), []);
@@ -140,7 +141,7 @@ function Push({ channels, reload }: { channels: readonly Channel[]; reload: () =
   );
 }
 
-/** A form made from the schema of the channel's addresses. */
+/** A form generated from the JSON schema of the channel's addresses. */
 function AddressDialog({
   channels,
   onClose,

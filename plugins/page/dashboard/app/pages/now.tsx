@@ -1,15 +1,18 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { Empty, Icon, Page, speakerClass, useLoaded } from '../components.tsx';
-import type { Conversation, Wearable } from '../data.ts';
-import { connection } from '../feed.ts';
-import { time } from '../format.ts';
+import { Empty, Icon, Page, say, sayError, speakerClass, speakerName, useLoaded } from '../components.tsx';
+import type { Conversation, Listening, Wearable } from '../data.ts';
+import { connection, hurry } from '../feed.ts';
+import { dateTime, time } from '../format.ts';
 import { conversations, devices, type LiveConversation } from '../live.ts';
+import { bySegment, setMark } from '../marks.tsx';
 import { level, mayRecord, recording, startRecording, stopRecording } from '../microphone.ts';
-import { api } from '../session.ts';
+import { Failure, Skeleton } from '../notices.tsx';
+import { ApiError, api, read } from '../session.ts';
 import { t } from '../texts.ts';
 import { ConversationRow } from './conversations.tsx';
+import { FirstSteps, isOperator } from './readiness.tsx';
 
-/** Pixels from the end within which new words keep it in sight. */
+/** The page scrolls to new words if it is within so many pixels of the end. */
 const NEAR_END = 160;
 
 export function Now() {
@@ -27,13 +30,20 @@ export function Now() {
   }, [said]);
   return (
     <Page title={t.value.now} actions={<Devices />}>
-      <Recorder />
+      {isOperator() && <FirstSteps />}
+      <div class="record-row">
+        <Pause />
+        <Recorder />
+      </div>
       {shown.map(conversation => (
         <Live key={conversation.id} conversation={conversation} />
       ))}
-      {shown.length === 0 && connection.value === 'open' && (
+      {shown.length === 0 && connection.value === 'connecting' && <Skeleton rows={3} />}
+      {shown.length === 0 && connection.value !== 'connecting' && (
         <>
-          {devices.value.length > 0 ? (
+          {connection.value === 'lost' ? (
+            <Failure error={new ApiError(0, '')} retry={hurry} />
+          ) : devices.value.length > 0 ? (
             <Empty icon="now" title={t.value.quiet} text={t.value.quietText} />
           ) : (
             <Empty icon="now" title={t.value.noDevice} text={t.value.noDeviceText} />
@@ -46,7 +56,7 @@ export function Now() {
   );
 }
 
-/** Live connections; those of wearables that a bridge tells of with name and battery. */
+/** Live connections; wearables reported by a bridge have a name and a battery level. */
 function Devices() {
   const known = useLoaded('devices', () => api<{ devices: Wearable[] }>('GET', '/v1/devices'), [
     'device',
@@ -73,12 +83,46 @@ function Devices() {
   );
 }
 
+/** Longest delay of a browser's timer. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** Shows whether Earshot is listening, with the button that pauses and resumes it. */
+function Pause() {
+  const listening = useLoaded('listening', () => api<Listening>('GET', '/v1/users/listening'), ['listening']);
+  const until = listening.value?.until ?? null;
+  useEffect(() => {
+    if (until === null) return;
+    const waitMs = Math.max(0, Date.parse(until) - Date.now());
+    const timer = setTimeout(listening.reload, Math.min(waitMs, MAX_TIMER_MS));
+    return () => clearTimeout(timer);
+  }, [until]);
+  if (!listening.value) return null;
+  const change = (path: string, body?: object) =>
+    void api<Listening>('POST', `/v1/users/listening/${path}`, body).then(listening.set, sayError);
+  if (!listening.value.paused)
+    return (
+      <button type="button" onClick={() => change('pause', { minutes: 60 })}>
+        {t.value.pauseListening}
+      </button>
+    );
+  return (
+    <div class="recorder card">
+      <span class="status" role="status">
+        {until === null ? t.value.listeningPaused : t.value.listeningPausedUntil(dateTime(until))}
+      </span>
+      <button type="button" onClick={() => change('resume')}>
+        {t.value.resumeListening}
+      </button>
+    </div>
+  );
+}
+
 /** The microphone of this device. */
 function Recorder() {
   if (!mayRecord()) return <p class="hint">{t.value.microphoneNeedsTls}</p>;
   if (recording.value === 'off')
     return (
-      <button type="button" class="record" onClick={() => void startRecording()}>
+      <button type="button" onClick={() => void startRecording()}>
         <Icon name="microphone" />
         {t.value.record}
       </button>
@@ -97,7 +141,12 @@ function Recorder() {
   );
 }
 
-function Live({ conversation: { id, state, segments, startedAt } }: { conversation: LiveConversation }) {
+function Live({
+  conversation: { id, state, segments, marks, startedAt },
+}: {
+  conversation: LiveConversation;
+}) {
+  const marked = bySegment(startedAt, segments, marks);
   return (
     <section class="live-card" aria-label={state === 'open' ? t.value.listening : t.value.conversations}>
       <header>
@@ -109,6 +158,21 @@ function Live({ conversation: { id, state, segments, startedAt } }: { conversati
         )}
         {state === 'ended' && <span class="status">{t.value.summarising}</span>}
         {startedAt && <span class="faint">{t.value.since(time(startedAt))}</span>}
+        {state === 'open' && segments.length > 0 && (
+          <button type="button" onClick={() => void setMark(id).then(() => say(t.value.markSet), sayError)}>
+            <Icon name="memories" />
+            {t.value.markNow}
+          </button>
+        )}
+        {state === 'open' && segments.length > 0 && (
+          <button
+            type="button"
+            class="quiet"
+            onClick={() => void api('POST', `/v1/conversations/${id}/finish`).catch(sayError)}
+          >
+            {t.value.endNow}
+          </button>
+        )}
         {state !== 'open' && <a href={`/conversations/${id}`}>{t.value.openConversation}</a>}
       </header>
       <ol class="words" aria-live={state === 'open' ? 'polite' : 'off'}>
@@ -116,8 +180,16 @@ function Live({ conversation: { id, state, segments, startedAt } }: { conversati
           const isSame = segments[index - 1]?.speaker_name === segment.speaker_name;
           return (
             <li key={segment.id} class={speakerClass(segment)}>
-              {!isSame && <b>{segment.speaker_name}</b>}
-              <p>{segment.text}</p>
+              {!isSame && <b>{speakerName(segment)}</b>}
+              <p>
+                {segment.text}
+                {marked.has(segment.id) && (
+                  <span class="marked">
+                    <Icon name="memories" filled />
+                    <span class="hidden">{t.value.marked}</span>
+                  </span>
+                )}
+              </p>
             </li>
           );
         })}
@@ -127,7 +199,7 @@ function Live({ conversation: { id, state, segments, startedAt } }: { conversati
 }
 
 function Recent() {
-  const recent = useLoaded('recent', () => api<Conversation[]>('GET', '/v1/dev/user/conversations?limit=3'), [
+  const recent = useLoaded('recent', () => read<Conversation[]>('/v1/dev/user/conversations?limit=3'), [
     'conversation',
   ]);
   if (!recent.value?.length) return null;

@@ -1,7 +1,8 @@
-/** Everything of an account: to take away, and to delete. */
+/** Exports and deletes all data of an account. */
 import { useState } from 'preact/hooks';
-import { Dialog, messageOf, sayError } from '../components.tsx';
+import { Dialog, sayError } from '../components.tsx';
 import { save } from '../export.ts';
+import { messageOf } from '../notices.tsx';
 import { account, api, forget, request } from '../session.ts';
 import { t } from '../texts.ts';
 

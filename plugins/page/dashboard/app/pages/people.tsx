@@ -5,6 +5,7 @@ import { TextDialog } from '../editing.tsx';
 import { shortDate } from '../format.ts';
 import { api } from '../session.ts';
 import { t } from '../texts.ts';
+import { Assignments, OwnVoice } from './own-voice.tsx';
 
 const PATH = '/v1/people';
 const MAX_NAME = 200;
@@ -51,6 +52,8 @@ export function People() {
           )
         }
       </Show>
+      <Assignments people={people.value ?? []} />
+      <OwnVoice />
     </Page>
   );
 }
@@ -97,7 +100,7 @@ function PersonRow({ person, all, reload }: RowGiven) {
           setGone(true);
           later(
             t.value.deleted,
-            () => void api('DELETE', path, undefined, { keepalive: true }).catch(sayError),
+            () => api('DELETE', path, undefined, { keepalive: true }),
             () => setGone(false),
           );
         }}
@@ -112,8 +115,8 @@ function PersonRow({ person, all, reload }: RowGiven) {
           value={person.name}
           max={MAX_NAME}
           onClose={() => setEditing(false)}
-          onSave={async name => {
-            await api('PATCH', path, { name });
+          onSave={async (name, seen) => {
+            await api('PATCH', path, { name, expected: { name: seen } });
             reload();
           }}
         />
@@ -122,7 +125,7 @@ function PersonRow({ person, all, reload }: RowGiven) {
   );
 }
 
-/** How they sound, and whether they are somebody else of the list. */
+/** Voice samples of a person, and suggestions of people who may be the same. */
 function PersonDialog({ person, all, reload, onClose }: RowGiven & { onClose: () => void }) {
   const path = `${PATH}/${person.id}`;
   const samples = useLoaded(person.id, () => api<VoiceSample[]>('GET', `${path}/samples`));

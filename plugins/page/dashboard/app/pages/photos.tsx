@@ -1,4 +1,6 @@
-/** The photos of a conversation. They need the token, so the browser cannot fetch them by itself. */
+/**
+ * The photos of a conversation. They are fetched by script, because an `img` element cannot send the token.
+ */
 import { useEffect, useState } from 'preact/hooks';
 import { Dialog, later, sayError, useLoaded } from '../components.tsx';
 import type { Photo } from '../data.ts';
@@ -18,7 +20,7 @@ export function Photos({ id }: { id: string }) {
     setGone(before => [...before, photo.id]);
     later(
       t.value.deleted,
-      () => void api('DELETE', `/v1/photos/${photo.id}`, undefined, { keepalive: true }).catch(sayError),
+      () => api('DELETE', `/v1/photos/${photo.id}`, undefined, { keepalive: true }),
       () => setGone(before => before.filter(each => each !== photo.id)),
     );
   }

@@ -1,10 +1,17 @@
 import { useState } from 'preact/hooks';
-import { messageOf, Page, Show, say, sayError, useLoaded } from '../components.tsx';
+import { Page, Show, say, sayError, useLoaded } from '../components.tsx';
 import type { CalendarLinkJson, NewCalendarLink, NotificationSettings } from '../data.ts';
+import { messageOf } from '../notices.tsx';
 import { account, api, signOut } from '../session.ts';
 import { t } from '../texts.ts';
 import { applyTheme, THEMES, theme } from '../theme.ts';
+import { Accesses } from './accesses.tsx';
+import { CalendarAccount } from './calendar-account.tsx';
+import { ForeignImports } from './foreign-imports.tsx';
+import { ListeningForms } from './listening.tsx';
 import { OwnData } from './own-data.tsx';
+import { RetentionForm } from './retention.tsx';
+import { Sessions } from './sessions.tsx';
 import { LanguageSelect, ZoneSelect } from './sign-in.tsx';
 import { Vocabulary } from './vocabulary.tsx';
 
@@ -55,6 +62,7 @@ export function Settings() {
       <section>
         <h2 class="section">{t.value.calendarSection}</h2>
         <CalendarLink />
+        <CalendarAccount />
       </section>
       <section>
         <h2 class="section">{t.value.vocabulary}</h2>
@@ -63,6 +71,23 @@ export function Settings() {
       <section>
         <h2 class="section">{t.value.ownData}</h2>
         <OwnData />
+        <ForeignImports />
+      </section>
+      <section>
+        <h2 class="section">{t.value.sessions}</h2>
+        <Sessions />
+      </section>
+      <section>
+        <h2 class="section">{t.value.listeningSection}</h2>
+        <ListeningForms />
+      </section>
+      <section>
+        <h2 class="section">{t.value.retentionSection}</h2>
+        <RetentionForm />
+      </section>
+      <section>
+        <h2 class="section">{t.value.accesses}</h2>
+        <Accesses />
       </section>
       <section>
         <h2 class="section">{t.value.accountSection}</h2>
@@ -78,10 +103,10 @@ export function Settings() {
   );
 }
 
-/** The secret address by which calendar programs read events and tasks: shown once, when it is made. */
+/** The secret URL from which calendar programs read events and tasks: shown once, when it is created. */
 function CalendarLink() {
   const [address, setAddress] = useState('');
-  // in an object: what is null counts as not loaded yet
+  // wrapped in an object, because null means not loaded yet
   const link = useLoaded('calendar link', async () => ({
     present: await api<CalendarLinkJson | null>('GET', '/v1/calendar/link'),
   }));

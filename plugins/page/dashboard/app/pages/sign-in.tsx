@@ -1,10 +1,40 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import { messageOf } from '../components.tsx';
+import { messageOf } from '../notices.tsx';
 import { api, begin, type Session, signIn } from '../session.ts';
 import { type Language, language, setLanguage, t } from '../texts.ts';
 
 export function SignIn() {
+  return (
+    <main class="gate">
+      <Opening title="Earshot" text={t.value.tagline} />
+      <SignInForm name="" />
+    </main>
+  );
+}
+
+/** Covers the page until the same account has signed in again; unsaved input stays underneath. */
+export function SignInAgain({ name }: { name: string }) {
+  const ref = useRef<HTMLDialogElement>(null);
+  const open = () => ref.current?.showModal();
+  useEffect(open, []);
+  return (
+    <dialog
+      ref={ref}
+      class="cover"
+      aria-label={t.value.sessionOver}
+      onCancel={event => event.preventDefault()}
+      onClose={open}
+    >
+      <div class="gate">
+        <Opening title={t.value.sessionOver} text={t.value.sessionOverText} />
+        <SignInForm name={name} />
+      </div>
+    </dialog>
+  );
+}
+
+function SignInForm({ name }: { name: string }) {
   const [error, setError] = useState('');
   const [isBusy, setBusy] = useState(false);
   async function submit(event: SubmitEvent) {
@@ -18,27 +48,38 @@ export function SignIn() {
     setBusy(false);
   }
   return (
-    <Gate title="Earshot" text={t.value.tagline}>
-      <form onSubmit={submit}>
-        <label>
-          {t.value.name}
-          <input name="name" autocomplete="username" autocapitalize="none" required autofocus />
-        </label>
-        <label>
-          {t.value.password}
-          <input name="password" type="password" autocomplete="current-password" required />
-        </label>
-        <Problem text={error} />
-        <button type="submit" class="primary" disabled={isBusy}>
-          {t.value.signIn}
-        </button>
-        <p class="hint">{t.value.noPassword}</p>
-      </form>
-    </Gate>
+    <form onSubmit={submit}>
+      <label>
+        {t.value.name}
+        <input
+          name="name"
+          autocomplete="username"
+          autocapitalize="none"
+          required
+          defaultValue={name}
+          autofocus={name === ''}
+        />
+      </label>
+      <label>
+        {t.value.password}
+        <input
+          name="password"
+          type="password"
+          autocomplete="current-password"
+          required
+          autofocus={name !== ''}
+        />
+      </label>
+      <Problem text={error} />
+      <button type="submit" class="primary" disabled={isBusy}>
+        {t.value.signIn}
+      </button>
+      <p class="hint">{t.value.noPassword}</p>
+    </form>
   );
 }
 
-/** The one-time link of a first start: the code stands behind the #, which browsers send to nobody. */
+/** One-time link of the first start: the code follows the #, which browsers never send to a server. */
 export function Welcome() {
   const { route } = useLocation();
   const [code] = useState(location.hash.slice(1));
@@ -60,7 +101,8 @@ export function Welcome() {
   }
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
   return (
-    <Gate title={t.value.welcome} text={t.value.welcomeText}>
+    <main class="gate">
+      <Opening title={t.value.welcome} text={t.value.welcomeText} />
       <form onSubmit={submit}>
         <input type="hidden" name="username" autocomplete="username" value="owner" />
         <label>
@@ -84,7 +126,7 @@ export function Welcome() {
           {t.value.begin}
         </button>
       </form>
-    </Gate>
+    </main>
   );
 }
 
@@ -135,21 +177,12 @@ function Problem({ text }: { text: string }) {
   );
 }
 
-function Gate({
-  title,
-  text,
-  children,
-}: {
-  title: string;
-  text: string;
-  children: preact.ComponentChildren;
-}) {
+function Opening({ title, text }: { title: string; text: string }) {
   return (
-    <main class="gate">
+    <>
       <img src="/icon.svg" alt="" width="56" height="56" />
       <h1>{title}</h1>
       <p class="lead">{text}</p>
-      {children}
-    </main>
+    </>
   );
 }

@@ -7,7 +7,7 @@ import { api } from '../session.ts';
 import { t } from '../texts.ts';
 
 const SPANS = [7, 30, 90];
-/** People in the chart. */
+/** Maximum people in the chart. */
 const MOST = 12;
 
 export function Statistics() {
@@ -44,11 +44,11 @@ function Charts({ statistics }: { statistics: Found }) {
       <ul class="card plain">
         {statistics.people.slice(0, MOST).map(({ person_id, is_user, name, words, conversations }) => (
           <li key={person_id ?? String(is_user)} class="share">
-            <strong>{is_user ? t.value.me : name || t.value.nobody}</strong>
+            <strong>{is_user ? t.value.me : name || t.value.unnamed}</strong>
             <meter
               value={words}
               max={statistics.people[0]?.words ?? words}
-              aria-label={`${name}: ${t.value.words(words)}`}
+              aria-label={`${is_user ? t.value.me : name || t.value.unnamed}: ${t.value.words(words)}`}
             />
             <span class="faint">
               {`${t.value.words(words)} · ${t.value.conversationCount(conversations)}`}

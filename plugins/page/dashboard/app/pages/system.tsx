@@ -1,7 +1,9 @@
 import { Page, Show, useLoaded } from '../components.tsx';
 import type { Health } from '../data.ts';
-import { api, request } from '../session.ts';
+import { account, api, request } from '../session.ts';
 import { t } from '../texts.ts';
+import { Operator } from './operator.tsx';
+import { isOperator } from './readiness.tsx';
 
 export function System() {
   const health = useLoaded('health', async (): Promise<Health> => (await request('GET', '/healthz')).json());
@@ -31,6 +33,13 @@ export function System() {
           )}
         </Show>
       </section>
+      {isOperator() ? (
+        <Operator />
+      ) : (
+        <p class="hint">
+          {t.value.operatorsOnly(`earshot user role ${account.value?.name ?? 'NAME'} operator`)}
+        </p>
+      )}
       <section>
         <h2 class="section">{t.value.version}</h2>
         <p class="card note">

@@ -10,7 +10,7 @@ const PATH = '/v1/dev/user/action-items';
 const MOST = 1000;
 const DAYS = 7;
 
-/** The tasks of a month by the day on which they are due. */
+/** The tasks of a month by due date. */
 export function TaskCalendar() {
   const [month, setMonth] = useState(() => firstOf(new Date()));
   const [day, setDay] = useState(() => keyOf(new Date()));
@@ -88,12 +88,12 @@ function firstOf(date: Date): Date {
   return new Date(date.getFullYear(), date.getMonth(), 1);
 }
 
-/** The day here. */
+/** Local date. */
 function keyOf(date: Date): string {
   return [date.getFullYear(), date.getMonth() + 1, date.getDate()].join('-');
 }
 
-/** Whole weeks, each from Monday. */
+/** Whole weeks, starting on Monday. */
 function daysAround(month: Date): Date[] {
   const before = (month.getDay() + DAYS - 1) % DAYS;
   const inMonth = new Date(month.getFullYear(), month.getMonth() + 1, 0).getDate();

@@ -1,9 +1,11 @@
 import { useState } from 'preact/hooks';
 import { Dialog, Empty, Icon, later, Page, Show, sayError, useLoaded } from '../components.tsx';
 import type { Task } from '../data.ts';
-import { shortDate } from '../format.ts';
+import { Conflict, currentOf } from '../editing.tsx';
+import { lineAddress, localDay, shortDate } from '../format.ts';
+import { messageOf } from '../notices.tsx';
 import { type Selection, SelectionBar, useSelection } from '../selection.tsx';
-import { api, read } from '../session.ts';
+import { api, read, type Version } from '../session.ts';
 import { t } from '../texts.ts';
 import { TaskCalendar } from './task-calendar.tsx';
 
@@ -108,7 +110,7 @@ export function Tasks() {
   );
 }
 
-/** The end of that day here. */
+/** The end of that day in local time. */
 function dueAt(day: string): string {
   return new Date(`${day}T18:00`).toISOString();
 }
@@ -127,11 +129,19 @@ export function TaskRow({
   const [isEditing, setEditing] = useState(false);
   const [isGone, setGone] = useState(false);
   const path = `${PATH}/${task.id}`;
-  async function change(changes: object) {
-    await api('PATCH', path, changes).catch(sayError);
+  async function change(changes: object): Promise<boolean> {
+    const isDone = await api('PATCH', path, changes).then(
+      () => true,
+      error => {
+        sayError(error);
+        return false;
+      },
+    );
     reload();
+    return isDone;
   }
   if (isGone) return null;
+  const hasPlace = task.conversation_id !== null && (isLinked || task.segment_id !== null);
   const isOverdue = task.due_at !== null && !task.completed && new Date(task.due_at) < new Date();
   return (
     <div class={task.completed ? 'row task done' : 'row task'}>
@@ -147,20 +157,27 @@ export function TaskRow({
           type="checkbox"
           checked={task.completed}
           aria-label={`${t.value.taskDone}: ${task.description}`}
-          onChange={event => change({ completed: event.currentTarget.checked })}
+          onChange={event => {
+            const box = event.currentTarget;
+            void change({ completed: box.checked }).then(isDone => {
+              if (!isDone) box.checked = task.completed;
+            });
+          }}
         />
       )}
       <span class="row-body">
         <span>{task.description}</span>
-        {(task.due_at || (isLinked && task.conversation_id)) && (
+        {(task.due_at || hasPlace) && (
           <span class="row-meta">
             {task.due_at && (
               <span class={isOverdue ? 'late' : ''}>
                 {`${t.value.due} ${shortDate(task.due_at)}${isOverdue ? `, ${t.value.overdue}` : ''}`}
               </span>
             )}
-            {isLinked && task.conversation_id && (
-              <a href={`/conversations/${task.conversation_id}`}>{t.value.fromConversation}</a>
+            {hasPlace && task.conversation_id && (
+              <a href={lineAddress(task.conversation_id, task.segment_id)}>
+                {task.segment_id ? t.value.saidHere : t.value.fromConversation}
+              </a>
             )}
           </span>
         )}
@@ -174,52 +191,120 @@ export function TaskRow({
         <Icon name="edit" />
       </button>
       {isEditing && (
-        <Dialog title={t.value.edit} onClose={() => setEditing(false)}>
-          <form
-            onSubmit={event => {
-              event.preventDefault();
-              const form = new FormData(event.currentTarget);
-              const due = String(form.get('due'));
-              setEditing(false);
-              void change({
-                description: String(form.get('description')),
-                due_at: due === '' ? null : due === task.due_at?.slice(0, 10) ? task.due_at : dueAt(due),
-              });
-            }}
-          >
-            <label>
-              {t.value.addTask}
-              <textarea name="description" rows={3} maxLength={500} required>
-                {task.description}
-              </textarea>
-            </label>
-            <label>
-              {t.value.dueDate}
-              <input type="date" name="due" defaultValue={task.due_at?.slice(0, 10) ?? ''} />
-            </label>
+        <TaskDialog
+          task={task}
+          onClose={() => setEditing(false)}
+          onSave={async changes => {
+            await api('PATCH', path, changes);
+            reload();
+          }}
+          onRemove={() => {
+            setEditing(false);
+            setGone(true);
+            later(
+              t.value.deleted,
+              () => api('DELETE', path, undefined, { keepalive: true }),
+              () => setGone(false),
+            );
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+/** The description, and the day. */
+function versionText({ description, due_at }: Version): string {
+  const day = typeof due_at === 'string' ? shortDate(due_at) : t.value.noDueDate;
+  return `${description} (${t.value.dueDate}: ${day})`;
+}
+
+/** Stays open until the task is stored. */
+function TaskDialog({
+  task,
+  onClose,
+  onSave,
+  onRemove,
+}: {
+  task: Task;
+  onClose: () => void;
+  onSave: (changes: object) => Promise<void>;
+  onRemove: () => void;
+}) {
+  const [seen] = useState(task); // frozen, as live updates of the page continue
+  const [description, setDescription] = useState(task.description);
+  const [due, setDue] = useState(task.due_at === null ? '' : localDay(task.due_at));
+  const [theirs, setTheirs] = useState<Version | null>(null);
+  const [problem, setProblem] = useState('');
+  async function save(from: Version) {
+    const isSame = seen.due_at !== null && due === localDay(seen.due_at);
+    const dueDay = due === '' ? null : isSame ? seen.due_at : dueAt(due);
+    try {
+      await onSave({ description, due_at: dueDay, expected: from });
+      onClose();
+    } catch (error) {
+      const other = currentOf(error);
+      if (other) setTheirs(other);
+      else setProblem(messageOf(error));
+    }
+  }
+  const dueField = (
+    <label>
+      {t.value.dueDate}
+      <input type="date" value={due} onInput={event => setDue(event.currentTarget.value)} />
+    </label>
+  );
+  const field = (label: string) => (
+    <label>
+      {label}
+      <textarea
+        rows={3}
+        maxLength={500}
+        required
+        value={description}
+        onInput={event => setDescription(event.currentTarget.value)}
+      />
+    </label>
+  );
+  return (
+    <Dialog title={t.value.edit} onClose={onClose}>
+      <form
+        onSubmit={event => {
+          event.preventDefault();
+          void save({ description: seen.description, due_at: seen.due_at });
+        }}
+      >
+        {theirs !== null ? (
+          <Conflict
+            theirs={versionText(theirs)}
+            mine={
+              <>
+                {field(t.value.yourVersion)}
+                {dueField}
+              </>
+            }
+            problem={problem}
+            onTheirs={onClose}
+            onMine={() => void save(theirs)}
+          />
+        ) : (
+          <>
+            {field(t.value.addTask)}
+            {dueField}
+            <p class="problem" role="alert">
+              {problem}
+            </p>
             <div class="buttons">
-              <button
-                type="button"
-                class="quiet danger"
-                onClick={() => {
-                  setEditing(false);
-                  setGone(true);
-                  later(
-                    t.value.deleted,
-                    () => void api('DELETE', path, undefined, { keepalive: true }).catch(sayError),
-                    () => setGone(false),
-                  );
-                }}
-              >
+              <button type="button" class="quiet danger" onClick={onRemove}>
                 {t.value.remove}
               </button>
               <button type="submit" class="primary">
                 {t.value.save}
               </button>
             </div>
-          </form>
-        </Dialog>
-      )}
-    </div>
+          </>
+        )}
+      </form>
+    </Dialog>
   );
 }

@@ -4,7 +4,7 @@ import { t } from '../texts.ts';
 
 const PATH = '/v1/users/vocabulary';
 
-/** The words that recognisers are to expect, one a line. */
+/** Words that recognisers should expect, one per line. */
 export function Vocabulary() {
   const loaded = useLoaded('vocabulary', () => api<{ words: string[] }>('GET', PATH));
   async function submit(event: SubmitEvent) {
