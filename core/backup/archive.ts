@@ -9,20 +9,19 @@ import { PassThrough, Readable, type Transform, type Writable } from 'node:strea
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { createZstdCompress, createZstdDecompress } from 'node:zlib';
-import { Decrypter, Encrypter, generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { type Extract, extract, pack } from 'tar-stream';
 import { z } from 'zod';
 import { AppError } from '../runtime/errors.ts';
 
 const MANIFEST = 'manifest.json';
-/** The database, as SQLite, wherever it was. */
+/** The database as a SQLite file, wherever it lay. */
 export const DATABASE = 'earshot.db';
-/** Lists some 250,000 files. */
+/** Enough for some 250,000 files. */
 const MAX_MANIFEST_BYTES = 64 * 1024 * 1024;
 
 export const Manifest = z.object({
   format: z.literal(1),
-  /** Version of the Earshot that made it. */
+  /** Version of Earshot that made the backup. */
   version: z.string(),
   createdAt: z.iso.datetime(),
   /** Rows of the database by table. */
@@ -38,13 +37,16 @@ export const Manifest = z.object({
 export type Manifest = z.infer<typeof Manifest>;
 export type ArchivedFile = Manifest['files'][number];
 
-/** Relative, below where it is unpacked, and the same on every system. */
+/** Loaded by those who encrypt: its tables take a quarter of the time in which a command starts. */
+const age = () => import('age-encryption');
+
+/** A relative path below the target directory, with forward slashes on every system. */
 function isInside(path: string): boolean {
   const parts = path.split('/');
   return !/[\\\0]/.test(path) && parts.every(part => part !== '' && part !== '.' && part !== '..');
 }
 
-/** Where an archived file is read from: no more than `bytes`, as some grow meanwhile. */
+/** Source of an archived file: no more than `bytes` are read, because some files grow meanwhile. */
 export interface Source extends ArchivedFile {
   from: string;
 }
@@ -79,19 +81,20 @@ export async function writeArchive(
 }
 
 async function encrypt(plain: Readable, recipients: readonly string[]): Promise<Readable> {
+  const { Encrypter } = await age();
   const encrypter = new Encrypter();
   for (const recipient of recipients) encrypter.addRecipient(recipient);
   return Readable.fromWeb(await encrypter.encrypt(Readable.toWeb(plain)));
 }
 
-/** Says where the bytes of a file go; null: they are only checked. */
+/** Decides where the bytes of a file go; null: they are only checked. */
 export type Take = (file: ArchivedFile) => Promise<Writable | null>;
 
 /**
- * Reads an archive to its end, and checks what it holds against its manifest.
- * @param identity the age private key; null: there is none
- * @param begin is handed the manifest before anything else is read
- * @throws AppError `invalid_input` where the file is no backup, is damaged, or was made for another key
+ * Reads an archive to its end, and checks its contents against its manifest.
+ * @param identity the age private key; null: none
+ * @param begin receives the manifest before anything else is read
+ * @throws AppError `invalid_input` where the file is no backup, is damaged, or was encrypted for another key
  */
 export async function readArchive(
   file: string,
@@ -120,7 +123,7 @@ export async function readArchive(
   }
 }
 
-/** Whatever the system says of files has a code such as ENOSPC, and is not the archive's fault. */
+/** Errors of the file system have a code such as ENOSPC, and do not mean that the archive is damaged. */
 function isOfArchive(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return code === undefined || !/^E[A-Z0-9]+$/.test(code);
@@ -174,7 +177,7 @@ function parseManifest(json: string): Manifest {
   );
 }
 
-/** The streams that lead from the file to the tar in it. */
+/** Creates the streams that lead from the file to the tar in it. */
 async function decode(file: string, identity: string | null): Promise<(Readable | Transform)[]> {
   const beginning = await firstBytes(file);
   if (beginning.subarray(0, 4).equals(ZSTD)) return [createReadStream(file), createZstdDecompress()];
@@ -185,6 +188,7 @@ async function decode(file: string, identity: string | null): Promise<(Readable 
       'invalid_input',
       `${file} is encrypted: name the file with its private key (--identity)`,
     );
+  const { Decrypter } = await age();
   const decrypter = new Decrypter();
   try {
     decrypter.addIdentity(identity);
@@ -221,13 +225,20 @@ async function firstBytes(file: string): Promise<Buffer> {
 
 /** SHA-256 of the first bytes of a file, hex. */
 export async function hashFile(file: string, bytes: number, signal: AbortSignal): Promise<string> {
+  if (bytes === 0) return hashStream(Readable.from([]), signal);
+  return hashStream(createReadStream(file, { end: bytes - 1 }), signal);
+}
+
+/** SHA-256 of all that a stream yields, hex. */
+export async function hashStream(stream: Readable, signal: AbortSignal): Promise<string> {
   const hash = createHash('sha256');
-  if (bytes > 0) await pipeline(createReadStream(file, { end: bytes - 1 }), hash, { signal });
+  await pipeline(stream, hash, { signal });
   return hash.digest('hex');
 }
 
-/** A new key pair: what a backup is encrypted for, and what opens it. */
+/** Creates a key pair: backups are encrypted for the public key, and opened with the private one. */
 export async function createKey(): Promise<{ recipient: string; identity: string }> {
+  const { generateX25519Identity, identityToRecipient } = await age();
   const identity = await generateX25519Identity();
   return { identity, recipient: await identityToRecipient(identity) };
 }

@@ -1,36 +1,36 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { z } from 'zod';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../contract/model.ts';
 import { AppError, toAppError } from '../runtime/errors.ts';
 import type { Log } from '../runtime/log.ts';
+import { CopyState, copyTo, NO_COPY } from './copies.ts';
 import { type Backup, type BackupRequest, createBackup } from './create.ts';
 import { type Keep, listBackups, superfluous } from './names.ts';
+import { addressOf, configuredPlaces, isPlace, type PlaceSettings, placeAt } from './places.ts';
 import { unpack } from './restore.ts';
 
 /** State of the backups, in `state.json` beside them. Instants are epoch ms. */
 const State = z.object({
-  /** When this server was first seen without a backup: a new one is not backed up at once. */
+  /** When this server was first seen without a backup: a new server is not backed up at once. */
   since: z.number().nullable().default(null),
   failed: z.object({ at: z.number(), message: z.string() }).nullable().default(null),
   rehearsed: z
     .object({ at: z.number(), file: z.string(), error: z.string().nullable() })
     .nullable()
     .default(null),
+  /** Copies in each place elsewhere, by its name. */
+  copies: z.record(z.string(), CopyState).default({}),
 });
 type State = z.infer<typeof State>;
 
-export interface BackupSettings {
+export interface BackupSettings extends PlaceSettings {
   enabled: boolean;
   directory: string;
   keep: Keep;
   /** age public keys; none: backups are not encrypted. */
   recipients: readonly string[];
-  /** A program and its arguments, which is run after each backup; `{file}` in one stands for its path. */
-  command: readonly string[];
 }
 
 type Options = Omit<BackupRequest, 'to' | 'signal' | 'recipients'> & {
@@ -39,37 +39,36 @@ type Options = Omit<BackupRequest, 'to' | 'signal' | 'recipients'> & {
   clock: Clock;
 };
 
-/** A day, less what a night's start may come early or a restart may take. */
+/** A day, minus the time by which a night's run may come early or a restart may delay it. */
 const DAILY_MS = 20 * 3_600_000;
 const REHEARSAL_MS = 30 * 24 * 3_600_000;
-/** A program that takes backups elsewhere is ended after that. */
-const COMMAND_MS = 6 * 3_600_000;
 
 export type Backups = ReturnType<typeof createBackups>;
 
-/** As the configuration has them; `to` may be relative to where Earshot was started. */
+/** Options as configured; `to` may be relative to the directory in which Earshot was started. */
 export function backupSettings({ backup, dataDir }: Pick<Config, 'backup' | 'dataDir'>): BackupSettings {
-  const { enabled, directory, keepDaily, keepWeekly, keepMonthly, recipients, command } = backup;
+  const { directory, keepDaily, keepWeekly, keepMonthly, ...rest } = backup;
   return {
-    ...{ enabled, recipients, command },
+    ...rest,
     directory: directory === undefined ? join(dataDir, 'backups') : resolve(directory),
     keep: { daily: keepDaily, weekly: keepWeekly, monthly: keepMonthly },
   };
 }
 
-/** Makes backups, one at a time, and sees to those that are due. */
+/** Makes backups, one at a time, and runs those that are due. */
 export function createBackups({ settings, log, ...request }: Options) {
   const { clock } = request;
   const stop = new AbortController();
-  let running: Promise<Backup> | null = null;
-  /** How the last one ended that somebody asked for. */
+  const places = configuredPlaces(settings);
+  let running: { to: string; backup: Promise<Backup> } | null = null;
+  /** Result of the last backup that somebody asked for. */
   let asked: { backup: Backup | null; error: string | null } = { backup: null, error: null };
 
   async function readState(): Promise<State> {
     try {
       return State.parse(JSON.parse(await readFile(join(settings.directory, STATE), 'utf8')));
     } catch {
-      return State.parse({}); // none yet, or cut off: it is made anew
+      return State.parse({}); // missing or truncated: it is created again
     }
   }
 
@@ -80,15 +79,17 @@ export function createBackups({ settings, log, ...request }: Options) {
     await rename(`${path}.new`, path);
   }
 
-  /** Makes one now; whoever asks while one is made gets that one. */
-  function make(to: string = settings.directory): Promise<Backup> {
-    running ??= createBackup({
-      ...request,
-      ...{ to, recipients: settings.recipients, signal: stop.signal },
-    }).finally(() => {
-      running = null;
-    });
-    return running;
+  /** Makes a backup now; a second request for the same one shares its result. */
+  async function make(to: string = settings.directory, rehearse = false): Promise<Backup> {
+    if (running && running.to !== to)
+      throw new AppError('conflict', `A backup is being made in ${running.to}; try again when it is done`);
+    running ??= {
+      to,
+      backup: backUpTo(to, settings, { ...request, rehearse, signal: stop.signal }).finally(() => {
+        running = null;
+      }),
+    };
+    return running.backup;
   }
 
   async function nightly(): Promise<void> {
@@ -96,6 +97,8 @@ export function createBackups({ settings, log, ...request }: Options) {
     try {
       if (await isDue()) await makeAndPrune();
       await rehearse();
+      await copyElsewhere();
+      if ((await readState()).failed) await note({ failed: null });
     } catch (error) {
       if (stop.signal.aborted) return;
       await note({ failed: { at: clock.now(), message: toAppError(error).message } }).catch(() => {});
@@ -111,28 +114,53 @@ export function createBackups({ settings, log, ...request }: Options) {
   }
 
   async function makeAndPrune(): Promise<void> {
-    const backup = await make();
+    const { rehearsed } = await readState();
+    const rehearse = settings.recipients.length > 0 && isRehearsalDue(rehearsed); // later nothing here opens it
+    const backup = await make(settings.directory, rehearse);
     log.info({ file: backup.file, bytes: backup.bytes, rows: backup.rows }, 'backup made');
+    if (rehearse) await noteRehearsed(backup.file, backup.notRehearsed);
     await note({ failed: null });
     for (const { file } of superfluous(await listBackups(settings.directory), settings.keep)) await rm(file);
-    if (settings.command.length > 0) await runCommand(settings.command, backup.file, stop.signal);
   }
 
-  /** Now and then the newest is unpacked, as a restore would: a backup that nobody has opened is a hope. */
+  async function copyElsewhere(): Promise<void> {
+    const [newest] = await listBackups(settings.directory);
+    if (!newest) return;
+    const errors: string[] = [];
+    for (const place of places) {
+      const { copies } = await readState();
+      const { keep } = settings;
+      const state = await copyTo({
+        ...{ place, newest, keep, clock, log, signal: stop.signal, state: copies[place.name] },
+      });
+      await note({ copies: { ...copies, [place.name]: state } });
+      if (state.error !== null) errors.push(state.error);
+    }
+    if (errors.length > 0) throw new AppError('upstream_error', errors.join('; '));
+  }
+
+  function isRehearsalDue(rehearsed: State['rehearsed']): boolean {
+    return clock.now() - (rehearsed?.at ?? 0) >= REHEARSAL_MS;
+  }
+
+  async function noteRehearsed(file: string, error: string | null = null): Promise<void> {
+    await note({ rehearsed: { at: clock.now(), file, error } });
+    if (error === null) log.info({ file }, 'a restore of the newest backup was rehearsed: it is sound');
+  }
+
+  /** Now and then the newest backup is unpacked as a restore would do it, to prove that it can be. */
   async function rehearse(): Promise<void> {
     const [newest] = await listBackups(settings.directory);
     const { rehearsed } = await readState();
-    if (!newest || newest.encrypted || clock.now() - (rehearsed?.at ?? 0) < REHEARSAL_MS) return;
+    if (!newest || newest.encrypted || !isRehearsalDue(rehearsed)) return;
     const into = join(settings.directory, '.rehearsal');
     try {
       await rm(into, { recursive: true, force: true });
       await unpack({ file: newest.file, identity: null, into, signal: stop.signal });
-      await note({ rehearsed: { at: clock.now(), file: newest.file, error: null } });
-      log.info({ file: newest.file }, 'a restore of the newest backup was rehearsed: it is sound');
+      await noteRehearsed(newest.file);
     } catch (error) {
       stop.signal.throwIfAborted();
-      const { message } = toAppError(error);
-      await note({ rehearsed: { at: clock.now(), file: newest.file, error: message } });
+      await noteRehearsed(newest.file, toAppError(error).message);
       throw error;
     } finally {
       await rm(into, { recursive: true, force: true });
@@ -141,7 +169,7 @@ export function createBackups({ settings, log, ...request }: Options) {
 
   return {
     nightly,
-    /** Begins one, which `progress` tells of. */
+    /** Starts a backup, on which `progress` reports. */
     begin(to: string | null): void {
       asked = { backup: null, error: null };
       make(to ?? undefined).then(
@@ -150,50 +178,59 @@ export function createBackups({ settings, log, ...request }: Options) {
       );
     },
     progress: () => ({ running: running !== null, ...asked }),
-    /** Where something of an account stays that is removed now, and until when at most. */
+    /** Lists where data of a deleted account remains, and until when at most. */
     async remains(): Promise<{ what: string; until: number | null }[]> {
       const { daily, weekly, monthly } = settings.keep;
       const days = Math.max(daily, 7 * weekly, 31 * monthly);
       const [newest] = await listBackups(settings.directory);
       if (!newest) return [];
-      const until = settings.enabled ? clock.now() + days * 24 * 3_600_000 : null; // nothing deletes them otherwise
-      return [{ what: 'backups of the whole server', until }];
+      const until = settings.enabled ? clock.now() + days * 24 * 3_600_000 : null; // nothing else deletes them
+      const elsewhere = places.map(({ name, list, remove }) => ({
+        what: `copies of these backups in ${name}`,
+        until: list && remove ? until : null,
+      }));
+      return [{ what: 'backups of the whole server', until }, ...elsewhere];
     },
-    /** For people and `status`. */
+    /** Shown to people and by `status`. */
     async state() {
       const [newest = null] = await listBackups(settings.directory);
+      const { copies, ...state } = await readState();
       return {
-        ...(await readState()),
+        ...state,
         newest,
+        copies: places.map(({ name: place }) => ({ place, ...(copies[place] ?? NO_COPY) })),
         enabled: settings.enabled,
         directory: settings.directory,
       };
     },
-    /** Ends what is going on. */
+    /** Aborts the backup in progress. */
     async stop(): Promise<void> {
       stop.abort(new AppError('unavailable', 'Earshot is stopping'));
-      await running?.catch(() => {});
+      await running?.backup.catch(() => {});
     },
   };
 }
 const STATE = 'state.json';
 
-async function runCommand(command: readonly string[], file: string, signal: AbortSignal): Promise<void> {
-  const [program = '', ...args] = command.map(part => part.replaceAll('{file}', file));
-  const child = spawn(program, args, {
-    stdio: ['ignore', 'ignore', 'pipe'],
-    signal: AbortSignal.any([signal, AbortSignal.timeout(COMMAND_MS)]),
-  });
-  let said = '';
-  child.stderr.setEncoding('utf8').on('data', text => {
-    said = (said + text).slice(-500);
-  });
-  const [status] = await once(child, 'close').catch(cause => {
-    throw new AppError(
-      'config_error',
-      `backup.command: ${program} cannot be run: ${cause.code ?? cause.message}`,
-    );
-  });
-  if (status !== 0)
-    throw new AppError('upstream_error', `backup.command: ${program} ended with ${status}: ${said.trim()}`);
+/**
+ * Makes one backup where it is wanted: in a directory, or, by way of the directory of the backups, in a place elsewhere.
+ * @param to a directory, `s3://bucket/prefix` or `command:`
+ */
+export async function backUpTo(
+  to: string,
+  settings: BackupSettings,
+  request: Omit<BackupRequest, 'to' | 'recipients'>,
+): Promise<Backup> {
+  const { recipients, directory } = settings;
+  if (!isPlace(to)) return createBackup({ ...request, to, recipients });
+  const { place, name } = placeAt(to, settings);
+  if (name !== null)
+    throw new AppError('invalid_input', `${to} must not name a file: backups have names of their own`);
+  const made = await createBackup({ ...request, to: directory, recipients });
+  try {
+    await place.store(made.file, request.signal);
+    return { ...made, file: addressOf(place, basename(made.file)) };
+  } finally {
+    await rm(made.file, { force: true }); // it was wanted there alone
+  }
 }

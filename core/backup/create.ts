@@ -2,15 +2,17 @@ import { mkdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../contract/model.ts';
 import type { Storage } from '../contract/plugin.ts';
+import { AppError } from '../runtime/errors.ts';
 import { syncDirectory } from '../runtime/files.ts';
 import { version } from '../runtime/version.ts';
-import { DATABASE, hashFile, readArchive, type Source, writeArchive } from './archive.ts';
+import { createKey, DATABASE, hashFile, readArchive, type Source, writeArchive } from './archive.ts';
 import { nameOf } from './names.ts';
+import { unpack } from './restore.ts';
 import { stageFiles } from './staging.ts';
 
 export interface BackupRequest {
   dataDir: string;
-  /** The configuration goes into the backup too; null: there is none. */
+  /** The configuration file, which is included in the backup; null: there is none. */
   configFile: string | null;
   storage: Pick<Storage, 'snapshot'>;
   clock: Pick<Clock, 'now'>;
@@ -18,6 +20,8 @@ export interface BackupRequest {
   to: string;
   /** age public keys; none: the backup is not encrypted. */
   recipients: readonly string[];
+  /** True: the backup is restored for a trial before it gets its name. */
+  rehearse?: boolean;
   signal: AbortSignal;
 }
 
@@ -30,8 +34,10 @@ export interface Backup {
   files: number;
   /** Rows in the database. */
   rows: number;
-  /** Databases of plugins that nobody else may read; those of Earshot's own are indexes, and made anew. */
+  /** Databases of plugins that could not be read; those of Earshot's own plugins are indexes, which are rebuilt. */
   leftOut: string[];
+  /** Why a trial that was asked for was not made: lack of room. */
+  notRehearsed?: string;
 }
 
 const UNFINISHED = '.unfinished';
@@ -44,12 +50,12 @@ const UNFINISHED = '.unfinished';
  * in both, and a restored server goes on where its database says.
  */
 export async function createBackup(request: BackupRequest): Promise<Backup> {
-  const { dataDir, configFile, storage, clock, to, recipients, signal } = request;
+  const { dataDir, configFile, storage, clock, to, recipients, rehearse, signal } = request;
   const createdAt = clock.now();
   const target = join(to, nameOf(createdAt, recipients.length > 0));
   await mkdir(to, { recursive: true, mode: 0o700 });
   const work = join(to, UNFINISHED);
-  await rm(work, { recursive: true, force: true }); // of a process that was ended
+  await rm(work, { recursive: true, force: true }); // left by a process that was killed
   await mkdir(work, { mode: 0o700 });
   try {
     const { staged: sources, held } = await stageFiles({ dataDir, configFile, to, into: work }, signal);
@@ -69,8 +75,18 @@ export async function createBackup(request: BackupRequest): Promise<Backup> {
       rows,
       files,
     };
-    await writeArchive(draft, manifest, recipients, signal);
-    if (recipients.length === 0) await readArchive(draft, null, async () => async () => null, signal);
+    // The private key of an encrypted backup is elsewhere: this one opens it here as well, and is then forgotten.
+    const once = recipients.length > 0 ? await createKey() : null;
+    await writeArchive(draft, manifest, once ? [...recipients, once.recipient] : [], signal);
+    const identity = once?.identity ?? null;
+    let notRehearsed: string | undefined;
+    if (rehearse)
+      await unpack({ file: draft, identity, into: join(work, 'rehearsal'), signal }).catch(error => {
+        if (!(error instanceof AppError) || error.code !== 'storage_full') throw error;
+        notRehearsed = error.message;
+      });
+    if (!rehearse || notRehearsed !== undefined)
+      await readArchive(draft, identity, async () => async () => null, signal);
     const { size } = await stat(draft);
     await rename(draft, target);
     await syncDirectory(to);
@@ -78,6 +94,7 @@ export async function createBackup(request: BackupRequest): Promise<Backup> {
       ...{ file: target, bytes: size, createdAt, encrypted: recipients.length > 0, files: files.length },
       rows: Object.values(rows).reduce((sum, count) => sum + count, 0),
       leftOut: held,
+      ...(notRehearsed !== undefined && { notRehearsed }),
     };
   } finally {
     await rm(work, { recursive: true, force: true });

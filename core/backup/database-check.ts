@@ -6,9 +6,9 @@ import { AppError } from '../runtime/errors.ts';
 const ENTRY = new URL(`./database-check-main${extname(import.meta.filename)}`, import.meta.url);
 
 /**
- * Reads the whole of a SQLite file, in a thread of its own.
- * @param rows what it should hold, by table
- * @throws AppError `invalid_input` where it is damaged, or holds something else
+ * Reads a whole SQLite file in a worker thread.
+ * @param rows expected number of rows, by table
+ * @throws AppError `invalid_input` where it is damaged, or its rows differ
  */
 export async function checkDatabase(file: string, rows: Readonly<Record<string, number>>): Promise<void> {
   const worker = new Worker(ENTRY, { workerData: { file, tables: Object.keys(rows) }, execArgv: [] });

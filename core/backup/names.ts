@@ -1,5 +1,6 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Copy } from './place.ts';
 
 /** How many backups stay: the newest of each of the latest days, weeks and months that have one. */
 export interface Keep {
@@ -25,7 +26,7 @@ export interface Found {
   encrypted: boolean;
 }
 
-/** The backups in a directory, newest first. Nothing else there is looked at. */
+/** Lists the backups in a directory, newest first; other files are ignored. */
 export async function listBackups(directory: string): Promise<Found[]> {
   const names = await readdir(directory).catch(() => []);
   const found = await Promise.all(
@@ -40,6 +41,15 @@ export async function listBackups(directory: string): Promise<Found[]> {
     }),
   );
   return found.flat().sort((a, b) => b.createdAt - a.createdAt);
+}
+
+/** Returns those of a list that are backups by their names, newest first. */
+export function copiesOf(files: readonly Omit<Copy, 'createdAt'>[]): Copy[] {
+  const copies = files.flatMap(file => {
+    const createdAt = timeOf(file.name);
+    return createdAt === null ? [] : [{ ...file, createdAt }];
+  });
+  return copies.sort((a, b) => b.createdAt - a.createdAt);
 }
 
 function timeOf(name: string): number | null {

@@ -11,22 +11,22 @@ export interface RestoreRequest {
   file: string;
   /** The age private key; null: there is none. */
   identity: string | null;
-  /** Becomes what was backed up. */
+  /** The directory that the backup replaces. */
   dataDir: string;
-  /** Moves what is in `dataDir` aside; else it has to be empty or absent. */
+  /** True: moves the contents of `dataDir` aside; false: it has to be empty or absent. */
   replace: boolean;
   signal?: AbortSignal;
 }
 
 export interface Restored {
   manifest: Manifest;
-  /** Where what was there before lies now; null: nothing was. */
+  /** Where the previous contents are now; null: there were none. */
   replaced: string | null;
 }
 
 /**
- * Unpacks a backup beside a data directory, checks every file and the database, and then takes the directory's place
- * at once. Whatever goes wrong before, the directory is as it was.
+ * Unpacks a backup beside a data directory, checks every file and the database, and then replaces the directory in
+ * one step. If anything fails before that, the directory is unchanged.
  */
 export async function restoreBackup({
   file,
@@ -53,12 +53,12 @@ export async function restoreBackup({
   }
 }
 
-/** Reads all of a backup, and unpacks nothing. */
+/** Reads a whole backup without unpacking it. */
 export async function inspectBackup(file: string, identity: string | null): Promise<Manifest> {
   return readArchive(file, identity, async () => async () => null);
 }
 
-/** Unpacks into a new directory, and checks all of it. */
+/** Unpacks into a new directory, and checks everything. */
 export async function unpack({
   file,
   identity,
@@ -119,12 +119,12 @@ async function takePlace(
   await syncDirectory(dirname(dataDir));
 }
 
-/** The backups stay with the data directory, this one perhaps among them; or there are none. */
+/** The backups, perhaps this one among them, stay with the data directory. */
 function isAbsent(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOENT') throw error;
 }
 
-/** A restore as root leaves files that the server's account can read. */
+/** A restore as root must leave files that the server's system account can read. */
 async function takeOwner(draft: string, like: string): Promise<void> {
   const { uid, gid } = await stat(like);
   if (process.getuid?.() !== 0 || uid === 0) return;

@@ -1,6 +1,6 @@
 /**
- * The process that copies the files of a data directory. In the server's own, to open and close a plugin's database
- * would end the locks that SQLite holds on it there.
+ * The process that copies the files of a data directory. It is separate because opening and closing a plugin's
+ * database in the server's own process would release the locks that SQLite holds on it there.
  */
 import { type Dirent, constants as FILES } from 'node:fs';
 import { copyFile, link, open, readdir, readFile, stat } from 'node:fs/promises';
@@ -11,10 +11,10 @@ import { AppError, toAppError } from '../runtime/errors.ts';
 import { freeBytes } from '../runtime/files.ts';
 import type { Staged, StagedFiles, StagingAnswer, StagingRequest } from './staging.ts';
 
-/** How long to wait for who writes to a database. */
+/** How long to wait for another process to finish writing to a database. */
 const BUSY_MS = 2000;
 const SQLITE_BUSY = 5;
-/** Free space that is left when a backup begins. */
+/** Space that must remain free when a backup begins. */
 const SPARE_BYTES = 64 * 1024 * 1024;
 const CATALOGUE = new URL('../../config/models.json', import.meta.url);
 const Catalogue = z.object({ models: z.record(z.string(), z.object({ plugin: z.string() })) });
@@ -27,8 +27,10 @@ const answer: StagingAnswer = await stageAll(request).then(
     return { error: { code, message } };
   },
 );
-process.send?.(answer);
-process.disconnect?.();
+if (process.connected) {
+  process.send?.(answer);
+  process.disconnect();
+}
 
 async function stageAll(asked: StagingRequest): Promise<StagedFiles> {
   const found = await filesOf(asked);
@@ -39,6 +41,8 @@ async function stageAll(asked: StagingRequest): Promise<StagedFiles> {
   const staged: Staged[] = [];
   const held: string[] = [];
   for (const file of found) {
+    // whoever starts after a server that was killed uses the same directory
+    if (!process.connected) throw new AppError('unavailable', 'The server has ended');
     const copy = await stage(file, join(asked.into, String(staged.length)));
     if (copy === 'held') held.push(file.path);
     else if (copy) staged.push(copy);
@@ -74,36 +78,38 @@ async function filesOf({ dataDir, to }: StagingRequest): Promise<Found[]> {
   return found;
 }
 
-/** Speech models are large, and can be fetched again. */
+/** Speech models are large, and can be downloaded again. */
 async function modelFolders(): Promise<string[]> {
   const { models } = Catalogue.parse(JSON.parse(await readFile(CATALOGUE, 'utf8')));
   return Object.entries(models).map(([name, { plugin }]) => `plugins/${plugin}/${name}`);
 }
 
-/** Side files of databases, drafts, and at the top what `snapshot` copies or a running server makes anew. */
+/**
+ * Left out: side files of databases, drafts, and at the top level what `snapshot` copies or a running server creates anew.
+ */
 function isLeftOut(path: string): boolean {
   if (/-(wal|shm|journal)$|\.(new|tmp|unfinished)$/.test(path)) return true;
-  return !path.includes('/') && /^(backups|control\.sock|.*\.db)$/.test(path);
+  return !path.includes('/') && /^(backups|exports|control\.sock|plugin-starts\.json|.*\.db)$/.test(path);
 }
 
 async function list(folder: string): Promise<Dirent[]> {
   return (await readdir(folder, { withFileTypes: true }).catch(gone)) ?? [];
 }
 
-/** A server deletes what it has done with. */
+/** The server may delete files meanwhile. */
 function gone(error: NodeJS.ErrnoException): null {
   if (error.code === 'ENOENT') return null;
   throw error;
 }
 
 /**
- * A copy that nobody changes any more. Files of the audio log only grow, and may be large: a link and their size of
- * now do. Null where the file is gone.
+ * Makes a copy that does not change any more. Files of the audio log only grow, and may be large: a hard link and
+ * their present size suffice. Null where the file is gone.
  */
 async function stage({ path, from, bytes }: Found, copy: string): Promise<Staged | 'held' | null> {
   try {
     if (/^audio\/[^/]+\.log$/.test(path)) {
-      await link(from, copy).catch(() => copyFile(from, copy)); // another disk
+      await link(from, copy).catch(() => copyFile(from, copy)); // on another disk
       return { path, from: copy, bytes };
     }
     if (await isSqlite(from)) {
@@ -125,7 +131,9 @@ async function isSqlite(file: string): Promise<boolean> {
   }
 }
 
-/** Copies the database of a plugin, which may write to it meanwhile. False: the plugin lets no other process read it. */
+/**
+ * Copies the database of a plugin, which may write to it meanwhile. False: the plugin has locked out other processes.
+ */
 function copyDatabase(file: string, copy: string): boolean {
   const database = new DatabaseSync(file, { readOnly: true, timeout: BUSY_MS });
   try {
@@ -144,7 +152,7 @@ async function stageConfiguration(file: string, copy: string): Promise<Staged> {
   return { path: `configuration/${basename(file)}`, from: copy, bytes: (await stat(copy)).size };
 }
 
-/** Checks for room: the copies and the archive lie beside each other for a while. */
+/** Checks for room: for a while, the copies and the archive exist side by side. */
 async function refuseWithoutRoom(to: string, bytes: number): Promise<void> {
   const free = await freeBytes(to);
   const needed = 2 * bytes + SPARE_BYTES;

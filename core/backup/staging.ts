@@ -20,22 +20,22 @@ export interface StagingRequest {
 export type Staged = Omit<Source, 'sha256'>;
 export interface StagedFiles {
   staged: Staged[];
-  /** Paths of databases that their plugins let no other process read: indexes that are made anew. */
+  /** Paths of databases that their plugins have locked: indexes, which are rebuilt. */
   held: string[];
 }
 export type StagingAnswer = StagedFiles | { error: { code: ErrorCode; message: string } };
 
-/** Copies of the files, which nobody changes any more; in a process of its own. */
+/** Copies the files in a separate process; the copies do not change any more. */
 export async function stageFiles(request: StagingRequest, signal: AbortSignal): Promise<StagedFiles> {
   const child = fork(ENTRY, [JSON.stringify(request)], { execArgv: [], signal });
-  // A process may be gone before its answer is here: that is so once its channel has ended.
+  // A process may exit before its answer is delivered: it has none only once its channel has ended.
   const ended = Promise.all([once(child, 'exit'), once(child, 'disconnect')]).then(([[status]]) => {
     throw new AppError(
       'internal',
       `The process that copies files for the backup exited with status ${status}`,
     );
   });
-  ended.catch(() => {}); // it ends after its answer, too
+  ended.catch(() => {}); // it exits after its answer, too
   const [answer]: [StagingAnswer] = await Promise.race([
     once(child, 'message') as Promise<[StagingAnswer]>,
     ended,

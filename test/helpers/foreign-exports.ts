@@ -1,7 +1,7 @@
 import { mkdir, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-/** Path → text, of what one product writes. */
+/** Files that one product writes: path to text. */
 export type ForeignExport = Readonly<Record<string, string>>;
 
 const omiConversation = {
@@ -33,7 +33,7 @@ const omiConversation = {
   discarded: false,
 };
 
-/** Built after each public format: see `docs/import.md`. */
+/** Written after each product's public format: see `docs/import.md`. */
 export const EXPORTS = {
   omi: {
     'omi_export_2025-03-03/conversations.json': JSON.stringify([
@@ -159,6 +159,25 @@ export const EXPORTS = {
       'WEBVTT\n\nNOTE made by hand\n\n1\n00:00.000 --> 00:02.500 align:start\n<v Ada Byron>Shall we <i>plant</i> beans?</v>\n\n' +
       '00:03.000 --> 00:04.000\n<v.loud Grace Hopper>And peas &amp; corn.</v>\n',
   },
+  'whatsapp on iPhone': {
+    'WhatsApp Chat - Garden/_chat.txt':
+      '[02.03.25, 09:00:00] Garden: \u200eMessages and calls are end-to-end encrypted.\r\n' +
+      '[02.03.25, 09:00:00] Ada Byron: Shall we plant beans?\r\nOr corn: tall?\r\n' +
+      '\u200e[02.03.25, 09:00:03] \u202aGrace Hopper\u202c: \u200e<attached: 00000003-AUDIO-2025-03-02-09-00-03.opus>\r\n' +
+      '[02.03.25, 09:00:04] Grace Hopper: And peas. \u200e<This message was edited>\r\n' +
+      '[02.03.25, 09:00:05] Ada Byron: \u200eimage omitted\r\n' +
+      '[13.03.25, 09:00:00] Ada Byron: Dug.\r\n',
+  },
+  'whatsapp on Android': {
+    'WhatsApp Chat with Ada.txt':
+      '3/2/25, 9:00\u202fAM - Messages and calls are end-to-end encrypted. No one outside can read them.\n' +
+      '3/2/25, 9:00\u202fAM - Ada Byron: Shall we plant beans?\n' +
+      '3/2/25, 9:01\u202fAM - Grace: PTT-20250302-WA0007.opus (file attached)\n' +
+      '3/2/25, 9:02\u202fAM - Grace: IMG-20250302-WA0008.jpg (Datei angehängt)\nThe beans\n' +
+      '3/2/25, 9:03\u202fAM - Grace: <Media omitted>\n' +
+      '3/2/25, 1:00\u202fPM - Ada Byron: 10:30 - see you\n' +
+      '3/3/25, 12:05\u202fAM - Grace: Late.\n',
+  },
   ics: {
     'tasks.ics':
       'BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//test//EN\r\n' +
@@ -170,7 +189,7 @@ export const EXPORTS = {
 
 const MODIFIED = new Date('2025-03-02T09:00:00Z');
 
-/** Writes it below the folder, as if it were from then. */
+/** Writes an export below the folder, with file times in the past. */
 export async function writeExport(
   folder: string,
   files: Readonly<Record<string, string | Uint8Array>>,

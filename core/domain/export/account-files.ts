@@ -1,13 +1,14 @@
-/** Which rows of an account are exported, and under which names they stand in the archive. */
+/** Exported rows of an account, and the names of their files in the archive. */
 
-/** Told with an archive: one of another format is refused. */
+/** Version of the archive's format; an archive of another one is refused. */
 export const FORMAT = 1;
 export const MANIFEST = 'earshot.json';
 export const dataFile = (table: string) => `data/${table}.jsonl`;
 
-/** Tables that stay behind, and why. Every other table with rows of users is exported. */
+/** Tables that are not exported, and why. Every other table with rows of users is. */
 export const LEFT_OUT: Readonly<Record<string, string>> = {
   keys: 'credentials are made anew',
+  sessions: 'are sign-ins to this server',
   app_keys: 'credentials are made anew',
   grants: 'belong to keys',
   calendar_links: 'credentials are made anew',
@@ -20,20 +21,20 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   rate_limits: 'are of this server alone',
   claims: 'tell which requests this server has seen',
   devices: 'are reported anew by their bridges',
-  streams: 'tell which audio this server has received',
   embeddings: 'are computed anew',
   memory_changes: 'are computed anew',
   foreign_imports: 'tell what was taken in here, so that it can be undone here',
   foreign_items: 'tell what was taken in here, so that it can be undone here',
-  photos: 'name files, which backups have',
   voice_assignments: 'can be undone on this server alone',
   voice_changes: 'can be undone on this server alone',
-  recordings: 'name files that this server works through',
 };
 
-/** Tables in which an account that takes in an archive may have rows already. */
+/** Tables in which the importing account may already have rows. */
 export const REPLACEABLE: ReadonlySet<string> = new Set([
   'notification_settings',
   'summary_settings',
   'speech_settings',
+  'listening_settings',
+  'retention_settings',
+  'accesses',
 ]);

@@ -1,22 +1,36 @@
+import { type FileHandle, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import yazl from 'yazl';
 import type { Clock, Conversation, Segment, User } from '../../contract/model.ts';
-import type { Storage } from '../../contract/plugin.ts';
+import type { OwnedTable, Row, Storage } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
-import { createPace } from '../../runtime/pace.ts';
+import { createBackgroundPace } from '../../runtime/pace.ts';
 import { version } from '../../runtime/version.ts';
 import type { CalendarFeed } from '../calendar/calendar-feed.ts';
 import type { Conversations } from '../conversations/conversations.ts';
+import { MAX_PHOTOS } from '../conversations/lifecycle.ts';
+import { ALL_MARKS, passagesOf } from '../conversations/marks.ts';
 import { dataFile, FORMAT, LEFT_OUT, MANIFEST } from './account-files.ts';
+import type { AccountMedia, MediaKind } from './account-media.ts';
 import { FORMATS, fileName } from './readable.ts';
 
 const PAGE = 100;
+/** Size of the pieces that are compressed: each costs a round trip to another thread. */
+const PIECE_CHARS = 64 * 1024;
 
-/** One file of an archive; its text is made while it is written. */
-interface File {
+/** A file of the archive; its text is produced while it is written. */
+interface Text {
   path: string;
   at: number;
   text: AsyncIterable<string> | Iterable<string>;
+}
+
+/** A file of the disk, open until the next one is asked for. It is compressed already. */
+interface Medium {
+  path: string;
+  at: number;
+  handle: FileHandle;
+  bytes: number;
 }
 
 export type AccountExport = ReturnType<typeof createAccountExport>;
@@ -26,24 +40,30 @@ export function createAccountExport({
   storage,
   conversations,
   calendarFeed,
+  media,
   clock,
 }: {
   storage: Storage;
   conversations: Pick<Conversations, 'transcript' | 'speakerNames'>;
   calendarFeed: Pick<CalendarFeed, 'pieces'>;
+  media: Pick<AccountMedia, 'kinds'>;
   clock: Clock;
 }) {
   const running = new Set<string>();
 
-  async function* filesOf(user: User): AsyncGenerator<File> {
+  async function* filesOf(user: User): AsyncGenerator<Text | Medium> {
     const now = clock.now();
     const counts: Record<string, number> = {};
     for (const { name, rows } of await storage.owned()) {
       if (LEFT_OUT[name] !== undefined) continue;
+      const kind = media.kinds.find(({ table }) => table === name);
+      const whole = new Set<string>();
+      if (kind) yield* mediaOf(user, kind, rows, whole);
+      const wanted = kind ? withIds(rows(user.id), whole) : rows(user.id);
       yield {
         path: dataFile(name),
         at: now,
-        text: linesOf(rows(user.id), count => {
+        text: linesOf(wanted, count => {
           counts[name] = count;
         }),
       };
@@ -58,10 +78,10 @@ export function createAccountExport({
       exported_at: new Date(now).toISOString(),
       account: user.name,
     };
-    yield { path: MANIFEST, at: now, text: [`${JSON.stringify({ ...about, rows: counts }, null, 2)}\n`] }; // last: it has the counts
+    yield { path: MANIFEST, at: now, text: [`${JSON.stringify({ ...about, rows: counts }, null, 2)}\n`] }; // last, because it has the counts
   }
 
-  async function* conversationsOf(user: User): AsyncGenerator<File> {
+  async function* conversationsOf(user: User): AsyncGenerator<Text> {
     const speakerName = await conversations.speakerNames(user);
     for await (const conversation of pagesOf(offset =>
       storage.conversations.list(user.id, { statuses: ['completed'], limit: PAGE, offset }),
@@ -69,10 +89,17 @@ export function createAccountExport({
       const segments: Segment[] = [];
       const all = conversations.transcript(user.id, conversation.id, Number.POSITIVE_INFINITY);
       for await (const segment of all) segments.push(segment);
+      const photos = await storage.photos.list(user.id, conversation.id, MAX_PHOTOS);
+      const marks = await storage.marks.list(user.id, conversation.id, ALL_MARKS);
+      const marked = passagesOf(conversation, segments, marks);
       const at = conversation.startedAt ?? conversation.createdAt;
       const path = pathOf(conversation, at);
       for (const [ending, write] of Object.entries(FORMATS))
-        yield { path: `${path}.${ending}`, at, text: write({ conversation, segments, speakerName }) };
+        yield {
+          path: `${path}.${ending}`,
+          at,
+          text: write({ conversation, segments, marked, photos, speakerName }),
+        };
     }
   }
 
@@ -91,8 +118,8 @@ export function createAccountExport({
 
   return {
     /**
-     * The archive, made no faster than it is read. `rate_limited` while another one of the account is being made.
-     * Destroying it ends the work.
+     * Returns the archive, produced no faster than it is read. `rate_limited` while another one of the account is
+     * being produced. Destroying it ends the work.
      */
     archive(user: User): Readable {
       if (running.has(user.id))
@@ -107,16 +134,51 @@ export function createAccountExport({
   };
 }
 
+/** Yields the files of a table's rows, and notes the ids of the rows that have all of theirs: the others are left out. */
+async function* mediaOf(
+  user: User,
+  kind: MediaKind,
+  rows: OwnedTable['rows'],
+  whole: Set<string>,
+): AsyncGenerator<Medium> {
+  for await (const page of rows(user.id))
+    for (const row of page) {
+      const files = await openAll(kind, user.id, row);
+      try {
+        if (!kind.wanted(row, [...files.keys()])) continue;
+        whole.add(String(row.id));
+        for (const [name, handle] of files) {
+          const { size, mtimeMs } = await handle.stat();
+          yield { path: `${kind.folder}/${name}`, at: mtimeMs, handle, bytes: size };
+        }
+      } finally {
+        for (const handle of files.values()) await handle.close();
+      }
+    }
+}
+
+/** Opens the files of a row; one that is deleted afterwards is read to its end. */
+async function openAll(kind: MediaKind, userId: string, row: Row): Promise<Map<string, FileHandle>> {
+  const files = new Map<string, FileHandle>();
+  for (const name of await kind.find(userId, row)) {
+    const handle = await open(kind.pathOf(userId, name)).catch(() => null);
+    if (handle) files.set(name, handle);
+  }
+  return files;
+}
+
+async function* withIds(pages: AsyncIterable<Row[]>, ids: ReadonlySet<string>): AsyncGenerator<Row[]> {
+  for await (const rows of pages) yield rows.filter(({ id }) => ids.has(String(id)));
+}
+
 async function* linesOf(
   pages: AsyncIterable<object[]>,
   onEnd: (count: number) => void,
 ): AsyncGenerator<string> {
-  const pace = createPace();
   let count = 0;
   for await (const rows of pages) {
     count += rows.length;
-    yield rows.map(row => `${JSON.stringify(row)}\n`).join('');
-    await pace();
+    for (const row of rows) yield `${JSON.stringify(row)}\n`;
   }
   onEnd(count);
 }
@@ -136,17 +198,24 @@ function pathOf({ id, structured }: Conversation, at: number): string {
   return `conversations/${year}/${month}/${day} ${time.slice(0, 5).replace(':', '')} ${fileName(structured.title)} ${id.slice(-8)}`;
 }
 
-/** One file after the other, so that no more than one is in memory. */
-function zipOf(files: AsyncGenerator<File>): Readable {
+/** Yields one file after the other, so that only one is in memory. */
+function zipOf(files: AsyncGenerator<Text | Medium>): Readable {
   const zip = new yazl.ZipFile();
   const archive = zip.outputStream as Readable;
   const { promise: closed, resolve: onClosed } = Promise.withResolvers<void>();
   archive.once('close', onClosed);
 
+  const pace = createBackgroundPace();
+
   async function fill(): Promise<void> {
-    for await (const { path, at, text } of files) {
-      const source = Readable.from(text, { objectMode: false });
-      zip.addReadStream(source, path, { mtime: new Date(at), mode: 0o100600, forceDosTimestamp: true });
+    for await (const file of files) {
+      const about = { mtime: new Date(file.at), mode: 0o100600, forceDosTimestamp: true };
+      const source =
+        'text' in file
+          ? Readable.from(inPieces(file.text, pace), { objectMode: false })
+          : file.handle.createReadStream({ autoClose: false });
+      const stored = 'text' in file ? {} : { size: file.bytes, compress: false };
+      zip.addReadStream(source, file.path, { ...about, ...stored });
       const ended = new Promise<void>((resolve, reject) => source.once('end', resolve).once('error', reject));
       await Promise.race([ended, closed]);
       if (!archive.destroyed) continue;
@@ -157,4 +226,20 @@ function zipOf(files: AsyncGenerator<File>): Readable {
   }
   fill().catch(error => archive.destroy(error));
   return archive;
+}
+
+/** Joins texts to larger pieces, and rests between stretches of work: live speech goes first. */
+async function* inPieces(
+  texts: Text['text'],
+  pace: ReturnType<typeof createBackgroundPace>,
+): AsyncGenerator<string> {
+  let piece = '';
+  for await (const text of texts) {
+    piece += text;
+    await pace();
+    if (piece.length < PIECE_CHARS) continue;
+    yield piece;
+    piece = '';
+  }
+  if (piece !== '') yield piece;
 }

@@ -1,37 +1,25 @@
 import { basename } from 'node:path';
-import { promisify } from 'node:util';
-import yauzl, { type Entry, type ZipFile } from 'yauzl';
 import { z } from 'zod';
 import type { Clock, ForeignImport, User } from '../../contract/model.ts';
-import type { OwnedTable, Row, Storage } from '../../contract/plugin.ts';
+import type { OwnedTable, Row, Storage, Stores } from '../../contract/plugin.ts';
 import { AppError } from '../../runtime/errors.ts';
 import { newId } from '../ids.ts';
-import { dataFile, FORMAT, LEFT_OUT, MANIFEST, REPLACEABLE } from './account-files.ts';
+import { DESCRIBE_JOB } from '../photos/photos.ts';
+import { RECORDING_JOB } from '../recordings/recordings.ts';
+import { dataFile, LEFT_OUT, MANIFEST, REPLACEABLE } from './account-files.ts';
+import { type AccountMedia, checkMedia, isTaken, type MediaKind, writeMedia } from './account-media.ts';
+import { type Archive, fromJson, openArchive, wrong } from './archive-file.ts';
 
-const MAX_MANIFEST_BYTES = 64 * 1024;
-/** A row holds at most the text of a transcript. */
-const MAX_LINE_CHARS = 32 * 1024 * 1024;
-const MAX_ENTRIES = 2_000_000;
 const BATCH = 250;
 const OWNER = 'user_id';
 /** When the account had been disabled before, in the counts of a run. */
 const DISABLED_AT = 'disabled_at';
 const MAX_RUNS = 100;
 
-const Manifest = z.object({
-  format: z.int(),
-  earshot: z.string().max(100),
-  account: z.string().max(1000),
-  rows: z.record(z.string(), z.int().min(0)),
-});
-type Manifest = z.infer<typeof Manifest>;
-
-const openZip = promisify<string, object, ZipFile>(yauzl.open);
-
 interface Options {
-  /** Writes everything, and takes it back. */
+  /** True: writes everything, and removes it again. */
   dryRun?: boolean;
-  /** Told of each batch that was written. */
+  /** Called with each batch that was written. */
   onProgress?(written: { table: string; rows: number }): void;
 }
 
@@ -44,7 +32,15 @@ const OWN_FORMAT = 'Earshot';
  * Takes archives of `createAccountExport` into accounts that have nothing yet: all of it or nothing. Rows are written in
  * small transactions, between which others write. Until the last one the account is disabled, so nobody sees a part.
  */
-export function createAccountImport({ storage, clock }: { storage: Storage; clock: Clock }) {
+export function createAccountImport({
+  storage,
+  clock,
+  media,
+}: {
+  storage: Storage;
+  clock: Clock;
+  media: AccountMedia;
+}) {
   /**
    * @returns the number of rows by table
    * @throws {AppError} `invalid_request` that names the file and the line, `conflict` where the account is not empty
@@ -54,14 +50,16 @@ export function createAccountImport({ storage, clock }: { storage: Storage; cloc
     file: string,
     { dryRun = false, onProgress = () => {} }: Options = {},
   ): Promise<Record<string, number>> {
-    const archive = await openArchive(file);
+    const archive = await openArchive(file, media.kinds);
     try {
       await requireEmpty(storage, user);
+      const refusal = await media.refusal(archive.sizes());
+      if (refusal !== null) throw wrong(refusal);
       const run = await begin(user, basename(file));
       const before = await takeSettings(user.id);
       let counts: Record<string, number>;
       try {
-        counts = await writeAll(await storage.owned(), archive, user, onProgress);
+        counts = await writeAll(await storage.owned(), { archive, user, media, dryRun, onProgress });
         if (!dryRun) await noteMemories(storage, clock, user.id);
       } catch (error) {
         await takeBack(run, before);
@@ -90,12 +88,14 @@ export function createAccountImport({ storage, clock }: { storage: Storage; cloc
     return run;
   }
 
-  /** Makes the account what it was, with all of the archive or nothing of it. */
+  /** Enables the account again, with the whole archive or nothing of it. */
   async function end(run: ForeignImport, state: 'done' | 'undone', counts: Record<string, number>) {
     const { userId, id } = run;
+    const work = state === 'done' ? await workOf(storage, userId, clock.now()) : [];
     await storage.transaction('end import', async tx => {
       await tx.users.update(userId, { disabledAt: run.counts[DISABLED_AT] ?? null });
       await tx.foreignImports.update(userId, id, { state, counts, endedAt: clock.now() });
+      for (const job of work) await tx.jobs.enqueue(job);
     });
   }
 
@@ -114,6 +114,7 @@ export function createAccountImport({ storage, clock }: { storage: Storage; cloc
   /** @param settings that the account had; absent: they are lost, and those of a new account count */
   async function takeBack(run: ForeignImport, settings?: ReadonlyMap<string, Row[]>): Promise<void> {
     const tables = await storage.owned();
+    await media.removeAll(run.userId, await storage.streams.ids(run.userId));
     for (const table of tables.toReversed())
       if (LEFT_OUT[table.name] === undefined) await table.clear(run.userId);
     for (const table of tables) {
@@ -123,7 +124,7 @@ export function createAccountImport({ storage, clock }: { storage: Storage; cloc
     await end(run, 'undone', {});
   }
 
-  /** Takes back what a server that was killed has written of an archive. Runs before anybody is served. */
+  /** Removes what a server that was killed has written of an archive. Runs before any request is served. */
   async function recover(): Promise<void> {
     for (const { id, disabledAt } of await storage.users.list()) {
       if (disabledAt === null) continue;
@@ -147,14 +148,16 @@ async function requireEmpty(storage: Storage, user: User): Promise<void> {
   }
 }
 
-type Archive = Awaited<ReturnType<typeof openArchive>>;
+interface Writing {
+  archive: Archive;
+  user: User;
+  media: AccountMedia;
+  dryRun: boolean;
+  onProgress: NonNullable<Options['onProgress']>;
+}
 
-async function writeAll(
-  tables: OwnedTable[],
-  archive: Archive,
-  user: User,
-  onProgress: NonNullable<Options['onProgress']>,
-): Promise<Record<string, number>> {
+async function writeAll(tables: OwnedTable[], writing: Writing): Promise<Record<string, number>> {
+  const { archive } = writing;
   const unknown = Object.keys(archive.manifest.rows).filter(
     name => !tables.some(table => table.name === name),
   );
@@ -166,7 +169,7 @@ async function writeAll(
   for (const table of tables) {
     const expected = archive.manifest.rows[table.name];
     if (expected === undefined || LEFT_OUT[table.name] !== undefined) continue;
-    const rows = await writeTable(table, archive, user, onProgress);
+    const rows = await writeTable(table, writing);
     if (rows !== expected)
       throw wrong(`${dataFile(table.name)} has ${rows} rows, and ${MANIFEST} says ${expected}`);
     counts[table.name] = rows;
@@ -174,14 +177,12 @@ async function writeAll(
   return counts;
 }
 
-async function writeTable(
-  table: OwnedTable,
-  archive: Archive,
-  user: User,
-  onProgress: NonNullable<Options['onProgress']>,
-): Promise<number> {
+async function writeTable(table: OwnedTable, writing: Writing): Promise<number> {
+  const { archive, user, media, onProgress } = writing;
+  const kind = media.kinds.find(each => each.table === table.name);
   let number = 0;
   let batch: Row[] = [];
+  let files: string[] = [];
   const write = async () => {
     await table.write(batch).catch(cause => {
       throw wrong(
@@ -189,16 +190,73 @@ async function writeTable(
         cause,
       );
     });
+    if (kind) for (const name of files) await writeFile(kind, name, writing); // after their rows: files without are swept
     onProgress({ table: table.name, rows: batch.length });
     batch = [];
+    files = [];
   };
   for await (const line of archive.lines(dataFile(table.name))) {
     number += 1;
-    batch.push(table.storable(rowOf(table, line, number, user)));
+    const row = rowOf(table, line, number, user);
+    const names = kind ? filesOfRow(kind, row, archive, `${dataFile(table.name)}, line ${number}`) : [];
+    if (kind && (await isOfAnother(kind, names, user))) continue;
+    batch.push(table.storable(row));
+    files.push(...names);
     if (batch.length === BATCH) await write();
   }
   if (batch.length > 0) await write();
   return number;
+}
+
+function filesOfRow(kind: MediaKind, row: Row, archive: Archive, where: string): readonly string[] {
+  const names = kind.wanted(row, archive.filesOf(kind, String(row.id)));
+  if (!names) throw wrong(`${where}: its file in ${kind.folder}/ is missing`);
+  const bytes = names.reduce((sum, name) => sum + archive.bytesOf(kind, name), 0);
+  if (kind.bytes !== undefined && names.length > 0 && row[kind.bytes] !== bytes)
+    throw wrong(`${where}: its files in ${kind.folder}/ have ${bytes} bytes, and not ${row[kind.bytes]}`);
+  return names;
+}
+
+/** Whether the audio of a stream is on this server already: that of the account that was exported here. */
+async function isOfAnother(kind: MediaKind, names: readonly string[], user: User): Promise<boolean> {
+  if (kind.table !== 'streams') return false;
+  for (const name of names) if (await isTaken(kind.pathOf(user.id, name))) return true;
+  return false;
+}
+
+async function writeFile(kind: MediaKind, name: string, { archive, user, dryRun }: Writing): Promise<void> {
+  const source = await archive.open(kind, name);
+  const work = dryRun
+    ? checkMedia(source, kind.begins)
+    : writeMedia(source, kind.pathOf(user.id, name), kind.begins);
+  await work.catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code === 'ENOSPC') throw wrong('the disk of the server is full', cause);
+    throw wrong(`${kind.folder}/${name} is damaged, or cannot be stored`, cause);
+  });
+}
+
+type Work = Parameters<Stores['jobs']['enqueue']>[0];
+
+/** Lists jobs of what came: recordings without text, photos without a description. */
+async function workOf(storage: Storage, userId: string, now: number): Promise<Work[]> {
+  const work: Work[] = [];
+  const kinds = { recordings: RECORDING_JOB, photos: DESCRIBE_JOB } as const;
+  for (const { name, rows } of await storage.owned()) {
+    if (name !== 'recordings' && name !== 'photos') continue;
+    for await (const page of rows(userId))
+      for (const { id, state, description, discarded } of page) {
+        if (
+          name === 'recordings'
+            ? state !== 'waiting' && state !== 'running'
+            : description !== null || discarded
+        )
+          continue;
+        const payload = { userId, ...(name === 'recordings' ? { recordingId: id } : { photoId: id }) };
+        // with the account: beside the one that was exported, the same ids occur twice
+        work.push({ kind: kinds[name], key: `${id} ${userId}`, runAt: now, payload });
+      }
+  }
+  return work;
 }
 
 function rowOf(table: OwnedTable, line: string, number: number, user: User): Row {
@@ -222,85 +280,4 @@ async function noteMemories(storage: Storage, clock: Clock, userId: string): Pro
     if (memories.length < BATCH) return;
     after = memories.at(-1)?.id ?? null;
   }
-}
-
-async function openArchive(file: string) {
-  const zip = await openZip(file, { lazyEntries: true, autoClose: false }).catch(cause => {
-    throw wrong('it is no ZIP archive, or cannot be read', cause);
-  });
-  try {
-    const entries = await entriesOf(zip);
-    const manifest = await readManifest(zip, entries.get(MANIFEST));
-    return {
-      manifest,
-      lines: (path: string) => linesOf(zip, path, entries.get(path)),
-      close: () => zip.close(),
-    };
-  } catch (error) {
-    zip.close();
-    throw error;
-  }
-}
-
-/** Lists the entries that an import reads. */
-async function entriesOf(zip: ZipFile): Promise<Map<string, Entry>> {
-  if (zip.entryCount > MAX_ENTRIES) throw wrong(`it has more than ${MAX_ENTRIES} files`);
-  const entries = new Map<string, Entry>();
-  await new Promise<void>((resolve, reject) => {
-    zip.on('entry', (entry: Entry) => {
-      if (entry.fileName === MANIFEST || entry.fileName.startsWith('data/'))
-        entries.set(entry.fileName, entry);
-      zip.readEntry();
-    });
-    zip.once('end', resolve);
-    zip.once('error', cause => reject(wrong('the archive is damaged', cause)));
-    zip.readEntry();
-  });
-  return entries;
-}
-
-async function readManifest(zip: ZipFile, entry: Entry | undefined): Promise<Manifest> {
-  if (!entry) throw wrong(`it has no ${MANIFEST}: it is no export of Earshot`);
-  if (entry.uncompressedSize > MAX_MANIFEST_BYTES) throw wrong(`${MANIFEST} is too large`);
-  let text = '';
-  for await (const line of linesOf(zip, MANIFEST, entry)) text += line;
-  const parsed = Manifest.safeParse(fromJson(text));
-  if (!parsed.success) throw wrong(`${MANIFEST} is not what an export of Earshot has`);
-  if (parsed.data.format !== FORMAT)
-    throw wrong(`its format is ${parsed.data.format}, and this version reads ${FORMAT}`);
-  return parsed.data;
-}
-
-async function* linesOf(zip: ZipFile, path: string, entry: Entry | undefined): AsyncGenerator<string> {
-  if (!entry) throw wrong(`${path} is missing`);
-  const open = promisify<Entry, NodeJS.ReadableStream>(zip.openReadStream.bind(zip));
-  try {
-    const input = await open(entry);
-    input.setEncoding('utf8');
-    let rest = '';
-    for await (const chunk of input) {
-      const lines = (rest + chunk).split('\n');
-      rest = lines.pop() ?? '';
-      if (rest.length > MAX_LINE_CHARS) throw wrong(`${path} has a line that is too long`);
-      yield* lines;
-    }
-    if (rest !== '') yield rest;
-  } catch (cause) {
-    if (cause instanceof AppError) throw cause;
-    throw wrong(`${path} is damaged`, cause);
-  }
-}
-
-function fromJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function wrong(what: string, cause?: unknown): AppError {
-  return new AppError('invalid_request', `The file cannot be imported: ${what}. Nothing was changed`, {
-    cause,
-  });
 }

@@ -1,9 +1,12 @@
 /** A conversation as files that people and other programs read. */
-import type { Conversation, Segment } from '../../contract/model.ts';
+import type { Conversation, Photo, Segment } from '../../contract/model.ts';
 
 export interface ReadableConversation {
   conversation: Conversation;
   segments: readonly Segment[];
+  /** Ids of the segments that the owner marked. */
+  marked: ReadonlySet<string>;
+  photos: readonly Photo[];
   speakerName(segment: Segment): string;
 }
 
@@ -11,7 +14,13 @@ export interface ReadableConversation {
 export const FORMATS = { md: markdown, srt, vtt } as const;
 
 /** Markdown with front matter, as Obsidian reads it. */
-function* markdown({ conversation, segments, speakerName }: ReadableConversation): Generator<string> {
+function* markdown({
+  conversation,
+  segments,
+  marked,
+  photos,
+  speakerName,
+}: ReadableConversation): Generator<string> {
   const { id, structured, createdAt, startedAt, finishedAt, source, language, starred } = conversation;
   yield frontMatter({
     id,
@@ -30,9 +39,12 @@ function* markdown({ conversation, segments, speakerName }: ReadableConversation
   if (structured.events.length > 0) yield '\n## Events\n\n';
   for (const { title, startAt, duration } of structured.events)
     yield `- ${new Date(startAt).toISOString()}, ${duration} min: ${plain(title)}\n`;
+  if (photos.length > 0) yield '\n## Photos\n';
+  for (const { id: photo, description } of photos)
+    yield `\n![${plain(description ?? 'Photo')}](../../../photos/${photo}.jpg)\n`;
   if (segments.length > 0) yield '\n## Transcript\n';
   for (const segment of segments)
-    yield `\n**${plain(speakerName(segment))}** (${clock(segment.start, '.').slice(0, -4)}): ${plain(segment.text)}\n`;
+    yield `\n**${plain(speakerName(segment))}** (${clock(segment.start, '.').slice(0, -4)}${marked.has(segment.id) ? ', marked' : ''}): ${plain(segment.text)}\n`;
 }
 
 /** SubRip. */

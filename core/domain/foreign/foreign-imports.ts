@@ -9,7 +9,7 @@ import { followIn } from '../tasks/reminders.ts';
 import type { ForeignSource } from './foreign-item.ts';
 import { createForeignStore, idOfThing, type Run } from './foreign-store.ts';
 
-/** Things between two notes of the progress of a run. */
+/** Items between two updates of a run's progress. */
 const NOTED_EVERY = 500;
 const UNDONE_AT_ONCE = 250;
 const MAX_LISTED = 100;
@@ -31,8 +31,8 @@ export interface ForeignOutcome {
 export type ForeignImports = ReturnType<typeof createForeignImports>;
 
 /**
- * Takes in what a user had in another product. Everything is read and checked before anything is stored; when storing
- * fails, what was stored goes again. Others read and write meanwhile.
+ * Imports a user's data from another product. Everything is read and checked before anything is stored; when storing
+ * fails, what was stored is removed. Other work continues meanwhile.
  */
 export function createForeignImports({
   storage,

@@ -1,4 +1,4 @@
-/** Writes what is taken in from elsewhere, one thing in a few small transactions, so that others write in between. */
+/** Stores imported items, each in a few small transactions, so that others can write in between. */
 import type { Conversation, ForeignItem, Memory, Person, Segment } from '../../contract/model.ts';
 import type { Storage, Stores } from '../../contract/plugin.ts';
 import { CATEGORY_EMOJI, isCategory } from '../conversations/categories.ts';
@@ -36,7 +36,7 @@ export interface Run {
 /** The kind that was stored; null: it was there already. */
 export type Stored = ForeignItem['kind'] | null;
 
-/** The id that a thing has once it is stored: the same at each import. */
+/** Returns the id of a stored item, which is the same at each import. */
 export function idOfThing(userId: string, { kind, key }: { kind: string; key: string }): string {
   return derivedId(`${userId}\0foreign\0${kind}\0${key}`);
 }
@@ -140,7 +140,7 @@ async function insertTask(
   const createdAt = task.createdAt ?? now;
   const after = {
     ...{ id, userId, description, completed, dueAt, createdAt, updatedAt: now, conversationId },
-    ...{ completedAt: completed ? now : null, locked: false },
+    ...{ completedAt: completed ? now : null, segmentId: null, locked: false },
   };
   await tx.actionItems.insert([after]);
   // nobody is told of what was due before it came here

@@ -48,7 +48,7 @@ async function written(t: ExecutionContext, recipients: string[] = []) {
 const check = (file: string, identity: string | null = null) =>
   readArchive(file, identity, async () => async () => null);
 
-test('what is written is read back, and of a file that grows no more than was wanted', async t => {
+test('files are read back as written, and a growing file up to its initial size', async t => {
   const { file } = await written(t);
   const manifest = await check(file);
   t.like(manifest, HEAD);
@@ -58,7 +58,7 @@ test('what is written is read back, and of a file that grows no more than was wa
   );
 });
 
-test('one that is encrypted is read with its key alone', async t => {
+test('an encrypted archive can be read only with its key', async t => {
   const [key, other] = [await createKey(), await createKey()];
   const { file } = await written(t, [key.recipient, other.recipient]);
   t.false((await readFile(file)).includes('server.json'));
@@ -70,7 +70,7 @@ test('one that is encrypted is read with its key alone', async t => {
   await t.throwsAsync(check(file, 'secret'), { code: 'invalid_input', message: /not a private key/ });
 });
 
-test('one that is cut off or changed anywhere is refused', async t => {
+test('an archive that is truncated or modified anywhere is rejected', async t => {
   const { directory, file } = await written(t);
   const whole = await readFile(file);
   const damaged = join(directory, 'damaged');
@@ -85,7 +85,7 @@ test('one that is cut off or changed anywhere is refused', async t => {
   }
 });
 
-test('what is no backup is refused by name', async t => {
+test('a file that is not a backup is rejected by name', async t => {
   const directory = await temporary(t);
   const file = join(directory, 'photo.jpg');
   await writeFile(file, 'JFIF');
@@ -96,7 +96,7 @@ test('what is no backup is refused by name', async t => {
   });
 });
 
-/** An archive that somebody made with intent. */
+/** An archive made to attack the reader. */
 async function forged(
   t: ExecutionContext,
   manifest: Partial<Manifest>,
@@ -125,7 +125,7 @@ const FORGED: [string, Partial<Manifest>, [string, string, object?][]][] = [
 ];
 
 for (const [what, manifest, entries] of FORGED) {
-  test(`one that ${what} is refused, and leaves nothing`, async t => {
+  test(`an archive that ${what} is rejected, and leaves nothing`, async t => {
     const file = await forged(t, manifest, entries);
     const place = await temporary(t);
     const restoring = restoreBackup({ file, identity: null, dataDir: join(place, 'data'), replace: false });

@@ -12,14 +12,21 @@ import { openDatabase } from '../../helpers/sqlite.ts';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** A data directory with a bit of everything, and a clock that the test moves. */
+/** A data directory with content of every kind, and a clock that the test moves. */
 async function room(t: ExecutionContext, changes: Partial<BackupSettings> = {}) {
   const base = await mkdtemp(join(tmpdir(), 'earshot-backups-'));
   t.teardown(() => rm(base, { recursive: true, force: true }));
   const dataDir = join(base, 'data');
-  for (const folder of ['audio', 'plugins/local', 'plugins/sherpa-onnx/zipformer-en-2023', 'plugins/index'])
+  for (const folder of [
+    'audio',
+    'exports/ada',
+    'plugins/local',
+    'plugins/sherpa-onnx/zipformer-en-2023',
+    'plugins/index',
+  ])
     await mkdir(join(dataDir, folder), { recursive: true });
   await writeFile(join(dataDir, 'audio/000000000001.log'), 'sound');
+  await writeFile(join(dataDir, 'exports/ada/1.zip'), 'everything');
   await writeFile(join(dataDir, 'plugins/local/key.pem'), 'key');
   await writeFile(join(dataDir, 'earshot.db-wal'), 'log');
   await writeFile(join(dataDir, 'server.json.new'), 'draft');
@@ -29,9 +36,11 @@ async function room(t: ExecutionContext, changes: Partial<BackupSettings> = {}) 
   const configFile = join(base, 'earshot.yaml');
   await writeFile(configFile, 'port: 8420');
   const clock = { at: Date.UTC(2026, 0, 1), now: () => clock.at, sleep: async () => {} };
-  const state = { failure: null as Error | null, snapshots: 0 };
+  const state = { failure: null as Error | null, snapshots: 0, rowsTold: 2 };
   const settings: BackupSettings = {
-    ...{ enabled: true, directory: join(dataDir, 'backups'), recipients: [], command: [] },
+    ...{ enabled: true, directory: join(dataDir, 'backups'), recipients: [] },
+    ...{ command: [], listCommand: [], removeCommand: [], readCommand: [] },
+    s3: { region: 'us-east-1', prefix: 'earshot', pathStyle: true },
     keep: { daily: 2, weekly: 0, monthly: 0 },
     ...changes,
   };
@@ -45,7 +54,7 @@ async function room(t: ExecutionContext, changes: Partial<BackupSettings> = {}) 
         database.exec('create table users (id text); insert into users values (1), (2)');
         database.close();
         await appendFile(join(dataDir, 'audio/000000000001.log'), ' that came meanwhile');
-        return { users: 2 };
+        return { users: state.rowsTold };
       },
     },
   });
@@ -60,7 +69,7 @@ async function made(backups: ReturnType<typeof createBackups>) {
   return backup;
 }
 
-test('a backup holds what belongs to the data, and comes back as it was at one moment', async t => {
+test('a backup contains all data, and restores the state of one moment', async t => {
   const { base, dataDir, backups } = await room(t);
   const backup = await made(backups);
   t.like(backup, { rows: 2, encrypted: false });
@@ -78,7 +87,7 @@ test('a backup holds what belongs to the data, and comes back as it was at one m
   index.close();
 });
 
-test('a restore replaces only what it is told to, keeps the backups, and changes nothing when it fails', async t => {
+test('a restore replaces only the requested data, keeps the backups, and changes nothing if it fails', async t => {
   const { base, dataDir, backups } = await room(t);
   const { file } = await made(backups);
   await writeFile(join(dataDir, 'later'), 'x');
@@ -100,7 +109,7 @@ test('a restore replaces only what it is told to, keeps the backups, and changes
   t.deepEqual((await readdir(base)).length, 4, 'no draft is left');
 });
 
-test('one a day, the first a day after the server was new; old ones go when a new one is there', async t => {
+test('a backup is made daily, the first a day after installation; old ones are deleted after a new one', async t => {
   const { settings, clock, state, backups } = await room(t);
   const count = async () =>
     (await readdir(settings.directory)).filter(name => name.startsWith('earshot-')).length;
@@ -117,7 +126,7 @@ test('one a day, the first a day after the server was new; old ones go when a ne
   t.deepEqual([state.snapshots, await count()], [4, 2]);
 });
 
-test('one that fails is told, leaves nothing half done, and no older one goes', async t => {
+test('a failed backup is reported, leaves nothing behind, and no older one is deleted', async t => {
   const { settings, clock, state, backups } = await room(t);
   for (let day = 0; day < 3; day++) {
     clock.at += DAY_MS;
@@ -135,7 +144,7 @@ test('one that fails is told, leaves nothing half done, and no older one goes', 
   t.is((await backups.state()).failed, null);
 });
 
-test('each month the newest is restored for a trial, and a damaged one is told', async t => {
+test('each month the newest is restored as a test, and damage is reported', async t => {
   const { settings, clock, backups } = await room(t);
   await backups.nightly();
   clock.at += DAY_MS;
@@ -154,7 +163,7 @@ test('each month the newest is restored for a trial, and a damaged one is told',
   );
 });
 
-test('an encrypted one is made for its recipients, and a program takes it elsewhere', async t => {
+test('an encrypted backup is made for its recipients, and a program copies it elsewhere', async t => {
   const { recipient, identity } = await createKey();
   const elsewhere = await mkdtemp(join(tmpdir(), 'earshot-elsewhere-'));
   t.teardown(() => rm(elsewhere, { recursive: true }));
@@ -165,6 +174,37 @@ test('an encrypted one is made for its recipients, and a program takes it elsewh
   const [name = ''] = await readdir(elsewhere);
   t.regex(name, /\.tar\.zst\.age$/);
   t.like((await inspectBackup(join(elsewhere, name), identity)).rows, { users: 2 });
+});
+
+test('an encrypted one is restored for a trial each month before it gets its name, with a key that is then forgotten', async t => {
+  const [{ recipient, identity }, stranger] = [await createKey(), await createKey()];
+  const { settings, clock, state, backups } = await room(t, { recipients: [recipient] });
+  const rehearsedAt = async () => (await backups.state()).rehearsed?.at;
+  await backups.nightly();
+  clock.at += DAY_MS;
+  await backups.nightly();
+  const first = clock.at;
+  const { rehearsed, newest } = await backups.state();
+  t.deepEqual(rehearsed, { at: first, file: newest?.file ?? '', error: null });
+  await t.throwsAsync(inspectBackup(newest?.file ?? '', stranger.identity), { code: 'invalid_input' });
+  t.is((await readFile(newest?.file ?? '', 'latin1')).match(/-> X25519/g)?.length, 2);
+  clock.at += DAY_MS;
+  await backups.nightly();
+  t.is(await rehearsedAt(), first, 'once a month');
+  clock.at += 31 * DAY_MS;
+  state.rowsTold = 3; // as where the database on the disk is not what was read of it
+  await t.throwsAsync(backups.nightly(), { code: 'invalid_input', message: /database in the backup/ });
+  const after = await backups.state();
+  t.regex(after.failed?.message ?? '', /database in the backup/);
+  t.is(after.newest?.createdAt, first + DAY_MS, 'a bad one gets no name');
+  state.rowsTold = 2;
+  await backups.nightly();
+  t.is(await rehearsedAt(), clock.at);
+  t.like((await inspectBackup((await backups.state()).newest?.file ?? '', identity)).rows, { users: 2 });
+  t.deepEqual(
+    (await readdir(settings.directory)).filter(each => each.startsWith('.')),
+    [],
+  );
 });
 
 test('a program that fails is told with what it said', async t => {
@@ -179,7 +219,7 @@ test('a program that fails is told with what it said', async t => {
   await t.throwsAsync(other.backups.nightly(), { message: /no-such-program cannot be run: ENOENT/ });
 });
 
-test('a stop ends what is going on, and switched off none is made', async t => {
+test('a stop ends a running backup, and none is made if they are disabled', async t => {
   const { backups, settings } = await room(t);
   backups.begin(null);
   await backups.stop();

@@ -13,7 +13,7 @@ import { join as joined, silence, speech } from '../../helpers/sound.ts';
 const CHUNK_SAMPLES = 1600;
 const SENTENCE = joined(speech('budget'), silence(2));
 
-test('a server under load is backed up, its data is lost, and all that was acknowledged before the backup is back', async t => {
+test('after a loss of the data, a backup made under load restores everything acknowledged before it', async t => {
   const { stt, plugins } = countingStt();
   const server = await coreProcess(t, { stt, plugins, rateLimits: { enabled: false } });
   const elsewhere = await mkdtemp(join(tmpdir(), 'earshot-disk-'));
@@ -72,7 +72,7 @@ test('a server under load is backed up, its data is lost, and all that was ackno
   const answer = await fetch(`${server.url}/v1/dev/user/memories?limit=100`, { headers });
   const memories = (await answer.json()) as { content: string }[];
   t.true(memories.some(({ content }) => content === 'before'));
-  // Its key works, and it has kept what was not acknowledged.
+  // Its key works, and it still has everything that was not acknowledged.
   const again = await connectListen(server.url, server.key, { ...query, from: acknowledged });
   const { received = 0, conversation_id: id } = await again.until('conversation_session');
   t.true(received >= acknowledged, `${received} of ${acknowledged}`);

@@ -9,7 +9,7 @@ const at = (time: string) => ({ createdAt: Date.parse(time) });
 const days = (list: readonly { createdAt: number }[]) =>
   list.map(({ createdAt }) => new Date(createdAt).toISOString().slice(0, 10));
 
-test('a name tells the time, and backups are listed newest first, with nothing else', async t => {
+test('a name states the time, and backups are listed newest first, without other files', async t => {
   const directory = await mkdtemp(join(tmpdir(), 'earshot-names-'));
   t.teardown(() => rm(directory, { recursive: true }));
   const [first, second] = [Date.UTC(2026, 0, 31, 23, 59, 58), Date.UTC(2026, 1, 1)];

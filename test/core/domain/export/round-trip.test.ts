@@ -1,6 +1,8 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
@@ -9,11 +11,20 @@ import yauzl, { type Entry, type ZipFile } from 'yauzl';
 import yazl from 'yazl';
 import type { Row, Storage } from '../../../../core/contract/plugin.ts';
 import { LEFT_OUT } from '../../../../core/domain/export/account-files.ts';
+import { createAccountMedia } from '../../../../core/domain/export/account-media.ts';
+import { createExportFiles } from '../../../../core/domain/export/export-files.ts';
 import { createAccountImport } from '../../../../core/domain/export/import.ts';
+import { newId } from '../../../../core/domain/ids.ts';
 import type { AppError } from '../../../../core/runtime/errors.ts';
 import { earshot } from '../../../helpers/cli.ts';
 import { openDatabases } from '../../../helpers/databases.ts';
-import { completedConversation, openDomain, temporaryDirectory } from '../../../helpers/domain.ts';
+import {
+  completedConversation,
+  type Domain,
+  openDomain,
+  temporaryDirectory,
+} from '../../../helpers/domain.ts';
+import { eventually } from '../../../helpers/eventually.ts';
 import { openRest } from '../../../helpers/rest.ts';
 import { openServer } from '../../../helpers/services.ts';
 
@@ -23,7 +34,9 @@ type Rest = Awaited<ReturnType<typeof openRest>>;
 
 const openZip = promisify<string, object, ZipFile>(yauzl.open);
 
-/** The text of every file of an archive. */
+const encodingOf = (path: string) => (/^(photos|recordings|untranscribed)\//.test(path) ? 'latin1' : 'utf8');
+
+/** Returns the text of every file of an archive. */
 async function filesOf(file: string): Promise<Map<string, string>> {
   const zip = await openZip(file, { lazyEntries: true });
   const files = new Map<string, string>();
@@ -31,7 +44,8 @@ async function filesOf(file: string): Promise<Map<string, string>> {
   await new Promise<void>((resolve, reject) => {
     zip.on('entry', async (entry: Entry) => {
       let text = '';
-      for await (const chunk of (await open(entry)).setEncoding('utf8')) text += chunk;
+      const encoding = encodingOf(entry.fileName);
+      for await (const chunk of (await open(entry)).setEncoding(encoding)) text += chunk;
       files.set(entry.fileName, text);
       zip.readEntry();
     });
@@ -43,18 +57,60 @@ async function filesOf(file: string): Promise<Map<string, string>> {
 
 async function writeZip(file: string, files: ReadonlyMap<string, string>): Promise<void> {
   const zip = new yazl.ZipFile();
-  for (const [path, text] of files) zip.addBuffer(Buffer.from(text), path);
+  for (const [path, text] of files) zip.addBuffer(Buffer.from(text, encodingOf(path)), path);
   zip.end();
   await pipeline(zip.outputStream, createWriteStream(file));
 }
 
-/** Everything that is exported of a user, by table. */
+/** Bytes of all photos and audio files of a user, by their names in the data directory. */
+async function mediaOf({ mediaDir, storage }: Domain, userId: string): Promise<Record<string, string>> {
+  const files: Record<string, string> = {};
+  const streams = await storage.streams.ids(userId);
+  for (const folder of [`photos/${userId}`, `recordings/${userId}`, 'untranscribed'])
+    for (const name of (await readdir(join(mediaDir, folder)).catch(() => [])).sort()) {
+      const isTheirs = folder !== 'untranscribed' || streams.includes(name.slice(0, 36));
+      const path = join(mediaDir, folder, name);
+      if (isTheirs) files[`${folder.split('/')[0]}/${name}`] = (await readFile(path)).toString('base64');
+    }
+  return files;
+}
+
+/** Adds photos, a pending recording, and an utterance that every recogniser failed to transcribe. */
+async function addMedia({ mediaDir, storage, recordings }: Domain, userId: string, conversationId: string) {
+  await mkdir(join(mediaDir, 'photos', userId), { recursive: true });
+  await mkdir(join(mediaDir, 'untranscribed'), { recursive: true });
+  for (const [number, description] of [null, 'A *red* bicycle'].entries()) {
+    const id = newId(number);
+    const jpeg = (bytes: number) => Buffer.concat([Buffer.of(0xff, 0xd8, 0xff), randomBytes(bytes)]);
+    const [whole, small] = [jpeg(70_000 + number), jpeg(900)];
+    await writeFile(join(mediaDir, 'photos', userId, `${id}.jpg`), whole);
+    await writeFile(join(mediaDir, 'photos', userId, `${id}.small.jpg`), small);
+    await storage.photos.insert({
+      ...{ id, userId, conversationId, takenAt: 5, createdAt: 6, width: 64, height: 48 },
+      ...{ bytes: whole.length + small.length, description, discarded: false },
+    });
+  }
+  const wav = join(mediaDir, 'kitchen.WAV');
+  await writeFile(wav, Buffer.concat([Buffer.from('RIFF'), randomBytes(200_000)]));
+  await recordings.add(userId, { path: wav, name: 'kitchen.WAV', isTemporary: true });
+  for (const [number, name] of ['walk', 'silent'].entries()) {
+    const id = newId(number);
+    await storage.streams.insert({
+      ...{ id, userId, clientStream: name, channel: 0, conversationId, source: 'omi', deviceId: null },
+      ...{ codec: 'pcm16', setup: null, anchorAt: 7, through: 1, received: 1, receivedSample: 1 },
+    });
+    const bytes = Buffer.concat([Buffer.from('RIFF'), randomBytes(64_000)]);
+    if (name === 'walk') await writeFile(join(mediaDir, 'untranscribed', `${id}-16000.wav`), bytes);
+  }
+}
+
+/** All exported rows of a user, by table; only streams whose audio is stored. */
 async function rowsOf(storage: Storage, userId: string): Promise<Record<string, Row[]>> {
   const all: Record<string, Row[]> = {};
   for (const { name, rows } of await storage.owned()) {
     if (LEFT_OUT[name] !== undefined) continue;
     const found: Row[] = [];
-    for await (const page of rows(userId)) found.push(...page);
+    for await (const page of rows(userId)) found.push(...page.filter(row => row.client_stream !== 'silent'));
     if (found.length > 0) all[name] = found.map(row => ({ ...row, user_id: 'the owner' })).sort(byText);
   }
   return all;
@@ -62,7 +118,7 @@ async function rowsOf(storage: Storage, userId: string): Promise<Record<string, 
 
 const byText = (one: object, other: object) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1);
 
-/** A user who has something of everything that can be had by the interface. */
+/** A user with data of every kind that the API offers. */
 async function lived(t: ExecutionContext, open?: Open): Promise<Rest> {
   const rest = await openRest(t, open);
   const { user, send, storage } = rest;
@@ -81,6 +137,17 @@ async function lived(t: ExecutionContext, open?: Open): Promise<Rest> {
     `/v1/dev/user/conversations/${id}?include_transcript=true`,
   );
   await done('PATCH', `/v1/conversations/${id}/segments/${transcript_segments[0].id}`, { person_id: eve.id });
+  await addMedia(rest, user.id, id);
+  await done('POST', '/v1/marks', { conversation_id: id });
+  const voice = { userId: user.id, space: 'sherpa.tests', vector: Float32Array.of(0.6, -0.8), seconds: 9 };
+  await storage.voices.put({
+    ...{ ...voice, conversationId: id, speakerId: 0, isUser: false, personId: eve.id, isChosen: true },
+    updatedAt: 7,
+  });
+  for (const personId of [eve.id, null])
+    await storage.voices.putSample({
+      ...{ ...voice, id: randomUUID(), personId, conversationId: null, speakerId: null, createdAt: 7 },
+    });
   const many = Array.from({ length: 700 }, (_, number) => `Sentence ${number}.`);
   await completedConversation(rest, user.id, many, { title: 'Long' });
   await done('POST', '/v1/dev/user/memories', { content: 'Likes tea', tags: ['tea', 'ü'] });
@@ -96,6 +163,12 @@ async function lived(t: ExecutionContext, open?: Open): Promise<Rest> {
   });
   await done('POST', '/v1/summary-templates', { name: 'Mine', instructions: 'Short.' });
   await done('PATCH', '/v1/users/summary-settings', { language: 'de' });
+  await done('PUT', '/v1/users/listening', { schedule: [{ days: ['mon'], from: '22:00', to: '07:00' }] });
+  await done('POST', '/v1/users/listening/pause', { minutes: 60 });
+  await done('PUT', '/v1/users/retention', {
+    keep_starred: false,
+    rules: [{ data: 'conversations', folder_id: folder.id, days: 30 }],
+  });
   return rest;
 }
 
@@ -107,7 +180,7 @@ async function exported(t: ExecutionContext, rest: Rest): Promise<string> {
 
 for (const from of DATABASES)
   for (const to of DATABASES)
-    test(`${from.name} to ${to.name}: an account comes back as it was, under another name`, async t => {
+    test(`${from.name} to ${to.name}: an account is restored unchanged, under another name`, async t => {
       const rest = await lived(t, from.open);
       const file = await exported(t, rest);
       const other = await openDomain(t, to.open);
@@ -115,9 +188,13 @@ for (const from of DATABASES)
       const user = await other.users.add('eve');
       const before = await rowsOf(rest.storage, rest.user.id);
       t.true(Object.keys(before).length >= 8, Object.keys(before).join(', '));
+      t.deepEqual([before.voices?.length, before.voice_samples?.length], [1, 2], 'voice prints, too');
 
       const checked = await other.accountImport.take(user, file, { dryRun: true });
       t.deepEqual(await rowsOf(other.storage, user.id), {}, 'a dry run changes nothing');
+      t.deepEqual(await mediaOf(other, user.id), {}, 'and leaves no file');
+      const media = await mediaOf(rest, rest.user.id);
+      t.is(Object.keys(media).length, 6, Object.keys(media).join());
       const counts = await other.accountImport.take(user, file);
       t.deepEqual(counts, checked);
       const after = await rowsOf(other.storage, user.id);
@@ -128,6 +205,13 @@ for (const from of DATABASES)
         before.memories?.length,
         'vectors are made anew',
       );
+      t.deepEqual(await mediaOf(other, user.id), media, 'photos and audio, byte for byte');
+      const kinds = ['recording.transcribe', 'photo.describe'];
+      const jobs = await other.storage.jobs.claim(kinds, Number.MAX_SAFE_INTEGER, 1000, 10);
+      t.deepEqual(jobs.map(({ kind, payload }) => [kind, payload.userId]).sort(), [
+        ['photo.describe', user.id],
+        ['recording.transcribe', user.id],
+      ]);
       const found = await other.conversations.search(user.id, 'Sternchen', { limit: 5, offset: 0 });
       t.is(found.length, 1, 'it can be searched');
 
@@ -137,10 +221,15 @@ for (const from of DATABASES)
       t.deepEqual(await rowsOf(other.storage, user.id), after);
       const twin = await rest.users.add('twin');
       await rest.accountImport.take(twin, file);
-      t.deepEqual(await rowsOf(rest.storage, twin.id), before, 'beside the account that it is of');
+      const { streams: _, ...others } = before;
+      t.deepEqual(await rowsOf(rest.storage, twin.id), others, 'beside the account that it is of');
+      const beside = Object.entries(media).filter(([name]) => !name.startsWith('untranscribed/'));
+      t.deepEqual(await mediaOf(rest, twin.id), Object.fromEntries(beside));
+      await rest.storage.users.remove(twin.id);
+      t.deepEqual(await rowsOf(rest.storage, twin.id), {}, 'nothing of it is left, voice prints neither');
     });
 
-test('The archive has files for people and other programs, and neither credentials nor what is another account’s', async t => {
+test('The archive has files for people and for programs, without credentials or data of other accounts', async t => {
   const rest = await lived(t);
   const stranger = await rest.users.add('stranger');
   await completedConversation(rest, stranger.id, ['Marzipan is secret.'], { title: 'Strange' });
@@ -159,7 +248,12 @@ test('The archive has files for people and other programs, and neither credentia
   const markdown =
     files.get(names.find(name => name.includes('etcpasswd') && name.endsWith('.md')) ?? '') ?? '';
   t.regex(markdown, /^---\nid: "/);
+  const [, photo = ''] =
+    /!\[A \\\*red\\\* bicycle\]\(\.\.\/\.\.\/\.\.\/(photos\/[^)]+)\)/.exec(markdown) ?? [];
+  t.true(files.has(photo), markdown);
   t.true(markdown.includes('Tea at \\<b\\>seven\\</b\\>'), markdown);
+  t.is(markdown.split(', marked): ').length, 2, 'one line is marked');
+  t.regex(files.get('data/marks.jsonl') ?? '', /^\{[^\n]+\}\n$/);
   const vtt = files.get(names.find(name => name.includes('etcpasswd') && name.endsWith('.vtt')) ?? '') ?? '';
   t.regex(vtt, /^WEBVTT\n\n00:00:0\d\.\d{3} --> 00:00:\d\d\.\d{3}\n<v Eve/);
   t.true(vtt.includes('&lt;b&gt;seven&lt;/b&gt; --&gt; now'));
@@ -168,7 +262,7 @@ test('The archive has files for people and other programs, and neither credentia
   t.regex(files.get('calendar.ics') ?? '', /SUMMARY:Call Eve/);
 });
 
-test('What is left out are tables that are there', async t => {
+test('The tables excluded from an export exist', async t => {
   const { storage } = await openDomain(t);
   const names = new Set((await storage.owned()).map(({ name }) => name));
   t.deepEqual(
@@ -177,7 +271,7 @@ test('What is left out are tables that are there', async t => {
   );
 });
 
-test('An archive that is broken is refused with its place, and nothing of it is kept', async t => {
+test('A damaged archive is rejected with the position of the damage, and none of it is stored', async t => {
   const rest = await lived(t);
   const good = await filesOf(await exported(t, rest));
   const user = await rest.users.add('eve');
@@ -226,12 +320,32 @@ test('An archive that is broken is refused with its place, and nothing of it is 
       /segments\.jsonl/,
     ],
   ];
+  const [photo = '', small = ''] = [...good.keys()].filter(name => name.startsWith('photos/'));
+  const [wav = ''] = [...good.keys()].filter(name => name.startsWith('untranscribed/'));
+  await rm(join(rest.mediaDir, wav)); // audio is transcribed once on this server
+  const [recording = ''] = [...good.keys()].filter(name => name.startsWith('recordings/'));
+  variants.push(
+    ['photo missing', without(photo), /photos\.jsonl, line 1: its file in photos\/ is missing/],
+    ['thumbnail missing', without(small), /photos\.jsonl, line 1: its file in photos\/ is missing/],
+    ['photo cut', changed(photo, text => text.slice(0, -1)), /photos\.jsonl, line 1: its files .* bytes/],
+    ['photo a page', changed(photo, text => text.replace(/^.../s, '<ht')), /photos\/.* is damaged/],
+    ['recording missing', without(recording), /recordings\.jsonl, line 1: its file/],
+    ['recording longer', changed(recording, text => `${text}x`), /recordings\.jsonl, line 1: its files/],
+    ['audio missing', without(wav), /streams\.jsonl, line 1: its file/],
+    ['audio no WAV', changed(wav, text => text.replace('RIFF', 'FFIR')), /untranscribed\/.* is damaged/],
+    [
+      'photo of no row',
+      changed('data/photos.jsonl', text => text.replace(/"id":"[^"]+"/, '"id":"../../../../etc/passwd"')),
+      /its file in photos\/ is missing/,
+    ],
+  );
   for (const [what, files, named] of variants) {
     await writeZip(file, files);
     const error = await t.throwsAsync<AppError>(rest.accountImport.take(user, file), undefined, what);
     t.is(error?.code, 'invalid_request', what);
     t.regex(error?.message ?? '', named, what);
     t.deepEqual(await rowsOf(rest.storage, user.id), {}, what);
+    t.deepEqual(await mediaOf(rest, user.id), {}, what);
   }
   const bytes = await readFile(await exported(t, rest));
   for (const [what, broken] of [
@@ -252,7 +366,48 @@ test('An archive that is broken is refused with its place, and nothing of it is 
   t.is((await t.throwsAsync<AppError>(rest.accountImport.take(user, file)))?.code, 'invalid_request');
 });
 
-test('While an archive is taken in others write, nobody sees a part, and a start takes back what a killed server left', async t => {
+test("Photos beyond an account's limit are rejected before anything is written", async t => {
+  const rest = await lived(t);
+  const file = await exported(t, rest);
+  const eve = await rest.users.add('eve');
+  const media = createAccountMedia({ dataDir: rest.mediaDir, maxPhotoBytes: 100_000, minFreeBytes: 0 });
+  const { storage, clock } = rest;
+  const few = createAccountImport({ storage, clock, media });
+  t.regex((await t.throwsAsync(few.take(eve, file)))?.message ?? '', /100000 \(photos\.maxBytesPerUser\)/);
+  const full = createAccountMedia({ dataDir: rest.mediaDir, maxPhotoBytes: 1e9, minFreeBytes: 2 ** 60 });
+  const none = createAccountImport({ storage, clock, media: full });
+  t.regex((await t.throwsAsync(none.take(eve, file)))?.message ?? '', /no room/);
+  t.deepEqual(await rest.foreignImports.list(eve), []);
+});
+
+test('A photo whose file is missing is left out, and large files do not use memory', async t => {
+  const rest = await lived(t);
+  const { mediaDir, user, storage, recordings } = rest;
+  const [photo] = await readdir(join(mediaDir, 'photos', user.id));
+  await rm(join(mediaDir, 'photos', user.id, photo ?? ''));
+  const large = join(mediaDir, 'large.wav');
+  for (let part = 0; part < 64; part += 1) await writeFile(large, randomBytes(4 * 2 ** 20), { flag: 'a' });
+  const { id } = await recordings.add(user.id, { path: large, name: 'large.wav' });
+  const eve = await rest.users.add('eve');
+  const before = process.memoryUsage().rss;
+  let most = before;
+  const watch = setInterval(() => {
+    most = Math.max(most, process.memoryUsage().rss);
+  }, 20);
+  const file = await exported(t, rest);
+  await rest.accountImport.take(eve, file);
+  clearInterval(watch);
+  t.log(
+    `${Math.round((most - before) / 2 ** 20)} MiB for an archive of ${(await stat(file)).size / 2 ** 20} MiB`,
+  );
+  t.true(most - before < 128 * 2 ** 20);
+  t.is((await stat(join(mediaDir, 'recordings', eve.id, id))).size, 256 * 2 ** 20);
+  const conversations = await storage.conversations.list(eve.id, { limit: 9, offset: 0 });
+  const photos = await Promise.all(conversations.map(each => storage.photos.list(eve.id, each.id, 9)));
+  t.is(photos.flat().length, 1);
+});
+
+test('During an import others can write, nobody sees part of it, and a restart rolls an interrupted one back', async t => {
   const rest = await lived(t);
   const file = await exported(t, rest);
   const { storage, accountImport, conversations, users } = rest;
@@ -275,7 +430,7 @@ test('While an archive is taken in others write, nobody sees a part, and a start
     get: (target, name) =>
       name === 'embeddings' ? { ...target.embeddings, note: hang } : Reflect.get(target, name),
   });
-  const dying = createAccountImport({ storage: hanging, clock: rest.clock });
+  const dying = createAccountImport({ storage: hanging, clock: rest.clock, media: rest.media });
   const text = { text: 'Said meanwhile.', source: 'omi', deviceId: null, language: 'en', geolocation: null };
   void dying.take(eve, file, {
     onProgress: () =>
@@ -288,8 +443,11 @@ test('While an archive is taken in others write, nobody sees a part, and a start
   await Promise.all(batches);
   t.truthy((await users.byName('eve')).disabledAt, 'all rows are there, and nobody may see them yet');
   t.true((await storage.conversations.list(eve.id, { limit: 9, offset: 0 })).length > 0);
+  t.is(Object.keys(await mediaOf(rest, eve.id)).length, 5, 'all files but those that are here already');
   await accountImport.recover();
   t.deepEqual(await rowsOf(storage, eve.id), {});
+  t.deepEqual(await mediaOf(rest, eve.id), {});
+  t.is(Object.keys(await mediaOf(rest, rest.user.id)).length, 6, 'those of the other account stay');
   const found = await users.byName('eve');
   t.is(found.disabledAt, null);
   await accountImport.take(found, file);
@@ -298,7 +456,7 @@ test('While an archive is taken in others write, nobody sees a part, and a start
   t.is((await t.throwsAsync<AppError>(rest.foreignImports.undo(found, run?.id ?? '')))?.code, 'conflict');
 });
 
-test('One export of an account at a time, and one that is broken off ends', async t => {
+test('An account has one export at a time, and a cancelled export ends', async t => {
   const { accountExport, user, users } = await lived(t);
   const first = accountExport.archive(user);
   t.is(t.throws<AppError>(() => accountExport.archive(user))?.code, 'rate_limited');
@@ -310,7 +468,7 @@ test('One export of an account at a time, and one that is broken off ends', asyn
   t.notThrows(() => accountExport.archive(user).destroy());
 });
 
-test('The interface hands the archive over, and deletes the account that asks, by its name', async t => {
+test('The API downloads the archive, and deletes the calling account when its name is given', async t => {
   const { send, url, token, user, storage } = await lived(t);
   const answer = await fetch(`${url}/v1/users/export`, { headers: { Authorization: `Bearer ${token}` } });
   t.is(answer.headers.get('Content-Type'), 'application/zip');
@@ -328,7 +486,154 @@ test('The interface hands the archive over, and deletes the account that asks, b
   t.is((await send('GET', '/v1/dev/user/conversations')).status, 401);
 });
 
-test('The command line exports and imports, with the running server and without', async t => {
+type ShownExport = { id: string; state: string; bytes: number; error: string | null };
+
+async function readyExport({ send }: Rest): Promise<ShownExport> {
+  await send('POST', '/v1/users/exports');
+  return eventually<ShownExport>(
+    async () => (await send('GET', '/v1/users/exports')).body[0],
+    ({ state }) => state !== 'running',
+  );
+}
+
+test('An export kept as a file is resumed wherever it was cut off, by its owner alone, for a day', async t => {
+  const rest = await lived(t);
+  const { url, send, token, user, clock, mediaDir, exportFiles } = rest;
+  const { id, bytes, ...made } = await readyExport(rest);
+  t.like(made, { state: 'ready', error: null });
+  const address = `${url}/v1/users/exports/${id}`;
+  const part = (headers: Record<string, string>) =>
+    fetch(address, { headers: { ...headers, Authorization: `Bearer ${token}` } });
+  const whole = await part({});
+  t.is(whole.status, 200);
+  const tag = whole.headers.get('ETag') ?? '';
+  const all = Buffer.from(await whole.arrayBuffer());
+  t.is(all.length, bytes);
+  const file = join(await temporaryDirectory(t), 'export.zip');
+  await writeFile(file, all);
+  t.true((await filesOf(file)).has('earshot.json'));
+
+  for (const cut of [0, 1, 65_536, Math.floor(bytes / 2), bytes - 1]) {
+    const rest = await part({ Range: `bytes=${cut}-`, 'If-Range': tag });
+    t.is(rest.status, 206);
+    t.is(rest.headers.get('Content-Range'), `bytes ${cut}-${bytes - 1}/${bytes}`);
+    const joined = Buffer.concat([all.subarray(0, cut), Buffer.from(await rest.arrayBuffer())]);
+    t.true(joined.equals(all), `cut at ${cut}`);
+  }
+  const read = async (headers: Record<string, string>) => {
+    const answer = await part(headers);
+    return [answer.status, Buffer.from(await answer.arrayBuffer()).length];
+  };
+  t.deepEqual(await read({ Range: 'bytes=10-19' }), [206, 10]);
+  t.deepEqual(await read({ Range: 'bytes=-7' }), [206, 7]);
+  t.deepEqual(await read({ Range: 'bytes=5-', 'If-Range': '"another"' }), [200, bytes], 'another file');
+  t.deepEqual(await read({ Range: 'bytes=1-2,4-5' }), [200, bytes]);
+  t.deepEqual(await read({ Range: 'bytes=9-1' }), [200, bytes]);
+  t.is((await read({ Range: `bytes=${bytes}-` }))[0], 416);
+  t.is((await fetch(address, { method: 'HEAD', headers: { Authorization: `Bearer ${token}` } })).status, 200);
+
+  await rest.users.add('stranger');
+  const stranger = await rest.users.token('stranger');
+  for (const method of ['GET', 'DELETE'])
+    t.is((await send(method, `/v1/users/exports/${id}`, undefined, stranger)).status, 404, method);
+  t.deepEqual((await send('GET', '/v1/users/exports', undefined, stranger)).body, []);
+  t.is((await send('GET', '/v1/users/exports/..%2f..%2fphotos')).status, 404);
+
+  clock.advance(24 * 3_600_000 - 1);
+  await exportFiles.sweep();
+  t.is((await part({})).status, 200);
+  clock.advance(1);
+  t.is((await part({})).status, 404, 'expired');
+  const folder = join(mediaDir, 'exports', user.id);
+  t.deepEqual(await readdir(folder), [`${id}.zip`]);
+  await exportFiles.sweep();
+  await t.throwsAsync(readdir(folder), { code: 'ENOENT' });
+});
+
+test('One export is kept for an account; one that is made, deleted or out of room leaves nothing else', async t => {
+  const rest = await lived(t);
+  const { send, user, mediaDir, exportFiles, accountExport, clock, log } = rest;
+  const folder = join(mediaDir, 'exports', user.id);
+  const [one, same] = await Promise.all([exportFiles.begin(user), exportFiles.begin(user)]);
+  t.is(one.id, same.id, 'the one that is being made');
+  t.is((await send('GET', `/v1/users/exports/${one.id}`)).status, 409);
+  await exportFiles.remove(user.id, one.id);
+  t.deepEqual(await readdir(folder).catch(() => []), []);
+  const first = await readyExport(rest);
+  const second = await readyExport(rest);
+  t.not(first.id, second.id);
+  t.deepEqual(await readdir(folder), [`${second.id}.zip`]);
+  t.is((await send('DELETE', `/v1/users/exports/${second.id}`)).status, 200);
+  t.is((await send('GET', `/v1/users/exports/${second.id}`)).status, 404);
+
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'x.unfinished'), 'of a server that was killed');
+  await exportFiles.sweep();
+  t.deepEqual(await readdir(folder).catch(() => []), []);
+
+  const full = createExportFiles({ dataDir: mediaDir, minFreeBytes: 2 ** 60, accountExport, clock, log });
+  await full.begin(user);
+  const failed = await eventually(
+    () => full.current(user.id),
+    found => found?.state !== 'running',
+  );
+  t.like(failed, { state: 'failed', error: 'The disk of the server has no room for the export' });
+  t.deepEqual(await readdir(folder).catch(() => []), []);
+
+  await readyExport(rest);
+  await exportFiles.removeAll(user.id);
+  t.deepEqual(await readdir(folder).catch(() => []), [], 'as when the account goes');
+});
+
+/** A line to a server that breaks every connection after so many bytes of answers. */
+async function openWeakLine(t: ExecutionContext, target: string, limit: number) {
+  let cuts = 0;
+  const line = createServer(client => {
+    const server = connect(Number(new URL(target).port), '127.0.0.1');
+    let carried = 0;
+    for (const socket of [client, server]) socket.on('error', () => {});
+    client.on('data', bytes => server.write(bytes)).on('close', () => server.destroy());
+    server.on('close', () => client.destroy());
+    server.on('data', bytes => {
+      carried += bytes.length;
+      if (carried < limit) return client.write(bytes);
+      cuts += 1;
+      client.end(bytes.subarray(0, limit - carried));
+      return server.destroy();
+    });
+  }).listen(0, '127.0.0.1');
+  await once(line, 'listening');
+  t.teardown(() => line.close());
+  const { port } = line.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, cuts: () => cuts };
+}
+
+test('The command line resumes a download over a line that breaks, also in a second run', async t => {
+  const rest = await lived(t);
+  const directory = await temporaryDirectory(t);
+  const [file, tokenFile] = [join(directory, 'anna.zip'), join(directory, 'token')];
+  await writeFile(tokenFile, `${rest.token}\n`);
+  const { id, bytes } = await readyExport(rest);
+  const whole = await fetch(`${rest.url}/v1/users/exports/${id}`, {
+    headers: { Authorization: `Bearer ${rest.token}` },
+  });
+  const all = Buffer.from(await whole.arrayBuffer());
+  await writeFile(`${file}.${id}.part`, all.subarray(0, 1000)); // left by a run that was ended
+  const line = await openWeakLine(t, rest.url, Math.ceil(bytes / 4));
+  const run = (...args: string[]) =>
+    earshot(['export', 'anna', '--to', file, '--url', line.url, '--token-file', ...args]);
+  const made = await run(tokenFile);
+  t.regex(made.stdout, /^Everything of anna is in .*anna\.zip/, made.stderr);
+  t.true((await readFile(file)).equals(all));
+  t.true(line.cuts() >= 3, `${line.cuts()} cuts`);
+  t.deepEqual((await readdir(directory)).sort(), ['anna.zip', 'token']);
+  t.deepEqual((await rest.send('GET', '/v1/users/exports')).body, [], 'deleted once it is here');
+  t.regex((await run(join(directory, 'nowhere'))).stderr, /--token-file: .* cannot be read/);
+  await writeFile(tokenFile, 'wrong');
+  t.regex((await run(tokenFile)).stderr, /The server refuses/);
+});
+
+test('The command line exports and imports, with and without a running server', async t => {
   const server = await openServer(t, { stt: [] });
   const directory = await temporaryDirectory(t);
   const file = join(directory, 'owner.zip');
@@ -340,6 +645,7 @@ test('The command line exports and imports, with the running server and without'
     headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
     body: JSON.stringify({ content: 'Likes tea' }),
   });
+  await writeFile(`${file}.unfinished`, 'of a server that was killed');
   const made = await earshot([...at, 'export', 'owner', '--to', file], {});
   t.regex(made.stdout, /^Everything of owner is in .*owner\.zip \(0\.0 MB\)\.\n$/, made.stderr);
   t.regex((await earshot([...at, 'export', 'owner', '--to', file], {})).stderr, /there already.*--to/);

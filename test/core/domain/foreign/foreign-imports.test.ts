@@ -25,7 +25,7 @@ import { openServer } from '../../../helpers/services.ts';
 const DATABASES = await openDatabases(test);
 
 const TAKE = { dryRun: false, key: null, onProgress() {} };
-/** Rows that an import leaves behind on purpose. */
+/** Rows that an import keeps on purpose. */
 const TRACES = new Set(['foreign_imports', 'memory_changes']);
 
 async function rowsOf(storage: Storage, userId: string): Promise<Record<string, Row[]>> {
@@ -49,7 +49,7 @@ async function zipOf(t: ExecutionContext, files: Readonly<Record<string, string>
 }
 
 for (const { name, open } of DATABASES) {
-  test(`${name}: an export of Omi is tried, taken in once, found, and taken back without a trace`, async t => {
+  test(`${name}: an export of Omi is previewed, imported once, found, and undone without a trace`, async t => {
     const domain = await openDomain(t, open);
     const { storage, takeIn, foreignImports, conversations, actionItems, memories } = domain;
     const user = await account(domain);
@@ -102,7 +102,7 @@ for (const { name, open } of DATABASES) {
     t.deepEqual((await takeIn(user, file, TAKE)).rows, taken.rows, 'and it can be taken in anew');
   });
 
-  test(`${name}: when storing fails half-way, what was stored goes again; others write meanwhile`, async t => {
+  test(`${name}: if storing fails half-way, the import is undone; others can write meanwhile`, async t => {
     const domain = await openDomain(t, open);
     const { storage, foreignImports, users, conversations } = domain;
     const user = await account(domain);
@@ -143,7 +143,7 @@ function textOf(userId: string, number: number) {
   };
 }
 
-test('A run that was cut off is taken up by the next one, and nothing is doubled', async t => {
+test('The next run resumes an interrupted one without duplicates', async t => {
   const domain = await openDomain(t);
   const { storage, clock, events, recordings } = domain;
   const user = await account(domain);
@@ -155,7 +155,7 @@ test('A run that was cut off is taken up by the next one, and nothing is doubled
       yield* things;
     },
   };
-  /** Behaves as if the process had ended between a conversation and its words. */
+  /** Fails as if the process had ended between a conversation and its segments. */
   const dying: Storage = {
     ...storage,
     segments: { ...storage.segments, upsert: () => new Promise(() => {}) },
@@ -176,7 +176,7 @@ test('A run that was cut off is taken up by the next one, and nothing is doubled
   t.is((await storage.people.list(user.id)).length, 1);
 });
 
-test('People whom something else names stay when an import is taken back', async t => {
+test('People who are referred to elsewhere remain when an import is undone', async t => {
   const domain = await openDomain(t);
   const { storage, foreignImports, takeIn } = domain;
   const user = await account(domain);
@@ -191,7 +191,7 @@ test('People whom something else names stay when an import is taken back', async
   t.deepEqual(await storage.people.list(user.id), ada ? [ada] : []);
 });
 
-test('Recordings wait to be transcribed, once, and go with what was made of them', async t => {
+test('Recordings are queued for transcription once, and are undone with their conversations', async t => {
   const domain = await openDomain(t);
   const { storage, takeIn, recordings, foreignImports } = domain;
   const user = await account(domain);
@@ -210,7 +210,7 @@ test('Recordings wait to be transcribed, once, and go with what was made of them
   t.deepEqual((await takeIn(user, folder, TAKE)).rows, { recording: 1 });
 });
 
-test('One broken file among whole ones: nothing is taken in', async t => {
+test('If one file of several is damaged, nothing is imported', async t => {
   const domain = await openDomain(t);
   const user = await account(domain);
   const folder = await writeExport(await temporaryDirectory(t), {
@@ -226,7 +226,7 @@ test('One broken file among whole ones: nothing is taken in', async t => {
   t.deepEqual(await domain.foreignImports.list(user), []);
 });
 
-test('What another server has is taken in by the developer interface, with a key', async t => {
+test('Data of another server is imported over its developer API with a key', async t => {
   const there = await openRest(t);
   for (const number of Array.from({ length: 12 }).keys())
     await completedConversation(there, there.user.id, [`Sentence ${number}.`, 'Marzipan.'], {
@@ -254,7 +254,7 @@ test('What another server has is taken in by the developer interface, with a key
   );
 });
 
-test('Lifelogs come page by page, also where the interface is busy, and are those of the export', async t => {
+test('Lifelogs are fetched page by page, also when the API is busy, and match the export', async t => {
   let asked = 0;
   const server = await startLocalServer(async ({ url, headers }, answer) => {
     asked += 1;
@@ -306,7 +306,7 @@ test('Lifelogs come page by page, also where the interface is busy, and are thos
   );
 });
 
-test('The command line takes in, lists and takes back, with the running server', async t => {
+test('The command line imports, lists and undoes imports, with a running server and without one', async t => {
   const server = await openServer(t, { stt: [] });
   const at = ['--data-dir', server.dataDir, 'import', '--user', 'owner'];
   const folder = await writeExport(await temporaryDirectory(t), EXPORTS.bee);

@@ -1,0 +1,78 @@
+import { spawn } from 'node:child_process';
+import { setPriority } from 'node:os';
+import { basename, extname } from 'node:path';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { AppError, type ErrorCode } from '../../runtime/errors.ts';
+import { ForeignItem, type ForeignSource, type ForeignThing } from './foreign-item.ts';
+import type { Recognised } from './read-files.ts';
+
+const ENTRY = fileURLToPath(new URL(`./read-main${extname(import.meta.filename)}`, import.meta.url));
+/** A file of 256 MiB as JSON. */
+const MEMORY_MB = 2048;
+/** Priority of the process: live speech goes first. */
+const PRIORITY = 10;
+const MAX_SAID_CHARS = 20_000;
+
+/**
+ * Recognises what other products have written into a file, a folder or a ZIP archive, and reads it in a process of its
+ * own: neither a large file nor a broken one holds up the server. Null: Earshot itself has exported it.
+ * @param timeZone where times without a zone were shown
+ */
+export async function openForeignFiles(path: string, timeZone: string): Promise<ForeignSource | null> {
+  const reading = read(path, timeZone);
+  const first = await reading.next();
+  await reading.return(undefined);
+  const { formats } = first.value as Recognised; // told before anything else
+  if (formats.length === 0) return null;
+  return {
+    format: formats.join(', '),
+    name: basename(path),
+    async *things() {
+      const lines = read(path, timeZone);
+      await lines.next();
+      for await (const line of lines) yield ForeignItem.parse(line) satisfies ForeignThing;
+    },
+  };
+}
+
+async function* read(path: string, timeZone: string): AsyncGenerator<unknown> {
+  const request = JSON.stringify({ path, timeZone });
+  const child = spawn(process.execPath, [`--max-old-space-size=${MEMORY_MB}`, ENTRY, request], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const said = text(child.stderr).catch(() => '');
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.once('close', resolve).once('error', reject);
+  });
+  ended.catch(() => {});
+  lowerPriority(child.pid);
+  try {
+    for await (const line of createInterface({ input: child.stdout })) yield JSON.parse(line);
+    if ((await ended) !== 0) throw failureIn(await said);
+  } finally {
+    child.kill('SIGKILL');
+  }
+}
+
+/** Parses the last line of the reader's output; one that was killed by its input leaves something else, or nothing. */
+function failureIn(said: string): AppError {
+  try {
+    const { code, message }: { code: ErrorCode; message: string } = JSON.parse(
+      said.trim().split('\n').at(-1) ?? '',
+    );
+    return new AppError(code, message);
+  } catch {
+    const cause = new Error(said.slice(-MAX_SAID_CHARS));
+    return new AppError('invalid_request', 'Nothing was taken in: it cannot be read', { cause });
+  }
+}
+
+function lowerPriority(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) setPriority(pid, PRIORITY);
+  } catch {
+    // it has ended already, or nobody may do that here
+  }
+}

@@ -1,0 +1,161 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import { pino } from 'pino';
+import { type BackupSettings, createBackups } from '../../../core/backup/backups.ts';
+import { checkDatabase } from '../../../core/backup/database-check.ts';
+import { listBackups } from '../../../core/backup/names.ts';
+import { inspectBackup } from '../../../core/backup/restore.ts';
+import { ACCESS_KEY, s3Server } from '../../helpers/s3-server.ts';
+import { reportSkipped } from '../../helpers/skips.ts';
+import { HOW_TO_GET_A_DISK, mountSmallDisk } from '../../helpers/small-disk.ts';
+import { openStorage } from '../../helpers/storage.ts';
+import { amount } from '../../helpers/thorough.ts';
+
+const DAY_MS = 24 * 3_600_000;
+const START = Date.UTC(2026, 0, 1);
+/** Moments at which the process is killed, spread over the making of one backup. */
+const KILLS = amount(2, 20);
+
+async function temporary(t: ExecutionContext): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'earshot-interrupted-'));
+  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+function settingsOf(directory: string, s3: BackupSettings['s3']): BackupSettings {
+  return {
+    ...{ enabled: true, directory, recipients: [], s3 },
+    ...{ command: [], listCommand: [], removeCommand: [], readCommand: [] },
+    keep: { daily: 2, weekly: 0, monthly: 0 },
+  };
+}
+
+/** Backs up until it is killed; resolves to the process once one backup is complete. */
+async function begin(request: object): Promise<ChildProcess> {
+  const child = fork(join(import.meta.dirname, 'interrupted-backup.ts'), [JSON.stringify(request)]);
+  await once(child, 'message');
+  return child;
+}
+
+test("however a backup is interrupted, every file with a backup's name is complete, here and in its copies", async t => {
+  const base = await temporary(t);
+  const storage = await s3Server(t);
+  const { endpoint, objects, uploads } = storage;
+  const dataDir = join(base, 'data');
+  const directory = join(dataDir, 'backups');
+  await mkdir(join(dataDir, 'plugins/local'), { recursive: true });
+  await writeFile(join(dataDir, 'plugins/local/key.pem'), randomBytes(2 * 1024 * 1024));
+  const database = join(dataDir, 'earshot.db');
+  const opened = await openStorage(database);
+  await opened.storage.migrate();
+  await opened.close();
+  const s3 = {
+    region: 'us-east-1',
+    prefix: 'home',
+    pathStyle: true,
+    bucket: 'backups',
+    endpoint,
+    ...ACCESS_KEY,
+  };
+  const settings = settingsOf(directory, s3);
+  let at = START - DAY_MS; // the first run only notes that there is no backup yet
+  const run = async () => {
+    at += 10 * DAY_MS;
+    const child = await begin({ dataDir, database, settings, at });
+    t.teardown(() => child.kill('SIGKILL'));
+    return child;
+  };
+
+  const measured = await run();
+  await once(measured, 'message');
+  const began = performance.now();
+  await once(measured, 'message');
+  const tookMs = performance.now() - began;
+  measured.kill('SIGKILL');
+  await once(measured, 'exit');
+
+  const copy = join(base, 'copy');
+  for (let kill = 0; kill < KILLS; kill++) {
+    const child = await run();
+    await sleep((tookMs * (kill + 0.5)) / KILLS);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    const here = await listBackups(directory);
+    t.true(here.length > 0);
+    for (const { file } of here) await t.notThrowsAsync(inspectBackup(file, null), `killed ${kill}: ${file}`);
+    for (const [key, { body }] of objects) {
+      await writeFile(copy, body);
+      await t.notThrowsAsync(inspectBackup(copy, null), `killed ${kill}: ${key}`);
+    }
+  }
+  const last = await run();
+  await once(last, 'message');
+  last.kill('SIGSTOP'); // killed between two backups or during the next one: only files from before count
+  t.true(uploads.size <= 1);
+  t.true(objects.size <= 3, [...objects.keys()].join());
+  last.kill('SIGKILL');
+});
+
+const disk = mountSmallDisk(90 * 1024 * 1024);
+test.after.always(() => disk?.unmount());
+test('if the disk becomes full no backup is made, and the previous one stays', async t => {
+  if (!disk) return reportSkipped(t, 'disk', 'a backup on a full disk', HOW_TO_GET_A_DISK);
+  const dataDir = await temporary(t);
+  await writeFile(join(dataDir, 'server.json'), randomBytes(64 * 1024));
+  const database = join(dataDir, 'earshot.db');
+  const { storage, close } = await openStorage(database);
+  t.teardown(close);
+  await storage.migrate();
+  const clock = { at: START, now: () => clock.at, sleep: async () => {} };
+  const state = { full: false };
+  const directory = join(disk.dir, 'backups');
+  const backups = createBackups({
+    ...{ dataDir, configFile: null, clock, log: pino({ level: 'silent' }) },
+    settings: settingsOf(directory, { region: 'us-east-1', prefix: '', pathStyle: true }),
+    storage: {
+      async snapshot(target) {
+        const rows = await storage.snapshot(target);
+        if (state.full) await disk.fill();
+        return rows;
+      },
+    },
+  });
+  await backups.nightly();
+  clock.at += DAY_MS;
+  await backups.nightly();
+  const before = await readdir(directory);
+  clock.at += DAY_MS;
+  state.full = true;
+  await t.throwsAsync(backups.nightly(), { message: /ENOSPC|no space/i });
+  await disk.empty();
+  t.deepEqual(await readdir(directory), before);
+  const [{ file = '' } = {}] = await listBackups(directory);
+  await t.notThrowsAsync(inspectBackup(file, null));
+  state.full = false;
+  await backups.nightly();
+  t.is((await listBackups(directory)).length, 2);
+});
+
+for (const delayMs of [0, 30, 120])
+  test(`a backup that starts ${delayMs} ms after a migration contains the database before or after it, complete`, async t => {
+    const directory = await temporary(t);
+    const database = join(directory, 'earshot.db');
+    const [migrating, reading] = [await openStorage(database), await openStorage(database)];
+    const target = join(directory, 'snapshot.db');
+    const [, rows] = await Promise.all([
+      migrating.storage.migrate(),
+      sleep(delayMs).then(() => reading.storage.snapshot(target)),
+    ]);
+    await Promise.all([migrating.close(), reading.close()]);
+    await t.notThrowsAsync(checkDatabase(target, rows));
+    const restored = await openStorage(target);
+    await t.notThrowsAsync(restored.storage.migrate());
+    t.deepEqual(await restored.storage.users.list(), []);
+    await restored.close();
+  });
