@@ -33,19 +33,19 @@ const NOT_PUBLIC = [
 const notPublic = blockListOf(NOT_PUBLIC);
 const globalUnicast = blockListOf(['2000::/3']);
 
-/** Is it a host somewhere on the internet? False also for what is no address. */
+/** Whether it is the address of a public host. False also for text that is no address. */
 export function isPublic(address: string): boolean {
   const inner = withoutIPv6(address);
   if (isIP(inner) === 4) return !notPublic.check(inner, 'ipv4');
-  if (isIP(inner) !== 6 || inner.includes('%')) return false; // a zone: of a link
+  if (isIP(inner) !== 6 || inner.includes('%')) return false; // an address with a zone is link-local
   return globalUnicast.check(inner, 'ipv6') && !notPublic.check(inner, 'ipv6');
 }
 
-/** The hosts that an operator trusts with `http`, and may have at addresses that are not public. */
+/** Hosts that an operator trusts with `http`, and whose addresses need not be public. */
 export interface AllowList {
-  /** Without their ports. */
+  /** Listed names, without their ports. */
   names: string[];
-  /** Is this name of a host on it, whatever address it has? */
+  /** Whether this host name is listed, whatever its address. */
   hasName(name: string, port: number): boolean;
   hasAddress(address: string, port: number): boolean;
 }
@@ -67,7 +67,7 @@ export function createAllowList(entries: readonly string[]): AllowList {
   };
 }
 
-/** The name or address alone, as it is compared: without brackets, and without the dots that may end a name. */
+/** Normalises a name or address for comparison: without brackets, and without dots at the end. */
 export function hostOf({ hostname }: URL): string {
   return hostname.startsWith('[') ? withoutIPv6(hostname.slice(1, -1)) : hostname.replace(/(?<!\.)\.+$/, '');
 }
@@ -79,14 +79,14 @@ export function portOf({ port, protocol }: URL): number {
 /** `host`, or `host port`. */
 function normalEntry(entry: string): string {
   if (isIP(entry) === 6) return hostOf(new URL(`http://[${entry}]`));
-  const port = /:(\d+)$/.exec(entry)?.[1]; // a URL hides the port 80
+  const port = /:(\d+)$/.exec(entry)?.[1]; // URLs omit the default port 80
   const host = hostOf(new URL(`http://${entry}`));
   return port === undefined ? host : `${host} ${Number(port)}`;
 }
 
 /**
- * The IPv4 address inside of `::ffff:0:0/96` and of `64:ff9b::/96` (NAT64: on a network without IPv4 every host that
- * has no other address is there); any other as it is, IPv6 in the one way to write it.
+ * Extracts the IPv4 address in `::ffff:0:0/96` and `64:ff9b::/96` (NAT64, through which a network without IPv4
+ * reaches IPv4 hosts). Other addresses stay as they are, IPv6 in its canonical form.
  */
 function withoutIPv6(address: string): string {
   if (isIP(address) !== 6 || address.includes('%')) return address;
@@ -101,7 +101,7 @@ function withoutIPv6(address: string): string {
 
 const HOLD_IPV4 = ['0:0:0:0:0:ffff', '64:ff9b:0:0:0:0'];
 
-/** All eight. */
+/** All eight groups of an IPv6 address. */
 function groupsOf(normal: string): string[] {
   const [front = [], back = []] = normal.split('::').map(part => (part === '' ? [] : part.split(':')));
   return [...front, ...Array<string>(8 - front.length - back.length).fill('0'), ...back];

@@ -1,4 +1,4 @@
-/** Follows what a receiver of a webhook asks for in its answer. */
+/** Carries out what a webhook's receiver requests in its response. */
 
 import type { Delivery } from '../contract/model.ts';
 import type { WebhookAnswer, WebhookType } from '../contract/plugin.ts';
@@ -15,10 +15,10 @@ export interface Answered {
   answer: Exclude<WebhookAnswer, { ignored: string }>;
 }
 
-/** Reads the answer to a delivery whose subject is a conversation. Returns at once. */
+/** Reads the response to a delivery whose subject is a conversation. Returns at once. */
 export type Hear = (delivery: Delivery, sent: Pick<Sent, 'body'>) => void;
 
-/** Triggers about one conversation, whose id is the subject of the delivery. */
+/** Triggers about one conversation: its id is the subject of the delivery. */
 const HEARD: readonly WebhookType['trigger'][] = ['segments', 'conversation'];
 
 export function createHear({
@@ -35,7 +35,7 @@ export function createHear({
       const webhook = webhooks().find(each => each.type === type && HEARD.includes(each.trigger));
       return webhook?.answer?.(JSON.parse(new TextDecoder().decode(body))) ?? null;
     } catch {
-      return null; // it is not JSON: it asks for nothing
+      return null; // not JSON, so it requests nothing
     }
   }
 

@@ -3,7 +3,10 @@ import type { WebhookEvent } from '../contract/plugin.ts';
 
 export type DayEvent = Extract<WebhookEvent, { trigger: 'day' }>;
 
-/** A summed-up day as webhooks are told of it. @param now epoch ms */
+/**
+ * Builds the webhook event for a day's summary.
+ * @param now epoch ms
+ */
 export function dayEvent(
   userId: string,
   {
@@ -11,13 +14,13 @@ export function dayEvent(
     now,
     ...about
   }: {
-    /** `YYYY-MM-DD` in this time zone. */
+    /** The day as `YYYY-MM-DD` in this time zone. */
     day: string;
     timeZone: string;
     summary: string;
     conversations: Conversation[];
     actionItems: ActionItem[];
-    /** The same conversations as the REST interface answers them. */
+    /** The conversations in the form of the REST interface. */
     shown: readonly object[];
     now: number;
   },

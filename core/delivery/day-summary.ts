@@ -17,15 +17,15 @@ import { type DayEvent, dayEvent } from './day-event.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** A summary in the morning is about the day before. */
+/** A summary that is sent before this hour is about the previous day. */
 const HALF_DAY_MS = 12 * HOUR_MS;
-/** A server that was away for long does not tell of last week. */
+/** Maximum age: a server that was off for long does not summarise last week. */
 const MAX_SPAN_MS = 2 * DAY_MS;
-/** A conversation that began so long before may be over only now. */
+/** Time before the day within which a conversation may have begun that ended on it. */
 const SLACK_MS = 12 * HOUR_MS;
 const MAX_CONVERSATIONS = 100;
 const MAX_TASKS = 20;
-/** Conversation ids to remember, so that none is summarised twice. */
+/** Number of conversation ids that are remembered, so that none is summarised twice. */
 const MAX_TOLD = 300;
 const MAX_TEXT_CHARS = 1000;
 const MAX_OVERVIEW_CHARS = 500;
@@ -40,9 +40,9 @@ const Payload = z.object({ userId: z.string() });
 const State = z.object({ through: z.number(), told: z.array(z.string()) });
 
 /**
- * The handler of `DAY_JOB`: waits for the time at which its user's day is summed up, by the clock on their wall, and
- * tells them and their webhooks of what is new since the last time; of nothing, nothing. Whatever the clocks do, and
- * however long the server was away, of each conversation once.
+ * Creates the handler of `DAY_JOB`. It waits for the time at which its user's day is summed up, in the user's time
+ * zone, and sends a summary of what is new since the last one to the user and their webhooks; nothing, where nothing
+ * is new. Each conversation is summarised once, whatever clock changes or downtime happen.
  */
 export function createDaySummary({
   storage,
@@ -58,9 +58,9 @@ export function createDaySummary({
   conversations: Conversations;
   actionItems: Pick<ActionItems, 'list'>;
   notifications: Pick<Notifications, 'tellIn' | 'settings'>;
-  /** Renders what webhooks are sent; it is stored by what this resolves to. */
+  /** Renders the requests of webhooks; the caller's transaction stores what this resolves to. */
   deliveriesOf(event: DayEvent): Promise<(tx: Stores) => Promise<void>>;
-  /** In order of preference; those that work now. */
+  /** Available models in order of preference. */
   models(): LanguageModel[];
   clock: Clock;
   log: Log;
@@ -86,7 +86,7 @@ export function createDaySummary({
     const untold = (await newSince(userId, Math.max(through, now - MAX_SPAN_MS))).filter(
       ({ id }) => !told.includes(id),
     );
-    const found = untold.filter(({ lastActivityAt }) => lastActivityAt <= last); // what is of after it can wait
+    const found = untold.filter(({ lastActivityAt }) => lastActivityAt <= last); // later conversations can wait
     if (found.length === 0) {
       await save([])(storage);
       return untold.length > 0 ? { again } : undefined;
@@ -98,7 +98,7 @@ export function createDaySummary({
     return {
       async commit(tx) {
         await saving(tx);
-        await lookAtDayIn(tx, userId, now); // there may be more since
+        await lookAtDayIn(tx, userId, now); // more may have ended since
         await deliver(tx);
         await addDaySummaryIn(tx, userId, {
           ...{ day, timeZone, summary: event.summary, createdAt: now },
@@ -135,7 +135,7 @@ export function createDaySummary({
     });
   }
 
-  /** Open ones that are due by tomorrow, or are of these conversations. */
+  /** Open tasks that are due by tomorrow, or belong to these conversations. */
   async function tasksOf(userId: string, found: Conversation[], now: number): Promise<ActionItem[]> {
     const open = await actionItems.list(userId, { completed: false, limit: MAX_CONVERSATIONS, offset: 0 });
     const ids = new Set(found.map(({ id }) => id));
@@ -155,7 +155,7 @@ export function createDaySummary({
     return plainSummary(found, tasks);
   }
 
-  /** '' when it fails. */
+  /** '' when the model fails. */
   async function write(model: LanguageModel, found: Conversation[], tasks: ActionItem[]): Promise<string> {
     const data = {
       conversations: found.map(({ structured: { title, overview } }) => ({

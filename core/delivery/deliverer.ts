@@ -9,36 +9,36 @@ import type { Hear } from './answers.ts';
 import { createRecorder } from './recorder.ts';
 import type { Sent, Target, Targets } from './targets.ts';
 
-/** Sent to one target at the same time. People are told of things in their order. */
+/** Maximum simultaneous deliveries to one target. Notifications to people go one at a time, in order. */
 const WIDTH: Readonly<Record<TargetKind, number>> = { hook: 8, channel: 1 };
-/** Read at a time: each may have a long body. */
+/** Deliveries that are read at a time: each may have a long body. */
 const READ_AT_ONCE = 32;
-/** After so many failures in a row only one is tried at a time, and the others wait. */
+/** After this many consecutive failures only one delivery is attempted at a time, and the others wait. */
 const MAX_FAILURES = 3;
-/** Between two tries of a target that fails. */
+/** Pause between two attempts for a target that fails. */
 const LONGEST_PAUSE_MS = 10 * 60_000;
-/** Targets that fail take this many places at most, of all that can be served at the same time. */
+/** Maximum share of the simultaneous deliveries for targets that fail. */
 const MAX_PROBES = 16;
 const PROBE_WAIT_MS = 1000;
-/** Then the job ends and begins again: what was done counts, should the process be killed. */
+/** After this time the job ends and is enqueued again, so that its progress counts if the process is killed. */
 const MAX_IN_ONE_RUN = 2000;
 const LONGEST_RETRY_AFTER_S = 24 * 3600;
 const NOT_INSTALLED = 'The app is not installed any more';
 
-/** How it goes with a target; forgotten when it goes well. */
+/** State of a failing target; dropped when a delivery succeeds. */
 interface Line {
-  /** In a row; those that were under way at the same time count as one. */
+  /** Consecutive failures; simultaneous ones count once. */
   failures: number;
-  /** Nothing is sent before. */
+  /** Nothing is sent before this time. */
   until: number;
 }
 
 const Payload = z.object({ targetKind: z.enum(['hook', 'channel']) });
 
 /**
- * The job of a target: sends all that it has pending and is due. There is one for each target, so a target that is
- * dead holds up its own deliveries alone. A delivery is in flight until what came of it is on the disk: a process
- * that is killed has no more to repeat than that.
+ * Creates the handler for a target's job, which sends all its pending deliveries that are due. Each target has its
+ * own job, so a dead one delays only its own deliveries. A delivery stays in flight until its outcome is on disk: a
+ * killed process repeats no more than that.
  */
 export function createDeliverer({
   storage,
@@ -53,7 +53,7 @@ export function createDeliverer({
   targets: Targets;
   metrics: DeliveryMetrics;
   hear: Hear;
-  /** 0 to 1; for the spread of retries. */
+  /** Returns a number from 0 to 1, which spreads retries. */
   random?: () => number;
 }): JobHandler {
   const record = createRecorder(storage);
@@ -76,7 +76,7 @@ export function createDeliverer({
     return next === null ? undefined : { again: Math.max(next, line.until) };
   };
 
-  /** In one step with the look: it may have been switched on meanwhile. */
+  /** One transaction for the look and the change, because the target may have been switched on meanwhile. */
   function giveUp(kind: TargetKind, id: string): Awaited<ReturnType<JobHandler>> {
     lines.delete(id);
     return {
@@ -89,7 +89,7 @@ export function createDeliverer({
     };
   }
 
-  /** One that failed before this process began, or at another one, is tried with care. */
+  /** A target that failed before this process began, or in another one, starts with a single attempt. */
   function lineOf({ id, failingSince }: Target): Line {
     const known = lines.get(id);
     if (known && failingSince !== null) return known;
@@ -145,7 +145,7 @@ export function createDeliverer({
     let reading: Promise<void> | null = null;
 
     async function read(): Promise<void> {
-      const before = new Set(taken); // one that is done meanwhile may still have been due when it was read
+      const before = new Set(taken); // a delivery that ended meanwhile may still have been due when it was read
       const due = await storage.deliveries.due(targetId, clock.now(), READ_AT_ONCE + before.size);
       ready = due.filter(({ id }) => !before.has(id));
       reading = null;
@@ -210,7 +210,7 @@ export function createDeliverer({
     if (state === 'delivered') hear(delivery, sent);
   }
 
-  /** @param failures as of when the try began */
+  /** @param failures the number when the attempt began */
   function note(
     line: Line,
     { verdict, retryAfter = 0 }: Sent,

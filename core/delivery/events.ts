@@ -9,7 +9,7 @@ import { AppError } from '../runtime/errors.ts';
 import type { JobHandler } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
 
-/** The kinds of webhooks that work now. */
+/** The kinds of webhooks that are available now. */
 export type WebhookTypes = () => readonly WebhookType[];
 
 const Payload = z.discriminatedUnion('trigger', [
@@ -29,7 +29,7 @@ const Payload = z.discriminatedUnion('trigger', [
 
 export type FanOut = ReturnType<typeof createFanOut>;
 
-/** From what happened to what is sent: one delivery for each hook that is to be told. */
+/** Turns events into deliveries: one for each hook that receives them. */
 export function createFanOut({
   storage,
   clock,
@@ -45,7 +45,7 @@ export function createFanOut({
 }) {
   const { presentOne } = createPresenter(conversations);
 
-  /** In their order; none: it is gone, or not to be told of any more. */
+  /** In order; none: it was removed, or must not be sent any more. */
   async function eventsOf(cause: z.output<typeof Payload>): Promise<WebhookEvent[]> {
     const { userId } = cause;
     const user = await storage.users.get(userId);
@@ -59,7 +59,7 @@ export function createFanOut({
     return [{ trigger: 'conversation', userId, conversation, wire }];
   }
 
-  /** Renders what is to be sent; it is stored, and sent, by what this resolves to: a step of a transaction. */
+  /** Renders requests. The result is a step that stores and sends them, inside the caller's transaction. */
   async function deliveriesOf(event: WebhookEvent): Promise<(tx: Stores) => Promise<void>> {
     const requests = await requestsTo(storage, webhooks, event, log);
     const now = clock.now();
@@ -117,7 +117,7 @@ export function render(webhook: WebhookType, event: WebhookEvent, log: Log): Web
   }
 }
 
-/** Pending, and due at once; its body is not in it yet. */
+/** A pending delivery, due at once, still without its body. */
 export function deliveryTo(
   { id: targetId, appId, type }: Hook,
   event: WebhookEvent,

@@ -4,25 +4,35 @@ import { type Principal, requireScope } from '../domain/accounts/credentials.ts'
 import { segmentJson } from '../domain/conversations/conversation-json.ts';
 import type { Conversations } from '../domain/conversations/conversations.ts';
 import { happeningJson } from '../domain/devices/device-json.ts';
+import { listeningAt } from '../domain/privacy/pause-rules.ts';
 import { AppError } from '../runtime/errors.ts';
-import type { EventBus, Events } from '../runtime/events.ts';
+import { type EventBus, type Events, isRevoked } from '../runtime/events.ts';
 import type { Log } from '../runtime/log.ts';
 
-/** Streams of one user, and of all. */
+/** Maximum number of streams of one user, and in total. */
 const MAX_STREAMS = 20;
 const MAX_ALL_STREAMS = 500;
-/** Kept of one user for those who come back; the oldest go first. */
+/** Events kept per user for clients that reconnect; the oldest go first. */
 const MAX_KEPT = 500;
 const MAX_KEPT_CHARS = 512 * 1024;
-/** Users whose events are kept after their last stream has ended; the one that ended first goes first. */
+/** Users without a stream whose events are kept; the one whose last stream ended first goes first. */
 const MAX_IDLE = 100;
-/** Conversations that are open, in the first event of a stream. */
+/** Maximum number of open conversations in the first event of a stream. */
 const MAX_OPEN = 20;
 
 /** Event as it is sent. `scope`: the scope that a key needs to receive it. */
 export interface FeedEvent {
   id: string;
-  event: 'ready' | 'segments' | 'conversation' | 'memory' | 'action_item' | 'device' | 'device_event';
+  event:
+    | 'ready'
+    | 'segments'
+    | 'conversation'
+    | 'memory'
+    | 'action_item'
+    | 'mark'
+    | 'device'
+    | 'device_event'
+    | 'listening';
   /** JSON. */
   data: string;
 }
@@ -33,6 +43,8 @@ const SCOPES = {
   conversation: 'conversations:read',
   device: 'conversations:read',
   device_event: 'conversations:read',
+  listening: 'conversations:read',
+  mark: 'conversations:read',
   memory: 'memories:read',
   action_item: 'action_items:read',
 } as const;
@@ -47,13 +59,13 @@ interface Subscriber {
 interface Channel {
   user: User;
   subscribers: Set<Subscriber>;
-  /** Streams, also of those who are not told anything yet. */
+  /** Streams, including those that receive nothing yet. */
   streams: number;
   kept: FeedEvent[];
   keptChars: number;
   /** Number of the newest event. */
   last: number;
-  /** Names of speakers are looked up: one event after the other. Never rejects. */
+  /** Events are sent one after the other, because names of speakers are looked up. Never rejects. */
   telling: Promise<void>;
 }
 
@@ -65,9 +77,9 @@ interface Device {
 export type Feed = ReturnType<typeof createFeed>;
 
 /**
- * Streams events of users to their programs. A client that reconnects with its last event id gets the missed ones, as
- * far as they are kept; any other begins with `ready`, which describes the present state. Everything is in memory: a
- * user without listeners costs nothing.
+ * Streams a user's events to their programs. A client that reconnects with its last event id gets the events it
+ * missed, as far as they are kept; any other stream begins with `ready`, which describes the present state.
+ * Everything is in memory: a user without listeners costs nothing.
  */
 export function createFeed({
   events,
@@ -80,7 +92,7 @@ export function createFeed({
   conversations: Pick<Conversations, 'list' | 'speakerNames'>;
   log: Log;
 }) {
-  /** Ids of another process are not ours. */
+  /** Prefix of event ids: those of another process do not count. */
   const epoch = randomBytes(6).toString('hex');
   const channels = new Map<string, Channel>();
   const devices = new Map<string, Map<string, Device & { count: number }>>();
@@ -105,13 +117,27 @@ export function createFeed({
   events.on('changed', ({ userId, kind, id, change }) =>
     tell(userId, kind, () => ({ [`${kind}_id`]: id, change })),
   );
+  events.on('marked', ({ mark: { id, userId, conversationId, at }, change }) =>
+    tell(userId, 'mark', () => ({
+      mark_id: id,
+      conversation_id: conversationId,
+      at: new Date(at).toISOString(),
+      change,
+    })),
+  );
   events.on('device', onDevice);
   events.on('device.happened', ({ userId, device, happening }) =>
     tell(userId, 'device_event', () => ({ device_id: device.id, ...happeningJson(device, happening) })),
   );
-  events.on('credential.revoked', ({ userId, keyId }) => {
-    for (const { principal, end } of channels.get(userId)?.subscribers ?? [])
-      if (keyId === 'all' || (principal.keyId ?? null) === keyId) end();
+  events.on('listening.changed', ({ userId, rules }) =>
+    tell(userId, 'listening', () => {
+      const { isPaused, until } = listeningAt(rules, clock.now());
+      return { paused: isPaused, until: until === null ? null : new Date(until).toISOString() };
+    }),
+  );
+  events.on('credential.revoked', revocation => {
+    for (const { principal, end } of channels.get(revocation.userId)?.subscribers ?? [])
+      if (isRevoked(principal, revocation)) end();
   });
 
   async function shown(user: User, segments: Segment[]) {
@@ -178,7 +204,7 @@ export function createFeed({
     };
   }
 
-  /** The user whose last stream ended first makes room. */
+  /** Drops the events of the user whose last stream ended first. */
   function dropIdle(): void {
     const idle = [...channels].filter(([, channel]) => channel.streams === 0);
     for (const [userId] of idle.slice(0, Math.max(0, idle.length - MAX_IDLE))) channels.delete(userId);
@@ -190,14 +216,14 @@ export function createFeed({
     streams -= 1;
     if (channel.streams > 0) return;
     channels.delete(channel.user.id);
-    channels.set(channel.user.id, channel); // the last of those that are idle
+    channels.set(channel.user.id, channel); // now the last of the idle ones
     dropIdle();
   }
 
   return {
     /**
-     * Begins a stream: `push` is told each event, `end` that there will be none any more. Resolves to how to leave.
-     * `rate_limited` where there are too many already.
+     * Begins a stream: `push` receives each event, `end` is called when there will be none any more. Resolves to a
+     * function that ends it. `rate_limited` where there are too many streams already.
      */
     async subscribe(
       principal: Principal,
@@ -220,7 +246,7 @@ export function createFeed({
         const ready = missed ? null : await state(channel);
         if (ready) push(subscriber, { id: idOf(channel), event: 'ready', data: JSON.stringify(ready) });
         for (const event of missed ?? []) push(subscriber, event);
-        channel.subscribers.add(subscriber); // what happened meanwhile waits for its turn
+        channel.subscribers.add(subscriber); // events of the meantime wait for their turn
       });
       channel.telling = begun.catch(() => {});
       await begun.catch(error => {

@@ -8,12 +8,14 @@ import { sampleEvent } from './sample-events.ts';
 import type { Delivery } from './service.ts';
 import type { Sent } from './targets.ts';
 
-/** The receiver's answer to a test; `error` null: it took it. */
+/** The receiver's response to a test; `error` null: it accepted it. */
 type Tested = Pick<Sent, 'status' | 'error' | 'answer'> & { tookMs: number };
 
+export type TestHook = ReturnType<typeof createTestHook>;
+
 /**
- * Sends a webhook one made-up event of its type, signed like any other, also while it is switched off. It is not
- * repeated, not logged as a delivery, and what the answer asks for is not done.
+ * Sends a webhook one sample event of its type, signed like any other, also while it is switched off. It is not
+ * retried or logged as a delivery, and requests in the response are ignored.
  */
 export function createTestHook({
   storage,
@@ -28,7 +30,7 @@ export function createTestHook({
   webhooks: WebhookTypes;
   delivery: Pick<Delivery, 'targets'>;
 }) {
-  /** `unavailable` while the plugin of its type does not work; `rate_limited`. */
+  /** `unavailable` while the plugin of its type does not run; `rate_limited`. */
   return async (hook: Hook): Promise<Tested> => {
     const webhook = webhooks().find(({ type }) => type === hook.type);
     if (!webhook) throw new AppError('unavailable', `The plugin of the webhook ${hook.type} does not work`);

@@ -2,20 +2,23 @@ import type { Clock, Delivery, DeliveryAttempt } from '../contract/model.ts';
 import type { Storage, Stores } from '../contract/plugin.ts';
 import type { Log } from '../runtime/log.ts';
 
-/** Interval, and number of outcomes, after which outcomes are written. */
+/** Time, and number of outcomes, after which they are written. */
 const EVERY_MS = 1000;
 const MAX_TOGETHER = 100;
-/** Outcomes kept in memory while they cannot be written. */
+/** Maximum number of outcomes in memory while they cannot be written. */
 const MAX_KEPT = 1000;
 
 interface Entry {
-  /** As it ended. */
+  /** Final state of the delivery. */
   delivery: Delivery;
   attempts: readonly DeliveryAttempt[];
   also: ((tx: Stores) => Promise<void>)[];
 }
 
-/** Writes down what became of deliveries that were never stored, many at once: nobody waits for it. */
+/**
+ * Writes the outcomes of live deliveries, which are not stored beforehand, to the log; many at once, because nobody
+ * waits for it.
+ */
 export function createLiveLog({ storage, clock, log }: { storage: Storage; clock: Clock; log: Log }) {
   let entries: Entry[] = [];
   let writing: Promise<void> | null = null;

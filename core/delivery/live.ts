@@ -11,16 +11,16 @@ import { deliveryTo, render, type WebhookTypes } from './events.ts';
 import { createLiveLog } from './live-log.ts';
 import type { Sent, Target, Targets } from './targets.ts';
 
-/** After that nobody wants to know. */
+/** Age at which a live delivery is dropped as out of date. */
 const LATE_MS = 30_000;
 const PAUSES_MS = [1000, 5000];
-/** Queue length per target; the oldest entry is dropped. */
+/** Maximum queue length per target; the oldest entry is dropped. */
 const MAX_WAITING = 32;
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 /** Lifetime of the cached list of webhooks, which another process may have changed. */
 const KNOWN_MS = 30_000;
 const MAX_KNOWN = 10_000;
-/** Time that `close` grants to running deliveries. */
+/** Time that `close` allows running deliveries. */
 const CLOSE_MS = 2000;
 
 type LiveEvent = Extract<WebhookEvent, { trigger: 'segments' | 'audio' }>;
@@ -32,7 +32,7 @@ interface Item {
   also: ((tx: Stores) => Promise<void>)[];
 }
 
-/** Kept as long as the process: it knows since when its target fails. */
+/** Kept for the lifetime of the process, because it records since when its target fails. */
 interface Line {
   target: Target;
   /** Version of the webhook that the target was created from. */
@@ -45,8 +45,8 @@ interface Line {
 export type Live = ReturnType<typeof createLive>;
 
 /**
- * Deliveries that are about now. They wait in memory, in the order in which they came, a queue for each target: one
- * that does not keep up loses the oldest, and holds up nobody. What became of each is in the log, a little later.
+ * Deliveries about the present moment. They wait in memory, in order, in a queue for each target: a target that does
+ * not keep up loses the oldest, and delays nobody else. The outcome of each appears in the log a little later.
  */
 export function createLive({
   storage,
@@ -71,7 +71,7 @@ export function createLive({
 }) {
   const known = new Map<string, { at: number; hooks: Hook[] | null; looking: Promise<Hook[]> }>();
   const lines = new Map<string, Line>();
-  /** By user, what is looked up before it is told. */
+  /** By user: events whose receivers are being looked up. */
   const telling = new Map<string, Promise<void>>();
   const liveLog = createLiveLog({ storage, clock, log });
   const closing = new AbortController();
@@ -80,7 +80,7 @@ export function createLive({
   events.on('hooks.changed', ({ userId }) => forget(userId));
   metrics.watchLive(waiting);
 
-  /** Returns the webhooks of the live types. A cached answer is returned at once, and refreshed meanwhile. */
+  /** Returns the webhooks of the live types. A cached result is returned at once, and refreshed in the background. */
   function hooksOf(userId: string): { hooks: Hook[] | null; looking: Promise<Hook[]> } {
     const entry = known.get(userId);
     if (entry && clock.now() - entry.at < KNOWN_MS) return entry;
@@ -106,7 +106,7 @@ export function createLive({
       .map(({ type }) => type);
   }
 
-  /** Looking up takes a while: what a user says is told in the order in which it was said. */
+  /** Looking up takes time; events of a user are still delivered in their order. */
   function inOrder(said: Events['segments'][0], now: number): void {
     const { userId } = said;
     const done = (telling.get(userId) ?? Promise.resolve())
@@ -137,7 +137,7 @@ export function createLive({
     const delivery = deliveryTo(hook, event, request, now);
     if (typeof body === 'string') delivery.body = body;
     const line = lineOf(hook);
-    if (line.target.isOff) return; // who knows it still will be told soon
+    if (line.target.isOff) return; // a receiver that is still cached learns it soon
     line.waiting.push({ delivery, body, attempts: [], also: [] });
     line.bytes += body.length;
     while (line.waiting.length > 1 && (line.waiting.length > MAX_WAITING || line.bytes > MAX_WAITING_BYTES)) {
@@ -245,7 +245,7 @@ export function createLive({
       const hook = known.get(userId)?.hooks?.find(({ id }) => id === hookId);
       if (hook) push(hook, { trigger: 'audio', userId, ...piece }, clock.now());
     },
-    /** Takes no more, sends what can be sent at once, and writes the log. */
+    /** Accepts no more events, sends what can be sent at once, and writes the log. */
     async close(): Promise<void> {
       const drained = Promise.all(telling.values()).then(() =>
         Promise.all([...lines.values()].map(({ running }) => running)),

@@ -6,7 +6,7 @@ const KINDS = {
   channel: { what: 'address for notifications', one: 'An address for notifications' },
 } as const;
 
-/** Owners learn what was switched off by whatever still reaches them. */
+/** Tells owners, through the channels that still work, what was switched off. */
 export function createNotifyOwner({
   notifications,
 }: {

@@ -7,20 +7,20 @@ import { retryAfter } from '../runtime/retry.ts';
 import { type AllowList, createAllowList, hostOf, isPublic, portOf } from './addresses.ts';
 import { type Resolve, resolveByDns, resolveBySystem } from './names.ts';
 
-/** Everything that this server sends to addresses that its users give. */
+/** Sends requests to addresses that users have entered. */
 export interface Outbound {
   fetchUser: FetchUser;
   /**
-   * Posts once. An HTTP status is no error, whatever it is; redirects are not followed.
-   * Rejects with the signal's reason alone, when it is aborted.
+   * Posts once. Any HTTP status is a result, not an error; redirects are not followed. Rejects only with the signal's
+   * reason, when that is aborted.
    */
   post(url: string, message: Message): Promise<Posted>;
   /**
    * Checks an address without connecting.
-   * @throws {AppError} `forbidden`, with the way out
+   * @throws {AppError} `forbidden`, with what to do
    */
   check(url: string): void;
-  /** Ends what is under way. */
+  /** Ends the requests in progress. */
   close(): Promise<void>;
 }
 
@@ -30,17 +30,17 @@ interface Message {
   signal: AbortSignal;
 }
 
-/** Outcome of a post: the response, or the error if there is none. */
+/** Result of a post: the response, or the error if there is none. */
 export type Posted = Answered | { status: null; error: AppError };
 
 interface Answered {
   status: number;
   headers: Headers;
-  /** Seconds that the receiver asks to be left alone. */
+  /** Seconds after which the receiver accepts another request. */
   retryAfter: number | undefined;
-  /** At most 64 KiB. */
+  /** Response body, at most 64 KiB. */
   body: Uint8Array;
-  /** False: the body goes on, or broke off. */
+  /** False: the body is longer, or was cut off. */
   isWhole: boolean;
 }
 
@@ -48,11 +48,11 @@ interface OutboundOptions {
   /** Hosts that the operator trusts; see `createAllowList`. */
   allowHosts: readonly string[];
   clock: Pick<Clock, 'now'>;
-  /** Resolver of names that users entered. */
+  /** Resolves names that users entered. */
   resolve?: Resolve;
-  /** Resolver of names on the allow-list. */
+  /** Resolves names on the allow-list. */
   resolveAllowed?: Resolve;
-  /** From the first thought of the host to the last byte of its answer. */
+  /** Time limit from the name's resolution to the last byte of the response. */
   limitMs?: number;
 }
 
@@ -65,7 +65,7 @@ const CONNECTIONS = 64;
 /** Time to connect to each of several addresses except the last. */
 const ADDRESS_MS = 2500;
 
-/** They say where a request ends and whom it is for: that is not for users to say. */
+/** Headers that delimit or route a request, which users must not set. */
 const OWN_HEADERS =
   /^(host|connection|content-length|transfer-encoding|keep-alive|upgrade|expect|te|trailer)$/i;
 
@@ -83,8 +83,8 @@ export function createOutbound({
 }: OutboundOptions): Outbound {
   const allowed = createAllowList(allowHosts);
   /**
-   * A pool of connections for each origin. Each connection, whenever it is made, goes to an address that was resolved
-   * and checked for it: what DNS says before or after does not matter.
+   * Keeps a pool of connections for each origin. Every connection goes to an address that was resolved and checked
+   * for it, so DNS cannot change the target between check and use.
    */
   const agent = new Agent({
     factory: (origin, options) =>
@@ -112,7 +112,9 @@ export function createOutbound({
     };
   }
 
-  /** Where it may be connected to. Rejects where one of its addresses is refused, as all of them may be the caller's. */
+  /**
+   * Returns the addresses to connect to. Rejects where one of them is refused, since the caller may control them all.
+   */
   async function addressesOf(url: URL) {
     const host = hostOf(url);
     const isNamed = allowed.hasName(host, portOf(url));
@@ -135,7 +137,7 @@ export function createOutbound({
         headers: { 'user-agent': 'Earshot', ...headers },
         body: body ?? null,
         signal: limit.signal,
-        headersTimeout: 0, // the limit is for all
+        headersTimeout: 0, // the limit covers all attempts
         bodyTimeout: 0,
       });
       const read = await readAtMost(maxBytes, answer.body);
@@ -185,7 +187,7 @@ interface Sending {
   maxBytes: number;
 }
 
-/** By hand, as `AbortSignal.any` and `AbortSignal.timeout` cost as much as all the rest of a request. */
+/** Written out, because `AbortSignal.any` and `AbortSignal.timeout` would cost as much as the rest of a request. */
 function startLimit(signal: AbortSignal, limitMs: number): { signal: AbortSignal; end(): void } {
   signal.throwIfAborted();
   const stopper = new AbortController();
@@ -229,7 +231,7 @@ function checkedUrl(text: string, allowed: AllowList): URL {
   return url;
 }
 
-/** @throws {AppError} `forbidden`. The address that a name resolved to is told to the log alone. */
+/** @throws {AppError} `forbidden`. Only the log shows the address that a name resolved to. */
 function refuseAddress(url: URL, address: string, allowed: AllowList): void {
   if (isPublic(address) || allowed.hasAddress(address, portOf(url))) return;
   const cause = new Error(`it is at ${address}`);
@@ -267,7 +269,7 @@ async function readAtMost(
     for await (const piece of body) {
       pieces.push(piece.subarray(0, left));
       left -= piece.length;
-      if (left < 0) break; // which ends the connection
+      if (left < 0) break; // destroying it ends the connection
     }
   } catch {
     isWhole = false;

@@ -9,17 +9,20 @@ interface Address {
   tag?: string | undefined;
 }
 
-/** Interprets the responses that are particular to its API. */
+/** Maps the response codes particular to Apprise's API; undefined leaves the decision to the shared rules. */
 function judge({ status, body }: Reply): Verdict | undefined {
   if (status === 204)
     return ['forbidden', 'has no services under this key; set them up there, or correct the key'];
   if (status !== 424) return undefined;
-  // Once more would tell those twice that it did reach.
+  // A retry would notify again those that were already reached.
   if (hasReached(Buffer.from(body).toString())) return ['forbidden', 'reached some of its services, not all'];
   return ['upstream_error', 'reached none of its services, or has none with this tag'];
 }
 
-/** Where it answers with what its log says: `{ details: [[level, time, "Sent ntfy notification."], …] }`. */
+/**
+ * Whether any address was reached, by the log in the answer: `{ details: [[level, time, "Sent ntfy notification."], …]
+ * }`.
+ */
 function hasReached(body: string): boolean {
   return /"Sent [^"]*notification/.test(body);
 }

@@ -6,9 +6,9 @@ import type {
 } from '../../../core/contract/plugin.ts';
 import { bodyOf, linesOf, muteLines } from '../../kit/message/text.ts';
 
-/** All of `setup` has 10 seconds. */
+/** Must fit into the 10 seconds of `setup`. */
 const GREETING_MS = 8000;
-/** Longest silence within a connection. */
+/** Longest silence on an open connection. */
 const IDLE_MS = 15_000;
 
 const PRIORITY = { low: 'low', normal: 'normal', high: 'high' } as const;
@@ -84,7 +84,7 @@ export default {
           to: { name: '', address: email },
           subject: linesOf(message).title,
           text: bodyOf(message, { below: muteLines(message) }),
-          // The same at each try: mailboxes that know it show it once.
+          // The same for every attempt, so that mail programs can recognise a duplicate.
           messageId: `<${message.id.replaceAll(/[^\w-]/g, '')}@${options.from.split('@')[1]}>`,
           date: new Date(message.at),
           priority: PRIORITY[message.urgency],
@@ -102,7 +102,7 @@ export default {
   },
 } satisfies Plugin<Options>;
 
-/** Mail programs then have a button for it (RFC 8058). */
+/** Headers that give mail programs an unsubscribe button (RFC 8058). */
 function oneClick({ muteUrl }: NotificationMessage): Record<string, string> {
   return muteUrl?.startsWith('https:') ? { 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' } : {};
 }
@@ -110,23 +110,23 @@ function oneClick({ muteUrl }: NotificationMessage): Record<string, string> {
 /** Error as nodemailer reports it. */
 interface Failure {
   code?: string;
-  /** Node's own, of a connection. */
+  /** Node's error code of the connection. */
   originalCode?: string;
-  /** Reply code of SMTP, such as 550. */
+  /** SMTP reply code, such as 550. */
   responseCode?: number;
-  /** The server's own words, which may begin with an enhanced code (RFC 3463): `550 5.1.1 No such user`. */
+  /** The server's reply, which may begin with an enhanced status code (RFC 3463): `550 5.1.1 No such user`. */
   response?: string;
 }
 
-/** Error codes of certificates. */
+/** Error codes that mean an untrusted certificate. */
 const UNTRUSTED = /CERT|ALTNAME|UNABLE_TO_/;
-/** No such mailbox, or it has moved, or is switched off, or its host takes no mail. */
+/** Enhanced status codes of a mailbox that does not exist, has moved, is disabled, or whose host accepts no mail. */
 const GONE = /^5\d\d[ -]5\.(1\.(1|2|6|10)|2\.1)\b/;
 
 function errorsOf(server: string, { error }: Pick<PluginContext<never>, 'error'>) {
   return (thrown: unknown) => {
     const { code, originalCode = '', responseCode = 0, response = '' } = Object(thrown) as Failure;
-    // Its own words may hold ours: they are kept out, and a message of the cause would be logged.
+    // The reply may quote our message, and the message of a cause is logged: so the reply is left out.
     const say = (...[kind, words]: Parameters<typeof error>) =>
       error(kind, `${server} ${words}${responseCode === 0 ? '' : ` (${responseCode})`}`);
     if (code === 'EAUTH' && responseCode >= 500)

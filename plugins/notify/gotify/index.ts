@@ -3,7 +3,7 @@ import { secretToken, serverUrl } from '../../kit/message/address.ts';
 import { createPost } from '../../kit/message/post.ts';
 import { bodyOf, linesOf, muteLines } from '../../kit/message/text.ts';
 
-/** Gotify's app makes a sound from 4 on, and pops up from 8 on. */
+/** Gotify's app plays a sound from priority 4 and shows a pop-up from 8. */
 const PRIORITY = { low: 2, normal: 5, high: 8 } as const satisfies Record<
   NotificationMessage['urgency'],
   number
@@ -28,7 +28,7 @@ export default {
         }),
       async send({ server, token }, message, signal) {
         await post(`${server}/message`, {
-          // Not in the address, as servers and proxies log those.
+          // In a header, since servers and proxies log addresses.
           headers: { 'content-type': 'application/json', 'x-gotify-key': token },
           body: JSON.stringify({
             title: linesOf(message).title,

@@ -2,11 +2,12 @@ import type { NotificationChannel, Plugin } from '../../../core/contract/plugin.
 import { linesOf } from '../../kit/message/text.ts';
 import { wireOf } from '../../kit/message/wire.ts';
 import { connect } from './broker.ts';
-import { discoveryOf } from './home-assistant.ts';
+import { createHome } from './home.ts';
+import { discoveryOf, statusTopicOf } from './home-assistant.ts';
 
-/** So long Home Assistant has to subscribe to a topic that it has just been told of: what comes earlier it misses. */
+/** Time that Home Assistant needs to subscribe to a newly announced topic; it misses earlier messages. */
 const DISCOVERY_MS = 1000;
-/** Topics that were told of; past it they are told of again. */
+/** Topics remembered as announced. Beyond that number they are announced again. */
 const MAX_TOLD = 10_000;
 
 interface Options {
@@ -19,6 +20,7 @@ interface Options {
 
 interface Address {
   topic: string;
+  entities?: boolean | undefined;
 }
 
 export default {
@@ -47,7 +49,7 @@ export default {
 
   async setup(context) {
     const { options, clock } = context;
-    const broker = await connect(options, context);
+    const broker = await connect(options, statusTopicOf(options.prefix), context);
     const told = new Set<string>();
 
     async function tellOf(topic: string, signal: AbortSignal): Promise<void> {
@@ -69,7 +71,14 @@ export default {
               'must be letters, digits, _ or -, with / between levels',
             )
             .describe(`Topic below ${options.prefix}/; whoever may read the broker can read it`),
+          entities: zod
+            .boolean()
+            .optional()
+            .describe(
+              'Home Assistant also shows your wearables, tasks and the last conversation, and may add and complete tasks',
+            ),
         }),
+      home: createHome(broker, options, context),
       async send({ topic }, message, signal) {
         signal.throwIfAborted();
         await tellOf(topic, signal);

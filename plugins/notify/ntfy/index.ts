@@ -3,12 +3,14 @@ import { secretToken, serverUrl } from '../../kit/message/address.ts';
 import { createPost } from '../../kit/message/post.ts';
 import { bodyOf, jsonBytes, linesOf } from '../../kit/message/text.ts';
 
-/** Priorities of ntfy's JSON: 3 is its default; 5 would override a phone's own quiet hours. */
+/** Priorities in ntfy's JSON: 3 is the default; 5 would override a phone's quiet hours. */
 const PRIORITY = { low: 2, normal: 3, high: 4 } as const satisfies Record<
   NotificationMessage['urgency'],
   number
 >;
-/** Bytes; what is longer becomes an attachment, or is refused. A server's own limit is for the JSON as well: twice this. */
+/**
+ * Bytes of text. ntfy turns longer ones into an attachment or refuses them; the limit for the whole JSON is twice this.
+ */
 const MAX_MESSAGE = 4096;
 
 interface Address {
@@ -34,7 +36,7 @@ export default {
           token: secretToken(zod).optional().describe('An access token, where the topic wants one'),
         }),
       async send({ server, topic, token }, message, signal) {
-        // As JSON: in ntfy's headers a title could be neither long, nor in any script, nor safe.
+        // Sent as JSON, because ntfy's headers limit the length and the alphabet of a title and would need escaping.
         await post(`${server}/`, {
           headers: {
             'content-type': 'application/json',
@@ -58,7 +60,7 @@ function publication(topic: string, message: NotificationMessage) {
     message: bodyOf(message, { max: MAX_MESSAGE, measure: jsonBytes }),
     priority: PRIORITY[urgency],
     markdown: false,
-    sequence_id: id, // since ntfy 2.16: one that comes again takes the place of the first
+    sequence_id: id, // since ntfy 2.16: a repeated message replaces the first
     ...(muteUrl === null ? {} : { actions: [{ action: 'view', label: 'No more of these', url: muteUrl }] }),
   };
 }

@@ -4,10 +4,10 @@ import { jsonBytes, linesOf, shorten } from '../../kit/message/text.ts';
 import { wireOf } from '../../kit/message/wire.ts';
 import { openVapidKeys } from './keys.ts';
 
-/** Bytes: push services take 4096 with what encryption adds (RFC 8291, section 4). */
+/** Bytes: push services accept 4096, including the overhead of encryption (RFC 8291, section 4). */
 const MAX_PAYLOAD = 3993;
 const MAX_DATA = 1000;
-/** Seconds that a push service keeps it for a device that is away. */
+/** Seconds that a push service holds a message for a device that is offline. */
 const KEPT_S = 24 * 3600;
 
 interface Options {
@@ -45,7 +45,7 @@ export default {
           vapidDetails,
           TTL: KEPT_S,
           urgency: message.urgency,
-          topic: topicOf(message), // what comes again takes the place of the first, while the device is away
+          topic: topicOf(message), // a repeated message replaces the first one while the device is offline
         });
       } catch (cause) {
         const remedy = 'have the browser subscribe again';
@@ -102,7 +102,7 @@ function judge({ status }: Reply): Verdict | undefined {
   ];
 }
 
-/** For a service worker. What does not fit is shortened; the ids are kept. */
+/** Builds the payload for the service worker. Text that does not fit is shortened; ids are kept. */
 function payloadOf(message: NotificationMessage): string {
   const whole = { ...wireOf(message), ...linesOf(message) };
   const data = Buffer.byteLength(JSON.stringify(whole.data)) <= MAX_DATA ? whole.data : {};
@@ -110,7 +110,7 @@ function payloadOf(message: NotificationMessage): string {
   return JSON.stringify({ ...whole, data, text: shorten(whole.text.toWellFormed(), room, jsonBytes) });
 }
 
-/** At most 32 characters of base64url: ids are UUIDs. */
+/** Fits into the 32 base64url characters that a push topic may have, since ids are UUIDs. */
 function topicOf({ id }: NotificationMessage): string {
   return id.replaceAll(/[^\w]/g, '').slice(-32);
 }

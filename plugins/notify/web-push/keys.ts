@@ -1,6 +1,6 @@
 import type { PluginContext } from '../../../core/contract/plugin.ts';
 
-/** Both as base64url: of P-256, a point of 65 bytes and a number of 32. */
+/** A P-256 key pair in base64url: a point of 65 bytes and a scalar of 32. */
 export interface VapidKeys {
   publicKey: string;
   privateKey: string;
@@ -9,7 +9,7 @@ export interface VapidKeys {
 const STATE_KEY = 'vapid';
 
 /**
- * Opens this server's keys, made at its first start. Browsers subscribe to this public key alone, so that new keys
+ * Opens this server's key pair, creating it at the first start. Browsers subscribe to its public key, so a new pair
  * would end all subscriptions.
  */
 export async function openVapidKeys({
@@ -19,13 +19,13 @@ export async function openVapidKeys({
   const found = await state.get(STATE_KEY);
   if (found) return read(found.value);
   await state.compareAndSet(STATE_KEY, 0, await generate());
-  const kept = await state.get(STATE_KEY); // another node may have been first
+  const kept = await state.get(STATE_KEY); // another node may have created them first
   if (!kept) throw error('internal', 'web-push: its keys were not kept');
   return read(kept.value);
 }
 
 function read(value: unknown): VapidKeys {
-  return value as VapidKeys; // nobody else writes it
+  return value as VapidKeys; // this plugin is the only writer
 }
 
 async function generate(): Promise<VapidKeys & Record<string, string>> {

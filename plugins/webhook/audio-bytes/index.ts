@@ -20,7 +20,7 @@ export default {
   }),
 } satisfies Plugin;
 
-/** A copy, on machines of either kind. */
+/** Copies samples as little-endian bytes on machines of either byte order. */
 function littleEndian(pcm: Int16Array): Uint8Array {
   const view = new DataView(new ArrayBuffer(pcm.length * 2));
   for (const [index, sample] of pcm.entries()) view.setInt16(index * 2, sample, true);

@@ -1,8 +1,9 @@
 import type { Plugin } from '../../../core/contract/plugin.ts';
 
 /**
- * For an automation of Home Assistant with a webhook trigger, whose templates read `trigger.json.title` and so on: flat,
- * and all of it always there. https://www.home-assistant.io/docs/automation/trigger/#webhook-trigger
+ * Requests for a Home Assistant automation with a webhook trigger, whose templates read `trigger.json.title` and so on:
+ * the object is flat and every field is always present.
+ * https://www.home-assistant.io/docs/automation/trigger/#webhook-trigger
  */
 export default {
   name: 'home-assistant',

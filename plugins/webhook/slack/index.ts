@@ -5,7 +5,10 @@ const MAX_TEXT = 3000;
 const MAX_HEADER = 150;
 const MAX_TASKS = 20;
 
-/** For an incoming webhook of Slack, and what speaks its format: Mattermost, Rocket.Chat, Discord's `/slack`. */
+/**
+ * Requests for Slack's incoming webhooks and services that accept the same format: Mattermost, Rocket.Chat, Discord's
+ * `/slack`.
+ */
 export default {
   name: 'slack',
   api: 1,
@@ -33,7 +36,7 @@ export default {
   }),
 } satisfies Plugin;
 
-/** `verbatim`: what looks like a name or an address is not made into one. */
+/** `verbatim` keeps Slack from turning names and addresses in the text into links. */
 function sectionsOf(text: string): object[] {
   if (text.trim() === '') return [];
   return [{ type: 'section', text: { type: 'mrkdwn', text: escaped(text), verbatim: true } }];

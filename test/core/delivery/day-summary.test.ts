@@ -28,7 +28,7 @@ async function start(t: ExecutionContext, open = onSqlite) {
     });
   let handler = make();
 
-  /** Does what is due by now; resolves to whether there was anything. */
+  /** Runs what is due; resolves to whether there was anything. */
   async function work(): Promise<boolean> {
     const [job] = await storage.jobs.claim([DAY_JOB], clock.now(), 60_000, 1);
     if (!job) return false;
@@ -67,7 +67,7 @@ async function start(t: ExecutionContext, open = onSqlite) {
 }
 
 for (const { name, open } of databases)
-  test(`${name}: A day is summed up at its time, once, with its conversations and open tasks; an empty one is not`, async t => {
+  test(`${name}: A day is summarised at its time, once, with its conversations and open tasks; an empty one is not`, async t => {
     const { clock, anna, actionItems, talk, told, at, events, work } = await start(t, open);
     const dueAt = clock.now() + 20 * HOUR_MS;
     await actionItems.create(anna.id, [
@@ -102,7 +102,7 @@ for (const { name, open } of databases)
   });
 
 for (const { name, open } of databases)
-  test(`${name}: Summaries are kept by day, for their user alone; what is told of a day later is added`, async t => {
+  test(`${name}: Summaries are stored by day, privately; late conversations are added`, async t => {
     const { anna, users, daySummaries, notifications, talk, at, told } = await start(t, open);
     await talk('The garden');
     await at('2026-11-02T22:00:00Z');
@@ -133,7 +133,7 @@ for (const { name, open } of databases)
       await t.throwsAsync(daySummaries.get(user, day), { message: 'Daily summary not found' });
   });
 
-test('A server that was away tells of the day when it is back, and a clock that is set back tells nothing twice', async t => {
+test('A server that was down sends the summary at its next start, and a clock set back sends none twice', async t => {
   const { clock, talk, told, at, restart } = await start(t);
   await talk('Tea');
   restart();
@@ -147,7 +147,7 @@ test('A server that was away tells of the day when it is back, and a clock that 
   t.deepEqual(await told(), [['Your day: Tue 3 Nov', 'One conversation: More tea.']]);
 });
 
-test('The day goes by the clock on the wall, also where it leaves the hour out or shows it twice', async t => {
+test("The day follows the user's local time, also when an hour is skipped or repeated", async t => {
   const { anna, notifications, talk, told, at, clock } = await start(t);
   await notifications.changeSettings(anna.id, { timeZone: 'Europe/Berlin', daySummaryAt: 150 });
   await at('2027-03-27T12:00:00Z');
@@ -169,7 +169,7 @@ test('The day goes by the clock on the wall, also where it leaves the hour out o
   t.is((await told()).length, 1);
 });
 
-test('Another time is kept from now on; without one nothing is summed up', async t => {
+test('A new time applies from now on; without one there are no summaries', async t => {
   const { anna, notifications, talk, told, at, work } = await start(t);
   await talk('Tea');
   await notifications.changeSettings(anna.id, { daySummaryAt: 20 * 60 });
@@ -182,7 +182,7 @@ test('Another time is kept from now on; without one nothing is summed up', async
   t.deepEqual(await told(), []);
 });
 
-test('A model sums up what it is given as data; where it fails, plain rules do', async t => {
+test('A model gets the day as data; if it fails, the rules write the summary', async t => {
   const { models, talk, told, at } = await start(t);
   const prompts: { system: string; user: string }[] = [];
   let answer = 'You had tea.';

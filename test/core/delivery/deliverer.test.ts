@@ -25,10 +25,10 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const never = new AbortController().signal;
-/** A webhook has so many under way. */
+/** Deliveries in progress per webhook. */
 const WIDTH = 8;
 
-/** A deliverer, a hook of anna at a receiver, and a way to run the job of a target once. */
+/** Opens a deliverer and a hook of Anna at a receiver; `run` runs the job of a target once. */
 async function open(
   t: ExecutionContext,
   { behaviour, db = sqlite, url }: { behaviour?: Behaviour; db?: typeof sqlite; url?: string } = {},
@@ -65,7 +65,7 @@ async function open(
     return row;
   }
 
-  /** Resolves to after how many ms it is to be run again; null: not. */
+  /** Resolves to the milliseconds until the next run; null: there is none. */
   async function run(key = 'h1', targetKind = 'hook'): Promise<number | null> {
     const job: Job = {
       id: 'j',
@@ -97,7 +97,7 @@ interface Expected {
   state: Delivery['state'];
   /** Status of the response; null: there was none. */
   status: number | null;
-  /** After how many ms it is tried again. */
+  /** Milliseconds until the next attempt. */
   againMs?: number;
   answer?: string | null;
   error?: RegExp;
@@ -174,7 +174,7 @@ for (const [what, behaviour, expected] of TABLE) {
   });
 }
 
-test('a receiver whose TLS is none is tried again, and one at a private address never', async t => {
+test('a receiver with a TLS error is retried, and one at a private address never', async t => {
   const plain = await startReceiver(t);
   const broken = await open(t, { url: plain.url.replace('http:', 'https:') });
   const row = await broken.add();
@@ -187,7 +187,7 @@ test('a receiver whose TLS is none is tried again, and one at a private address 
 });
 
 for (const db of [sqlite, ...others])
-  test(`${db?.name}: what fails is tried as the table says, with the same id and body, and then no more`, async t => {
+  test(`${db?.name}: a failed delivery is retried on schedule, with the same id and body, and then given up`, async t => {
     const { add, run, state, clock, receiver } = await open(t, { behaviour: status(500), ...(db && { db }) });
     const row = await add({ body: '{"a":"ä"}' });
     const waits: (number | null)[] = [];
@@ -210,7 +210,7 @@ for (const db of [sqlite, ...others])
     t.true(receiver.received.every(({ path }) => path === '/hook?uid=anna'));
   });
 
-test('what an address asks for already stays, and ours comes after it', async t => {
+test('the query of an address stays, and ours is appended', async t => {
   const { add, run, receiver, storage, target } = await open(t);
   await storage.hooks.put({ ...target, url: `${receiver.url}?token=a%20b&x` });
   await add();
@@ -218,7 +218,7 @@ test('what an address asks for already stays, and ours comes after it', async t 
   t.is(receiver.received[0]?.path, '/hook?token=a%20b&x&uid=anna');
 });
 
-test('a target that fails is tried with one delivery at a time, and the others wait; then all come', async t => {
+test('a failing target gets one delivery at a time; after a success it gets all', async t => {
   const { add, run, clock, receiver, state, storage, user, target } = await open(t, {
     behaviour: status(500),
   });
@@ -241,7 +241,7 @@ test('a target that fails is tried with one delivery at a time, and the others w
   t.is((await storage.hooks.get(user.id, target.id))?.failingSince, null);
 });
 
-test('who served a target before is not needed to know that it fails', async t => {
+test('a restarted server knows which targets fail', async t => {
   const { add, run, clock, receiver, restart } = await open(t, { behaviour: status(500) });
   for (let count = 0; count < 30; count += 1) await add();
   await run();
@@ -252,7 +252,7 @@ test('who served a target before is not needed to know that it fails', async t =
   t.is(receiver.received.length, before + 1);
 });
 
-test('after 72 hours of failure a webhook is switched off, all that waits for it fails, and its owner is told once', async t => {
+test('after 72 hours of failure a webhook is disabled, its pending deliveries fail, and its owner is told once', async t => {
   const { add, run, clock, state, storage, user, target, toldOff } = await open(t, {
     behaviour: status(500),
   });
@@ -278,7 +278,7 @@ test('after 72 hours of failure a webhook is switched off, all that waits for it
   t.is(toldOff.length, 1);
 });
 
-test('one success, and the time that a webhook has failed begins anew', async t => {
+test('one success resets the time for which a webhook has failed', async t => {
   const { add, run, clock, receiver, storage, user, target } = await open(t, { behaviour: status(500) });
   await add();
   await run();
@@ -292,7 +292,7 @@ test('one success, and the time that a webhook has failed begins anew', async t 
   t.like(await storage.hooks.get(user.id, target.id), { enabled: true, failingSince: clock.now() });
 });
 
-test('an app is sent nothing about a user who does not have it any more', async t => {
+test('an app receives nothing about a user who has uninstalled it', async t => {
   const { add, run, receiver, storage, user, state, target } = await open(t);
   await storage.apps.insert(app('a1', user.id));
   await storage.hooks.put({ ...target, id: 'h2', appId: 'a1' });
@@ -308,7 +308,7 @@ test('an app is sent nothing about a user who does not have it any more', async 
   t.is((await storage.hooks.get(user.id, 'h2'))?.failingSince, null);
 });
 
-test('channels are sent messages one after the other; what they throw says what becomes of it', async t => {
+test('channels receive messages one at a time; their errors decide about retries', async t => {
   const { add, run, storage, user, state, channels, toldOff } = await open(t);
   await storage.channelAddresses.insert(channelAddress('c1', user.id, { address: { to: 'anna' } }));
   const sent: unknown[] = [];
@@ -343,14 +343,14 @@ test('channels are sent messages one after the other; what they throw says what 
   t.is((await state(refused)).attempts, 0);
   failure = new AppError('gone', 'it is gone');
   const last = await message('six');
-  await storage.channelAddresses.update(user.id, 'c1', { failingSince: null }); // its user mended it
+  await storage.channelAddresses.update(user.id, 'c1', { failingSince: null }); // its user repaired it
   await run('c1', 'channel');
   t.is((await storage.channelAddresses.get(user.id, 'c1'))?.enabled, false);
   for (const row of [waiting, refused, last]) t.is((await state(row)).state, 'failed');
   t.is(toldOff.length, 1);
 });
 
-test('a delivery that is cut off is neither counted nor lost', async t => {
+test('an aborted delivery is neither counted nor lost', async t => {
   const { add, receiver, storage, state, user, run } = await open(t, {
     behaviour: behaviours['never answers'],
   });

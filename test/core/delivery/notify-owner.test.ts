@@ -4,7 +4,7 @@ import { accountOf } from '../../helpers/accounts.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { openServer } from '../../helpers/services.ts';
 
-test('the owner of an address that is gone is told what was switched off, and how it is switched on', async t => {
+test('the owner of a lost address is told what was disabled, and how to enable it', async t => {
   const use = join(import.meta.dirname, '../../fixtures/plugins/acme-channel.ts');
   const server = await openServer(t, {
     stt: [],

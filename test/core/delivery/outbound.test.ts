@@ -23,7 +23,7 @@ function open(t: ExecutionContext, options: Options = {}) {
   return outbound;
 }
 
-/** Answers its port, and counts the connections that it gets. */
+/** Returns its port, and counts its connections. */
 async function listen(t: ExecutionContext, server: Server, host = '127.0.0.1', port = 0) {
   const seen = { port: 0, connections: 0 };
   server.on('connection', () => void seen.connections++);
@@ -45,7 +45,7 @@ async function serve(
   return { seen, url: `http://127.0.0.1:${seen.port}/hook` };
 }
 
-/** Whatever it is sent, a socket of this server does what `act` says. */
+/** A server that runs `act` on every connection. */
 async function serveRaw(t: ExecutionContext, answer: string, end: 'reset' | 'stay') {
   const seen = await listen(
     t,
@@ -67,7 +67,7 @@ function errorOf(posted: Posted) {
   return posted.status === null ? posted.error : undefined;
 }
 
-test('a post arrives as it is, and its answer comes back', async t => {
+test('a POST arrives unchanged, and its response is returned', async t => {
   const got: { headers: IncomingMessage['headers']; method?: string; url?: string; body: string }[] = [];
   const { url } = await serve(t, async (request, response) => {
     const body = Buffer.concat(await request.toArray()).toString();
@@ -83,7 +83,7 @@ test('a post arrives as it is, and its answer comes back', async t => {
   t.is(posted.headers.get('x-own'), 'yes');
 });
 
-test('no status is an error, and what the receiver asks for is told', async t => {
+test('no status is an error, and Retry-After is returned', async t => {
   const headers: Record<string, string> = {
     500: '7',
     503: new Date(NOW + 90_000).toUTCString(),
@@ -108,7 +108,7 @@ test('no status is an error, and what the receiver asks for is told', async t =>
   t.is(told.get(429), undefined);
 });
 
-test('an answer with odd headers is one all the same', async t => {
+test('a response with odd headers is accepted', async t => {
   const url = await serveRaw(
     t,
     'HTTP/1.1 200 OK\r\nx-a: ü€\r\nx-b: b\r\nx-b: c\r\ncontent-length: 0\r\n\r\n',
@@ -119,7 +119,7 @@ test('an answer with odd headers is one all the same', async t => {
   t.is(posted.status === 200 && posted.headers.get('x-b'), 'b, c');
 });
 
-test('posts one after the other share a connection', async t => {
+test('successive requests share a connection', async t => {
   const { seen, url } = await serve(t, (request, response) => {
     request.resume().on('end', () => response.end());
   });
@@ -131,7 +131,7 @@ test('posts one after the other share a connection', async t => {
   t.is(seen.connections, 1);
 });
 
-test('a redirect is not followed, by neither way', async t => {
+test('no kind of redirect is followed', async t => {
   const trap = await listen(t, createServer(), '::1');
   const { url } = await serve(t, (_request, response) => {
     response.writeHead(307, { location: `http://[::1]:${trap.port}/` }).end();
@@ -142,7 +142,7 @@ test('a redirect is not followed, by neither way', async t => {
   t.is(trap.connections, 0);
 });
 
-test('an answer that does not end is cut off', async t => {
+test('an endless response is cut off', async t => {
   const { url } = await serve(t, (_request, response) => {
     const more = () =>
       void (response.write('x'.repeat(10_000)) ? setImmediate(more) : response.once('drain', more));
@@ -156,12 +156,12 @@ test('an answer that does not end is cut off', async t => {
   await t.throwsAsync(outbound.fetchUser(url, { signal: never }), { message: /sent too much/ });
 });
 
-test('an answer of exactly 64 KiB is whole', async t => {
+test('a response of exactly 64 KiB is complete', async t => {
   const { url } = await serve(t, (_request, response) => void response.end('x'.repeat(64 * 1024)));
   t.like(await post(open(t), url), { status: 200, isWhole: true });
 });
 
-test('a status counts although its body breaks off, or does not come within the limit', async t => {
+test('a status counts even if its body is cut off, or does not arrive in time', async t => {
   const cut = 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf';
   const outbound = open(t, { limitMs: 300 });
   for (const end of ['reset', 'stay'] as const) {
@@ -173,7 +173,7 @@ test('a status counts although its body breaks off, or does not come within the 
   }
 });
 
-test('no answer is a failure with its reason', async t => {
+test('a missing response is a failure with its reason', async t => {
   const outbound = open(t, { limitMs: 300 });
   const silent = await serveRaw(t, '', 'stay');
   t.like(errorOf(await post(outbound, silent)), {
@@ -186,7 +186,7 @@ test('no answer is a failure with its reason', async t => {
   t.is(errorOf(await post(outbound, odd))?.code, 'upstream_error');
 });
 
-test('nobody there, and no such name, are failures with their reasons', async t => {
+test('a refused connection, and an unknown host, are failures with their reasons', async t => {
   const server = createServer();
   const { port } = await listen(t, server);
   server.close();
@@ -203,7 +203,7 @@ test('nobody there, and no such name, are failures with their reasons', async t 
   });
 });
 
-test('whoever gives up is told his own reason, and the receiver is let go', async t => {
+test('an abort rejects with its own reason, and closes the connection', async t => {
   const asked = Promise.withResolvers<IncomingMessage>();
   const { url } = await serve(t, request => asked.resolve(request));
   const outbound = open(t);
@@ -225,7 +225,7 @@ test('whoever gives up is told his own reason, and the receiver is let go', asyn
   t.true(request.socket.destroyed);
 });
 
-test('headers that say whom a request is for, or where it ends, are refused', async t => {
+test('headers that set the host or the length of a request are refused', async t => {
   const { seen, url } = await serve(t, (_request, response) => void response.end());
   const outbound = open(t);
   for (const name of ['Host', 'content-length', 'Transfer-Encoding', 'connection', 'Upgrade']) {
@@ -243,7 +243,7 @@ test('headers that say whom a request is for, or where it ends, are refused', as
   t.is(seen.connections, 0);
 });
 
-test('nothing of address, headers, body or answer gets into the log with a failure', async t => {
+test('the log of a failure contains nothing of URL, headers, body or response', async t => {
   const lines: string[] = [];
   const log = createLog(
     { level: 'trace', format: 'json' },
@@ -293,14 +293,14 @@ const FIXTURES = new URL('../../fixtures/tls/', import.meta.url);
 const certificate = readFileSync(new URL('certificate.pem', FIXTURES), 'utf8');
 const key = readFileSync(new URL('key.pem', FIXTURES));
 
-/** Until the test ends; it has to be serial. */
+/** Trusts the certificate until the test ends, so the test must be serial. */
 function trustCertificate(t: ExecutionContext) {
   const before = getCACertificates('default');
   setDefaultCACertificates([...before, certificate]);
   t.teardown(() => setDefaultCACertificates(before));
 }
 
-/** The same port at 127.0.0.1, which is allowed, and at ::1, which is not. */
+/** Listens on one port at 127.0.0.1, which is allowed, and at ::1, which is not. */
 async function twoHosts(t: ExecutionContext) {
   const allowed = await listen(
     t,
@@ -318,12 +318,12 @@ async function twoHosts(t: ExecutionContext) {
   return { allowed, trap };
 }
 
-test.serial('DNS that changes its answer after the check changes nothing', async t => {
+test.serial('DNS that changes its answer after the check has no effect', async t => {
   trustCertificate(t);
   const { allowed, trap } = await twoHosts(t);
   let asked = 0;
   const outbound = open(t, {
-    // Who asks once more for the connection gets the trap.
+    // A second lookup for the connection returns the forbidden address.
     resolve: async () => (asked++ % 2 === 0 ? ['127.0.0.1'] : ['::1']),
   });
   const url = `https://hook.example:${allowed.port}/`;
@@ -337,26 +337,29 @@ test.serial('DNS that changes its answer after the check changes nothing', async
   t.is(trap.connections, 0);
 });
 
-test.serial('a real DNS server that moves a name is asked, and checked, for each connection', async t => {
-  trustCertificate(t);
-  const { allowed, trap } = await twoHosts(t);
-  let at = ['127.0.0.1'];
-  const dns = await startDnsServer(() => at);
-  t.teardown(() => dns.close());
-  const outbound = open(t, { resolve: resolveByDns([dns.address]) });
-  const url = `https://hook.example:${allowed.port}/`;
-  t.is((await post(outbound, url)).status, 200);
-  at = ['::1'];
-  t.is(errorOf(await post(outbound, url))?.code, 'forbidden');
-  at = ['127.0.0.1', '::1'];
-  t.is(errorOf(await post(outbound, url))?.code, 'forbidden');
-  at = ['127.0.0.1'];
-  t.is((await post(outbound, url)).status, 200);
-  t.deepEqual(dns.asked, Array(4).fill('hook.example'));
-  t.is(trap.connections, 0);
-});
+test.serial(
+  'a real DNS server that changes an address is queried, and checked, for each connection',
+  async t => {
+    trustCertificate(t);
+    const { allowed, trap } = await twoHosts(t);
+    let at = ['127.0.0.1'];
+    const dns = await startDnsServer(() => at);
+    t.teardown(() => dns.close());
+    const outbound = open(t, { resolve: resolveByDns([dns.address]) });
+    const url = `https://hook.example:${allowed.port}/`;
+    t.is((await post(outbound, url)).status, 200);
+    at = ['::1'];
+    t.is(errorOf(await post(outbound, url))?.code, 'forbidden');
+    at = ['127.0.0.1', '::1'];
+    t.is(errorOf(await post(outbound, url))?.code, 'forbidden');
+    at = ['127.0.0.1'];
+    t.is((await post(outbound, url)).status, 200);
+    t.deepEqual(dns.asked, Array(4).fill('hook.example'));
+    t.is(trap.connections, 0);
+  },
+);
 
-test.serial('a connection that is kept is of the address that was checked', async t => {
+test.serial('a kept connection belongs to the address that was checked', async t => {
   trustCertificate(t);
   const seen = await listen(
     t,
@@ -407,7 +410,7 @@ const PASSES: { allow: string[]; url: string; passes: boolean }[] = [
 ];
 
 for (const { allow, url, passes } of PASSES) {
-  test(`with ${allow} allowed, ${url} is ${passes ? 'asked' : 'refused'}`, async t => {
+  test(`with ${allow} allowed, ${url} is ${passes ? 'requested' : 'refused'}`, async t => {
     const server = await serve(
       t,
       (request, response) => void request.resume().on('end', () => response.end()),
@@ -425,7 +428,7 @@ for (const { allow, url, passes } of PASSES) {
   });
 }
 
-test('what has its standard port in the list is known without it in the address', t => {
+test('an entry with the standard port also matches a URL without one', t => {
   const allowed = createAllowList(['nas.example:80', '[fd00::5]:443', 'fd00::0006']);
   t.true(allowed.hasName('nas.example', 80));
   t.false(allowed.hasName('nas.example', 443));
@@ -448,12 +451,12 @@ for (const address of [
   test(`${address} is public`, t => t.true(isPublic(address)));
 }
 
-test('what is no address is not public', t => {
+test('an invalid address is not public', t => {
   for (const odd of ['', 'example.com', '1.1.1', 'fe80::1%eth0', '2606::1%eth0', '::g'])
     t.false(isPublic(odd), odd);
 });
 
-test('an address is checked before it is asked for', t => {
+test('an address is checked before it is contacted', t => {
   const outbound = open(t, { allowHosts: [] });
   t.notThrows(() => outbound.check('https://hooks.example.com/a?b=c'));
   t.throws(() => outbound.check('https://10.0.0.1/'), {
@@ -470,7 +473,7 @@ const BY_HTTP = {
 for (const allowHosts of [
   ...[[], ['nas.example'], ['hook.example:8123'], ['10.0.0.0/8'], ['10.0.0.7'], ['10.0.0.7:80', 'fd00::5']],
 ])
-  test(`http to a name that is not listed is refused unresolved, with [${allowHosts}] allowed`, async t => {
+  test(`http to an unlisted name is refused unresolved, with [${allowHosts}] allowed`, async t => {
     const resolve = async () => t.fail();
     const outbound = open(t, { allowHosts, resolve: resolve as () => Promise<never> });
     t.throws(() => outbound.check('http://hook.example/'), BY_HTTP);
@@ -478,7 +481,7 @@ for (const allowHosts of [
     t.like(errorOf(await post(outbound, 'http://hook.example/')), BY_HTTP);
   });
 
-test('https to a name passes where it leads to an allowed address, and is refused where it leads elsewhere inside', async t => {
+test('https to a name is allowed if it resolves to an allowed address, and refused for another private one', async t => {
   let address = '127.0.0.1';
   const outbound = open(t, { allowHosts: ['127.0.0.1'], resolve: async () => [address] });
   t.is(
@@ -489,7 +492,7 @@ test('https to a name passes where it leads to an allowed address, and is refuse
   t.is(errorOf(await post(outbound, 'https://hook.example:1/'))?.code, 'forbidden');
 });
 
-test('http to an address passes where it or its network is listed, and nowhere else', t => {
+test('http to an address is allowed only if it or its network is listed', t => {
   const outbound = open(t, { allowHosts: ['192.168.1.0/24', '10.0.0.7:8123'] });
   for (const url of ['http://192.168.1.9/', 'http://10.0.0.7:8123/', 'http://[::ffff:192.168.1.9]/'])
     t.notThrows(() => outbound.check(url), url);
@@ -504,7 +507,7 @@ test('http to an address passes where it or its network is listed, and nowhere e
 
 // ── TLS ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-test.serial('a certificate counts, also of hosts that are allowed', async t => {
+test.serial('certificates are verified, also for allowed hosts', async t => {
   const server = createHttpsServer({ cert: certificate, key }, (request, response) => {
     request.resume().on('end', () => response.end());
   });

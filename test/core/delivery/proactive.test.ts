@@ -63,7 +63,7 @@ async function start(t: ExecutionContext, open = onSqlite) {
   return { ...domain, anna, make, app, receive, ask, inbox };
 }
 
-/** A model that answers with this, and keeps what it was asked. */
+/** A model that gives this answer and records the questions. */
 function scribe(answer: () => AsyncIterable<string>) {
   const prompts: Prompt[] = [];
   const model: LanguageModel = {
@@ -78,7 +78,7 @@ function scribe(answer: () => AsyncIterable<string>) {
 }
 
 for (const { name, open } of databases)
-  test(`${name}: An app, and one's own webhook, each tell at most once in 30 s, from the last one on, also after a restart`, async t => {
+  test(`${name}: An app, and an own webhook, each send at most one message in 30 s, also across a restart`, async t => {
     const { app, receive, ask, inbox, clock, make, notifications, anna } = await start(t, open);
     const coach = await app();
     const message = { message: `Stand up, ${CANARY}` };
@@ -104,7 +104,7 @@ for (const { name, open } of databases)
     });
   });
 
-test('Of answers that come at once, one is told', async t => {
+test('Of simultaneous answers, one is sent', async t => {
   const { app, receive, ask, inbox } = await start(t);
   const coach = await app();
   const outcomes = await Promise.all([
@@ -115,7 +115,7 @@ test('Of answers that come at once, one is told', async t => {
   t.is((await inbox()).length, 1);
 });
 
-test('What is too short, from an app that is gone, not installed or may not, is ignored and logged', async t => {
+test('Short messages, and those of apps that are deleted, not installed or not permitted, are ignored and logged', async t => {
   const { app, receive, ask, inbox, logged } = await start(t);
   t.is(await receive({ message: ' hey  ' }, await app()), 'too_short');
   t.is(await ask('🫖🫖🫖🫖', await app()), 'too_short');
@@ -133,7 +133,7 @@ test('What is too short, from an app that is gone, not installed or may not, is 
   );
 });
 
-test('A template is filled with what was granted, and the rest of its places are removed', async t => {
+test('A template is filled with the granted data, and other placeholders are removed', async t => {
   const { app, ask, models, anna, clock, memories, conversations } = await start(t);
   const { model, prompts } = scribe(async function* () {
     yield 'Good';
@@ -159,7 +159,7 @@ test('A template is filled with what was granted, and the rest of its places are
   );
 });
 
-test('The latest chat is what an app gets to know of chats; of closed memories answers tell nothing', async t => {
+test('An app sees only the latest chat; answers contain nothing of closed memories', async t => {
   const { app, ask, models, anna, users, chat } = await start(t);
   const { model, prompts } = scribe(async function* () {
     yield 'Good';
@@ -182,7 +182,7 @@ test('The latest chat is what an app gets to know of chats; of closed memories a
   );
 });
 
-test('Memories that are closed to programs are closed to apps', async t => {
+test('Memories closed to programs are closed to apps', async t => {
   const { app, ask, models, anna, memories, users } = await start(t);
   const { model, prompts } = scribe(async function* () {
     yield 'Good';
@@ -199,7 +199,7 @@ test('Memories that are closed to programs are closed to apps', async t => {
   );
 });
 
-test('A model writes the text: what the app wants is data to it, and never an order', async t => {
+test("A model writes the text, with the app's prompt as data and not as instructions", async t => {
   const { app, ask, inbox, models } = await start(t);
   const { model, prompts } = scribe(async function* () {
     yield ' Time for ';
@@ -217,7 +217,7 @@ test('A model writes the text: what the app wants is data to it, and never an or
   });
 });
 
-test('Where models fail, say nothing or hang, the next one writes; a filled prompt is never shown to anyone', async t => {
+test('If a model fails, returns nothing or hangs, the next one writes; a filled prompt is never shown to anyone', async t => {
   const { app, ask, inbox, models, clock, logged } = await start(t);
   const coach = await app();
   t.is(await ask('Tell {{user_name}} off', coach), 'not_written', 'there is no model');

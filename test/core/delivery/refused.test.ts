@@ -10,11 +10,11 @@ import { NAMES, refusedAddresses } from '../../helpers/refused-addresses.ts';
 
 const never = new AbortController().signal;
 
-/** Every attempt of this process to connect anywhere is counted: no test of this file may make one. */
+/** Counts every attempt of this process to connect; no test of this file may cause one. */
 let connects = 0;
 createHook({ init: (_id, type) => void (type === 'TCPCONNECTWRAP' && connects++) }).enable();
 
-/** Local servers, which half of the rows would reach. */
+/** Local servers that half of the addresses would reach. */
 const servers = await Promise.all(['127.0.0.1', '::1'].map(listen));
 const [PORT = 0, PORT6 = 0] = servers.map(server => (server.address() as AddressInfo).port);
 
@@ -78,7 +78,7 @@ const spelling = fc.record({
   dot: fc.constantFrom('', '.'),
 });
 
-test('refuses any address inside, however it is spelled', t => {
+test('refuses every internal address, in any notation', t => {
   const refused = { code: 'forbidden' };
   fc.assert(
     fc.property(spelling, ({ address, parts, radices, dot }) => {
@@ -98,7 +98,7 @@ test('refuses any address inside, however it is spelled', t => {
   );
 });
 
-test.serial('whoever connects is noticed by this file', async t => {
+test.serial('every connection attempt is detected by this file', async t => {
   const allowing = createOutbound({ allowHosts: ['127.0.0.1'], clock: { now: () => 0 } });
   t.teardown(() => allowing.close());
   const before = connects;

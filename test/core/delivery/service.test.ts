@@ -22,7 +22,7 @@ const webhooks = [audioBytes, conversationCreated, deviceEvent, transcriptProces
   return webhook as WebhookType; // all of them have one
 });
 
-/** All that delivers, on a clock that stands still, behind the interface; and a receiver. */
+/** Opens the delivery service with a stopped clock, and a receiver. */
 async function open(t: ExecutionContext, behaviour?: Behaviour) {
   const rest = await openRest(t);
   const { storage, clock, user } = rest;
@@ -66,7 +66,7 @@ async function open(t: ExecutionContext, behaviour?: Behaviour) {
         .join(),
     );
 
-  /** Waits for the recorded outcomes of so many live deliveries. */
+  /** Waits for the recorded outcomes of this many live deliveries. */
   async function logged(count: number) {
     for (;;) {
       const log = await storage.deliveries.list(user.id, { limit: 200 });
@@ -92,7 +92,7 @@ const SEGMENT: Segment = {
   ...{ language: null, translations: null, profileCompared: false },
 };
 
-test('a conversation that is completed is told of once, as the interface answers it, and so can be sent again', async t => {
+test('a completed conversation is sent once, as the API returns it, and can be replayed', async t => {
   const { hooked, user, receiver, storage, clock, conversations, asked, ...rest } = {
     ...(await open(t)),
     asked: [] as string[],
@@ -133,7 +133,7 @@ test('a conversation that is completed is told of once, as the interface answers
   );
 });
 
-test('what was discarded is told to nobody, and what another user said not to this one', async t => {
+test('a discarded conversation is not sent, nor one of another user', async t => {
   const { hooked, user, users, receiver, clock, conversations, storage } = await open(t);
   await hooked('memory_created');
   const { id } = await conversations.open({
@@ -168,7 +168,7 @@ test('what was discarded is told to nobody, and what another user said not to th
   t.deepEqual(await storage.deliveries.list(ben.id, { limit: 9 }), []);
 });
 
-test('what happens to a wearable is told in the order in which it happened', async t => {
+test('events of a wearable are sent in order', async t => {
   const { hooked, devices, user, receiver } = await open(t);
   const target = await hooked('device_event');
   const omi = {
@@ -202,7 +202,7 @@ test('what happens to a wearable is told in the order in which it happened', asy
   t.is(target.type, 'device_event');
 });
 
-test('segments are told in their order, each with its id, and every try is in the log', async t => {
+test('segments are sent in order, each with its id, and every attempt is logged', async t => {
   const { hooked, say, textsOf, receiver, logged, storage, user } = await open(t);
   const target = await hooked('transcript_processed');
   for (const text of ['one', 'two', 'three']) say(text);
@@ -224,7 +224,7 @@ test('segments are told in their order, each with its id, and every try is in th
   ]);
 });
 
-test('a receiver that is too slow loses the oldest, and holds up no other', async t => {
+test('for a slow receiver the oldest are dropped, and no other receiver waits', async t => {
   const { hooked, say, textsOf, logged, closed, metrics, storage, user } = await open(
     t,
     behaviours['never answers'],
@@ -247,7 +247,7 @@ test('a receiver that is too slow loses the oldest, and holds up no other', asyn
   t.regex(await metrics.text(), /earshot_deliveries_total\{target="live",outcome="dropped"\} 40/);
 });
 
-test('of what waits for a receiver the oldest is dropped', async t => {
+test('if a queue is full its oldest are dropped', async t => {
   const { hooked, say, textsOf, receiver, logged } = await open(t);
   const held: ServerResponse[] = [];
   receiver.behaviour = response => void held.push(response);
@@ -262,7 +262,7 @@ test('of what waits for a receiver the oldest is dropped', async t => {
   t.is((await logged(41)).filter(({ state }) => state === 'dropped').length, 8);
 });
 
-test('live: a receiver that fails is tried three times, and then the next is sent', async t => {
+test('live: a failed delivery is tried three times, and then the next is sent', async t => {
   const { hooked, say, receiver, clock, logged, textsOf } = await open(t, status(500));
   await hooked('transcript_processed');
   say('one');
@@ -287,7 +287,7 @@ test('live: a receiver that fails is tried three times, and then the next is sen
   );
 });
 
-test('live: what came 30 seconds ago is sent to nobody', async t => {
+test('live: events older than 30 seconds are dropped', async t => {
   const { hooked, say, receiver, clock, logged, textsOf } = await open(t);
   const held: ServerResponse[] = [];
   receiver.behaviour = response => void held.push(response);
@@ -312,7 +312,7 @@ test('live: what came 30 seconds ago is sent to nobody', async t => {
   );
 });
 
-test('live: what a receiver answers is heard; one that is gone is switched off', async t => {
+test('live: responses are processed; a receiver that is gone is disabled', async t => {
   const { hooked, say, receiver, answers, user, storage, logged, toldOff } = await open(t);
   const target = await hooked('transcript_processed');
   receiver.behaviour = response => void response.end('{"message":"Drink some water"}');
@@ -332,7 +332,7 @@ test('live: what a receiver answers is heard; one that is gone is switched off',
   t.deepEqual(toldOff, [target.id]);
 });
 
-test('live: segments say who speaks, and come in the order in which they were said', async t => {
+test('live: segments have speakers, and arrive in the order in which they were said', async t => {
   const { hooked, say, receiver, storage, clock, user, textsOf } = await open(t);
   await storage.people.insert({ id: 'p1', userId: user.id, name: 'Clara', createdAt: clock.now() });
   await hooked('transcript_processed');
@@ -358,7 +358,7 @@ test('live: segments say who speaks, and come in the order in which they were sa
   );
 });
 
-test('what a receiver of memory_created answers is heard once it has been stored that it was delivered', async t => {
+test('a response to memory_created is processed once the delivery is stored', async t => {
   const { hooked, receiver, answers, user, storage, ...rest } = await open(t, response => {
     response.end('{"notification":{"prompt":"Say hello to {{user_name}}","params":["user_name"]}}');
   });
@@ -372,7 +372,7 @@ test('what a receiver of memory_created answers is heard once it has been stored
   t.is(delivery?.state, 'delivered');
 });
 
-test('audio goes to who asked for it, in pieces of as many seconds as they want, and is not kept', async t => {
+test('audio is sent to its subscribers, in pieces of the requested seconds, and not stored', async t => {
   const { hooked, receiver, delivery, user, logged, storage } = await open(t);
   const target = await hooked('audio_bytes', { seconds: 2.5 });
   await hooked('transcript_processed');

@@ -19,7 +19,7 @@ const verifies = (secret: string, body: string, headers: Record<string, string>)
 };
 
 const TEXTS = ['hello', 'Grüße', '你好', '🧑‍🚀', 'a"b\\c', '\u2028', 'x'.repeat(5000), ''];
-/** Bodies of every sort, with secrets of 24 to 32 bytes; every second webhook got a new secret an hour ago. */
+/** Bodies of many kinds, with secrets of 24 to 32 bytes; every second webhook changed its secret an hour ago. */
 const DELIVERIES = Array.from({ length: 1000 }, (_, number) => {
   const rotated = number % 2 === 1;
   const secret = newSecret(24 + (number % 9));
@@ -32,11 +32,11 @@ const DELIVERIES = Array.from({ length: 1000 }, (_, number) => {
   };
 });
 
-test('1,000 deliveries over a real connection are verified by another implementation', async t => {
+test('1,000 deliveries over a real connection are verified by an independent implementation', async t => {
   const got = new Map<string, { headers: Record<string, string>; body: string }>();
   const server = await startLocalServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray()).toString();
-    const headers = request.headers as Record<string, string>; // none of ours comes twice
+    const headers = request.headers as Record<string, string>; // each of our ids is unique
     got.set(headers['webhook-id'] ?? '', { headers, body });
     response.end();
   });
@@ -71,7 +71,7 @@ interface Received {
   signature: string;
 }
 
-/** Each in one way. */
+/** Alterations, one each. */
 const ALTERATIONS: ((was: Received) => Partial<Received>)[] = [
   ({ body }) => ({ body: `${body} ` }),
   ({ body }) => ({ body: body.replace(/\d/, digit => String((Number(digit) + 1) % 10)) }),
@@ -85,7 +85,7 @@ const ALTERATIONS: ((was: Received) => Partial<Received>)[] = [
   () => ({ secret: newSecret() }),
 ];
 
-/** One bit of each signature. */
+/** Flips one bit of each signature. */
 function flipped(signatures: string): string {
   return signatures
     .split(' ')
@@ -97,7 +97,7 @@ function flipped(signatures: string): string {
     .join(' ');
 }
 
-test('1,000 that were altered on their way are refused by it', t => {
+test('1,000 deliveries altered in transit are rejected by it', t => {
   const refused = DELIVERIES.filter(({ hook, message, now }, index) => {
     const headers = signatureHeaders(hook, message, now);
     const was = {
@@ -117,7 +117,7 @@ test('1,000 that were altered on their way are refused by it', t => {
   t.is(refused.length, 1000);
 });
 
-test('after a rotation both secrets sign, the new one first, until the day is over', t => {
+test('after a rotation both secrets sign for a day, the new one first', t => {
   const [secret, oldSecret] = [newSecret(), newSecret()];
   const now = Date.now();
   const hook = { secret, oldSecret, oldSecretUntil: now + 1 };
@@ -133,7 +133,7 @@ test('after a rotation both secrets sign, the new one first, until the day is ov
   t.deepEqual(after, signatureHeaders(single(secret), message, now + 1));
 });
 
-test('bytes are signed as they are', t => {
+test('bytes are signed unchanged', t => {
   const body = Uint8Array.of(0, 255, 254, 128, 0);
   const headers = signatureHeaders(
     single('whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX'),

@@ -5,7 +5,7 @@ import type { NotificationMessage, Plugin, PluginState } from '../../../core/con
 import { createOutbound, type Outbound } from '../../../core/delivery/outbound.ts';
 import { contextOf } from '../stt/context.ts';
 
-/** Hosts that may be reached: this machine, as if its operator had allowed it. */
+/** Allowed hosts: this machine, as if the operator had allowed it. */
 const ALLOWED = ['127.0.0.1', 'localhost'];
 
 interface Setup {
@@ -15,7 +15,10 @@ interface Setup {
   outbound?: Outbound;
 }
 
-/** Sets a channel up as core does: options parsed, undone when setup throws, users' addresses behind the real guard. */
+/**
+ * Sets a channel up as core does: options parsed, resources released when setup throws, users' addresses
+ * behind the real guard.
+ */
 export async function startChannel<Options>(
   t: ExecutionContext,
   plugin: Plugin<Options>,
@@ -47,7 +50,7 @@ export async function startChannel<Options>(
     logged,
     failed,
     stop: stopAll,
-    /** To an address as a user gives it. */
+    /** Sends to an address as entered by a user. */
     send: async (address: unknown, other: Partial<NotificationMessage> = {}, signal = never) =>
       channel.send(channel.address(z).parse(address), { ...MESSAGE, ...other }, signal),
   };
@@ -68,7 +71,7 @@ export const MESSAGE: NotificationMessage = {
   data: { id: '01930d2c-7a10-7000-8000-00000000dcba' },
 };
 
-/** As in a database; shared where several nodes share one. */
+/** Simulates a database; shared if several nodes share one. */
 export function memoryState(): PluginState {
   const rows = new Map<string, { value: unknown; version: number }>();
   return {

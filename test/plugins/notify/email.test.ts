@@ -31,7 +31,7 @@ for (const check of channelChecks) {
   });
 }
 
-test('a mail says who sent it and why, how to end it, and that no person wrote it', async t => {
+test('a mail states its sender and reason, how to unsubscribe, and that it is automatic', async t => {
   const { mail, send } = await setUp(t);
   await send(TO, { urgency: 'high' });
   const [arrived] = mail.arrived;
@@ -53,7 +53,7 @@ test('a mail says who sent it and why, how to end it, and that no person wrote i
   t.is(headers.get('x-priority'), '1 (Highest)');
 });
 
-test('nothing in a notification becomes a header, a recipient, an attachment, or the end of the mail', async t => {
+test('text of a notification cannot become a header, a recipient, an attachment, or the end of the mail', async t => {
   const { mail, send } = await setUp(t);
   await send(TO, {
     title: 'Hi\r\nBcc: eve@example.com\r\nContent-Type: text/html\r\n\r\n<b>x</b>',
@@ -70,7 +70,7 @@ test('nothing in a notification becomes a header, a recipient, an attachment, or
   t.true(arrived?.mail.text?.includes('one\n.\nQUIT\nMAIL FROM:<eve@example.com>\n--x'));
 });
 
-test('addresses that are more than one address are refused', async t => {
+test('addresses that contain more than one address are rejected', async t => {
   const { channel, mail, send } = await setUp(t);
   t.truthy(channel);
   for (const wrong of [
@@ -84,7 +84,7 @@ test('addresses that are more than one address are refused', async t => {
 });
 
 for (const encryption of ['starttls', 'tls'] as const) {
-  test(`mail goes out by ${encryption}, with an account`, async t => {
+  test(`mail is sent over ${encryption}, with an account`, async t => {
     const account = { encryption, username: 'user', password: 'password' };
     const { mail, send } = await setUp(t, account, { secure: encryption === 'tls', authOptional: false });
     await send(TO);
@@ -92,7 +92,7 @@ for (const encryption of ['starttls', 'tls'] as const) {
   });
 }
 
-test('a server without encryption, or with a certificate of another, gets no account', async t => {
+test('no credentials are sent to a server without encryption, or with a certificate of another host', async t => {
   const account = { encryption: 'starttls', username: 'user', password: 'password' };
   await t.throwsAsync(setUp(t, account, { hideSTARTTLS: true, disabledCommands: ['STARTTLS'] }), {
     code: 'config_error',
@@ -104,7 +104,7 @@ test('a server without encryption, or with a certificate of another, gets no acc
   });
 });
 
-test('a wrong password stops the channel with the name of the option', async t => {
+test('a wrong password stops the channel, with the name of the option', async t => {
   const account = { encryption: 'tls', username: 'user', password: 'wrong-password' };
   const thrown = await t.throwsAsync(setUp(t, account, { secure: true }), {
     code: 'config_error',
@@ -126,7 +126,7 @@ const REFUSALS: [step: 'recipient' | 'data', code: number, words: string, means:
   ['data', 451, '4.3.0 Try again later', 'upstream_error'],
 ];
 
-test('each refusal of the server means what it means, and its words stay its own', async t => {
+test("each SMTP error has its own meaning, and the server's text is not shown", async t => {
   const { mail, send } = await setUp(t);
   for (const [step, code, words, means] of REFUSALS) {
     mail.refuse(step, code, words);
@@ -138,7 +138,7 @@ test('each refusal of the server means what it means, and its words stay its own
   await t.throwsAsync(send(TO), { code: 'upstream_error' });
 });
 
-test('a server that is not up is told of as such at the start', async t => {
+test('an unreachable server is reported as such at the start', async t => {
   const free = createServer().listen(0, '127.0.0.1');
   await once(free, 'listening');
   const { port } = free.address() as AddressInfo;
@@ -146,7 +146,7 @@ test('a server that is not up is told of as such at the start', async t => {
   await t.throwsAsync(setUp(t, { port }), { code: 'upstream_error', message: /plugins\.email\.host/ });
 });
 
-test('a mail is broken off where nobody waits for it any more', async t => {
+test('sending is aborted when nobody waits for it any more', async t => {
   const leaving = new AbortController();
   const reason = new Error('nobody wants it any more');
   const closed = Promise.withResolvers<void>();

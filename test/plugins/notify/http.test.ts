@@ -80,7 +80,7 @@ for (const name of Object.keys(SETUPS)) {
   }
 }
 
-test('ntfy is told by JSON: topic, priority, an action that ends it, and the id that it goes by', async t => {
+test('ntfy gets JSON: topic, priority, an unsubscribe action, and the notification id', async t => {
   const { server, address, send } = await setUp(t, 'ntfy');
   await send(address, { urgency: 'high' });
   const [asked] = server.asked;
@@ -99,7 +99,7 @@ test('ntfy is told by JSON: topic, priority, an action that ends it, and the id 
   t.false('actions' in (server.asked[1]?.body ?? {}));
 });
 
-test('a long text is cut between characters, and who sent it stays', async t => {
+test('a long text is cut between characters, and its sender stays', async t => {
   const { server, address, send } = await setUp(t, 'ntfy');
   await send(address, { text: '🚀'.repeat(4000) });
   const message = String(server.asked[0]?.body.message);
@@ -108,7 +108,7 @@ test('a long text is cut between characters, and who sent it stays', async t => 
   t.regex(message, /^(🚀)+…\n\nEarshot: because it is due$/u);
 });
 
-test('a title is one line of at most 200 characters, and control characters are nowhere', async t => {
+test('a title is one line of at most 200 characters, and control characters are removed everywhere', async t => {
   const { server, address, send } = await setUp(t, 'gotify');
   await send(address, {
     title: 'Tea\r\nX-Evil: 1\u0007\u2028now',
@@ -122,7 +122,7 @@ test('a title is one line of at most 200 characters, and control characters are 
   t.is(server.asked[2]?.body.title, 'Earshot');
 });
 
-test('Gotify gets its token in a header, never in the address, and shows plain text', async t => {
+test('Gotify gets its token in a header, never in the URL, and shows plain text', async t => {
   const { server, address, send } = await setUp(t, 'gotify');
   await send(address, { urgency: 'low', text: '**bold** <b>x</b>' });
   const [asked] = server.asked;
@@ -136,7 +136,7 @@ test('Gotify gets its token in a header, never in the address, and shows plain t
   });
 });
 
-test('Apprise gets plain text with a tag; a key that it does not know is no success', async t => {
+test('Apprise gets plain text with a tag; an unknown key is not success', async t => {
   const { server, address, send } = await setUp(t, 'apprise');
   await send(address, { urgency: 'high', muteUrl: null });
   t.deepEqual(server.asked[0]?.body, {
@@ -150,7 +150,7 @@ test('Apprise gets plain text with a tag; a key that it does not know is no succ
   await t.throwsAsync(send({ ...address, tag: 'other' }), { code: 'upstream_error', message: /none/ });
 });
 
-test('what Apprise brought to some services is not sent to all of them again', async t => {
+test('a notification that Apprise delivered to some services is not sent to all of them again', async t => {
   const { server, address, send } = await setUp(t, 'apprise');
   server.next = response => {
     const details = [
@@ -162,7 +162,7 @@ test('what Apprise brought to some services is not sent to all of them again', a
   await t.throwsAsync(send(address), { code: 'forbidden', message: /some of its services/ });
 });
 
-test('the webhook gets all of a notification as JSON, its id as a header, the query kept', async t => {
+test('the webhook gets the whole notification as JSON, its id as a header, and keeps its query', async t => {
   const { server, address, send } = await setUp(t, 'webhook');
   await send(address);
   const [asked] = server.asked;
@@ -193,7 +193,7 @@ const FAILURES: [status: number, code: string, headers?: Record<string, string>,
 ];
 
 for (const name of Object.keys(SETUPS)) {
-  test(`${name} says of each refusal what it means, and nothing of what the server says`, async t => {
+  test(`${name} explains each error, and never quotes the server`, async t => {
     const { server, address, send } = await setUp(t, name);
     for (const [status, code, headers = {}, retryAfter] of FAILURES) {
       server.next = response => response.writeHead(status, headers).end(`no "${MESSAGE.title}" here`);
@@ -209,7 +209,7 @@ for (const name of Object.keys(SETUPS)) {
     await t.throwsAsync(send(address), { code: 'upstream_error' });
   });
 
-  test(`${name} rejects with the reason when it is aborted while the server thinks`, async t => {
+  test(`${name} rejects with the reason when it is aborted while it waits for the server`, async t => {
     const { server, address, send } = await setUp(t, name);
     const leaving = new AbortController();
     const reason = new Error('nobody wants it any more');
@@ -217,7 +217,7 @@ for (const name of Object.keys(SETUPS)) {
     t.is(await t.throwsAsync(send(address, {}, leaving.signal)), reason);
   });
 
-  test(`${name} goes to no host of this network that its operator does not allow`, async t => {
+  test(`${name} contacts no host of this network that its operator does not allow`, async t => {
     const { server, address } = await setUp(t, name);
     const plugins = { ntfy, gotify, apprise, webhook };
     const { send } = await startChannel(t, plugins[name as keyof typeof plugins], {}, { allowHosts: [] });
@@ -226,7 +226,7 @@ for (const name of Object.keys(SETUPS)) {
   });
 }
 
-test('addresses that could carry more than an address are refused', async t => {
+test('addresses with additional content are rejected', async t => {
   const wrong: [name: string, address: Record<string, unknown>][] = [
     ['ntfy', { topic: 'a/b' }],
     ['ntfy', { topic: '' }],
@@ -248,7 +248,7 @@ test('addresses that could carry more than an address are refused', async t => {
   }
 });
 
-test('ntfy goes to ntfy.sh where no server is given, and below a path where one is', async t => {
+test('ntfy uses ntfy.sh unless a server is configured, and supports a path', async t => {
   const { channel, server, address, send } = await setUp(t, 'ntfy');
   const { z } = await import('zod');
   t.is(channel.address(z).parse({ topic: 'a' }).server, 'https://ntfy.sh');
@@ -264,7 +264,7 @@ for (const check of channelChecks) {
   });
 }
 
-test('the log is told that there is a notification, and not what it says', async t => {
+test('the log states that there is a notification, and not its content', async t => {
   const { channel, logged } = await startChannel(t, log);
   await channel.send({}, MESSAGE, never);
   t.is(logged.length, 1);

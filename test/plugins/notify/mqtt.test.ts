@@ -1,12 +1,16 @@
+import { EventEmitter, once } from 'node:events';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { connectAsync } from 'mqtt';
+import type { HomeState } from '../../../core/contract/plugin.ts';
 import { channelChecks } from '../../../plugins/kit/suites/notify.ts';
 import mqtt from '../../../plugins/notify/mqtt/index.ts';
+import { eventually } from '../../helpers/eventually.ts';
 import { manualClock } from '../../helpers/manual-clock.ts';
 import { findMosquitto, listenTo, startBroker } from '../../helpers/mqtt-broker.ts';
-import { MESSAGE, startChannel } from './context.ts';
+import { MESSAGE, memoryState, never, startChannel } from './context.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const MOSQUITTO = await findMosquitto();
@@ -15,7 +19,7 @@ const BROKERS: [name: string, url: string | undefined][] = [
   ...(MOSQUITTO ? [['Mosquitto', MOSQUITTO] as [string, string]] : []),
 ];
 
-/** Its topics are its own: another run may use the same broker. */
+/** Separate topics per run, as several runs may use the same broker. */
 async function setUp(
   t: ExecutionContext,
   { url, ...options }: { url?: string; discoveryPrefix?: string } = {},
@@ -29,7 +33,7 @@ async function setUp(
   const clock = manualClock();
   const settings = { url: broker.url, prefix, discoveryPrefix, ...options };
   const { channel, failed, send, stop } = await startChannel(t, mqtt, settings, { clock });
-  /** Returns the messages published where users listen. */
+  /** Returns the messages published to users' topics. */
   const events = async () => {
     await listener.settle();
     return listener.heard.filter(({ topic }) => topic.startsWith(`${prefix}/`));
@@ -62,7 +66,7 @@ for (const [name, url] of BROKERS) {
     });
   }
 
-  test(`Home Assistant is told of a topic once, in time for its first notification (${name})`, async t => {
+  test(`Home Assistant is told of a topic once, before its first notification (${name})`, async t => {
     const { broker, clock, send, events, discoveries, listener, prefix, discoveryPrefix } = await setUp(
       t,
       url ? { url } : {},
@@ -115,7 +119,7 @@ test('a notification is one event with all of its fields', async t => {
   ]);
 });
 
-test('topics of two users are two entities, however alike', async t => {
+test('topics of two users are two entities, however similar', async t => {
   const { clock, send, discoveries } = await setUp(t);
   for (const topic of ['a/b', 'a_b', 'a']) {
     const sent = send({ topic });
@@ -126,13 +130,13 @@ test('topics of two users are two entities, however alike', async t => {
   t.is(new Set((await discoveries()).map(({ payload }) => payload.unique_id)).size, 3);
 });
 
-test('a topic that leads out of its place is refused', async t => {
+test('a topic outside its own tree is rejected', async t => {
   const { send } = await setUp(t);
   for (const topic of ['', '#', '+', 'a/#', '/a', 'a/', 'a//b', '../a', '$SYS', 'a b', 'a\u0000', 'a\n'])
     await t.throwsAsync(send({ topic }), { name: 'ZodError' }, topic);
 });
 
-test('a broker that wants an account gets it; a wrong one stops the channel with the name of the option', async t => {
+test('a broker that requires an account gets it; a wrong one stops the channel with the name of the option', async t => {
   const broker = await startBroker({ isLocked: true });
   t.teardown(() => broker.close());
   const account = { url: broker.url, username: 'user', password: 'password', discoveryPrefix: '' };
@@ -145,7 +149,7 @@ test('a broker that wants an account gets it; a wrong one stops the channel with
   t.false(`${thrown?.message}${thrown?.cause}`.includes('wrong-password'));
 });
 
-test('a broker that is not up is told of as such at the start', async t => {
+test('an unreachable broker is reported as such at the start', async t => {
   const broker = await startBroker();
   await broker.close();
   await t.throwsAsync(startChannel(t, mqtt, { url: broker.url }), {
@@ -154,7 +158,7 @@ test('a broker that is not up is told of as such at the start', async t => {
   });
 });
 
-test('a broker that goes away is the end of this life of the plugin, and of what it was sending', async t => {
+test('a lost broker stops the plugin and fails its pending notifications', async t => {
   const broker = await startBroker();
   const { failed, send } = await startChannel(t, mqtt, { url: broker.url, discoveryPrefix: '' });
   await send({ topic: 'a' });
@@ -166,7 +170,7 @@ test('a broker that goes away is the end of this life of the plugin, and of what
   await t.throwsAsync(send({ topic: 'a' }), { code: 'upstream_error', message: /away/ });
 });
 
-test('its own stop is no death', async t => {
+test('its own stop is not reported as a failure', async t => {
   const { broker, failed, stop } = await setUp(t);
   t.truthy(broker);
   await stop();
@@ -185,4 +189,75 @@ test('without its package mqtt names the command that installs it', async t => {
     code: 'config_error',
     message: `mqtt: its package is not installed; install it with: npm install mqtt@${devDependencies.mqtt}`,
   });
+});
+
+const STATE: HomeState = { account: 'ada', devices: [], lastConversation: null, openTasks: [] };
+
+test('a home that was deleted while the server was down is removed; a remaining one is shown', async t => {
+  const state = memoryState();
+  const broker = await startBroker();
+  t.teardown(() => broker.close());
+  const act = async () => {};
+  const first = await startChannel(t, mqtt, { url: broker.url }, { state });
+  await first.channel.home?.begin(['a', 'b'], act, never);
+  await first.channel.home?.show('a', STATE, never);
+  await first.channel.home?.show('b', STATE, never);
+  await first.stop();
+  const second = await startChannel(t, mqtt, { url: broker.url }, { state });
+  await second.channel.home?.begin(['b'], act, never);
+  const later = await listenTo(broker.url, ['earshot/#', 'homeassistant/#']);
+  t.teardown(() => later.close());
+  await eventually(() => later.heard.length >= 2); // the broker's retained messages may arrive after later publications
+  await later.settle();
+  t.deepEqual(later.heard.map(({ topic }) => topic).toSorted(), [
+    'earshot/@b/account',
+    'homeassistant/device/earshot_b/config',
+  ]);
+  t.like(later.heard.find(({ topic }) => topic === 'earshot/@b/account')?.payload, {
+    last_conversation: null,
+  });
+});
+
+test('requests of a home are processed once: no retained ones, and none that are too long', async t => {
+  const broker = await startBroker();
+  t.teardown(() => broker.close());
+  const other = await listenTo(broker.url, []);
+  t.teardown(() => other.close());
+  await other.publish('earshot/@a/task', 'from yesterday', { retain: true });
+  const { channel, stop } = await startChannel(t, mqtt, { url: broker.url });
+  const asked = new EventEmitter<{ asked: [unknown] }>();
+  const all: unknown[] = [];
+  asked.on('asked', request => all.push(request));
+  await channel.home?.begin(
+    ['a'],
+    async (home, request) => void asked.emit('asked', { home, ...request }),
+    never,
+  );
+  await other.publish('earshot/@a/task', 'x'.repeat(20_000));
+  const last = once(asked, 'asked');
+  await other.publish('earshot/@a/task', ' Water the plants \n');
+  await last;
+  await channel.home?.begin([], async () => {}, never);
+  await other.publish('earshot/@a/task', 'nobody listens');
+  await stop();
+  t.deepEqual(all, [{ home: 'a', kind: 'task', text: 'Water the plants' }]);
+});
+
+test('the end of a second connection does not show the first one as offline', async t => {
+  const broker = await startBroker();
+  t.teardown(() => broker.close());
+  const seen = await connectAsync(broker.url);
+  t.teardown(() => seen.endAsync(true));
+  const status: string[] = [];
+  const changes = new EventEmitter<{ status: [] }>();
+  seen.on('message', (_, payload) => {
+    status.push(payload.toString());
+    changes.emit('status');
+  });
+  await seen.subscribeAsync('earshot/@status', { qos: 1 });
+  await startChannel(t, mqtt, { url: broker.url });
+  const { stop } = await startChannel(t, mqtt, { url: broker.url });
+  await stop();
+  while (status.length < 4) await once(changes, 'status');
+  t.deepEqual(status, ['online', 'online', 'offline', 'online']);
 });

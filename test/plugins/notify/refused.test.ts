@@ -38,7 +38,7 @@ test.after.always(async () => {
 const p256dh = createECDH('prime256v1').generateKeys().toString('base64url');
 const keys = { p256dh, auth: Buffer.alloc(16).toString('base64url') };
 
-/** Every channel whose users say where to go, and such an address. */
+/** Every channel with user-supplied addresses, and a forbidden address. */
 const CHANNELS: Record<string, { plugin: Plugin<never>; addressAt(url: string): object }> = {
   ntfy: { plugin: ntfy, addressAt: server => ({ server, topic: 'a' }) },
   gotify: { plugin: gotify, addressAt: server => ({ server, token: 'a' }) },
@@ -52,7 +52,7 @@ function open(allowHosts: readonly string[]) {
 }
 
 for (const [name, { plugin, addressAt }] of Object.entries(CHANNELS)) {
-  test.serial(`${name} asks no address that a user may not have this server ask`, async t => {
+  test.serial(`${name} contacts no address forbidden to users`, async t => {
     const { send } = await startChannel(t, plugin, {}, { outbound: open([]) });
     let reachedGuard = 0;
     for (const [what, url] of refusedAddresses(PORT, PORT6)) {
@@ -65,7 +65,7 @@ for (const [name, { plugin, addressAt }] of Object.entries(CHANNELS)) {
     t.is(connections, 0);
   });
 
-  test.serial(`${name} asks a host that the operator allows, and only that port of it`, async t => {
+  test.serial(`${name} contacts a host that the operator allows, and only on that port`, async t => {
     const { send } = await startChannel(t, plugin, {}, { outbound: open([`127.0.0.1:${PORT}`]) });
     await t.throwsAsync(send(addressAt(`http://127.0.0.1:${PORT}/`)), { code: 'upstream_error' });
     t.is(connections, 1);

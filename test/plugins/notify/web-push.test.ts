@@ -9,19 +9,19 @@ async function setUp(t: ExecutionContext, options: Record<string, unknown> = {})
   t.teardown(() => service.close());
   const started = await startChannel(t, webPush, options);
   const { applicationServerKey = '' } = started.channel.publicInfo?.() ?? {};
-  service.state.sender = applicationServerKey; // browsers subscribe to one sender
+  service.state.sender = applicationServerKey; // browsers subscribe to a single sender
   return { service, address: service.subscription, applicationServerKey, ...started };
 }
 
 for (const check of channelChecks) {
-  test(`web-push ${check.title}, to a browser's keys over a real socket`, async t => {
+  test(`web-push ${check.title}, with a browser's keys over a real socket`, async t => {
     const { channel, address, service } = await setUp(t);
     const arrived = async () => service.pushed.map(({ payload }) => Object.values(payload).join('\n'));
     await t.notThrowsAsync(check.run({ channel, address, arrived }));
   });
 }
 
-test('what was encrypted is decrypted by the RFCs alone, and holds all of the notification', async t => {
+test('the payload is decrypted as the RFCs describe, and contains the whole notification', async t => {
   const { service, address, send } = await setUp(t);
   await send(address, { urgency: 'high' });
   const [pushed] = service.pushed;
@@ -38,7 +38,7 @@ test('what was encrypted is decrypted by the RFCs alone, and holds all of the no
   t.is(pushed?.headers.topic, MESSAGE.id.replaceAll('-', ''));
 });
 
-test('the VAPID token is for this push service, and says how to reach the operator', async t => {
+test("the VAPID token is for this push service, and contains the operator's contact", async t => {
   const { service, address, send } = await setUp(t, { contact: 'https://earshot.example' });
   await send(address);
   t.is(service.pushed[0]?.claims.aud, service.url);
@@ -47,7 +47,7 @@ test('the VAPID token is for this push service, and says how to reach the operat
   await t.throwsAsync(send(address), { code: 'forbidden', message: /subscribe again/ });
 });
 
-test('the longest text is shortened to what push services take, and large data is left out', async t => {
+test('the longest text is shortened to the limit of push services, and large data is left out', async t => {
   const { service, address, send } = await setUp(t);
   for (const character of ['🚀', 'a', '"', '\u0001']) {
     await send(address, { text: character.repeat(4000), data: { ids: Array(200).fill(MESSAGE.id) } });
@@ -59,7 +59,7 @@ test('the longest text is shortened to what push services take, and large data i
   }
 });
 
-test('the keys are made once: nodes that start together, and later ones, have the same', async t => {
+test('the keys are created once: nodes that start together, and later ones, share them', async t => {
   const state = memoryState();
   const nodes = await Promise.all([1, 2, 3].map(() => startChannel(t, webPush, {}, { state })));
   const later = await startChannel(t, webPush, {}, { state });
@@ -70,7 +70,7 @@ test('the keys are made once: nodes that start together, and later ones, have th
   t.not(applicationServerKey, keys[0]);
 });
 
-test('the private key is neither told nor logged', async t => {
+test('the private key is neither returned nor logged', async t => {
   const state = memoryState();
   const { channel, logged } = await startChannel(t, webPush, {}, { state });
   const stored = (await state.get('vapid'))?.value as { privateKey: string };
@@ -89,7 +89,7 @@ const ANSWERS: [status: number, code: string, retryAfter?: string][] = [
   [502, 'upstream_error'],
 ];
 
-test('each answer of a push service means what it means', async t => {
+test('each status of a push service has its own meaning', async t => {
   const { service, address, send } = await setUp(t);
   for (const [status, code, retryAfter] of ANSWERS) {
     service.state.next = response =>
@@ -100,7 +100,7 @@ test('each answer of a push service means what it means', async t => {
   }
 });
 
-test('subscriptions that are none are refused, those with keys off the curve when they are used', async t => {
+test('invalid subscriptions are rejected, and those with keys off the curve when they are used', async t => {
   const { address, send } = await setUp(t);
   for (const wrong of [
     { ...address, endpoint: 'javascript:alert(1)' },
@@ -113,7 +113,7 @@ test('subscriptions that are none are refused, those with keys off the curve whe
   await t.throwsAsync(send({ ...address, keys: { ...address.keys, p256dh } }), { code: 'forbidden' });
 });
 
-test('it goes to no host of this network that its operator does not allow', async t => {
+test('it contacts no host of this network that its operator does not allow', async t => {
   const { service, address } = await setUp(t);
   const { send } = await startChannel(t, webPush, {}, { allowHosts: [] });
   await t.throwsAsync(send(address), { code: 'forbidden', message: /delivery\.allowHosts/ });

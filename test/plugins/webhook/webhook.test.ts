@@ -29,7 +29,7 @@ for (const plugin of PLUGINS) {
   }
 }
 
-test('each goes by the name, and the aliases, that clients in the field know', t => {
+test('each is registered under the name and the aliases that existing clients use', t => {
   const types = PLUGINS.map(plugin => plugin.setup().webhook as WebhookType);
   t.deepEqual(
     types.map(({ type, aliases = [], trigger }) => [type, ...aliases, trigger]),
@@ -63,7 +63,7 @@ const SEGMENT: Segment = {
   profileCompared: false,
 };
 
-/** A conversation that is over; with `structured`, other ones of its values. */
+/** An ended conversation; `structured` overrides some of its values. */
 function conversationEvent(
   structured: Partial<Conversation['structured']> = {},
   rest: Partial<Conversation> = {},
@@ -104,7 +104,7 @@ function bodyOf(webhook: Pick<WebhookType, 'render'>, event: WebhookEvent) {
   return request && { ...request, body: JSON.parse(String(request.body)) };
 }
 
-test('transcript_processed has the session, and who says what, in the shape of the interface', t => {
+test('transcript_processed has the session and the speakers, in the documented format', t => {
   const { webhook } = transcriptProcessed.setup();
   const wire = [segmentJson(SEGMENT, 'Anna')];
   const event = {
@@ -138,7 +138,7 @@ test('transcript_processed has the session, and who says what, in the shape of t
   t.is(webhook.render({ ...event, segments: [], wire: [] }), null);
 });
 
-test('audio_bytes has the samples as they are, low byte first', t => {
+test('audio_bytes has the raw samples, little-endian', t => {
   const { webhook } = audioBytes.setup();
   const pcm = Int16Array.from([0, 1, -1, 258, -32768, 32767]);
   const request = webhook.render({ trigger: 'audio', userId: 'u1', sampleRate: 8000, pcm });
@@ -150,7 +150,7 @@ test('audio_bytes has the samples as they are, low byte first', t => {
   t.is(webhook.render({ trigger: 'audio', userId: 'u1', sampleRate: 8000, pcm: pcm.subarray(0, 0) }), null);
 });
 
-test('memory_created and day_summary have what the interface answers for the same', t => {
+test("memory_created and day_summary equal the API's responses", t => {
   t.deepEqual(bodyOf(conversationCreated.setup().webhook, conversationEvent()), {
     query: { uid: 'u1' },
     contentType: 'application/json',
@@ -167,7 +167,7 @@ test('memory_created and day_summary have what the interface answers for the sam
   });
 });
 
-test('nobody is told of a conversation that was discarded', t => {
+test('a discarded conversation is not sent', t => {
   for (const plugin of [conversationCreated, homeAssistant, slack])
     t.is(plugin.setup().webhook.render(conversationEvent({}, { discarded: true })), null);
 });
@@ -211,7 +211,7 @@ test('slack shows title, summary and tasks', t => {
   });
 });
 
-test('in slack what was said calls nobody and leads nowhere, and stays within its limits', t => {
+test('transcript text in slack mentions nobody, contains no links, and stays within its limits', t => {
   const { webhook } = slack.setup();
   const said = 'Hey <!channel> & <https://evil.example|your bank>';
   const event = conversationEvent({ title: said, overview: said.repeat(100) });
@@ -224,7 +224,7 @@ test('in slack what was said calls nobody and leads nowhere, and stays within it
   t.true(section.text.text.endsWith('…'));
 });
 
-// ── what a receiver answers ─────────────────────────────────────────────────────────────────────────────────────
+// ── responses of receivers ──────────────────────────────────────────────────────────────────────────────────────────
 
 const PROMPT = 'Tell {{user_name}} about plants';
 const SHORT_PROMPT = { ignored: 'its prompt has fewer than 5 characters' };
@@ -283,7 +283,7 @@ const ANSWERS: [what: string, json: unknown, answer: unknown][] = [
 ];
 
 for (const [what, json, answer] of ANSWERS) {
-  test(`of a receiver's answer ${what}`, t => {
+  test(`a receiver's response: ${what}`, t => {
     t.deepEqual<unknown, unknown>(transcriptProcessed.setup().webhook.answer(json), answer);
   });
 }
