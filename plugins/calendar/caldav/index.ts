@@ -25,9 +25,9 @@ interface Address {
 
 const MAX_URL = 2000;
 const MAX_NAME = 200;
-/** Entries that one request reads. */
+/** Entries read by one request. */
 const PAGE = 50;
-/** Names of the files that Earshot writes, so that no others are read. */
+/** File names that Earshot writes; all others are left unread. */
 const FILE = /\/earshot-([a-z0-9-]{1,100})\.ics$/i;
 const CONFLICT = [409, 412];
 
@@ -64,7 +64,10 @@ export default {
         const headers = { authorization };
         const origin = new URL(url).origin;
 
-        /** Sends what tsdav asks for through core, which checks the address. The password stays on its server. */
+        /**
+         * Sends tsdav's requests through core, which checks the address. The password is sent to the configured server
+         * only.
+         */
         const fetch: typeof globalThis.fetch = async (input, init = {}) => {
           const target = new URL(input instanceof Request ? input.url : String(input), url);
           const { authorization: own, ...others } = Object.fromEntries(new Headers(init.headers));
@@ -194,12 +197,12 @@ export default {
   },
 } satisfies Plugin;
 
-/** Tells an error of core from one of the client. */
+/** Tells core's errors from the client's. */
 function isOwn(thrown: unknown): boolean {
   return typeof thrown === 'object' && thrown !== null && 'code' in thrown && typeof thrown.code === 'string';
 }
 
-/** Domains whose servers are one service: iCloud keeps calendars on other hosts, such as `p42-caldav.icloud.com`. */
+/** Domains whose hosts belong to one service: iCloud keeps calendars on hosts such as `p42-caldav.icloud.com`. */
 const SERVICES = ['.icloud.com'];
 
 function isSibling(target: URL, given: URL): boolean {

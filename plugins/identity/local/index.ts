@@ -10,7 +10,7 @@ const DAY_MS = 24 * 3600 * 1000;
 const LIFETIME_MS = 30 * DAY_MS;
 const SIGNING_MS = 90 * DAY_MS;
 
-/** This server vouches for its own users: ID tokens signed with Ed25519 keys that never leave its directory. */
+/** Authenticates this server's own users with ID tokens signed by Ed25519 keys that never leave its directory. */
 export default {
   name: 'local',
   api: 1,
@@ -34,16 +34,16 @@ export default {
       identity: {
         issuer: ISSUER,
 
-        async issue({ subject, name, lifetimeMs = LIFETIME_MS }) {
+        async issue({ subject, name, lifetimeMs = LIFETIME_MS, session }) {
           const { kid, privateKey } = await keys.current();
           const now = clock.now();
           const expiresAt = Math.ceil((now + Math.min(lifetimeMs, LIFETIME_MS)) / 1000) * 1000;
-          const token = await new SignJWT({ name })
+          const token = await new SignJWT({ name, ...(session !== undefined && { sid: session }) })
             .setProtectedHeader({ alg: ALGORITHM, typ: 'JWT', kid })
             .setIssuer(ISSUER)
             .setAudience(AUDIENCE)
             .setSubject(subject)
-            .setIssuedAt(now / 1000) // to the millisecond: what was issued before a sign-out ends with it
+            .setIssuedAt(now / 1000) // in milliseconds, so that a sign-out ends every token issued before it
             .setExpirationTime(expiresAt / 1000)
             .sign(privateKey);
           return { token, expiresAt };
@@ -60,7 +60,7 @@ export default {
             const why = cause instanceof errors.JWTExpired ? 'The ID token has expired' : 'Invalid ID token';
             throw error('unauthorized', why, { cause });
           });
-          const { sub, name, iat, exp } = payload;
+          const { sub, name, iat, exp, sid } = payload;
           if (
             typeof sub !== 'string' ||
             sub === '' ||
@@ -70,7 +70,8 @@ export default {
           )
             throw error('unauthorized', 'Invalid ID token');
           const issuedAt = Math.round(iat * 1000);
-          return { issuer: ISSUER, subject: sub, name, issuedAt, expiresAt: exp * 1000 };
+          const identity = { issuer: ISSUER, subject: sub, name, issuedAt, expiresAt: exp * 1000 };
+          return typeof sid === 'string' ? { ...identity, session: sid } : identity;
         },
 
         passwords: createPasswords({ state, error }),

@@ -6,7 +6,7 @@ import type { IdentityProvider, PluginContext } from '../../../core/contract/plu
 export const COST = { memory: 19_456, passes: 2, parallelism: 1 };
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
-/** Waiting for their turn: each takes memory, and a thread of those that also write files. */
+/** Hashes waiting to be computed: each takes memory and a thread that also writes files. */
 const MAX_WAITING = 32;
 
 type Cost = typeof COST;
@@ -19,12 +19,12 @@ interface Hashed extends Cost {
 
 const derive = promisify(argon2);
 
-/** Passwords as argon2id hashes, one PHC string for each subject that has one. One is worked on at a time. */
+/** Stores passwords as argon2id hashes, one PHC string per subject. One hash is computed at a time. */
 export function createPasswords(
   { state, error }: Pick<PluginContext<never>, 'state' | 'error'>,
   cost: Cost = COST,
 ): Passwords {
-  /** Compared with where there is nothing to compare with: that takes as long. */
+  /** Compared with when the subject is unknown, so that the answer takes as long. */
   const decoy: Hashed = { ...cost, salt: randomBytes(SALT_BYTES), hash: randomBytes(HASH_BYTES) };
   let waiting = 0;
   let last: Promise<unknown> = Promise.resolve();
@@ -49,7 +49,7 @@ export function createPasswords(
     return timingSafeEqual(await digest(password, stored, stored.hash.length), stored.hash);
   }
 
-  /** A hash made at another cost is replaced while the password is at hand; whoever has just changed it wins. */
+  /** Replaces a hash of another cost while the password is known; a concurrent change of the password wins. */
   async function renew(subject: string, password: string, version: number): Promise<void> {
     await state.compareAndSet(keyOf(subject), version, await inTurn(() => hash(password)));
   }
@@ -83,7 +83,7 @@ function keyOf(subject: string): string {
   return `password/${subject}`;
 }
 
-/** Typed on another keyboard, the same letters may come as other code points. */
+/** Normalises, because keyboards may produce the same letters as different code points. */
 function digest(
   password: string,
   { salt, memory, passes, parallelism }: Omit<Hashed, 'hash'>,
@@ -118,7 +118,7 @@ function toPhc({ memory, passes, parallelism, salt, hash }: Hashed): string {
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${base64(salt)}$${base64(hash)}`;
 }
 
-/** Null where it is none, or one that nobody here has made. */
+/** Null for anything but a PHC string made here. */
 function fromPhc(phc: unknown): Hashed | null {
   if (typeof phc !== 'string') return null;
   const [, memory, passes, parallelism, salt = '', hash = ''] = PHC.exec(phc) ?? [];

@@ -10,13 +10,13 @@ import { join } from 'node:path';
 import { calculateJwkThumbprint } from 'jose';
 import type { JsonWebKeySet, PluginContext } from '../../../core/contract/plugin.ts';
 
-/** Named after when it was made, in epoch ms. */
+/** The name holds the time of creation in epoch milliseconds. */
 const FILE = /^signing-key-(\d{1,16})\.pem$/;
-/** A key that is not known is looked for in the directory at most this often: another process may have made it. */
+/** Minimum time between two looks into the directory for an unknown key, which another process may have created. */
 const LOOK_MS = 1000;
 
 export interface SigningKey {
-  /** Its RFC 7638 thumbprint: the `kid` of the tokens that it signs. */
+  /** The key's RFC 7638 thumbprint, which is the `kid` of its tokens. */
   kid: string;
   madeAt: number;
   privateKey: KeyObject;
@@ -24,19 +24,19 @@ export interface SigningKey {
 }
 
 interface Options extends Pick<PluginContext<never>, 'dataDir' | 'clock' | 'error'> {
-  /** A key that has signed for this long makes way for a new one. */
+  /** Age at which a key is replaced by a new one. */
   signingMs: number;
-  /** For so long after that it still verifies: as long as its tokens last. */
+  /** Time that a replaced key still verifies: the lifetime of its tokens. */
   verifyingMs: number;
 }
 
-/** The newest key signs, those before it still verify. Each is a file, made once and never changed. */
+/** Opens the keys: the newest signs, older ones still verify. Each is one file, written once. */
 export async function openSigningKeys({ dataDir, clock, error, signingMs, verifyingMs }: Options) {
   /** Newest first. */
   let keys: SigningKey[] = [];
   let lookedAt = 0;
 
-  /** Reads all that there are, and deletes those whose tokens have all ended. */
+  /** Reads all keys, and deletes those whose tokens have expired. */
   async function look(): Promise<void> {
     lookedAt = clock.now();
     const found: SigningKey[] = [];
@@ -66,7 +66,7 @@ export async function openSigningKeys({ dataDir, clock, error, signingMs, verify
   }
 
   async function rotate(): Promise<SigningKey> {
-    const madeAt = Math.max(clock.now(), (keys[0]?.madeAt ?? 0) + 1); // the newest, also where the clock went back
+    const madeAt = Math.max(clock.now(), (keys[0]?.madeAt ?? 0) + 1); // the newest, even if the clock was set back
     await createKeyFile(dataDir, `signing-key-${madeAt}.pem`);
     await look();
     const [newest] = keys;
@@ -79,7 +79,7 @@ export async function openSigningKeys({ dataDir, clock, error, signingMs, verify
 
   return {
     rotate,
-    /** The one to sign with; it may be new. */
+    /** Returns the key that signs now, creating one when due. */
     async current(): Promise<SigningKey> {
       const [newest] = keys;
       return newest && clock.now() < newest.madeAt + signingMs ? newest : rotate();
@@ -109,7 +109,9 @@ async function filesIn(dataDir: string): Promise<[file: string, madeAt: number][
     .sort(([, a], [, b]) => b - a);
 }
 
-/** Appears whole or not at all, also when the machine stops; the first of two processes that do this at once wins. */
+/**
+ * Writes the file completely or not at all, also across a power loss; of two concurrent processes the first one wins.
+ */
 async function createKeyFile(dataDir: string, name: string): Promise<void> {
   const { privateKey } = generateKeyPairSync('ed25519');
   const draft = join(dataDir, randomUUID());

@@ -2,7 +2,7 @@ import { errors, type JWTPayload, jwtVerify } from 'jose';
 import type { Plugin, PluginContext } from '../../../core/contract/plugin.ts';
 import { discover, openKeys } from './provider.ts';
 
-/** Algorithms with public keys: with a shared secret, anyone who verifies a token could also issue one. */
+/** Public-key algorithms only: with a shared secret, everyone who verifies tokens could issue them. */
 const ALGORITHMS = [
   ...(['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'] as const),
   ...(['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'] as const),
@@ -97,7 +97,7 @@ export default {
   },
 } satisfies Plugin<Options>;
 
-/** A provider may put anything into the claim: its type is not checked with the signature. */
+/** Checks the claim's type, which the signature does not vouch for. */
 function isSubject(sub: unknown): boolean {
   return typeof sub === 'string' && sub !== '' && sub.length <= MAX_SUBJECT_CHARS && !sub.includes('\0');
 }
@@ -110,7 +110,7 @@ function reasonOf(cause: errors.JOSEError): string {
 
 function isAllowed({ sub = '', email, email_verified: isVerified }: JWTPayload, allow: string[]): boolean {
   if (allow.includes(ANYONE) || allow.includes(sub)) return true;
-  if (typeof email !== 'string' || isVerified !== true) return false; // anyone can claim an address
+  if (typeof email !== 'string' || isVerified !== true) return false; // anyone can claim an unverified address
   return allow.some(each => each.toLowerCase() === email.toLowerCase());
 }
 

@@ -3,16 +3,16 @@ import type { PluginContext } from '../../../core/contract/plugin.ts';
 
 type Context = Pick<PluginContext<never>, 'fetch' | 'clock' | 'log' | 'error'>;
 
-/** Time limit of each of the two requests at the start, which has ten seconds. */
+/** Time limit of each of the two requests of `setup`, which has 10 seconds. */
 const ANSWER_MS = 4000;
-/** Keys that are older are fetched again while they go on serving. */
+/** Age at which keys are fetched again in the background. */
 const FRESH_MS = 10 * 60_000;
-/** A key that is not known is asked for at most this often: anyone can make up its name. */
+/** Minimum time between fetches for unknown keys, because anyone can invent a key id. */
 const COOL_DOWN_MS = 30_000;
 
 /**
- * Where a provider publishes its keys, as it says itself (OpenID Connect Discovery 1.0). Rejects with `upstream_error`
- * when it does not answer as it should, with `config_error` when it is another one.
+ * Returns the address of a provider's keys from its discovery document (OpenID Connect Discovery 1.0). Rejects with
+ * `upstream_error` for an unusable answer and with `config_error` for another issuer.
  */
 export async function discover(issuer: string, { fetch, error }: Context): Promise<URL> {
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
@@ -31,14 +31,14 @@ export async function discover(issuer: string, { fetch, error }: Context): Promi
 const REMEDY = 'start the provider, or correct plugins.oidc.issuer';
 
 /**
- * The keys of a provider, for jose. Once fetched they serve while the provider is away. A key that is not among them
- * has them fetched again; where that fails, `unavailable`: the key may be a new one.
+ * Opens a provider's keys, for jose. Once fetched, they stay in use while the provider is unreachable. An unknown key
+ * id triggers a fetch; if that fails, the error is `unavailable`, since the key may be new.
  */
 export async function openKeys(url: URL, { fetch, clock, log, error }: Context): Promise<JWTVerifyGetKey> {
   const remote = createRemoteJWKSet(url, {
     [customFetch]: fetch,
     timeoutDuration: ANSWER_MS,
-    // When to fetch is decided here, by the clock that was given.
+    // jose's own cache uses the system clock, so fetching is decided here, by the injected one.
     cooldownDuration: Number.POSITIVE_INFINITY,
     cacheMaxAge: Number.POSITIVE_INFINITY,
   });

@@ -5,18 +5,18 @@ import type { Dialect } from './dialect.ts';
 
 const SLOW_TRANSACTION_MS = 50;
 
-/** How a store reaches the database: on its own, or within a transaction. */
+/** Runs statements on the database, directly or within a transaction. */
 export interface Access {
   /**
-   * @param verb for messages: `users.get`
-   * @throws AppError; what the database says about its own state is translated
+   * @param verb names the operation in messages: `users.get`
+   * @throws AppError; errors of the database itself are translated
    */
   read<T>(verb: string, query: (db: Knex) => PromiseLike<T>): Promise<T>;
-  /** @param conflict the message when what is written is taken */
+  /** @param conflict message for a violated unique constraint */
   write<T>(verb: string, query: (db: Knex) => PromiseLike<T>, conflict?: string): Promise<T>;
-  /** Several statements that hold or fall together. */
+  /** Runs several statements that succeed or fail together. */
   atomic<T>(verb: string, query: (db: Knex) => Promise<T>, conflict?: string): Promise<T>;
-  /** Tells listeners of a job that was written, once it is committed. */
+  /** Tells listeners about a new job once it is committed. */
   enqueued(kind: string, runAt: number): void;
 }
 
@@ -25,20 +25,20 @@ type Listener = (jobs: ReadonlyMap<string, number>) => void;
 interface Running {
   name: string;
   open: boolean;
-  /** The first statement that failed in it, if any. */
+  /** The first statement that failed in the transaction. */
   failed: { cause: unknown } | null;
-  /** Statements that are under way. */
+  /** Statements in progress. */
   count: number;
-  /** Kinds of the jobs that were written in it, each with its earliest `runAt`. */
+  /** Kinds of the jobs enqueued in the transaction, each with its earliest `runAt`. */
   jobs: Map<string, number>;
-  /** Told when there are none any more. */
+  /** Called when no statement is in progress any more. */
   idle: (() => void) | null;
 }
 
 type Context = Pick<PluginContext<never>, 'log' | 'clock' | 'error'>;
 type TransactionRunner = <T>(name: string, work: (access: Access) => Promise<T>) => Promise<T>;
 
-/** The two ways in, and the rules between them. */
+/** Creates both kinds of access: outside of transactions, and within one. */
 export function createAccess(
   dialect: Dialect,
   { log, clock, error }: Context,
@@ -74,7 +74,7 @@ export function createAccess(
     throw error('internal', `${verb}: the transaction "${name}" has failed already and can only end`, failed);
   }
 
-  /** Translates an error of the database. Any other error is passed on. */
+  /** Translates an error of the database; any other error is passed on. */
   function translate(verb: string, cause: unknown, conflict = `${verb}: it exists already`): unknown {
     const { place, fault, explain } = dialect;
     switch (fault(cause)) {
@@ -134,7 +134,7 @@ export function createAccess(
       refuseInside(verb);
       return await attempt(verb, () => dialect.transaction(query), conflict);
     },
-    enqueued: (kind, runAt) => tell(new Map([[kind, runAt]])), // what was written outside of a transaction is committed
+    enqueued: (kind, runAt) => tell(new Map([[kind, runAt]])), // outside of a transaction, every statement is committed
   };
 
   async function attempt<T>(verb: string, work: () => PromiseLike<T>, conflict?: string): Promise<T> {
@@ -180,7 +180,7 @@ export function createAccess(
         try {
           const result = await current.run(running, () => work(within(db, running)));
           await ended(running);
-          if (running.failed) throw running.failed.cause; // caught by `work`, yet nothing after it can be trusted
+          if (running.failed) throw running.failed.cause; // `work` caught the error, but the transaction is no longer reliable
           return result;
         } catch (error) {
           thrown = { error };
@@ -204,13 +204,16 @@ export function createAccess(
   return { outside, transaction, onEnqueued };
 }
 
-/** Nothing is left that nobody waited for: it would reach the next transaction. Nothing new begins from now on. */
+/**
+ * Waits for statements that `work` did not await, which would otherwise run in the next transaction. No new ones may
+ * start.
+ */
 async function ended(running: Running): Promise<void> {
   running.open = false;
   if (running.count > 0) await new Promise<void>(resolve => Object.assign(running, { idle: resolve }));
 }
 
-/** The database's own words: knex puts the whole statement before them. */
+/** Returns the database's own message, without the statement that knex puts before it. */
 function reasonOf(cause: unknown): string {
   const message = cause instanceof Error ? cause.message : String(cause);
   return message.split(' - ').pop() ?? message;

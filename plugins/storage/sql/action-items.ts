@@ -3,7 +3,7 @@ import type { Access } from './access.ts';
 import { ActionItems } from './models.ts';
 import { type Clause, first, given, insert, keyOf, select } from './statements.ts';
 
-/** As the index has it, or the rows would be sorted. */
+/** Matches the index; otherwise the rows would have to be sorted. */
 const ORDER = 'completed, (due_at is null), due_at, created_at desc, id';
 
 export function actionItemStore({ read, write, atomic }: Access): ActionItemStore {

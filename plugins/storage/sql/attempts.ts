@@ -17,14 +17,14 @@ export function attemptStore({ read, write }: Access): AttemptStore {
           .onConflict('key')
           .merge({
             count: db.raw(`case when ${ended} then 0 else ${TABLE}.count end + ?`, [now, by]),
-            // a window that ends later than one that begins now: the clock was set back
+            // a window that ends after one that starts now: the clock was set back
             until: db.raw(
               `case when ${ended} or ${TABLE}.until > excluded.until then excluded.until else ${TABLE}.until end`,
               [now],
             ),
           })
           .returning(['count', 'until']);
-        return rows[0] as AttemptCount; // there is one now
+        return rows[0] as AttemptCount; // the row exists now
       }),
     get: (key, now) =>
       read('attempts.get', async db => {

@@ -1,6 +1,6 @@
 import type { CalendarLinkStore } from '../../../core/contract/plugin.ts';
 import type { Access } from './access.ts';
-import { CalendarLinks, one, Users } from './models.ts';
+import { CalendarLinks, one, putOfUser, Users } from './models.ts';
 import { pair } from './statements.ts';
 
 const linkAndUser = pair(CalendarLinks, Users, { on: 'their.id = own.user_id', where: 'own.hash = ?' });
@@ -8,15 +8,7 @@ const linkAndUser = pair(CalendarLinks, Users, { on: 'their.id = own.user_id', w
 export function calendarLinkStore({ read, write }: Access): CalendarLinkStore {
   return {
     async put(link) {
-      await write(
-        'calendarLinks.put',
-        db =>
-          db(CalendarLinks.tableName)
-            .insert(CalendarLinks.fromJson(link).$toDatabaseJson())
-            .onConflict('user_id')
-            .merge(),
-        'This link exists already',
-      );
+      await write('calendarLinks.put', db => putOfUser(db, CalendarLinks, link), 'This link exists already');
     },
     get: userId => read('calendarLinks.get', db => one(CalendarLinks.query(db).where({ user_id: userId }))),
     byHash: hash =>

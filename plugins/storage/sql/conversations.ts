@@ -1,12 +1,18 @@
 import { setImmediate as othersTurn } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import type { Segment } from '../../../core/contract/model.ts';
-import type { ConversationFilter, ConversationStore, SegmentStore } from '../../../core/contract/plugin.ts';
+import type {
+  ConversationFilter,
+  ConversationStore,
+  ExpiryFilter,
+  SegmentStore,
+} from '../../../core/contract/plugin.ts';
 import type { Access } from './access.ts';
 import { Conversations, Segments } from './models.ts';
 import { removePassages } from './passages.ts';
 import {
   type Clause,
+  count,
   first,
   given,
   insert,
@@ -33,7 +39,7 @@ export function conversationStore({ read, write, atomic }: Access): Conversation
         select(
           db,
           Conversations,
-          [['user_id = ?', userId], ...conditions(filter)],
+          [['user_id = ?', userId], ...conditions(userId, filter)],
           ['order by created_at desc, id limit ? offset ?', filter.limit, filter.offset],
         ),
       ),
@@ -63,6 +69,12 @@ export function conversationStore({ read, write, atomic }: Access): Conversation
         await removeSegments(db, userId, id);
         return (await Conversations.query(db).delete().where({ user_id: userId, id })) > 0;
       }),
+    expired: (userId, filter, limit) =>
+      read('conversations.expired', db =>
+        select(db, Conversations, ended(userId, filter), ['order by created_at, id limit ?', limit]),
+      ),
+    countExpired: (userId, filter) =>
+      read('conversations.countExpired', db => count(db, Conversations, ended(userId, filter))),
     async refile(userId, fromFolder, toFolder) {
       await write('conversations.refile', db =>
         Conversations.query(db)
@@ -73,20 +85,43 @@ export function conversationStore({ read, write, atomic }: Access): Conversation
   };
 }
 
-/** They would go with the conversation: many at once would hold up the thread. */
+/** Selects conversations that ended before an instant. */
+function ended(userId: string, filter: ExpiryFilter): Clause[] {
+  return [...expirable(userId, filter), ['coalesce(finished_at, last_activity_at) < ?', filter.before]];
+}
+
+/** Selects conversations that retention may delete, whatever their age. */
+export function expirable(userId: string, { folderId, otherThan, keepStarred }: ExpiryFilter): Clause[] {
+  const clauses: Clause[] = [
+    ['user_id = ?', userId],
+    [`status in ('completed', 'failed')`],
+    ['locked = ?', false],
+  ];
+  if (keepStarred) clauses.push(['starred = ?', false]);
+  if (folderId !== null) clauses.push(['folder_id = ?', folderId]);
+  else if (otherThan.length > 0)
+    clauses.push([`(folder_id is null or folder_id not in (${otherThan.map(() => '?')}))`, ...otherThan]);
+  return clauses;
+}
+
+/** Deletes segments in batches before their conversation: a cascade over many rows would block the thread. */
 async function removeSegments(db: Knex, userId: string, conversationId: string): Promise<void> {
   const sql = `delete from segments where user_id = ? and id in
     (select id from segments where user_id = ? and conversation_id = ? limit ${ROWS_AT_ONCE})`;
   while ((await run(db, sql, [userId, userId, conversationId])).changes === ROWS_AT_ONCE) await othersTurn();
 }
 
-function conditions(filter: ConversationFilter): (Clause | undefined)[] {
+const SPOKEN_BY = 'id in (select conversation_id from segments where user_id = ? and person_id = ?)';
+
+function conditions(userId: string, filter: ConversationFilter): (Clause | undefined)[] {
   const { ids, statuses, categories, folderId, createdFrom, createdTo, startedFrom, startedTo } = filter;
   return [
     ids && oneOf('id', ids),
     statuses && oneOf('status', statuses),
     categories && oneOf('category', categories),
     given('folder_id = ?', folderId),
+    given('source = ?', filter.source),
+    filter.personId === undefined ? undefined : [SPOKEN_BY, userId, filter.personId],
     given('created_at >= ?', createdFrom),
     given('created_at <= ?', createdTo),
     given('started_at >= ?', startedFrom),
@@ -97,9 +132,9 @@ function conditions(filter: ConversationFilter): (Clause | undefined)[] {
   ];
 }
 
-/** SQLite takes at most 500 of them. */
+/** SQLite accepts at most 500 terms in a compound SELECT. */
 const ROWS_A_STATEMENT = 250;
-/** Rows that are moved or deleted at once, so that other work can run in between. */
+/** Rows moved or deleted by one statement, so that other work can run in between. */
 const ROWS_AT_ONCE = 200;
 
 export function segmentStore({ read, write, atomic }: Access): SegmentStore {
@@ -204,11 +239,11 @@ export function segmentStore({ read, write, atomic }: Access): SegmentStore {
   };
 }
 
-/** Whole milliseconds, and none below 0. */
+/** In whole milliseconds, never negative. */
 const LATER = (column: string) =>
   `case when ${column} + ? > 0 then round((${column} + ?) * 1000) / 1000 else 0 end`;
 
-/** All are read before any changes its place. */
+/** Reads all ids before any row changes its position. */
 async function idsOf(
   db: Knex,
   userId: string,
@@ -221,7 +256,7 @@ async function idsOf(
   return rows.map(({ id }) => String(id));
 }
 
-/** The last one of an id counts: a statement may not write a row twice. */
+/** Keeps the last segment of each id: a statement must not write a row twice. */
 function segmentRows(segments: Segment[]): object[] {
   const byId = new Map(segments.map(segment => [`${segment.userId} ${segment.id}`, segment]));
   return [...byId.values()].map(segment => Segments.fromJson(segment).$toDatabaseJson());

@@ -6,10 +6,10 @@ import type { Access } from './access.ts';
 import { all, Deliveries, DeliveryAttempts, one } from './models.ts';
 import { type Clause, insert, run, select } from './statements.ts';
 
-/** Outcomes of one statement; of two lengths, so that each is compiled once. */
+/** Outcomes written by one statement; two sizes only, so that each is compiled once. */
 const AT_ONCE = [32, 1];
 
-/** All but the body, which lists have no use for: it may be long. */
+/** Columns of lists: all but the body, which may be long. */
 const LOGGED = [
   'id',
   'user_id',
@@ -84,21 +84,28 @@ export function deliveryStore({ read, write, atomic }: Access): DeliveryStore {
         await about().where('state', 'pending').patch({ state: 'failed', nextAt: null, endedAt: now });
         await about().whereNotNull('body').patch({ body: null });
       }),
-    prune: (before, limit) =>
-      write('deliveries.prune', db => {
-        const over = Deliveries.query(db)
-          .select('user_id', 'id')
-          .whereRaw(`state <> 'pending'`) // as the index says it
-          .where('created_at', '<', before)
-          .limit(limit);
-        return Deliveries.query(db).delete().whereIn(['user_id', 'id'], over);
-      }),
+    prune: (before, limit) => write('deliveries.prune', db => prune(db, overBefore(db, before), limit)),
+    pruneOf: (userId, before, limit) =>
+      write('deliveries.pruneOf', db => prune(db, overBefore(db, before).where('user_id', userId), limit)),
+    countBefore: (userId, before) =>
+      read('deliveries.countBefore', db => overBefore(db, before).where('user_id', userId).resultSize()),
   };
 }
 
 type DeliveryQuery = QueryBuilder<InstanceType<typeof Deliveries>>;
 
-/** As the index says it. */
+function overBefore(db: Knex, before: number): DeliveryQuery {
+  return Deliveries.query(db)
+    .whereRaw(`state <> 'pending'`) // matches the index
+    .where('created_at', '<', before);
+}
+
+async function prune(db: Knex, over: DeliveryQuery, limit: number): Promise<number> {
+  const some = over.select('user_id', 'id').limit(limit);
+  return Deliveries.query(db).delete().whereIn(['user_id', 'id'], some);
+}
+
+/** Matches the index. */
 function pending(targetId: string): Clause[] {
   return [['target_id = ?', targetId], [`state = 'pending'`]];
 }
@@ -112,11 +119,11 @@ function listed(query: DeliveryQuery, filter: DeliveryFilter): Promise<LoggedDel
 }
 
 const TYPES = ['text', 'text', 'text', 'bigint', 'integer', 'bigint', 'integer', 'integer', 'text', 'text'];
-/** The other rows have the types of the first. */
+/** Casts in the first row; the other rows take its types. */
 const FIRST = `(${TYPES.map(type => `cast(? as ${type})`)})`;
 const OTHER = `,(${TYPES.map(() => '?')})`;
 
-/** Two statements for all of them, whatever became of each. */
+/** Writes all outcomes with two statements. */
 async function record(db: Knex, outcomes: readonly DeliveryOutcome[]): Promise<void> {
   const values = outcomes.flatMap(({ attempt, state, nextAt }) => [
     attempt.userId,

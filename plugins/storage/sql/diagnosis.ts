@@ -17,7 +17,7 @@ const HOUR_MS = 3_600_000;
 
 // ── SQLite ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Reads all of it, and writes nothing; a server may have it open. */
+/** Reads the whole file and writes nothing; a running server may have it open. */
 export async function diagnoseSqlite(file: string, { clock, signal }: Context): Promise<Diagnosis[]> {
   const found = await stat(file).catch(() => null);
   const log = await stat(`${file}-wal`).catch(() => null);
@@ -35,7 +35,7 @@ export async function diagnoseSqlite(file: string, { clock, signal }: Context): 
 
 async function read(file: string, signal: AbortSignal): Promise<SqliteState | { failed: string }> {
   const child = fork(ENTRY, [file], { signal, killSignal: 'SIGKILL', stdio: 'ignore' });
-  // A process may be gone before its last message is here: that is so once its channel has ended.
+  // A process may exit before its last message arrives; all have arrived once its channel is closed.
   const died = Promise.all([once(child, 'exit'), once(child, 'disconnect')]).then(([[code, name]]) => ({
     failed: `reading it ended with ${name ?? code}`,
   }));

@@ -15,64 +15,64 @@ export type Fault =
   | 'other'
   | null;
 
-/** A table as the database itself tells it, without columns that are computed. */
+/** A table as the database describes it, without computed columns. */
 export interface TableShape {
   name: string;
   columns: { name: string; type: string }[];
-  /** Columns of the primary key, in its order. */
+  /** Columns of the primary key, in order. */
   key: string[];
-  /** Tables that its rows belong to. */
+  /** Tables that its foreign keys point to. */
   parents: string[];
 }
 
-/** One statement of a transaction that is under way. */
+/** Runs one statement of an open transaction. */
 export type Run = <T>(query: (db: Knex) => PromiseLike<T>) => Promise<T>;
 
-/** Whole tables. */
+/** Operations on whole tables. */
 export interface TableDialect {
   shapes(run: Run): Promise<TableShape[]>;
-  /** From now to the end of the transaction nobody else writes to these. */
+  /** Locks these tables against other writers until the end of the transaction. */
   hold(run: Run, names: string[]): Promise<void>;
-  /** All rows by key, texts in the order of their UTF-8 bytes, at most `size` at a time. */
+  /** Yields all rows by key, texts ordered by their UTF-8 bytes, at most `size` at a time. */
   pages(run: Run, shape: TableShape, size: number): AsyncIterable<Record<string, unknown>[]>;
   insert(run: Run, shape: TableShape, rows: readonly Row[]): Promise<void>;
-  /** The text as it will be read back. */
+  /** Returns the text as it will be read back. */
   storable(text: string): string;
 }
 
 /**
- * All that differs from one database to another. Everything else in this folder is written once, in SQL that SQLite
- * and Postgres share.
+ * Everything that differs between databases. All other code in this folder is written once, in SQL that SQLite and
+ * Postgres share.
  */
 export interface Dialect {
-  /** For messages: where the data is. */
+  /** Location of the data, for messages. */
   place: string;
-  /** To be written on by `write`, or it may not be on the disk yet. */
+  /** Write through `write`; otherwise the data may not be on disk when the call resolves. */
   writer: Knex;
-  /** Reads outside a transaction, so that they never wait for one. */
+  /** Reads outside of transactions, and so never waits for one. */
   reader: Knex;
-  /** One statement, by what it is given: the writer. It is on the disk when this resolves. */
+  /** Runs one statement on the given writer. The data is on disk when this resolves. */
   write<T>(work: (db: Knex) => PromiseLike<T>): Promise<T>;
   /**
-   * Several statements, by what it is given, which hold or fall together, and are on the disk when this resolves. One
-   * runs after the other.
+   * Runs several statements on the given writer, which succeed or fail together and are on disk when this resolves.
+   * Transactions run one after the other.
    */
   transaction<T>(work: (db: Knex) => Promise<T>): Promise<T>;
-  /** Whether a query can lock rows, and pass over those that others have locked. */
+  /** Whether queries can lock rows and skip those locked by others. */
   locksRows: boolean;
   fault(thrown: unknown): Fault;
-  /** For people: why it is `unreachable`, or has `refused`, and the way out. */
+  /** Explains to a person why the database is `unreachable` or has `refused`, and what to do. */
   explain(thrown: unknown): string;
-  /** A copy of all data, made before a migration. Resolves to where it is; null where that is the operator's. */
+  /** Copies all data before a migration. Resolves to the copy's place; null where backups are up to the operator. */
   backup(label: string): Promise<string | null>;
-  /** Writes all data, as it is at one moment, into a new SQLite file. Others read and write meanwhile. */
+  /** Writes all data of one moment into a new SQLite file, while others read and write. */
   snapshot(target: string): Promise<void>;
-  /** The same for two dialects exactly when they are on the same data. */
+  /** Equal for two dialects exactly when they use the same data. */
   identity(): Promise<string>;
   tables: TableDialect;
-  /** Once the schema is of this version, before anything is served. */
+  /** Runs once the schema is current, before anything is served. */
   settle(): Promise<void>;
-  /** Each night: what was deleted leaves the files, as far as that is not up to others. */
+  /** Runs each night and removes deleted data from the files, as far as the server controls them. */
   upkeep(): Promise<void>;
   close(): Promise<void>;
 }

@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import type { MemoryChange } from '../../../core/contract/model.ts';
 import type { EmbeddingStore } from '../../../core/contract/plugin.ts';
 import type { Access } from './access.ts';
-import { all, Embeddings, MemoryChanges, one } from './models.ts';
+import { all, Embeddings, MemoryChanges, one, putOfUser } from './models.ts';
 import { insert } from './statements.ts';
 
 export function embeddingStore({ read, write, atomic }: Access): EmbeddingStore {
@@ -23,8 +23,7 @@ export function embeddingStore({ read, write, atomic }: Access): EmbeddingStore 
     },
     get: userId => read('embeddings.get', db => one(Embeddings.query(db).where('user_id', userId))),
     async put(embedding) {
-      const row = Embeddings.fromJson(embedding).$toDatabaseJson();
-      await write('embeddings.put', db => db(Embeddings.tableName).insert(row).onConflict('user_id').merge());
+      await write('embeddings.put', db => putOfUser(db, Embeddings, embedding));
     },
     behind: (space, afterId, limit) =>
       read('embeddings.behind', async db => {

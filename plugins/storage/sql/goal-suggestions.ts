@@ -18,7 +18,7 @@ export function goalSuggestionStore({ read, write }: Access): GoalSuggestionStor
         all(
           GoalSuggestions.query(db)
             .where('user_id', userId)
-            .whereRaw("state = 'open'") // as the index says it
+            .whereRaw("state = 'open'") // matches the index
             .orderBy([{ column: 'created_at', order: 'desc' }, { column: 'id' }])
             .limit(limit),
         ),

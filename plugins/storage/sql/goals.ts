@@ -11,7 +11,7 @@ export function goalStore({ read, write }: Access): GoalStore {
     list: (userId, { active, limit, offset = 0 }) =>
       read('goals.list', db => {
         const query = Goals.query(db).where('user_id', userId);
-        if (active) query.whereRaw('not paused and not reached'); // as the index says it
+        if (active) query.whereRaw('not paused and not reached'); // matches the index
         query.orderBy([{ column: 'created_at', order: 'desc' }, { column: 'id' }]);
         return all(query.limit(limit).offset(offset));
       }),

@@ -7,10 +7,10 @@ import type { Dialect } from './dialect.ts';
 import { type JobRow, Jobs, mappingOf } from './models.ts';
 import { type Clause, insert, oneOf, run, select } from './statements.ts';
 
-/** Times that a job may have been begun to be taken up at once after the process ended. */
+/** Starts after which a job is no longer retried at once when its process ended. */
 const TAKEN_UP_AT_ONCE = 2;
 
-/** A lease that ran out is one that nobody holds: its job is due. */
+/** A job whose lease expired has no holder, so it is due. */
 const STANDING = `case
   when state = 'dead' then 'dead'
   when lease is not null and due_at > ? then 'running'
@@ -19,15 +19,15 @@ const STANDING = `case
   else 'waiting' end as state`;
 
 /**
- * A job is a row until it is done. While it is leased it cannot be claimed before `due_at`; asked for again
- * meanwhile, it remembers that in `again_at` and is set free, instead of removed, when it is done.
+ * A job is a row until it is done. While leased, it cannot be claimed before `due_at`. Enqueued again meanwhile, it
+ * keeps the time in `again_at` and is released instead of deleted when done.
  */
 export function jobStore(
   { read, write, atomic, enqueued }: Access,
   clock: Clock,
   { locksRows }: Pick<Dialect, 'locksRows'>,
 ): JobStore {
-  /** Every verb of a claimed job acts on this: a lease that has changed hands matches nothing. */
+  /** Runs a verb on a claimed job; does nothing when the lease has passed to another holder. */
   async function leased(db: Knex, { id, lease }: Job, verb: Clause, and = ''): Promise<boolean> {
     const [sql, ...values] = verb;
     const { changes } = await run(db, `${sql} where id = ? and lease = ? and state = 'open' ${and}`, [
@@ -56,7 +56,7 @@ export function jobStore(
         const [ofOthers, ...left] = ofNone(except);
         const due = `select id from jobs where state = 'open' and ${ofKinds} and ${ofOthers} and due_at <= ?
           order by due_at, id limit ?`;
-        // as an array: where Postgres joins the rows instead, it may look for them again and again, past the limit
+        // as an array: with a join Postgres may evaluate the subquery repeatedly and exceed the limit
         const claimed = locksRows ? `= any(array(${due} for update skip locked))` : `in (${due})`;
         const { rows } = await run(
           db,
@@ -126,14 +126,14 @@ export function jobStore(
         const rows = await query;
         return rows.map(({ kind, state, count }) => ({
           kind: String(kind),
-          state: state as JobCount['state'], // one of those above
-          count: Number(count), // Postgres writes it as text
+          state: state as JobCount['state'], // one of the states above
+          count: Number(count), // Postgres returns it as text
         }));
       }),
   };
 }
 
-/** Payloads are JSON as text, of a few fields; ids hold nothing that a pattern would take for anything else. */
+/** Payloads are small JSON texts, and ids contain no wildcards of LIKE. */
 function ofNone(users: readonly string[]): Clause {
   const patterns = users.map(user => `%"userId":${JSON.stringify(user)}%`);
   return [['1 = 1', ...patterns.map(() => 'payload not like ?')].join(' and '), ...patterns];

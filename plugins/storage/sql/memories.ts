@@ -98,9 +98,9 @@ export function forgottenMemoryStore({ read, write }: Access): ForgottenMemorySt
 
 const ORDER = [{ column: 'scoring', order: 'desc' as const }, { column: 'id' }];
 
-/** The first of each, each in the order of an index: then all of them are merged, and not sorted. */
+/** Reads the first rows of each part in the order of an index, so that the database merges instead of sorting. */
 function merged(db: Knex, wanted: readonly object[], limit: number) {
-  const ordered = isPostgres(db); // SQLite takes no order in there, and needs none
+  const ordered = isPostgres(db); // SQLite accepts no ORDER BY there, and needs none
   const queries = wanted.map(where => {
     const query = Memories.query(db).where(where).toKnexQuery();
     return ordered ? query.orderBy(ORDER).limit(limit) : query;

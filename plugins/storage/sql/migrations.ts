@@ -26,14 +26,20 @@ import { up as recordings } from './migrations/0028-recordings.ts';
 import { up as voiceAssignments } from './migrations/0029-voice-assignments.ts';
 import { up as devices } from './migrations/0032-devices.ts';
 import { up as foreignImports } from './migrations/0037-foreign-imports.ts';
+import { up as listening } from './migrations/0048-listening.ts';
+import { up as retention } from './migrations/0049-retention.ts';
+import { up as accesses } from './migrations/0050-accesses.ts';
+import { up as marks } from './migrations/0052-marks.ts';
+import { up as sessions } from './migrations/0056-sessions.ts';
+import { up as taskPlaces } from './migrations/0057-task-places.ts';
 
-/** One step of the schema. It runs in a transaction with all others that are due, and is never undone. */
+/** One step of the schema. It runs in one transaction with all others that are due, and is never undone. */
 export interface Migration {
   name: string;
   up(db: Knex): Promise<void>;
 }
 
-/** In order. Only ever append: databases remember these names. */
+/** In order. Append only: databases store these names. */
 export const MIGRATIONS: readonly Migration[] = [
   { name: '0001-first', up: first },
   { name: '0002-claims', up: claims },
@@ -60,12 +66,18 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0037-foreign-imports', up: foreignImports },
   { name: '0029-voice-assignments', up: voiceAssignments },
   { name: '0025-goal-suggestions', up: goalSuggestions },
+  { name: '0048-listening', up: listening },
+  { name: '0049-retention', up: retention },
+  { name: '0050-accesses', up: accesses },
+  { name: '0052-marks', up: marks },
+  { name: '0056-sessions', up: sessions },
+  { name: '0057-task-places', up: taskPlaces },
 ];
 
 type Context = Pick<PluginContext<never>, 'log' | 'clock' | 'error'>;
 
 export interface Migrator {
-  /** Rejects with `config_error` when the database was written by a newer version. */
+  /** Rejects with `config_error` when a newer version has written the database. */
   check(): Promise<void>;
   state(): Promise<{ due: number; isEmpty: boolean }>;
   /** Versions are counts of migrations. */
@@ -133,17 +145,17 @@ export function createMigrator(
   return { check, state, migrate };
 }
 
-/** Where the names of those that were run are kept. */
+/** Holds the names of the migrations that ran. */
 export const TABLE = 'migrations';
-/** Tables that knex keeps for itself. */
+/** Tables maintained by knex. */
 export const MIGRATION_TABLES: readonly string[] = [TABLE, `${TABLE}_lock`];
 
-/** Users come first: without one, nothing else can be there. */
+/** Looks at users only, since every other row belongs to one. */
 async function hasData(db: Knex): Promise<boolean> {
   return (await db.schema.hasTable('users')) && (await db('users').first('id')) !== undefined;
 }
 
-/** The list itself, rather than a directory to look through: the same from sources and from emitted JavaScript. */
+/** Gives knex the list itself instead of a directory, so that it works from sources and from compiled JavaScript. */
 function sourceOf(migrations: readonly Migration[]): Knex.MigrationSource<Migration> {
   return {
     getMigrations: async () => [...migrations],

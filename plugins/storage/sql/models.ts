@@ -1,5 +1,8 @@
+import type { Knex } from 'knex';
 import { Model, type Pojo, type QueryBuilder, snakeCaseMappers } from 'objection';
 import type {
+  AccessEntry,
+  AccountSession,
   ActionItem,
   ApiKey,
   App,
@@ -23,6 +26,8 @@ import type {
   Grant,
   Hook,
   Installation,
+  ListeningSettings as ListeningSettingsRow,
+  Mark,
   Memory,
   MemoryChange,
   Notification,
@@ -31,6 +36,7 @@ import type {
   Photo,
   RateLimit,
   Recording,
+  RetentionSettings as RetentionSettingsRow,
   Segment,
   SpeechSettings as SpeechSettingsRow,
   Stream,
@@ -44,8 +50,8 @@ import type { VoiceRow, VoiceSampleRow } from './voices.ts';
 import { wordsOf } from './words.ts';
 
 /**
- * The tables as objection models: the one place that maps rows to what core knows. Columns are the properties in
- * snake case, instants are epoch milliseconds, JSON is text.
+ * The tables as objection models: the one place that maps rows to core's types. Columns are properties in snake case,
+ * instants are epoch milliseconds, JSON is text.
  */
 type RowClass<Row extends object> = Pick<typeof Model, keyof typeof Model> & (new () => Model & Row);
 
@@ -54,13 +60,13 @@ interface Shape<Row> {
   id: string[];
   /** Properties stored as JSON text. */
   json?: string[];
-  /** Properties that come back as 0 and 1 where the database has no booleans. */
+  /** Properties that a database without booleans returns as 0 and 1. */
   booleans?: string[];
-  /** Properties that are numbers with a fraction. All others are whole, instants too, and are rounded. */
+  /** Properties that are fractions. All other numbers, instants included, are rounded. */
   fractions?: string[];
-  /** Properties that are read, where the table has more columns than those. Absent: all. */
+  /** Properties that are read. Absent: all columns. */
   read?: (keyof Row & string)[];
-  /** Columns made from the row for queries only, by name: never read back. Undefined: not to be written. */
+  /** Columns computed from the row for queries only, by name; never read back. Undefined: the column is not written. */
   derived?: Record<string, (row: Pojo) => unknown>;
 }
 
@@ -89,15 +95,20 @@ function table<Row extends object>(shape: Shape<Row>) {
       return columns(row);
     }
   }
-  return Table as Pick<typeof Model, keyof typeof Model> as RowClass<Row>; // objection fills the columns in
+  return Table as Pick<typeof Model, keyof typeof Model> as RowClass<Row>; // objection fills in the columns
 }
 
-/** Mapping of a table, beside the one of objection. */
+/** Inserts or replaces the single row that a user has in a table. */
+export async function putOfUser<Row extends object>(db: Knex, rows: RowClass<Row>, row: Row): Promise<void> {
+  await db(rows.tableName).insert(rows.fromJson(row).$toDatabaseJson()).onConflict('user_id').merge();
+}
+
+/** Mapping of a table for plain SQL, in addition to objection's. */
 export interface Mapping<Row> {
   tableName: string;
-  /** Columns of a SELECT. */
+  /** Column list of a SELECT. */
   wanted: string;
-  /** Names of the columns that are read, where they are listed. */
+  /** Names of the columns read, if they are listed. */
   names: readonly string[];
   plain(columns: Pojo): Row;
   columns(row: Partial<Row>): Record<string, Value>;
@@ -106,7 +117,7 @@ export interface Mapping<Row> {
 export function mappingOf<Row extends object>(
   table: Pick<typeof Model, 'tableName'> & (new () => Model & Row),
 ) {
-  return table as unknown as Mapping<Row>; // each table has it
+  return table as unknown as Mapping<Row>; // every table has it
 }
 
 export type Value = string | number | boolean | null;
@@ -115,7 +126,7 @@ function columnOf(property: string): string {
   return Object.keys(mappers.format({ [property]: null }))[0] ?? property;
 }
 
-/** From properties to columns: those that are given, and those that are made of them. */
+/** Maps properties to columns: the given ones and the derived ones. */
 function createWriter({ json = [], fractions = [], derived = {} }: Shape<never>): (row: Pojo) => Pojo {
   const fields = new Map<string, [column: string, write: (value: unknown) => unknown]>();
   const makers = Object.entries(derived);
@@ -147,7 +158,7 @@ const toJson = (value: unknown): unknown =>
   typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
 const toWhole = (value: unknown): unknown => (typeof value === 'number' ? Math.round(value) : value);
 
-/** From columns to properties. What becomes of a column is worked out once, not for every row. */
+/** Maps columns to properties. The conversion of a column is determined once, not per row. */
 function createReader({ json = [], booleans = [], derived = {} }: Shape<never>): (columns: Pojo) => Pojo {
   const fields = new Map<string, [property: string, read: (value: unknown) => unknown]>();
 
@@ -199,6 +210,8 @@ export const Keys = table<ApiKey>({
   read: ['id', 'userId', 'name', 'hash', 'hint', 'scopes', 'createdAt', 'lastUsedAt'],
 });
 
+export const Sessions = table<AccountSession>({ name: 'sessions', id: ['user_id', 'id'] });
+
 export const Grants = table<Grant>({ name: 'grants', id: ['user_id', 'grantee', 'name'] });
 
 export const RateLimits = table<RateLimit>({ name: 'rate_limits', id: ['user_id', 'subject', 'policy'] });
@@ -219,6 +232,7 @@ export const Segments = table<Segment>({
   fractions: ['start', 'end'],
 });
 
+export const Marks = table<Mark>({ name: 'marks', id: ['user_id', 'id'] });
 export const Photos = table<Photo>({ name: 'photos', id: ['user_id', 'id'], booleans: ['discarded'] });
 
 export const Recordings = table<Recording>({
@@ -247,7 +261,7 @@ export const Memories = table<Memory>({
   ],
   derived: {
     words: ({ content }) => (typeof content === 'string' ? wordsOf(content).join(' ') : undefined),
-    lexemes: () => undefined, // Postgres makes them of the words
+    lexemes: () => undefined, // Postgres computes it from the words
   },
 });
 
@@ -334,6 +348,21 @@ export const SpeechSettings = table<SpeechSettingsRow>({
   booleans: ['labelVoices'],
 });
 
+export const ListeningSettings = table<ListeningSettingsRow>({
+  name: 'listening_settings',
+  id: ['user_id'],
+  json: ['schedule', 'exceptions'],
+});
+
+export const RetentionSettings = table<RetentionSettingsRow>({
+  name: 'retention_settings',
+  id: ['user_id'],
+  json: ['rules'],
+  booleans: ['keepStarred'],
+});
+
+export const Accesses = table<AccessEntry>({ name: 'accesses', id: ['user_id', 'id'] });
+
 export const Voices = table<VoiceRow>({
   name: 'voices',
   id: ['user_id', 'conversation_id', 'speaker_id'],
@@ -414,11 +443,11 @@ export interface JobRow {
   payload: Record<string, unknown>;
   /** A finished job has no row. */
   state: 'open' | 'dead';
-  /** When it was asked to run. */
+  /** Requested time to run. */
   runAt: number;
-  /** When it can be claimed: at `runAt`, or, while it is leased, when the lease runs out. */
+  /** Earliest time to be claimed: `runAt`, or the end of the lease. */
   dueAt: number;
-  /** Asked for again while it was running: when to run it next. */
+  /** Next time to run, if the job was enqueued again while it was running. */
   againAt: number | null;
   attempts: number;
   lease: string | null;
@@ -430,20 +459,20 @@ export const Jobs = table<JobRow>({ name: 'jobs', id: ['id'], json: ['payload'] 
 export interface PluginStateRow {
   plugin: string;
   key: string;
-  /** JSON, mapped by its store: objection would leave a bare string or number as it is. */
+  /** JSON, mapped by its store, because objection would not encode a bare string or number. */
   value: string;
   version: number;
 }
 export const PluginStates = table<PluginStateRow>({ name: 'plugin_state', id: ['plugin', 'key'] });
 
-/** The first row as plain data, or null. The query sees to it that there are not many. */
+/** Returns the first row as plain data, or null. The query itself must limit the rows. */
 export async function one<Row extends object>(query: QueryBuilder<Model & Row>): Promise<Row | null> {
   return (await all<Row>(query))[0] ?? null;
 }
 
 /**
- * Rows as plain data: objection makes the query, and knex runs it. A model for each row, only to be copied, would cost
- * more than the database does.
+ * Returns rows as plain data: objection builds the query and knex runs it. Creating a model for each row only to copy
+ * it would cost more than the query.
  */
 export async function all<Row extends object>(query: QueryBuilder<Model & Row>): Promise<Row[]> {
   const { plain } = mappingOf<Row>(query.modelClass() as never);

@@ -1,8 +1,8 @@
 import type { ChannelAddressStore, NotificationStore } from '../../../core/contract/plugin.ts';
 import type { Access } from './access.ts';
-import { all, ChannelAddresses, NotificationSettingsRows, Notifications, one } from './models.ts';
+import { all, ChannelAddresses, NotificationSettingsRows, Notifications, one, putOfUser } from './models.ts';
 
-/** Ids in one statement. */
+/** Ids per statement. */
 const IDS_AT_ONCE = 500;
 
 export function notificationStore({ read, write, atomic }: Access): NotificationStore {
@@ -47,7 +47,7 @@ export function notificationStore({ read, write, atomic }: Access): Notification
         all(
           Notifications.query(db)
             .where('user_id', userId)
-            .whereRaw('held_until is not null') // as the index says it
+            .whereRaw('held_until is not null') // matches the index
             .where('held_until', '<=', until)
             .orderBy(['held_until', 'id'])
             .limit(limit),
@@ -63,12 +63,7 @@ export function notificationStore({ read, write, atomic }: Access): Notification
         one(NotificationSettingsRows.query(db).where({ user_id: userId })),
       ),
     async putSettings(settings) {
-      await write('notifications.putSettings', db =>
-        db(NotificationSettingsRows.tableName)
-          .insert(NotificationSettingsRows.fromJson(settings).$toDatabaseJson())
-          .onConflict('user_id')
-          .merge(),
-      );
+      await write('notifications.putSettings', db => putOfUser(db, NotificationSettingsRows, settings));
     },
     prune: (before, limit) =>
       write('notifications.prune', db => {
@@ -93,6 +88,15 @@ export function channelAddressStore({ read, write }: Access): ChannelAddressStor
     get: (userId, id) =>
       read('channelAddresses.get', db => one(ChannelAddresses.query(db).where({ user_id: userId, id }))),
     target: id => read('channelAddresses.target', db => one(ChannelAddresses.query(db).where({ id }))),
+    targets: (channel, limit) =>
+      read('channelAddresses.targets', db =>
+        all(
+          ChannelAddresses.query(db)
+            .where({ channel, enabled: true })
+            .orderBy(['created_at', 'id'])
+            .limit(limit),
+        ),
+      ),
     list: userId =>
       read('channelAddresses.list', db =>
         all(ChannelAddresses.query(db).where('user_id', userId).orderBy(['created_at', 'id'])),

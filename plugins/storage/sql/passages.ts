@@ -8,16 +8,16 @@ import { matchWords } from './word-index.ts';
 import { wordsOf } from './words.ts';
 
 const TABLE = 'passages';
-/** Long enough to say something, short enough to be read as the answer to a search. */
+/** Long enough to carry meaning, short enough to be read as a search result. */
 const PASSAGE_CHARS = 500;
-/** Rows that are read by one statement. */
+/** Rows read by one statement. */
 const ROWS_A_STATEMENT = 100;
-/** Rows that are written, or deleted, by one statement: some milliseconds, with their words. */
+/** Rows written or deleted by one statement, which takes some milliseconds including the word index. */
 const ROWS_WRITTEN = 25;
 
 export function passageStore({ read, write, atomic }: Access): PassageStore {
   return {
-    /** Outside a transaction each statement is committed on its own, so that other writes go between them. */
+    /** Outside a transaction each statement is committed separately, so that other writes run in between. */
     async put(userId, conversationId, texts) {
       const put = { userId, conversationId, texts };
       await putPassages(statement => write('passages.put', statement), put);
@@ -86,7 +86,7 @@ export async function putPassages(write: Write, { userId, conversationId, texts 
   await removePassages(write, userId, conversationId);
   const passages = passagesOf(texts);
   for (let first = 0; first < passages.length; first += ROWS_WRITTEN) {
-    if (first > 0) await othersTurn(); // their words take time
+    if (first > 0) await othersTurn(); // the word index takes time
     const rows = passages
       .slice(first, first + ROWS_WRITTEN)
       .map((text, at) => [
@@ -101,7 +101,7 @@ export async function putPassages(write: Write, { userId, conversationId, texts 
   }
 }
 
-/** Some at a time, like all that may be many. */
+/** Deletes passages in batches. */
 export async function removePassages(write: Write, userId: string, conversationId: string): Promise<void> {
   const sql = `delete from ${TABLE} where user_id = ? and id in
     (select id from ${TABLE} where user_id = ? and conversation_id = ? limit ${ROWS_WRITTEN})`;
@@ -117,8 +117,8 @@ function passageId(conversationId: string, place: number): string {
 }
 
 /**
- * Plain SQL, compiled once for all that has as many rows. Another run may write the same. The index asks for `locked`;
- * what may not be found is not among the conversations that are read.
+ * Plain SQL, compiled once per number of rows. A concurrent run may write the same rows. The index requires `locked`;
+ * hidden passages are excluded by the conversations that are read.
  */
 function insertRows(db: Knex, rows: readonly Value[][]): Promise<unknown> {
   const places = rows.map(() => '(?, ?, ?, ?, ?, ?)');
@@ -127,7 +127,7 @@ function insertRows(db: Knex, rows: readonly Value[][]): Promise<unknown> {
   return run(db, sql, rows.flat());
 }
 
-/** Short texts together, long ones in pieces; none ends within a word, unless that is longer than a passage. */
+/** Joins short texts and splits long ones between words, unless a word is longer than a passage. */
 function passagesOf(texts: readonly string[]): string[] {
   const passages: string[] = [];
   let open = '';
@@ -141,7 +141,7 @@ function passagesOf(texts: readonly string[]): string[] {
   return open === '' ? passages : [...passages, open];
 }
 
-/** At most so long, and cut at blanks where there are any. */
+/** Splits at blanks where possible, into pieces of limited length. */
 function pieces(text: string): string[] {
   const whole = text.toWellFormed();
   const found: string[] = [];

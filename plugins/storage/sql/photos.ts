@@ -1,6 +1,8 @@
-import type { PhotoStore } from '../../../core/contract/plugin.ts';
+import type { ExpiryFilter, PhotoStore } from '../../../core/contract/plugin.ts';
 import type { Access } from './access.ts';
+import { expirable } from './conversations.ts';
 import { all, one, Photos } from './models.ts';
+import { among, type Clause, count, select } from './statements.ts';
 
 export function photoStore({ read, write }: Access): PhotoStore {
   return {
@@ -33,6 +35,12 @@ export function photoStore({ read, write }: Access): PhotoStore {
         'photos.update',
         async db => (await Photos.query(db).where({ user_id: userId, id }).patch(patch)) > 0,
       ),
+    expired: (userId, filter, limit) =>
+      read('photos.expired', db =>
+        select(db, Photos, taken(userId, filter), ['order by taken_at, id limit ?', limit]),
+      ),
+    countExpired: (userId, filter) =>
+      read('photos.countExpired', db => count(db, Photos, taken(userId, filter))),
     async moveAll(userId, fromConversation, toConversation, since = 0) {
       await write('photos.moveAll', db =>
         Photos.query(db)
@@ -47,4 +55,13 @@ export function photoStore({ read, write }: Access): PhotoStore {
         async db => (await Photos.query(db).delete().where({ user_id: userId, id })) > 0,
       ),
   };
+}
+
+/** Selects photos that were taken before an instant. */
+function taken(userId: string, filter: ExpiryFilter): Clause[] {
+  return [
+    ['user_id = ?', userId],
+    ['taken_at < ?', filter.before],
+    among('conversation_id', 'conversations', 'id', expirable(userId, filter)),
+  ];
 }

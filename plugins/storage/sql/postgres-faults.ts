@@ -1,12 +1,12 @@
 import type { Fault } from './dialect.ts';
 
-/** By SQLSTATE, the longest prefix first; the letters are those of the socket. */
+/** By SQLSTATE, longest prefix first; codes with letters come from the socket. */
 const FAULTS: readonly (readonly [prefix: string, fault: Fault])[] = [
   ['23505', 'duplicate'],
   ['23503', 'orphan'],
-  ['40', 'busy'], // serialization failure, deadlock: trying again helps
-  ['55P03', 'busy'], // waited for a lock for too long
-  ['57P', 'unreachable'], // shutting down, crashed, starting
+  ['40', 'busy'], // serialization failure, deadlock: a retry helps
+  ['55P03', 'busy'], // waited too long for a lock
+  ['57P', 'unreachable'], // server shutting down, crashed, or starting
   ['53300', 'unreachable'], // too many connections
   ['08', 'unreachable'],
   ['53100', 'full'],
@@ -17,7 +17,7 @@ const FAULTS: readonly (readonly [prefix: string, fault: Fault])[] = [
   ['25006', 'refused'],
 ];
 
-/** In our words: the server's own may repeat what was sent. */
+/** In our own words, because the server's may quote the data. */
 const REASONS: readonly (readonly [prefix: string, reason: string])[] = [
   [
     '28P01',
@@ -40,7 +40,7 @@ const REASONS: readonly (readonly [prefix: string, reason: string])[] = [
   ],
 ];
 
-/** Errors without a code, recognised by their beginning. */
+/** Errors without a code, recognised by the start of their message. */
 const CODELESS: readonly (readonly [beginning: RegExp, code: string])[] = [
   [/^SASL/, '28P01'],
   [/^The server does not support SSL/, 'NO_TLS'],
@@ -49,7 +49,7 @@ const CODELESS: readonly (readonly [beginning: RegExp, code: string])[] = [
 
 const TLS = /CERT|TLS|SELF_SIGNED|UNABLE_TO/;
 
-/** Classifies an error of pg, of its socket or of the pool. */
+/** Classifies an error of pg, of its socket, or of the pool. */
 export function fault(thrown: unknown): Fault {
   if (!(thrown instanceof Error)) return null;
   if (thrown.name === 'KnexTimeoutError') return 'busy';
@@ -61,7 +61,7 @@ export function fault(thrown: unknown): Fault {
   return FAULTS.find(([prefix]) => code.startsWith(prefix))?.[1] ?? 'other';
 }
 
-/** Why the server cannot be reached, or refuses. */
+/** Explains why the server cannot be reached or refuses. */
 export function explain(thrown: unknown): string {
   const code = codeOf(thrown) ?? 'for an unknown reason';
   const reason = REASONS.find(([prefix]) => code.startsWith(prefix))?.[1];
@@ -69,7 +69,7 @@ export function explain(thrown: unknown): string {
   return TLS.test(code) ? `its certificate is not trusted (${code}). See NODE_EXTRA_CA_CERTS` : code;
 }
 
-/** pg puts the row into `detail`, and pieces of the statement into `where`. */
+/** Removes pg's `detail`, which holds the row, and `where`, which holds parts of the statement. */
 export function withoutValues(thrown: unknown): unknown {
   if (thrown instanceof Error) Object.assign(thrown, { detail: undefined, where: undefined });
   return thrown;

@@ -5,8 +5,8 @@ import { createStorage, type StorageContext } from './storage.ts';
 import { openTables } from './tables.ts';
 
 /**
- * Copies all rows, as they are at one moment, into a new SQLite file; others read and write meanwhile. A backup is so
- * the same whatever the database, needs no tools of a certain version, and can be put back into either.
+ * Copies all rows of one moment into a new SQLite file, while others read and write. So a backup has the same format
+ * for every database, needs no external tools, and can be restored into either.
  */
 export async function copyToSqlite(
   reader: Knex,
@@ -20,7 +20,7 @@ export async function copyToSqlite(
     await storage.migrate();
     await reader.transaction(
       async db => {
-        const source = { place, tables: { ...tables, hold: async () => {} } }; // nothing changes in what is read here
+        const source = { place, tables: { ...tables, hold: async () => {} } }; // the transaction reads one unchanging state
         const given = await openTables(source, { write: async (_verb, query) => query(db) }, context.error);
         await storage.tables(async taken => {
           for (const table of given) {

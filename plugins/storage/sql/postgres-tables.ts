@@ -1,6 +1,6 @@
 import type { TableDialect, TableShape } from './dialect.ts';
 
-/** Tables of Postgres, in the schema that statements find without naming one. */
+/** Tables of Postgres in the current schema. */
 export const postgresTables: TableDialect = {
   async shapes(run) {
     const { rows }: { rows: TableShape[] } = await run(db => db.raw(SHAPES));
@@ -9,7 +9,7 @@ export const postgresTables: TableDialect = {
   async hold(run, names) {
     await run(db => db.raw(`lock table ${names.map(() => '??')} in share mode`, names));
   },
-  /** A cursor sorts once: the order of bytes is not that of the indexes. */
+  /** Reads with a cursor, which sorts once: byte order is not the order of the indexes. */
   async *pages(run, { name, columns, key }, size) {
     const cursor = `earshot_${name}`;
     const texts = new Set(columns.filter(({ type }) => type === 'text').map(column => column.name));
@@ -34,7 +34,7 @@ export const postgresTables: TableDialect = {
   storable,
 };
 
-/** Postgres keeps every character in a text but this one. */
+/** Replaces U+0000, the one character that Postgres cannot store in text. */
 export function storable(text: string): string {
   return text.replaceAll('\0', '\ufffd');
 }

@@ -9,22 +9,22 @@ import { postgresTables, storable } from './postgres-tables.ts';
 import type { Result, Runner } from './statements.ts';
 import type { StorageContext } from './storage.ts';
 
-/** How to reach a server: by an address that says it all, or piece by piece. */
+/** Address of a server, as one URL or in parts. */
 export interface PostgresOptions {
-  /** `postgres://user:password@host:port/database`, with `sslmode` and the like behind a question mark. */
+  /** `postgres://user:password@host:port/database`, with `sslmode` and other parameters in its query. */
   url?: string | undefined;
   host: string;
   port: number;
   database: string;
   user: string;
   password?: string | undefined;
-  /** Encrypted, and the server's certificate checked. */
+  /** Encrypts the connection and verifies the server's certificate. */
   tls: boolean;
   /** Connections for writes and transactions. */
   writers: number;
-  /** Connections for reads outside of them. */
+  /** Connections for reads outside of transactions. */
   readers: number;
-  /** Milliseconds that a statement waits for another's lock. */
+  /** Milliseconds that a statement waits for a lock. */
   lockMs: number;
 }
 
@@ -51,14 +51,14 @@ const require = createRequire(import.meta.url);
 const Postgres: PgClientClass = require('knex/lib/dialects/postgres/index.js');
 
 const CONNECT_MS = 5000;
-/** A process that sleeps within a transaction must not hold up all others for ever. */
+/** Ends transactions of a stalled process, which would block all others. */
 const IDLE_TRANSACTION_MS = 60_000;
 const INT8 = 20;
 
-/** Held by one transaction of a database at a time. The number is Earshot's, and means nothing. */
+/** Advisory lock held by one transaction of a database at a time; an arbitrary number of Earshot's own. */
 const TRANSACTION_LOCK = 732_768_420;
 
-/** The database that the options name; it must be there. Connected to at its first use. */
+/** Opens the existing database that the options name. It is connected to at first use. */
 export function openPostgres(options: PostgresOptions, context: StorageContext): Dialect {
   const { log } = context;
   const place = placeOf(options);
@@ -98,7 +98,7 @@ export function openPostgres(options: PostgresOptions, context: StorageContext):
     },
     tables: postgresTables,
     async settle() {},
-    async upkeep() {}, // autovacuum does it
+    async upkeep() {}, // left to autovacuum
     async close() {
       await reader.destroy();
       await writer.destroy();
@@ -112,7 +112,7 @@ interface Place {
   database: string;
 }
 
-/** For people: without user and password. */
+/** Describes the server for messages, without user and password. */
 function placeOf({ url, host, port, database }: PostgresOptions): Place {
   if (url === undefined) return { host, port, database };
   const { hostname, port: ownPort, pathname, searchParams } = new URL(url);
@@ -141,11 +141,11 @@ function connect(
       connectionTimeoutMillis: CONNECT_MS,
       keepAlive: true,
       types: numberTypes(),
-    } as Knex.PgConnectionConfig, // knex hands `types` on to pg, but has no type for it
-    compileSqlOnError: false, // or values, such as a transcript's text, become part of error messages
+    } as Knex.PgConnectionConfig, // knex passes `types` on to pg, but does not declare it
+    compileSqlOnError: false, // otherwise values, such as the text of transcripts, become part of error messages
     acquireConnectionTimeout: 30_000,
     log: {
-      warn: message => log.debug(String(message)), // connections that failed: whoever waited for one is told
+      warn: message => log.debug(String(message)), // failed connections; whoever waited for one gets the error
       error: message => log.error(String(message)),
       deprecate: message => log.debug(String(message)),
       debug: message => log.debug(String(message)),
@@ -160,7 +160,7 @@ function connect(
   });
 }
 
-/** Counts and instants are numbers here, as they are on SQLite; for these connections alone. */
+/** Parses counts and instants as numbers, as SQLite does, for these connections only. */
 function numberTypes(): Pg['types'] {
   const { types }: Pg = require('pg');
   return {
@@ -169,14 +169,14 @@ function numberTypes(): Pg['types'] {
 }
 
 /**
- * knex's client with four differences: transactions run one after the other, in all processes, as they do on SQLite
- * (what they read decides what they write, and often that a row is not there, which no lock on rows can hold), no
- * error repeats what was to be stored, text may hold any character, and what is written as SQL is run as it is.
+ * knex's client with four differences. Transactions run one after the other across all processes, as on SQLite: their
+ * reads decide their writes, often by the absence of a row, which no row lock can guard. Errors never quote data. Text
+ * may hold any character. SQL text is run unchanged.
  */
 function serialClient(): PgClientClass {
   return class extends Postgres implements Runner {
     override _driver(): unknown {
-      return require('pg'); // ours, wherever knex would look for one
+      return require('pg'); // found here wherever knex looks for a driver
     }
 
     override prepBindings(bindings: unknown): unknown {
@@ -205,18 +205,21 @@ function serialClient(): PgClientClass {
       outer: unknown,
     ): Knex.Transaction {
       const transaction = super.transaction(container, config, outer);
-      if (config?.isolationLevel) return transaction; // sees one state of the data, waits for nobody
+      if (config?.isolationLevel) return transaction; // reads one state of the data and takes no lock
       return Object.assign(transaction, {
         begin: (connection: Connection) => this.beginSerial(connection),
       });
     }
 
-    /** Each statement sees what was committed before it: also what the one that held the lock has written. */
+    /**
+     * Read committed: each statement sees what was committed before it, including the writes of the previous lock
+     * holder.
+     */
     async beginSerial(connection: Connection): Promise<void> {
       try {
         await super._query(connection, { sql: `BEGIN; SELECT pg_advisory_xact_lock(${TRANSACTION_LOCK})` });
       } catch (error) {
-        // or the connection would go back to the pool with a transaction that has failed
+        // otherwise the connection would return to the pool inside a failed transaction
         await super._query(connection, { sql: 'ROLLBACK' }).catch(() => {});
         throw error;
       }

@@ -2,7 +2,7 @@ import type { RateLimitStore } from '../../../core/contract/plugin.ts';
 import type { Access } from './access.ts';
 import { one, RateLimits } from './models.ts';
 
-/** knex joins them by `union all`, of which SQLite takes 500. */
+/** knex joins the rows by `union all`, of which SQLite accepts 500. */
 const ROWS_AT_ONCE = 250;
 
 export function rateLimitStore({ read, write, atomic }: Access): RateLimitStore {

@@ -6,8 +6,8 @@ const KEPT_BACKUPS = 3;
 
 /**
  * Copies the database into `backups/` beside it and keeps the latest few. A backup appears under its name only when
- * it is complete and on the disk.
- * @param label sorts backups by age: the time, first
+ * complete and on disk.
+ * @param label starts with the time, so that backups sort by age
  */
 export async function backUp(database: Knex, file: string, label: string): Promise<string> {
   const directory = join(dirname(file), 'backups');
@@ -15,7 +15,7 @@ export async function backUp(database: Knex, file: string, label: string): Promi
   const unfinished = `${target}.unfinished`;
   await mkdir(directory, { recursive: true, mode: 0o700 });
   await rm(unfinished, { force: true });
-  await (await open(unfinished, 'wx', 0o600)).close(); // SQLite fills an empty file, and leaves its mode
+  await (await open(unfinished, 'wx', 0o600)).close(); // SQLite fills an empty file and keeps its mode
   await database.raw('vacuum into ?', [unfinished]);
   await sync(unfinished);
   await rename(unfinished, target);

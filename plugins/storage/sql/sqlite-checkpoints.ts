@@ -1,7 +1,7 @@
-/** When SQLite's write-ahead log is copied into the database: that waits for the disk, so a thread beside does it. */
+/** Schedules checkpoints of SQLite's write-ahead log. They wait for the disk, so another thread performs them. */
 import type { PluginContext } from '../../../core/contract/plugin.ts';
 
-/** 4 MB, as SQLite has it by itself. */
+/** 4 MB, SQLite's own default. */
 const PAGES = 1000;
 
 interface Connection {
@@ -9,14 +9,17 @@ interface Connection {
 }
 
 interface Parts<Writer> {
-  /** Copies it elsewhere, and begins it anew where that is all of it. Resolves to whether it was possible. */
+  /**
+   * Checkpoints the log in the other thread, and restarts it if all of it was copied. Resolves to whether that was
+   * possible.
+   */
   copyLog(): Promise<boolean>;
-  /** Nobody else writes from then to `release`. */
+  /** Blocks other writers until `release`. */
   acquire(): Promise<Writer>;
   release(writer: Writer): void;
 }
 
-/** @param pages of the log, past which it is copied */
+/** @param pages length of the log that triggers a checkpoint */
 export function createCheckpoints<Writer extends Connection>(
   { copyLog, acquire, release }: Parts<Writer>,
   { log }: Pick<PluginContext<never>, 'log'>,
@@ -28,7 +31,7 @@ export function createCheckpoints<Writer extends Connection>(
 
   async function copy(): Promise<void> {
     await copyLog();
-    const writer = await acquire(); // what was committed meanwhile is copied while nobody commits, or it would never end
+    const writer = await acquire(); // the rest is copied while nobody commits, or it would never finish
     try {
       if (lengthOf(writer) < triedAt) return;
       const isCopied = await copyLog();
@@ -39,15 +42,15 @@ export function createCheckpoints<Writer extends Connection>(
   }
 
   return {
-    /** After commits, by the connection that committed. */
+    /** Called after commits, with the connection that committed. */
     async look(writer: Writer): Promise<void> {
       if (isUnderWay || isClosed) return;
       isUnderWay = true;
       try {
         const length = lengthOf(writer);
-        if (length < triedAt) triedAt = 0; // it has begun anew
+        if (length < triedAt) triedAt = 0; // the log was restarted
         if (length - triedAt < pages) return;
-        triedAt = length; // while someone reads for long it is copied in vain: not after each commit
+        triedAt = length; // a long-running reader makes checkpoints useless, so not after every commit
         await copy();
       } catch (err) {
         if (!isClosed) log.error({ err }, 'the write-ahead log was not copied into the database');
@@ -55,14 +58,14 @@ export function createCheckpoints<Writer extends Connection>(
         isUnderWay = false;
       }
     },
-    /** From now on whoever closes the database copies it. */
+    /** Stops checkpoints; closing the database performs the last one. */
     close(): void {
       isClosed = true;
     },
   };
 }
 
-/** Pages that are in it. */
+/** Returns the number of pages in the log. */
 function lengthOf(connection: Connection): number {
   const [state] = connection.pragma('wal_checkpoint(noop)') as { log: number }[];
   return state?.log ?? 0;

@@ -1,29 +1,29 @@
-/** Transactions of one connection, in the order in which they are asked for. Those that wait share one commit. */
+/** Runs the transactions of one connection in the order requested. Waiting transactions share one commit. */
 import { setImmediate as turn } from 'node:timers/promises';
 
-/** A commit writes each page that was changed, which costs more than the change; this bounds how long others wait. */
+/** A commit writes every changed page, which costs more than the change itself; this bounds how long others wait. */
 const MAX_TOGETHER = 32;
-const LIMITS = { togetherMs: 2, waitMs: 30_000 }; // as long as others wait for a connection
+const LIMITS = { togetherMs: 2, waitMs: 30_000 }; // the same time that others wait for a connection
 
 interface Waiting {
-  /** Resolves to what to tell once it is committed; rejects where it is to be undone. */
+  /** Resolves to the callback to run after the commit; rejects when the transaction is to be rolled back. */
   work(): Promise<() => void>;
   refuse(error: unknown): void;
 }
 
-/** How a transaction reaches its connection. */
+/** Operations on the connection. */
 interface Parts<Connection> {
   acquire(): Promise<Connection>;
   release(connection: Connection): void;
   run(connection: Connection, sql: string): Promise<unknown>;
-  /** After a failure that may have ended the transaction, as SQLite does when the disk is full. */
+  /** Whether the transaction is still open: SQLite ends it after some failures, such as a full disk. */
   isOpen(connection: Connection): boolean;
   tooLate(): Error;
 }
 
 /**
- * Nobody is told of a transaction before it is committed, together with those that came meanwhile: when that fails, all
- * of them have failed. One whose work throws is undone alone.
+ * Callers learn the outcome only after the commit that covers all grouped transactions: if it fails, all fail. A
+ * transaction whose work throws is rolled back alone.
  */
 export function createCommits<Connection>(parts: Parts<Connection>, limits: Partial<typeof LIMITS> = {}) {
   const { togetherMs, waitMs } = { ...LIMITS, ...limits };
@@ -53,7 +53,7 @@ export function createCommits<Connection>(parts: Parts<Connection>, limits: Part
     const isFull = () => told.length >= MAX_TOGETHER || performance.now() - beganAt > togetherMs;
     try {
       for (let next = queue.shift(); next; next = isFull() ? undefined : await come()) {
-        const isFirst = told.length === 0; // then it needs no savepoint: all of it is undone
+        const isFirst = told.length === 0; // alone it needs no savepoint: everything is rolled back
         try {
           if (!isFirst) await run(connection, 'savepoint one');
           told.push(await next.work());
@@ -71,12 +71,12 @@ export function createCommits<Connection>(parts: Parts<Connection>, limits: Part
       told.length = 0;
       for (const refuse of refused) refuse(error);
     }
-    if (isOpen(connection)) await run(connection, 'rollback').catch(() => {}); // then the next one cannot begin
+    if (isOpen(connection)) await run(connection, 'rollback').catch(() => {}); // the next one cannot start
     release(connection);
     for (const tell of told) tell();
   }
 
-  /** Lets requests that have arrived meanwhile enter first, and returns the next one. */
+  /** Lets requests that arrived meanwhile join, and returns the next one. */
   async function come(): Promise<Waiting | undefined> {
     if (queue.length === 0) await turn();
     return queue.shift();

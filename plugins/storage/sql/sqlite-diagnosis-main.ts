@@ -1,4 +1,4 @@
-/** Reads a whole SQLite file to see whether it is sound: in a process of its own, as that holds the thread for long. */
+/** Checks the integrity of a whole SQLite file, in a separate process because that blocks a thread for long. */
 import { createRequire } from 'node:module';
 import { TABLE } from './migrations.ts';
 
@@ -7,7 +7,7 @@ export interface SqliteState {
   version: string;
   /** Problems that `quick_check` found; empty if the file is sound. */
   problems: string[];
-  /** Names of those that were run. */
+  /** Names of the migrations that ran. */
   migrations: string[];
 }
 

@@ -1,4 +1,4 @@
-/** The thread that copies a SQLite file, and checks the copy. */
+/** Copies a SQLite file and checks the copy, on a thread of its own. */
 import { createRequire } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import { MIGRATION_TABLES } from './migrations.ts';
@@ -25,7 +25,7 @@ function copy(file: string, target: string): void {
 
 function check(file: string): Record<string, number> {
   const database = new SQLite(file, { fileMustExist: true });
-  database.pragma('journal_mode = delete'); // one file, without a log beside it
+  database.pragma('journal_mode = delete'); // a single file without a log
   const column = (sql: string) => database.prepare(sql).pluck();
   const problems = column('pragma integrity_check(3)')
     .all()

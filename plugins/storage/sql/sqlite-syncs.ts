@@ -1,20 +1,19 @@
-/** Syncs of SQLite's write-ahead log, in a thread of Node's pool: sockets are served while the disk works. */
+/** Syncs SQLite's write-ahead log on a thread of Node's pool, so that sockets are served while the disk works. */
 import { type FileHandle, open } from 'node:fs/promises';
 import type { PluginContext } from '../../../core/contract/plugin.ts';
 
-/** The code of the error of whoever waited for a sync that failed, or wants to write after it. */
+/** Code of the error for writes whose sync failed, and for writes after that. */
 export const UNSYNCED = 'UNSYNCED';
 
 export type Log = Pick<FileHandle, 'datasync' | 'close'>;
 
 /**
- * With `synchronous = normal` SQLite keeps the database sound through a loss of power, yet does not sync what it
- * commits. That is done here, before anyone is told; one sync serves all that were committed before it began. Others
- * may read them already: what they write because of it comes after it in the log, and is not on the disk before it.
- *
- * The log is opened a second time for this, which is safe: its locks, which a process loses when it closes any
- * descriptor of a locked file, SQLite has on the database and on its `-shm`. As long as the database is open, SQLite
- * keeps the log where it is.
+ * With `synchronous = normal` SQLite keeps the database consistent across a power loss, but does not sync its commits.
+ * That is done here before callers are told; one sync serves all transactions committed before it started. Others may
+ * read them earlier: anything written as a result follows them in the log and cannot reach the disk before them.
+ * The log is opened a second time for this, which is safe: a process loses its locks when it closes any descriptor of a
+ * locked file, and SQLite's locks are on the database and its `-shm`. SQLite keeps the log in place as long as the
+ * database is open.
  */
 export function createSyncs(
   file: string,
@@ -23,12 +22,12 @@ export function createSyncs(
 ) {
   let opened: Promise<Log> | undefined;
   let failure: Error | undefined;
-  /** The sync that is under way, or was last. */
+  /** The current or last sync. */
   let last = Promise.resolve();
-  /** The one after it. */
+  /** The sync to follow it. */
   let next: Promise<void> | undefined;
 
-  /** Resolves once all that was committed before is on the disk. */
+  /** Resolves once everything committed so far is on disk. */
   function synced(): Promise<void> {
     const own: Promise<void> =
       next ??
@@ -46,7 +45,7 @@ export function createSyncs(
       opened ??= openLog(file);
       await (await opened).datasync();
     } catch (cause) {
-      // for good: Linux takes for clean what it could not write, so that a later sync that succeeds proves nothing
+      // permanently: Linux marks pages that it failed to write as clean, so a later successful sync proves nothing
       const reason = cause instanceof Error ? cause.message : String(cause);
       failure = new Error(`the disk did not take what was committed (${reason})`, { cause });
       log.error({ err: failure, file }, 'the database takes no more writes until Earshot is restarted');
@@ -55,14 +54,14 @@ export function createSyncs(
   }
 
   return {
-    /** Resolves to what `work` resolves to, once all that it committed is on the disk. */
+    /** Resolves to the result of `work` once everything that it committed is on disk. */
     async lasting<T>(work: () => PromiseLike<T>): Promise<T> {
       if (failure) throw failure;
       const result = await work();
       await synced();
       return result;
     },
-    /** After the last commit. */
+    /** Call after the last commit. */
     async close(): Promise<void> {
       await (next ?? last).catch(() => {});
       const log = await opened?.catch(() => undefined);
@@ -71,7 +70,7 @@ export function createSyncs(
   };
 }
 
-/** Windows syncs only what is open for writing. */
+/** Windows syncs only files opened for writing. */
 function openForSync(file: string): Promise<Log> {
   return open(file, 'r+');
 }

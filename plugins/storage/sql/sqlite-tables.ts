@@ -3,7 +3,7 @@ import type { Row } from '../../../core/contract/plugin.ts';
 import type { Run, TableDialect, TableShape } from './dialect.ts';
 import { isDerived } from './word-index.ts';
 
-/** Tables of SQLite. A transaction there has the database to itself from its beginning: see `patientClient`. */
+/** Tables of SQLite. A transaction has the database to itself from its start: see `patientClient`. */
 export const sqliteTables: TableDialect = {
   async shapes(run) {
     const tables: { name: string }[] = await run(db =>
@@ -29,14 +29,17 @@ export const sqliteTables: TableDialect = {
       });
       if (rows.length === 0) return;
       yield rows;
-      after = key.map(column => rows.at(-1)?.[column] as Knex.Value); // came from here
+      after = key.map(column => rows.at(-1)?.[column] as Knex.Value); // read from this database
     }
   },
-  /** One small statement for all rows: those that knex makes of many rows hold 1.5 kB a row until V8 collects them. */
+  /**
+   * Uses one small statement for all rows: knex's statements for many rows hold 1.5 kB per row until they are
+   * collected.
+   */
   async insert(run, { name, columns }, rows) {
     const names = columns.map(column => `"${column.name}"`);
     await run(async db => {
-      const connection: Connection = await db.client.acquireConnection(); // that of the transaction
+      const connection: Connection = await db.client.acquireConnection(); // the connection of the transaction
       const statement = connection.prepare(
         `insert into "${name}" (${names}) values (${names.map(() => '?')})`,
       );

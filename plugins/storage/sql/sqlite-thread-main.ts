@@ -1,4 +1,4 @@
-/** The thread beside the one that carries sockets: it searches by words, and waits for the disk. */
+/** Searches by words and waits for the disk, on a thread other than the one that serves sockets. */
 import { createRequire } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Answer, Asked, Task } from './sqlite-thread.ts';
@@ -16,14 +16,14 @@ const SQLite: new (file: string, options: { fileMustExist: true }) => Database =
 
 const database = new SQLite(String(workerData.file), { fileMustExist: true });
 database.pragma('busy_timeout = 5000'); // nobody else waits for this thread
-database.pragma('cache_size = -16000'); // kB: the words of 100,000 memories are read again and again
-database.pragma('synchronous = normal'); // around what it copies
+database.pragma('cache_size = -16000'); // kB: the words of 100,000 memories are read repeatedly
+database.pragma('synchronous = normal'); // syncs before and after a checkpoint
 
 const kept = new Map<string, ReturnType<Database['prepare']>>();
 
 const ask: Ask = async (sql, values) => {
   const statement = kept.get(sql) ?? database.prepare(sql);
-  kept.set(sql, statement); // two for each table
+  kept.set(sql, statement); // two per table
   return statement.all(values);
 };
 
@@ -48,7 +48,10 @@ async function carryOut(task: Task): Promise<string[]> {
   return [];
 }
 
-/** The first write after all was copied waits for the log's new header to be synced: this one, which changes nothing. */
+/**
+ * The first write after a complete checkpoint waits for the sync of the log's new header. This write, which changes
+ * nothing, takes that wait.
+ */
 function beginLog(): void {
   const [state] = database.pragma('user_version');
   database.pragma(`user_version = ${state?.user_version}`);

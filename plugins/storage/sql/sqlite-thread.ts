@@ -1,4 +1,4 @@
-/** The side of the thread beside that carries sockets. */
+/** Talks to that thread from the one that serves sockets. */
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { PluginContext } from '../../../core/contract/plugin.ts';
@@ -6,33 +6,33 @@ import type { Question } from './word-index.ts';
 
 const ENTRY = new URL(`./sqlite-thread-main${extname(import.meta.filename)}`, import.meta.url);
 interface Limits {
-  /** Questions that wait; past it they are refused. */
+  /** Waiting requests; further ones are refused. */
   maxWaiting: number;
-  /** A thread that has not answered by then is stuck. */
+  /** Without an answer after this time the thread is considered stuck. */
   answerMs: number;
-  /** The same where it waits for the disk. */
+  /** The same for requests that wait for the disk. */
   copyMs: number;
-  /** After the loss of a thread, until another one is begun. */
+  /** Pause between the loss of a thread and the start of another. */
   pauseMs: number;
-  /** To close the file in; then it is ended as it is. */
+  /** Time to close the file before the thread is terminated. */
   closeMs: number;
 }
 
 const LIMITS: Limits = { maxWaiting: 200, answerMs: 10_000, copyMs: 60_000, pauseMs: 10_000, closeMs: 3000 };
 
-/** To search by words; or to copy the write-ahead log into the database; or to empty its file as well. */
+/** A search by words, a checkpoint, or a checkpoint that also truncates the log. */
 export type Task = { table: string; question: Question } | 'copy' | 'empty';
 
-/** To the thread. */
+/** Message to the thread. */
 export interface Asked {
   number: number;
   task: Task;
 }
 
-/** From it. */
+/** Message from the thread. */
 export interface Answer {
   number: number;
-  /** Ids; null: it failed there. */
+  /** Ids; null when the search failed there. */
   found: string[] | null;
 }
 
@@ -44,8 +44,8 @@ interface Thread {
 type Context = Pick<PluginContext<never>, 'log' | 'error'>;
 
 /**
- * A thread of its own, begun with the first task. What it cannot search for is searched for `here`, which tells what is
- * wrong, if anything is: it takes longer for everybody else, and is as good.
+ * Creates the thread with its first task. Searches that it cannot do are done `here`, which reports any error of the
+ * database: the result is the same, but other requests wait meanwhile.
  */
 export function createThread(
   file: string,
@@ -70,7 +70,7 @@ export function createThread(
     return started;
   }
 
-  /** Whoever waits for it goes on without. The next thread is not begun at once: it may end as this one did. */
+  /** Fails the requests that wait. The next thread starts after a pause, because it may end the same way. */
   function lose(lost: Thread, cause: unknown): void {
     if (thread !== lost) return;
     thread = null;
@@ -113,13 +113,13 @@ export function createThread(
       return (await aside({ table, question }, answerMs)) ?? here(table, question);
     },
     /**
-     * Copies what others have committed by then, and read no older version of. The log begins anew where that is all.
+     * Checkpoints what is committed and no longer read in an older version. The log restarts if that is all of it.
      * Resolves to whether it was possible.
      */
     async copyLog(): Promise<boolean> {
       return (await aside('copy', copyMs)) !== null;
     },
-    /** The same, and the file of the log is empty. Nobody may write meanwhile. */
+    /** Checkpoints and truncates the log. Nobody may write meanwhile. */
     async emptyLog(): Promise<boolean> {
       return (await aside('empty', copyMs)) !== null;
     },

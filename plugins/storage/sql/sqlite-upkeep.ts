@@ -1,4 +1,4 @@
-/** Takes what was deleted out of SQLite's files, where it would stay until something else needs the room. */
+/** Removes deleted data from SQLite's files, where it would otherwise stay until the space is reused. */
 import { statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -6,7 +6,9 @@ import type { PluginContext } from '../../../core/contract/plugin.ts';
 
 /** Pages per step, each of which blocks other writes for some milliseconds. */
 const PAGES = 200;
-/** A database that is larger is rewritten by hand: that takes about a second for 100 MB, and the room of a second one. */
+/**
+ * Larger databases are not rewritten automatically: that takes about a second per 100 MB, and as much free space again.
+ */
 const MAX_REWRITTEN_BYTES = 512 * 1024 * 1024;
 const INCREMENTAL = 2;
 
@@ -19,19 +21,19 @@ interface Connection {
 }
 
 interface Parts {
-  /** One step, while nobody else writes: in a transaction of its own. */
+  /** Runs one step in its own transaction, while nobody else writes. */
   step<T>(work: (connection: Connection) => T): Promise<T>;
-  /** Copies the log into the database and empties the file. */
+  /** Checkpoints and truncates the log. */
   emptyLog(): Promise<void>;
 }
 
 /**
- * Words that were deleted leave the word indexes, free pages leave the file, and the log is emptied. What is deleted
- * outside of the indexes is overwritten at once (`secure_delete`).
+ * Merges deleted words out of the word indexes, returns free pages to the file system, and empties the log. Everything
+ * else that is deleted is overwritten at once (`secure_delete`).
  */
 export async function clearDeleted({ step, emptyLog }: Parts): Promise<void> {
   for (const index of await step(wordIndexes)) {
-    await step(connection => merge(connection, index, -PAGES)); // all of it, not just what is due anyway
+    await step(connection => merge(connection, index, -PAGES)); // the whole index, not only what is due
     while (await step(connection => merge(connection, index, PAGES)));
   }
   while (await step(dropPages));
@@ -47,11 +49,11 @@ function wordIndexes(connection: Connection): string[] {
   return rows.map(({ name }) => name);
 }
 
-/** Resolves to whether there was something to merge. */
+/** Returns whether there was anything to merge. */
 function merge(connection: Connection, index: string, pages: number): boolean {
   const before = changesOf(connection);
   connection.prepare(`insert into ${index} (${index}, rank) values ('merge', ?)`).run([pages]);
-  return changesOf(connection) - before >= 2; // the statement itself counts as one
+  return changesOf(connection) - before >= 2; // the statement itself counts as one change
 }
 
 function changesOf(connection: Connection): number {
@@ -59,7 +61,7 @@ function changesOf(connection: Connection): number {
   return row?.changes ?? 0;
 }
 
-/** Resolves to whether more are free. */
+/** Returns whether more pages are free. */
 function dropPages(connection: Connection): boolean {
   if (connection.pragma('auto_vacuum', { simple: true }) !== INCREMENTAL) return false;
   const before = connection.pragma('freelist_count', { simple: true });
@@ -69,8 +71,8 @@ function dropPages(connection: Connection): boolean {
 }
 
 /**
- * A database from before deleted text was overwritten still has it in free pages, and never gets smaller. It is
- * rewritten once, before anything is served. One that is too large for that, or for its disk, is left to its operator.
+ * A database created before `secure_delete` still has deleted text in free pages, and never shrinks. It is rewritten
+ * once, before anything is served. One that is too large for that, or for its disk, is left to the operator.
  */
 export async function rewriteOnce(
   file: string,

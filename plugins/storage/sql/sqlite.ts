@@ -18,10 +18,12 @@ import { clearDeleted, rewriteOnce } from './sqlite-upkeep.ts';
 import type { Result, Runner } from './statements.ts';
 import { type Ask, matchSqlite, type Searcher } from './word-index.ts';
 
-/** Statements that a connection keeps compiled, at most, and the longest: what inserts many rows is seldom alike. */
+/**
+ * Number and length of statements that a connection keeps compiled; long ones, which insert many rows, rarely repeat.
+ */
 const MAX_KEPT = 200;
 const MAX_KEPT_CHARS = 2000;
-/** How long to wait for another process's lock. */
+/** Time to wait for another process's lock. */
 const DEFAULT_BUSY_MS = 5000;
 const BUSY_PAUSE_MS = 10;
 
@@ -62,8 +64,8 @@ const Database: new (file: string) => Connection = require('better-sqlite3');
 const BetterSqlite: BetterSqliteClientClass = require('knex/lib/dialects/better-sqlite3/index.js');
 
 /**
- * The database at `file`, made when it is not there; connected to at its first use.
- * @throws AppError `config_error`, naming the file, when it can be neither opened nor made
+ * Opens the database at `file`, creating it if it is missing. It is connected to at first use.
+ * @throws AppError `config_error`, naming the file, when it can be neither opened nor created
  */
 export function openSqlite(file: string, context: SqliteContext, busyMs: number = DEFAULT_BUSY_MS): Dialect {
   refuseLost(file, context);
@@ -135,7 +137,7 @@ export function openSqlite(file: string, context: SqliteContext, busyMs: number 
     backup: label => backUp(writer, file, label),
     snapshot: target => copySqlite(file, target),
     async identity() {
-      const { dev, ino } = await stat(file, { bigint: true }); // whatever links lead to it
+      const { dev, ino } = await stat(file, { bigint: true }); // the same through every link
       return `sqlite ${dev} ${ino}`;
     },
     tables: sqliteTables,
@@ -158,7 +160,7 @@ export function openSqlite(file: string, context: SqliteContext, busyMs: number 
   };
 }
 
-/** SQLite syncs no commit, and copies no log, by itself: it would hold up the thread meanwhile. */
+/** SQLite itself neither syncs commits nor performs checkpoints, since both would block the thread. */
 const WRITING = [
   'secure_delete = on',
   'journal_mode = wal',
@@ -170,11 +172,11 @@ const READING = ['query_only = on'];
 
 function setUp(connection: Connection, pragmas: readonly string[]): Connection {
   try {
-    // of a new database alone: it writes, and so does what comes after it
+    // for a new database only: it writes, and so does the next one
     if (pragmas === WRITING && connection.pragma('page_count', { simple: true }) === 0)
       connection.pragma('auto_vacuum = incremental');
     for (const pragma of pragmas) connection.pragma(pragma);
-    connection.pragma('busy_timeout = 0'); // the client waits instead, without holding the thread
+    connection.pragma('busy_timeout = 0'); // the client waits instead, without blocking the thread
     return connection;
   } catch (error) {
     connection.close();
@@ -182,7 +184,10 @@ function setUp(connection: Connection, pragmas: readonly string[]): Connection {
   }
 }
 
-/** The connection for all reads: each is over before the next begins, so that nobody waits for it. */
+/**
+ * Opens the connection shared by all reads: each completes before the next starts, so there is no waiting for a
+ * connection.
+ */
 function openOnce(file: string) {
   let connection: Connection | null = null;
   let isClosed = false;
@@ -203,7 +208,7 @@ function refuseUnheld(): never {
   throw new Error('no transaction is under way');
 }
 
-/** SQLite would begin a log anew that is without its database, and what is in it would be lost. */
+/** Refuses a log without its database: SQLite would overwrite the log and lose its content. */
 function refuseLost(file: string, { error }: SqliteContext): void {
   const log = `${file}-wal`;
   if (sizeOf(file) > 0 || sizeOf(log) === 0) return;
@@ -219,7 +224,7 @@ function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** Conversations are private: nobody else on the machine may read the file. SQLite gives its log the same mode. */
+/** Creates the file readable by this user only, as conversations are private. SQLite gives its log the same mode. */
 function createPrivate(file: string, { error }: SqliteContext): void {
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
@@ -249,7 +254,7 @@ function connect(client: BetterSqliteClientClass, file: string, { log }: SqliteC
     client,
     connection: { filename: file },
     useNullAsDefault: true,
-    compileSqlOnError: false, // or values, such as a transcript's text, become part of error messages
+    compileSqlOnError: false, // otherwise values, such as the text of transcripts, become part of error messages
     acquireConnectionTimeout: 30_000,
     log: {
       warn: message => log.warn(String(message)),
@@ -262,13 +267,13 @@ function connect(client: BetterSqliteClientClass, file: string, { log }: SqliteC
 }
 
 /**
- * knex's client with four differences: a transaction takes the write lock when it begins (one that has read before it
- * wants to write would be refused, not made to wait), waiting for another process leaves the event loop free,
- * statements are compiled once (that takes longer than most take to run), and what is written as SQL is run as it is.
- * @param held the connection that it uses, which others see to; absent: one of its own
+ * knex's client with four differences. A transaction takes the write lock at its start, because one that wants to write
+ * after reading would be refused instead of made to wait. Waiting for another process leaves the event loop free.
+ * Statements are compiled once, since compiling takes longer than most take to run. SQL text is run unchanged.
+ * @param held an existing connection to use, owned by the caller; absent: one of its own
  */
 function patientClient(busyMs: number, held?: () => Connection): BetterSqliteClientClass {
-  /** Tries again while another process holds the lock, up to the limit. */
+  /** Retries while another process holds the lock, up to the limit. */
   async function patiently<T>(work: () => T | Promise<T>): Promise<T> {
     for (let waitedMs = 0; ; waitedMs += BUSY_PAUSE_MS) {
       try {
@@ -282,7 +287,7 @@ function patientClient(busyMs: number, held?: () => Connection): BetterSqliteCli
 
   return class extends BetterSqlite implements Runner {
     override _driver(): unknown {
-      return require('better-sqlite3'); // ours, wherever knex would look for one
+      return require('better-sqlite3'); // found here wherever knex looks for a driver
     }
 
     override async acquireConnection(): Promise<Connection> {
@@ -322,7 +327,7 @@ function patientClient(busyMs: number, held?: () => Connection): BetterSqliteCli
       );
     }
 
-    /** After a COMMIT that failed; or the next write would join what could not be committed. */
+    /** Rolls back after a failed COMMIT, so that the next write does not join that transaction. */
     async leaveTransaction(connection: Connection): Promise<void> {
       if (connection.inTransaction) await super._query(connection, { sql: 'ROLLBACK;' });
     }
@@ -359,9 +364,9 @@ function keepCompiled(connection: Connection): Compiler {
 }
 
 /**
- * SQLite plans what sorts or joins anew at each run where a bound value is a limit, or is compared with a column, lest
- * the value allow a better plan (seen with 3.54; for a few rows that takes longer than all else). It does not look into
- * an expression.
+ * SQLite compiles statements that sort or join again at each run when a bound value is a limit or is compared with a
+ * column, in case the value allows a better plan (seen with 3.54; for few rows that takes longer than everything else).
+ * It does not look into expressions.
  */
 function steady(sql: string): string {
   return /\b(order by|join)\b/i.test(sql) ? sql.replace(/ (=|limit|offset) \?/gi, ' $1 +?') : sql;

@@ -1,28 +1,28 @@
 /**
- * Statements that are asked for often, as SQL that both databases share. knex and objection take longer to make one
- * than a database takes to carry it out: what is seldom, or hard to write, is made by them.
+ * Builds frequent statements as SQL shared by both databases. knex and objection take longer to build a statement than
+ * the database takes to run it, so they are used only for rare or complicated ones.
  */
 import type { Knex } from 'knex';
 import type { Model } from 'objection';
 import { type Mapping, mappingOf, type Value } from './models.ts';
 
-/** SQL, and a value for each `?` of it. */
+/** SQL with a value for each `?`. */
 export type Clause = readonly [sql: string, ...values: Value[]];
 
 export interface Result {
   rows: Record<string, unknown>[];
-  /** How many rows were written. */
+  /** Number of rows written. */
   changes: number;
 }
 
-/** Addition of each dialect to knex's client: it compiles a statement once and runs it repeatedly. */
+/** Addition of each dialect to knex's client, which compiles a statement once and runs it repeatedly. */
 export interface Runner {
   execute(sql: string, values: readonly Value[]): Promise<Result>;
 }
 
 type TableOf<Row extends object> = Pick<typeof Model, 'tableName'> & (new () => Model & Row);
 
-/** @param where all of which holds; undefined: nothing is asked for there */
+/** @param where conditions that must all hold; undefined ones are left out */
 export async function select<Row extends object>(
   db: Knex,
   table: TableOf<Row>,
@@ -36,6 +36,24 @@ export async function select<Row extends object>(
   return rows.map(plain);
 }
 
+/** @param where conditions that must all hold */
+export async function count<Row extends object>(
+  db: Knex,
+  table: TableOf<Row>,
+  where: readonly (Clause | undefined)[],
+): Promise<number> {
+  const all = joined(where);
+  const sql = `select count(*) as found from ${mappingOf<Row>(table).tableName} where ${all.sql}`;
+  const [row] = (await run(db, sql, all.values)).rows;
+  return Number(row?.found);
+}
+
+/** Selects rows whose related row in another table meets the conditions. */
+export function among(column: string, table: string, key: string, where: readonly Clause[]): Clause {
+  const all = joined(where);
+  return [`${column} in (select ${key} from ${table} where ${all.sql})`, ...all.values];
+}
+
 export async function first<Row extends object>(
   db: Knex,
   table: TableOf<Row>,
@@ -47,8 +65,8 @@ export async function first<Row extends object>(
 }
 
 /**
- * How to find a row, and the one of another table that it belongs to, at once: `own` and `their` in conditions. Of both
- * tables it is listed what is read.
+ * Reads a row together with the row of another table that it belongs to: `own` and `their` in conditions. The columns
+ * read are listed for both tables.
  */
 export function pair<Own extends object, Their extends object>(
   own: TableOf<Own>,
@@ -102,7 +120,7 @@ function insertion<Row>(
   ];
 }
 
-/** Writes a row, over the one that has its key. */
+/** Inserts a row, or replaces the one with the same key. */
 export async function upsert<Row extends object>(
   db: Knex,
   table: TableOf<Row>,
@@ -115,7 +133,7 @@ export async function upsert<Row extends object>(
   await run(db, ...insertion(mapping, row, `on conflict (${key}) do update set ${over}`));
 }
 
-/** Resolves to how many rows it changed. */
+/** Resolves to the number of rows changed. */
 export async function update<Row extends object>(
   db: Knex,
   table: TableOf<Row>,
@@ -130,7 +148,7 @@ export async function update<Row extends object>(
   return (await run(db, sql, [...Object.values(changed), ...all.values])).changes;
 }
 
-/** One row of a user's. */
+/** Selects one row of a user. */
 export function keyOf(userId: string, id: string): Clause[] {
   return [
     ['user_id = ?', userId],
@@ -138,12 +156,12 @@ export function keyOf(userId: string, id: string): Clause[] {
   ];
 }
 
-/** Holds where there is nothing to compare with. */
+/** Leaves the condition out when there is no value to compare with. */
 export function given(sql: string, value: Value | undefined): Clause | undefined {
   return value === undefined ? undefined : [sql, value];
 }
 
-/** One of several; of none, none. */
+/** Matches any of the values; an empty list matches nothing. */
 export function oneOf(column: string, values: readonly Value[]): Clause {
   return values.length === 0 ? ['1 = 0'] : [`${column} in (${values.map(() => '?')})`, ...values];
 }

@@ -18,14 +18,17 @@ import { goalSuggestionStore } from './goal-suggestions.ts';
 import { goalStore } from './goals.ts';
 import { grantStore } from './grants.ts';
 import { jobStore } from './jobs.ts';
+import { markStore } from './marks.ts';
 import { forgottenMemoryStore, memoryStore } from './memories.ts';
 import { createMigrator, type Migration } from './migrations.ts';
 import { channelAddressStore, notificationStore } from './notifications.ts';
 import { passageStore } from './passages.ts';
 import { photoStore } from './photos.ts';
 import { pluginStateStore } from './plugin-state.ts';
+import { privacyStore } from './privacy.ts';
 import { rateLimitStore } from './rate-limits.ts';
 import { recordingStore } from './recordings.ts';
+import { sessionStore } from './sessions.ts';
 import { speechStore } from './speech.ts';
 import { checkSqlite } from './sqlite-snapshot.ts';
 import { streamStore } from './streams.ts';
@@ -36,8 +39,8 @@ import { voiceStore } from './voices.ts';
 export type StorageContext = Pick<PluginContext<never>, 'log' | 'clock' | 'error'>;
 
 /**
- * The Storage on a database. Rejects with `config_error` when the database is damaged, or a newer version has written
- * it; closing it is up to who opened it.
+ * Creates the storage on a database. Rejects with `config_error` when the database is damaged or was written by a newer
+ * version. The caller closes the database.
  */
 export async function createStorage(
   dialect: Dialect,
@@ -48,11 +51,13 @@ export async function createStorage(
     users: userStore(access),
     attempts: attemptStore(access),
     keys: keyStore(access),
+    sessions: sessionStore(access),
     grants: grantStore(access),
     rateLimits: rateLimitStore(access),
     conversations: conversationStore(access),
     segments: segmentStore(access),
     photos: photoStore(access),
+    marks: markStore(access),
     recordings: recordingStore(access),
     streams: streamStore(access),
     claims: claimStore(access),
@@ -69,6 +74,7 @@ export async function createStorage(
     devices: deviceStore(access),
     foreignImports: foreignImportStore(access),
     speech: speechStore(access),
+    privacy: privacyStore(access),
     voices: voiceStore(access),
     passages: passageStore(access),
     chat: chatStore(access),

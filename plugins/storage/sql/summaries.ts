@@ -1,6 +1,6 @@
 import type { SummaryStore } from '../../../core/contract/plugin.ts';
 import type { Access } from './access.ts';
-import { all, one, SummarySettings, SummaryTemplates } from './models.ts';
+import { all, one, putOfUser, SummarySettings, SummaryTemplates } from './models.ts';
 
 export function summaryStore({ read, write }: Access): SummaryStore {
   return {
@@ -30,12 +30,7 @@ export function summaryStore({ read, write }: Access): SummaryStore {
     settings: userId =>
       read('summaries.settings', db => one(SummarySettings.query(db).where('user_id', userId))),
     async putSettings(settings) {
-      await write('summaries.putSettings', db =>
-        db(SummarySettings.tableName)
-          .insert(SummarySettings.fromJson(settings).$toDatabaseJson())
-          .onConflict('user_id')
-          .merge(),
-      );
+      await write('summaries.putSettings', db => putOfUser(db, SummarySettings, settings));
     },
   };
 }

@@ -4,13 +4,13 @@ import type { Access } from './access.ts';
 import type { Dialect, TableShape } from './dialect.ts';
 import { MIGRATION_TABLES } from './migrations.ts';
 
-/** In memory at a time: a row has at most a transcript's text, or 64 KiB of a plugin's. */
+/** Rows in memory at a time; a row holds at most a transcript's text, or 64 KiB of a plugin's state. */
 const ROWS_AT_ONCE = 250;
 
 type Kind = 'text' | 'whole' | 'fraction' | 'boolean';
 type Value = Row[string];
 
-/** Kinds of columns by the databases' names of types. */
+/** Kinds of columns, by the databases' type names. */
 const KINDS: Readonly<Record<string, Kind>> = {
   text: 'text',
   bigint: 'whole',
@@ -29,8 +29,7 @@ const WORDS: Readonly<Record<Kind, string>> = {
 };
 
 /**
- * Every table that the database itself knows of: one that a later migration makes is among them. Within a transaction
- * that has just begun.
+ * Opens every table that the database lists, those of later migrations included. Call it at the start of a transaction.
  */
 export async function openTables(
   { place, tables }: Pick<Dialect, 'place' | 'tables'>,
@@ -74,7 +73,7 @@ export async function openTables(
   }
 }
 
-/** Judges rows before they are written. */
+/** Validates rows before they are written. */
 function checksOf(tables: Dialect['tables'], columns: readonly Column[]): Pick<Table, 'storable' | 'unfit'> {
   return {
     storable(row) {
@@ -95,7 +94,7 @@ function checksOf(tables: Dialect['tables'], columns: readonly Column[]): Pick<T
 
 const OWNER = 'user_id';
 
-/** Tables with rows of users, each read page by page outside of any transaction. */
+/** Opens the tables with users' rows, each read page by page outside of any transaction. */
 export async function openOwned(
   { place, tables }: Pick<Dialect, 'place' | 'tables'>,
   { read, atomic }: Pick<Access, 'read' | 'atomic'>,
@@ -120,7 +119,7 @@ export async function openOwned(
           });
           if (page.length > 0) yield page.map(toRow);
           if (page.length < ROWS_AT_ONCE) return;
-          last = key.map(column => page.at(-1)?.[column] as Knex.Value); // came from here
+          last = key.map(column => page.at(-1)?.[column] as Knex.Value); // read from this database
         }
       },
       ...checksOf(tables, columns),
@@ -174,7 +173,7 @@ function rowReader(
     );
 }
 
-/** Undefined: it is of another kind. */
+/** Undefined for a value of another kind. */
 function plain(kind: Kind, value: unknown): Value | undefined {
   if (value === null) return null;
   if (kind === 'text') return typeof value === 'string' ? value : undefined;

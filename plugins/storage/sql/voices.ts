@@ -120,7 +120,7 @@ function sampleOf(row: VoiceSampleRow): VoiceSample {
   return { ...row, vector: vectorOf(row.vector) };
 }
 
-/** Base64 of 32-bit floats, the lowest byte first. */
+/** Encodes 32-bit floats, little endian, as base64. */
 function textOf(vector: Float32Array): string {
   const bytes = Buffer.alloc(vector.length * 4);
   for (const [index, value] of vector.entries()) bytes.writeFloatLE(value, index * 4);

@@ -1,15 +1,15 @@
 /**
- * Finding rows by words, ranked: FTS5 on SQLite, tsvector on Postgres. The table has the columns `user_id`, `id`,
- * `words` (as `wordsOf` makes them) and `locked`: a row that is locked is not found.
+ * Finds rows by words, ranked: FTS5 on SQLite, tsvector on Postgres. The table has the columns `user_id`, `id`, `words`
+ * (as `wordsOf` returns them) and `locked`; locked rows are not found.
  */
 import type { Knex } from 'knex';
 import type { Value } from './models.ts';
 import type { Runner } from './statements.ts';
 import { askedOf } from './words.ts';
 
-/** Words of a search. */
+/** Words used of a search. */
 const MAX_WORDS = 32;
-/** Rows that are ranked. Words that more rows have are left out where there are rarer ones. */
+/** Rows that are ranked. Words that occur in more rows are left out if there are rarer ones. */
 const MAX_RANKED = 1000;
 
 /** Runs a statement. */
@@ -23,13 +23,13 @@ export interface Question {
 
 interface WordIndex {
   create(db: Knex, table: string): Promise<void>;
-  /** How many rows of the user have the word, counted up to `limit`. */
+  /** Counts the user's rows that contain the word, up to `limit`. */
   count(ask: Ask, table: string, userId: string, word: string, limit: number): Promise<number>;
-  /** Ids of rows with any of these words, best first. */
+  /** Ids of rows that contain any of the words, best first. */
   best(ask: Ask, table: string, userId: string, words: readonly string[], limit: number): Promise<string[]>;
 }
 
-/** A client of knex that has a thread of its own to search in. */
+/** A client of knex with its own search thread. */
 export interface Searcher {
   search(table: string, question: Question): Promise<string[]>;
 }
@@ -64,7 +64,7 @@ async function match(
   return words.length === 0 ? [] : index.best(ask, table, userId, words, limit);
 }
 
-/** As many as can be ranked, and one at least. */
+/** Keeps as many words as can be ranked, and at least one. */
 function rarest(found: { word: string; rows: number }[]): string[] {
   let ranked = 0;
   const kept = found
@@ -76,13 +76,13 @@ function rarest(found: { word: string; rows: number }[]): string[] {
   return kept.map(({ word }) => word);
 }
 
-/** Tables whose rows are made from those of others, by the database itself. */
+/** Whether the database itself derives the table's rows from other tables. */
 export function isDerived(table: string): boolean {
   return table.endsWith(NUMBERS);
 }
 const NUMBERS = '_word_numbers';
 
-/** FTS5 knows rows by numbers, and those of a table without a number of its own may change: hence one more table. */
+/** FTS5 identifies rows by number, and implicit row numbers may change: hence an additional table. */
 const sqliteWords: WordIndex = {
   async create(db, table) {
     const [words, numbers] = [`${table}_words`, `${table}${NUMBERS}`];
@@ -115,7 +115,7 @@ const sqliteWords: WordIndex = {
   },
   async best(ask, table, userId, words, limit) {
     const index = `${table}_words`;
-    // without the owner among the words: bm25 would count all rows of the user
+    // without the owner among the words: otherwise bm25 would count all rows of the user
     const rows = await ask(
       `select id from (
          select id, number, bm25(${index}, 0, 1) as score
@@ -128,7 +128,7 @@ const sqliteWords: WordIndex = {
   },
 };
 
-/** Words have neither quotes nor blanks; what FTS5 would take for its syntax is quoted. */
+/** Quotes words that FTS5 would take for its syntax. Words contain neither quotes nor blanks. */
 function ftsQuery(userId: string, words: readonly string[]): string {
   const owner = userId.replaceAll('-', '').replaceAll('"', '""');
   return `owner : "${owner}" AND ${anyOf(words)}`;
@@ -138,7 +138,10 @@ function anyOf(words: readonly string[]): string {
   return `words : (${words.map(word => `"${word}"`).join(' OR ')})`;
 }
 
-/** The owner is a word with a blank before it, which no text has: the index finds the rows of one user alone. */
+/**
+ * The owner is indexed as a word that starts with a blank, which no text contains: the index then reads the rows of one
+ * user only.
+ */
 const postgresWords: WordIndex = {
   async create(db, table) {
     await db.raw(`alter table ${table} add column lexemes tsvector not null generated always as (

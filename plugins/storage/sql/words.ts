@@ -1,14 +1,17 @@
-/** How much of a word counts: what is longer is no word that anyone looks for. */
+/** Longest word that is indexed or searched for. */
 const MAX_WORD_CHARS = 64;
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
 const ACCENTS = /[\u0300-\u036f]/g;
 const NO_WORD = /[^\p{L}\p{N}\p{M}]+/u;
 
-/** Characters of a text: more than any indexed text or search has. Normalising can take quadratic time. */
+/** Characters read of a text, more than any indexed text or search has; normalising can take quadratic time. */
 const MAX_TEXT_CHARS = 5000;
 
-/** The words of a text as they are searched for: small letters and digits without accents, the same on any database. */
+/**
+ * Splits a text into the words that are searched for: lower-case letters and digits without accents, the same on every
+ * database.
+ */
 export function wordsOf(text: string): string[] {
   const plain = text
     .slice(0, MAX_TEXT_CHARS)
@@ -24,7 +27,7 @@ export function wordsOf(text: string): string[] {
     .map(word => word.slice(0, MAX_WORD_CHARS));
 }
 
-/** Words that English questions are made of, which say nothing of what they are about. Of other languages none. */
+/** Words that English questions consist of but are not about; other languages have no such list. */
 const PLAIN = new Set(
   `a about after all also am an and any are as at be because been before being between both but by can could did do does
    doing done during each for from get gets go goes going got had has have having he her here hers him his how i if in
@@ -34,7 +37,7 @@ const PLAIN = new Set(
    will with would you your`.split(/\s+/),
 );
 
-/** The words of a question that it is about; all of them where it has no others. */
+/** Returns the words that a question is about, or all of them if there are no others. */
 export function askedOf(text: string): string[] {
   const words = wordsOf(text);
   const telling = words.filter(word => !PLAIN.has(word));

@@ -1,4 +1,4 @@
-/** A collection for each space, made when it is needed. */
+/** Manages one collection for each space, created on first use. */
 import { randomUUID } from 'node:crypto';
 import type { PluginContext, VectorSpace } from '../../../core/contract/plugin.ts';
 import type { Server } from './server.ts';
@@ -6,36 +6,36 @@ import type { Server } from './server.ts';
 export interface Collection extends VectorSpace {
   /** Its name in Qdrant. */
   collection_name: string;
-  /** Made with the collection, and kept in its metadata: one that is made anew has another. */
+  /** Created with the collection and kept in its metadata; a recreated collection has a new one. */
   id: string;
 }
 
 export interface Collections {
-  /** As it is there; null when it is not. What is known is not asked for again. */
+  /** The existing collection, or null. Known collections are not looked up again. */
   find(name: string): Promise<Collection | null>;
-  /** As it is there, made where it is missing. */
+  /** The collection, created if it is missing. */
   open(space: VectorSpace): Promise<Collection>;
-  /** Forgets what is known of it. */
+  /** Drops the cached knowledge about the collection. */
   forget(name: string): void;
   list(): Promise<Collection[]>;
   drop(name: string): Promise<void>;
 }
 
-/** The name in the metadata. */
+/** Key of the id in the metadata. */
 const ID = 'earshot_space';
 const INDEXES = {
   user_id: { type: 'keyword', is_tenant: true },
   updated_at: { type: 'integer' },
 } as const;
 
-/** @param error makes a `config_error` where a collection of that name is there, and not ours */
+/** @param error creates the `config_error` for a collection of that name that Earshot did not create */
 export function openCollections(
   server: Server,
   prefix: string,
   error: PluginContext<never>['error'],
 ): Collections {
   const known = new Map<string, Collection>();
-  /** Collections whose indexes were asked for by this process. */
+  /** Collections whose indexes this process has already requested. */
   const indexed = new Set<string>();
 
   async function find(name: string): Promise<Collection | null> {
@@ -58,12 +58,12 @@ export function openCollections(
     return found;
   }
 
-  /** Creates it; where two do so at once, one of them succeeds. */
+  /** Creates the collection. If two processes do so at once, one of them succeeds. */
   async function make({ name, dimensions }: VectorSpace): Promise<Collection> {
     const wanted = {
       collection_name: prefix + name,
       vectors: { size: dimensions, distance: 'Cosine' as const },
-      // Nobody searches in all users' vectors: graphs are made for each user alone.
+      // Searches are always limited to one user, so graphs are built per user only.
       hnsw_config: { m: 0, payload_m: 16 },
       metadata: { [ID]: randomUUID() },
     };
@@ -77,7 +77,7 @@ export function openCollections(
     );
   }
 
-  /** Also where they are there: who made the collection may not have come to it. */
+  /** Requested for existing collections too: the process that created one may have stopped before this step. */
   async function makeIndexes({ collection_name, id }: Collection): Promise<void> {
     for (const [field_name, field_schema] of Object.entries(INDEXES)) {
       const wanted = { collection_name, field_name, field_schema, wait: true };
@@ -109,7 +109,7 @@ interface Info {
 }
 
 function readInfo(result: unknown): { dimensions?: number | undefined; id?: string | undefined } {
-  const { config } = (result ?? {}) as Info; // as the interface's description has it; what is missing is undefined
+  const { config } = (result ?? {}) as Info; // shaped as Qdrant's API description says; missing fields are undefined
   const id = config?.metadata?.[ID];
   return { dimensions: config?.params?.vectors?.size, id: typeof id === 'string' ? id : undefined };
 }

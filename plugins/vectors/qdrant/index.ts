@@ -11,7 +11,7 @@ interface Options {
   timeoutMs: number;
 }
 
-/** The first that writes under a condition, and keeps metadata. An older one would ignore both. */
+/** First version with conditional writes and collection metadata; older ones silently ignore both. */
 const OLDEST = [1, 16] as const;
 
 export default {
@@ -51,12 +51,12 @@ export default {
     const collections = openCollections(server, options.prefix, error);
 
     await server.version().then(checkVersion, failure => {
-      // A server that is slow now may be so no more: the plugin is then tried again by and by.
+      // A slow server may recover, so the plugin is tried again later.
       throw failure.code === 'timeout'
         ? error('upstream_error', failure.message, { cause: failure })
         : failure;
     });
-    await collections.list(); // or a wrong key would show later
+    await collections.list(); // otherwise a wrong key would only show at the first use
 
     function checkVersion(version: string): void {
       const [major = 0, minor = 0] = version.split('.').map(Number);
@@ -110,7 +110,7 @@ export default {
   },
 } satisfies Plugin<Options>;
 
-/** Vectors that do not fit are a fault of whoever made them. */
+/** Refuses vectors of the wrong length, which is a mistake of the caller. */
 function refusing(index: VectorIndex, refusal: (message: string) => Error): VectorIndex {
   const told = (thrown: unknown): never => {
     throw thrown instanceof RangeError ? refusal(thrown.message) : thrown;

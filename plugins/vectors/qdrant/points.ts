@@ -1,4 +1,4 @@
-/** Requests about points, as Qdrant calls items: put, search, remove. Pure. */
+/** Builds and reads requests about points (Qdrant's word for items): put, search, remove. Pure. */
 import { createHash } from 'node:crypto';
 import type { Schemas } from '@qdrant/js-client-rest';
 import type { VectorItem, VectorSpace } from '../../../core/contract/plugin.ts';
@@ -7,12 +7,12 @@ import { directionOf } from '../../kit/geometry/direction.ts';
 type Point = Schemas['PointStruct'];
 type Upsert = Schemas['UpsertOperation'];
 
-/** In one request: making it into text takes the thread some 5 ms. */
+/** Numbers in one request: serialising that many blocks the thread for about 5 ms. */
 const MAX_NUMBERS = 10_000;
 
 /**
- * The operations that put these items, for one request each. Each goes with the condition that what is there is no newer: Qdrant looks and
- * writes at once, so that writers on several machines do not undo each other. What is not there yet is added.
+ * Builds the operations that put these items, one request each. Each is conditional on the stored item not being newer:
+ * Qdrant checks and writes atomically, so writers on several machines do not undo each other. Missing items are added.
  */
 export function upserts(space: VectorSpace, items: readonly VectorItem[]): Upsert[][] {
   const points = items.map(item => ({ updatedAt: item.updatedAt, point: pointOf(space, item) }));
@@ -43,7 +43,7 @@ export function ownedBy(userId: string): Schemas['FieldCondition'] {
   return { key: 'user_id', match: { value: userId } };
 }
 
-/** Qdrant's ids are UUIDs: one for each id of each user, so that nobody's item takes the place of another's. */
+/** Derives the UUID that Qdrant requires from the owner and the id, so that users' items never collide. */
 export function pointId(userId: string, id: string): string {
   const hash = createHash('sha256').update(`${userId}\0${id}`).digest('hex');
   return [
@@ -55,7 +55,7 @@ export function pointId(userId: string, id: string): string {
   ].join('-');
 }
 
-/** Without those that are like nothing: the angle to a vector of zeros is none. */
+/** Reads the hits, leaving out vectors of zeros, whose angle to others is undefined. */
 export function readHits({ points }: Schemas['QueryResponse']): { id: string; score: number }[] {
   return points.flatMap(({ score, payload }) => {
     const id = payload?.id;

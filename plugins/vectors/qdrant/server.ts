@@ -1,10 +1,10 @@
-/** Qdrant's client, with a way to leave, a time limit, and the errors that core understands. */
+/** Wraps Qdrant's client with cancellation, a time limit, and core's error codes. */
 import type { QdrantClient } from '@qdrant/js-client-rest';
 import type { PluginContext } from '../../../core/contract/plugin.ts';
 import type { AppError } from '../../../core/runtime/errors.ts';
 import { deadline, isAppError } from '../../kit/kit.ts';
 
-/** Wants the TypeScript compiler (31 MB) beside it: whoever uses it installs it. The version is the one in package.json. */
+/** An optional dependency, because it brings the TypeScript compiler (31 MB). The same version as in package.json. */
 export const PACKAGE = '@qdrant/js-client-rest@1.19.0';
 
 export interface ServerSettings {
@@ -14,20 +14,23 @@ export interface ServerSettings {
 }
 
 type Context = Pick<PluginContext<never>, 'clock' | 'error' | 'signal'>;
-/** One call of the client's generated interface: its named methods (`query`, `upsert`) take neither a signal nor `redirect`. */
+/**
+ * A call of the client's generated interface: its named methods (`query`, `upsert`) accept neither a signal nor
+ * `redirect`.
+ */
 type Call<Data> = (api: ReturnType<QdrantClient['api']>, init: RequestInit) => Promise<{ data: Data }>;
 
 export interface Server {
   /**
-   * The `result` of its answer; null where it says 404, as there is no such collection, and on 409, as there is one.
-   * Rejects with `timeout`, `upstream_error`, `config_error` where the key is refused, or the signal's reason.
+   * Resolves to the `result` of the answer; null for 404 (no such collection) and 409 (it exists). Rejects with
+   * `timeout`, `upstream_error`, `config_error` for a refused key, or the signal's reason.
    */
   ask<Result>(call: Call<{ result?: Result }>, signal?: AbortSignal): Promise<Result | null>;
-  /** Which Qdrant it is: `1.19.0`; empty when it is none. Rejects as `ask` does. */
+  /** Qdrant's version, such as `1.19.0`; empty when the server is not Qdrant. Rejects as `ask` does. */
   version(): Promise<string>;
 }
 
-/** Describes the failure for the log. */
+/** Characters of the reason that are logged. */
 const MAX_REASON = 500;
 
 /** Rejects with `config_error` where the client is not installed. */
@@ -41,7 +44,7 @@ export async function connectServer(settings: ServerSettings, context: Context):
     const leaving = AbortSignal.any([signal, context.signal]);
     const late = () => error('timeout', `qdrant: ${base} did not answer within ${timeoutMs} ms`);
     try {
-      // A redirect is not followed: vectors go where the operator sent them, and nowhere else.
+      // Redirects are refused: vectors go only to the address that the operator configured.
       const ask = (ending: AbortSignal) => call(api, { redirect: 'manual', signal: ending });
       return (await deadline({ clock, limitMs: timeoutMs, late }, ask, leaving)).data;
     } catch (cause) {
@@ -59,7 +62,7 @@ export async function connectServer(settings: ServerSettings, context: Context):
       throw error('upstream_error', `qdrant: ${base} answered, and not as Qdrant does`);
     },
     async version() {
-      const { version } = (await send((api, init) => api.root({}, init))) ?? {}; // undefined where it is a page of HTML
+      const { version } = (await send((api, init) => api.root({}, init))) ?? {}; // undefined for a page of HTML
       return typeof version === 'string' ? version : '';
     },
   };
@@ -74,17 +77,17 @@ async function openClient({ url, apiKey }: ServerSettings, error: Context['error
   return new QdrantClient({
     url: origin,
     prefix: pathname.replace(/(?<!\/)\/+$/, ''),
-    // Or an address without a port, which means 80 or 443, would become 6333.
+    // Given explicitly, because the client would replace a missing port (80 or 443) with 6333.
     port: null,
-    // Named as an option, it would be complained of on the console wherever the address is http.
+    // Sent as a header, because the client prints a warning for its `apiKey` option with an http address.
     headers: { 'api-key': apiKey },
-    // Its own limit goes by its own clock, and puts its signal in the place of ours.
+    // The client's own timeout uses the system clock and replaces our signal.
     timeout: Number.POSITIVE_INFINITY,
     checkCompatibility: false,
   });
 }
 
-/** Error that the client throws for an answer other than success; it does not export the class. */
+/** The error that the client throws for an unsuccessful answer; its class is not exported. */
 interface Refusal extends Error {
   status: number;
   data: unknown;
@@ -94,12 +97,12 @@ function isRefusal(thrown: unknown): thrown is Refusal {
   return thrown instanceof Error && 'status' in thrown && typeof thrown.status === 'number';
 }
 
-/** Without what the server said, but in the cause. */
+/** Leaves the server's words out of the message; they stay in the cause. */
 function failureOf(cause: unknown, base: string, error: Context['error']): AppError {
   if (isRefusal(cause)) return refused(cause, base, error);
   if (hasRetryAfter(cause))
     return error('upstream_error', `qdrant: ${base} answered 429`, { cause, retryAfter: cause.retry_after });
-  // Node's fetch throws nothing else where there is no connection, or one that breaks.
+  // Node's fetch throws a TypeError only when a connection fails or breaks.
   const cure = 'start Qdrant there, or correct plugins.qdrant.url';
   if (cause instanceof TypeError)
     return error('upstream_error', `qdrant: ${base} cannot be reached, or broke off; ${cure}`, { cause });
@@ -116,8 +119,8 @@ function refused({ status, data }: Refusal, base: string, error: Context['error'
 }
 
 /**
- * The client's error for a 429 that says when to come back. It takes the first digit alone (1.19.0): the time is never
- * too long, and who comes back too soon is told again.
+ * Recognises the client's error for a 429 with Retry-After. The client (1.19.0) reads only the first digit, so the time
+ * may be too short, never too long; an early retry is told to wait again.
  */
 function hasRetryAfter(thrown: unknown): thrown is Error & { retry_after: number } {
   return thrown instanceof Error && 'retry_after' in thrown && typeof thrown.retry_after === 'number';

@@ -3,7 +3,7 @@
 import type { VectorItem, VectorSpace } from '../../../core/contract/plugin.ts';
 import type { ErrorCode } from '../../../core/runtime/errors.ts';
 
-/** The questions that the thread answers. */
+/** Requests that the thread answers. */
 export interface Verbs {
   upsert(space: VectorSpace, items: readonly VectorItem[]): void;
   search(space: VectorSpace, userId: string, vector: Float32Array, limit: number): Hit[];
@@ -19,25 +19,25 @@ export interface Hit {
 
 export type Verb = keyof Verbs;
 
-/** Handed to the thread when it starts. */
+/** Passed to the thread at its start. */
 export interface ThreadSettings {
   file: string;
-  /** For the pages of the file that were read last. */
+  /** Size of SQLite's page cache. */
   cacheBytes: number;
 }
 
 export type ToThread =
-  /** One at a time: the next one comes when this was answered. */
+  /** Sent one at a time: the next one follows the answer. */
   | { type: 'ask'; verb: Verb; args: unknown[] }
   /** Closes the file and ends the thread. */
   | { type: 'close' };
 
 export type FromThread =
-  /** First. */
+  /** The first message. */
   | { type: 'ready' }
-  /** In its stead: trying again would not help. */
+  /** Sent in place of `ready`, when another try would not help. */
   | { type: 'refused'; message: string }
   | { type: 'answer'; value: unknown }
   | { type: 'failed'; code: ErrorCode; message: string }
-  /** The file could not be read any more and was renamed. An empty one has taken its place. */
+  /** The file became unreadable and was renamed; an empty one replaces it. */
   | { type: 'lost'; reason: string; movedTo: string };

@@ -1,9 +1,11 @@
-/** The index's thread: a comparison with all vectors of a user does not hold up the thread that carries sockets. */
+/**
+ * Runs the index on a thread of its own, so that comparing all vectors of a user does not block the sockets' thread.
+ */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { FromThread, ThreadSettings, ToThread } from './messages.ts';
 import { isDamage, moveDamaged, openVectorsFile, type VectorsFile } from './vectors-file.ts';
 
-/** After which removed vectors are gone from the log. */
+/** Time until removed vectors have left the write-ahead log. */
 const EMPTY_LOG_MS = 10 * 60_000;
 
 const { file, cacheBytes }: ThreadSettings = workerData;
@@ -39,9 +41,9 @@ function answer(question: Extract<ToThread, { type: 'ask' }>): void {
   if (question.verb === 'remove' || question.verb === 'drop') emptyLogLater();
 }
 
-/** Asks once more where the file turns out to be damaged, and is begun anew. */
+/** Answers a request; repeats it once on a new file when the old one proves damaged. */
 function ask({ verb, args }: Extract<ToThread, { type: 'ask' }>): unknown {
-  const ask = (of: VectorsFile) => (of[verb] as (...args: unknown[]) => unknown)(...args); // as the other side typed them
+  const ask = (of: VectorsFile) => (of[verb] as (...args: unknown[]) => unknown)(...args); // typed by the sender
   try {
     vectors ??= openOrBegin();
     return ask(vectors);
@@ -68,7 +70,7 @@ function begin(damage: Error): VectorsFile {
   return openVectorsFile(file, cacheBytes);
 }
 
-/** Not at each removal: it waits for the disk. */
+/** Deferred and shared by many removals, since it waits for the disk. */
 function emptyLogLater(): void {
   if (isEmptying) return;
   isEmptying = true;

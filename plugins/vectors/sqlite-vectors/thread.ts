@@ -1,13 +1,13 @@
-/** Core's side of the index's thread: one question at a time, searches first, and nobody waits for ever. */
+/** Talks to the index's thread: one request at a time, searches first, each with a time limit. */
 import { Worker } from 'node:worker_threads';
 import type { PluginContext } from '../../../core/contract/plugin.ts';
 import type { FromThread, ThreadSettings, ToThread, Verb, Verbs } from './messages.ts';
 
-/** Questions that wait; past it they are refused. */
+/** Waiting requests; further ones are refused. */
 const MAX_WAITING = 1000;
-/** A thread that has not answered by then is stuck. */
+/** Without an answer after this time the thread is considered stuck. */
 const ANSWER_MS = 30_000;
-/** To close the file in; then it is ended as it is. */
+/** Time to close the file before the thread is terminated. */
 const CLOSE_MS = 3000;
 
 interface Question {
@@ -28,7 +28,7 @@ export interface Thread {
 }
 
 /**
- * Starts the thread; it is stopped with the plugin. Resolves when it can be asked.
+ * Starts the thread, which stops with the plugin. Resolves when it accepts requests.
  * @param entry the module that the thread runs
  * @throws `config_error` when the file cannot be used
  */
@@ -106,13 +106,13 @@ export async function startThread(
     waiting.push(question);
     next();
     try {
-      return (await question.answer.promise) as ReturnType<Verbs[V]>; // the thread answers what the verb answers
+      return (await question.answer.promise) as ReturnType<Verbs[V]>; // the answer has the type of its verb
     } finally {
       signal?.removeEventListener('abort', leave);
     }
   }
 
-  /** Sends the next question. A search comes before writes: somebody waits for it. */
+  /** Sends the next request. Searches overtake writes, because a person waits for them. */
   function next(): void {
     if (current !== null || waiting.length === 0 || ended !== null) return;
     const first = Math.max(
@@ -140,12 +140,12 @@ export async function startThread(
     answered.abort();
     ready.reject(reason);
     for (const { answer } of [...(current ? [current] : []), ...waiting.splice(0)]) answer.reject(reason);
-    // While it starts, the setup itself rejects.
+    // During the start, `setup` itself rejects.
     if (isReady) context.fail(reason);
   }
 
   async function stop(): Promise<void> {
-    isReady = false; // what ends now does so by intent
+    isReady = false; // an exit from here on is intended
     end(error('upstream_error', `${name} is stopped`));
     send({ type: 'close' });
     const closed = new AbortController();

@@ -1,4 +1,4 @@
-/** The index in a SQLite file of its own; sqlite-vec finds the neighbours. Works on one thread, without waiting. */
+/** Keeps the index in its own SQLite file and finds neighbours with sqlite-vec. Synchronous, for one thread. */
 import { randomUUID } from 'node:crypto';
 import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -26,11 +26,11 @@ const SQLite: new (file: string, options: { timeout: number }) => Database = cre
   'better-sqlite3',
 );
 
-/** How long to wait for another process's lock: one that just stops lets go of it. */
+/** Waiting time for another process's lock; a stopping process releases it within that. */
 const BUSY_MS = 3000;
-/** A file of an earlier version is emptied: core fills it again from storage. */
+/** A file of another version is emptied, and core fills it again from storage. */
 const VERSION = 2;
-/** An owner is a user in a space. The vectors of a space are in a table of sqlite-vec, by the rows of its items. */
+/** An owner is one user within one space. Each space has a sqlite-vec table whose rows are the space's items. */
 const SCHEMA = `
   create table spaces (
     key integer primary key autoincrement, name text not null unique, id text not null, dimensions integer not null
@@ -45,13 +45,13 @@ const SCHEMA = `
   pragma user_version = ${VERSION};
 `;
 const MAX_DIMENSIONS = 4096;
-/** sqlite-vec compares 16 numbers at once, and only vectors of such lengths fast. */
+/** sqlite-vec compares 16 numbers at once, and is slow for lengths that are not a multiple of it. */
 const STEP = 16;
-/** Vectors that an owner's part of a table grows by; a multiple of 8. */
+/** Rows by which an owner's partition grows; a multiple of 8. */
 const CHUNK_ROWS = 256;
 
 export type VectorsFile = Verbs & {
-  /** Takes what was removed out of the log of the file. */
+  /** Removes deleted vectors from the write-ahead log. */
   emptyLog(): void;
   close(): void;
 };
@@ -62,8 +62,8 @@ interface KnownSpace extends VectorSpace {
 }
 
 /**
- * @param cacheBytes for the pages of the file that were read last
- * @throws what SQLite says; `isDamage` tells whether the file is to blame
+ * @param cacheBytes size of SQLite's page cache
+ * @throws SQLite's error; `isDamage` tells whether the file is damaged
  */
 export function openVectorsFile(path: string, cacheBytes: number): VectorsFile {
   makePrivate(path);
@@ -78,7 +78,7 @@ export function openVectorsFile(path: string, cacheBytes: number): VectorsFile {
   }
 }
 
-/** Keeps the file and its log from everybody else on the machine. */
+/** Makes the file and its log readable by this user alone. */
 function makePrivate(path: string): void {
   closeSync(openSync(path, 'a', 0o600));
   for (const part of ['', '-wal']) if (existsSync(path + part)) chmodSync(path + part, 0o600);
@@ -127,7 +127,7 @@ function vectorsIn(database: Database): VectorsFile {
     removeItem: database.prepare('delete from items where owner = ? and id = ? returning row'),
     dropItems: database.prepare('delete from items where owner in (select key from owners where space = ?)'),
   };
-  /** By the key of their space. */
+  /** By the key of the space. */
   const tables = new Map<number, ReturnType<typeof tableOf>>();
 
   function table({ key }: KnownSpace) {
@@ -158,7 +158,7 @@ function vectorsIn(database: Database): VectorsFile {
     return { key, name, id, dimensions };
   }
 
-  /** Ignores an item that is older than the one held. */
+  /** Ignores an item older than the stored one. */
   function put(space: KnownSpace, { userId, id, updatedAt, vector }: VectorItem): void {
     const direction = directionOf(vector, space);
     const owner = ownerOf(space, userId) ?? statements.addOwner.run(space.key, userId).lastInsertRowid;
@@ -204,7 +204,7 @@ function vectorsIn(database: Database): VectorsFile {
   };
 }
 
-/** The vectors of one space, all of length 1. sqlite-vec takes whole numbers as BigInt alone. */
+/** Statements for the vectors of one space, all of length 1. sqlite-vec accepts integers only as BigInt. */
 function tableOf(database: Database, spaceKey: number) {
   const name = tableName(spaceKey);
   const statements = {
@@ -219,7 +219,7 @@ function tableOf(database: Database, spaceKey: number) {
     ),
   };
   return {
-    /** Overwrites in place where it can: a deleted row leaves a hole until its whole chunk is empty. */
+    /** Overwrites in place where possible: a deleted row occupies space until its whole chunk is empty. */
     put(row: number, owner: number, direction: Float32Array): void {
       const bytes = bytesOf(direction);
       if (statements.update.run(bytes, BigInt(row)).changes > 0) return;
@@ -240,7 +240,7 @@ function tableName(spaceKey: number): string {
   return `vectors_${Number(spaceKey)}`;
 }
 
-/** The cosine of two vectors of length 1 that are so far apart. */
+/** Cosine of two vectors of length 1 at this distance. */
 function cosineAt(distance: number): number {
   return Math.max(-1, Math.min(1, 1 - distance ** 2 / 2));
 }
@@ -249,17 +249,17 @@ function padded(dimensions: number): number {
   return Math.ceil(dimensions / STEP) * STEP;
 }
 
-/** As 32-bit floating point numbers, filled up with zeros, which change no distance. */
+/** Encodes 32-bit floats, padded with zeros, which change no distance. */
 function bytesOf(direction: Float32Array): Uint8Array {
   const floats = new Float32Array(padded(direction.length));
   floats.set(direction);
   return new Uint8Array(floats.buffer);
 }
 
-/** A file that cannot be used, though SQLite can read it. */
+/** The file is readable by SQLite but unusable. */
 class Damage extends Error {}
 
-/** sqlite-vec reports a table that does not hold what it should as a plain error; our statements have no other. */
+/** sqlite-vec reports inconsistent tables as SQLITE_ERROR, which our statements cause in no other way. */
 const DAMAGED = /^SQLITE_(CORRUPT|NOTADB|IOERR_SHORT_READ|ERROR$)/;
 
 export function isDamage(thrown: unknown): thrown is Error {
@@ -267,7 +267,7 @@ export function isDamage(thrown: unknown): thrown is Error {
   return thrown instanceof Error && 'code' in thrown && DAMAGED.test(String(thrown.code));
 }
 
-/** Renames the file, for whoever wants to look at it; replaces one that was renamed before. Returns the new path. */
+/** Renames the damaged file so that it can be examined, replacing one renamed earlier. Returns the new path. */
 export function moveDamaged(path: string): string {
   const moved = `${path}.damaged`;
   for (const part of ['', '-wal']) {

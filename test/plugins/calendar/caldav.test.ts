@@ -48,7 +48,7 @@ function change({ entries }: CaldavServer, word: string, by: (text: string) => s
 const complete = (text: string) =>
   text.replace('STATUS:NEEDS-ACTION', 'STATUS:COMPLETED\r\nPERCENT-COMPLETE:100');
 
-test('tasks reach the calendar once, with their due date, and follow what changes here', async t => {
+test('tasks are written to the calendar once, with their due date, and follow changes in Earshot', async t => {
   const { server, connect, run, add, actionItems, user } = await open(t);
   const task = await add('Call the plumber', Date.parse('2026-05-01T09:00:00Z'));
   t.like(await connect(), { name: 'Plans', address: { url: server.url, username: 'ada' } });
@@ -71,7 +71,7 @@ test('tasks reach the calendar once, with their due date, and follow what change
   t.is(server.entries.size, 0);
 });
 
-test('a task completed in the calendar is completed here, and one that is reopened there is open again', async t => {
+test('a task completed in the calendar is completed in Earshot, and one reopened there is open again', async t => {
   const { server, connect, run, add, actionItems, user } = await open(t);
   const task = await add('Water the plants');
   await connect();
@@ -94,7 +94,7 @@ test('a task completed in the calendar is completed here, and one that is reopen
   t.false((await actionItems.get(user.id, task.id)).completed);
 });
 
-test('where both sides changed, the completion there and the wording here both count, and notes there stay', async t => {
+test("after changes on both sides, the calendar's completion and Earshot's wording both count, and the calendar's notes stay", async t => {
   const { server, connect, run, add, actionItems, user } = await open(t);
   const task = await add('Buy milk');
   await connect();
@@ -110,7 +110,7 @@ test('where both sides changed, the completion there and the wording here both c
   t.regex(textWith(server, 'oat milk'), /STATUS:COMPLETED/);
 });
 
-test('an entry that changes between the look and the write is not overwritten, and looked at again soon', async t => {
+test('an entry that changes between read and write is not overwritten, and is read again soon', async t => {
   const { server, connect, run, add, actionItems, user, clock } = await open(t);
   const task = await add('Buy milk');
   await connect();
@@ -127,7 +127,7 @@ test('an entry that changes between the look and the write is not overwritten, a
   t.regex(textWith(server, 'oat milk'), /STATUS:COMPLETED/);
 });
 
-test('an entry that is there already, as after a backup was restored, is taken over and not doubled', async t => {
+test('an existing entry, as after a restore from backup, is adopted instead of duplicated', async t => {
   const { server, connect, run, add, actionItems, user } = await open(t);
   const task = await add('Pay the rent');
   await connect();
@@ -139,7 +139,7 @@ test('an entry that is there already, as after a backup was restored, is taken o
   t.true((await actionItems.get(user.id, task.id)).completed);
 });
 
-test('what was deleted in the calendar does not come back, and stays here', async t => {
+test('an entry deleted in the calendar is not written again, and its task stays', async t => {
   const { server, connect, run, add, actionItems, user } = await open(t);
   const task = await add('Buy milk');
   await connect();
@@ -152,7 +152,7 @@ test('what was deleted in the calendar does not come back, and stays here', asyn
   t.is((await actionItems.get(user.id, task.id)).description, 'Buy oat milk');
 });
 
-test('a calendar for appointments alone gets no tasks, and other entries in it are left alone', async t => {
+test('a calendar for appointments only gets no tasks, and unrelated entries in it are left alone', async t => {
   const { server, connect, run, add } = await open(t, { components: ['VEVENT'] });
   server.entries.set('/calendars/ada/plans/own.ics', 'BEGIN:VCALENDAR\r\nUID:own\r\nEND:VCALENDAR\r\n');
   await add('Buy milk');
@@ -161,7 +161,7 @@ test('a calendar for appointments alone gets no tasks, and other entries in it a
   t.deepEqual([...server.entries.keys()], ['/calendars/ada/plans/own.ics']);
 });
 
-test('a wrong password, an unknown calendar and a private address are refused when it is connected', async t => {
+test('a wrong password, an unknown calendar and a private address are refused on connection', async t => {
   const { connect, sync, user } = await open(t);
   await t.throwsAsync(connect({ password: 'wrong' }), { message: /refuses the name or the password/ });
   await t.throwsAsync(connect({ calendar: 'Work' }), { message: /no calendar "Work".*there are: Plans/ });
@@ -170,7 +170,7 @@ test('a wrong password, an unknown calendar and a private address are refused wh
   t.is(await sync.get(user.id), null);
 });
 
-test('a calendar that cannot be reached later says why, and is tried again', async t => {
+test('a calendar that becomes unreachable reports why, and is retried', async t => {
   const { connect, run, sync, user, server, clock } = await open(t);
   await connect();
   await run();
@@ -180,7 +180,7 @@ test('a calendar that cannot be reached later says why, and is tried again', asy
   t.regex((await sync.get(user.id))?.failure ?? '', /127\.0\.0\.1|calendar/);
 });
 
-test('a change here asks for a run soon, and a calendar that is disconnected is left alone', async t => {
+test('a change in Earshot schedules a run soon, and a disconnected calendar is left alone', async t => {
   const { connect, sync, add, user, server, run, storage, clock } = await open(t);
   sync.start();
   t.teardown(sync.stop);

@@ -13,7 +13,7 @@ import { temporaryStorage } from '../../helpers/storage.ts';
 const DAY_MS = 24 * 3600 * 1000;
 const ANNA = { subject: 'u1', name: 'Anna' };
 
-test('A token that it issued is known again, for thirty days', async t => {
+test('A token is valid for thirty days', async t => {
   const clock = manualClock();
   clock.advance(1);
   const identity = await localIdentity(clock, await temporaryDirectory(t));
@@ -41,7 +41,7 @@ test('A token that it issued is known again, for thirty days', async t => {
   t.like(error, { code: 'unauthorized', message: 'The ID token has expired' });
 });
 
-test('The key outlives the process, and only its owner can read it', async t => {
+test('The signing key survives restarts, and only its owner can read its file', async t => {
   const clock = manualClock();
   const dataDir = await temporaryDirectory(t);
   const { token } = await (await localIdentity(clock, dataDir)).issue(ANNA);
@@ -52,7 +52,7 @@ test('The key outlives the process, and only its owner can read it', async t => 
   t.is((await stat(join(dataDir, file))).mode & 0o777, 0o600);
 });
 
-test('Processes that start at the same moment agree on one key, and each soon learns of a new one', async t => {
+test('Processes that start at the same moment agree on one key, and each soon loads a new one', async t => {
   const clock = manualClock();
   const dataDir = await temporaryDirectory(t);
   const all = await Promise.all([1, 2, 3].map(() => localIdentity(clock, dataDir)));
@@ -92,7 +92,7 @@ test('A key signs for ninety days, verifies until its last token has expired, an
   await t.throwsAsync(restarted.verify(last.token), { code: 'unauthorized' });
 });
 
-test('A key can be replaced at once, several times within a moment, and what was signed stays good', async t => {
+test('A key can be replaced at once, several times in a moment, and existing tokens stay valid', async t => {
   const clock = manualClock();
   const identity = await localIdentity(clock, await temporaryDirectory(t));
   const tokens: string[] = [];
@@ -110,7 +110,7 @@ test('A key can be replaced at once, several times within a moment, and what was
   }
 });
 
-test('No other token passes: not unsigned, not another key, issuer, audience or algorithm, not an endless one', async t => {
+test('Every other token is rejected: unsigned, another key, issuer, audience or algorithm, or without expiry', async t => {
   const clock = manualClock();
   const dataDir = await temporaryDirectory(t);
   const identity = await localIdentity(clock, dataDir);
@@ -154,7 +154,7 @@ test('No other token passes: not unsigned, not another key, issuer, audience or 
   }
 });
 
-test('A damaged key is not replaced: the start fails and says what to do', async t => {
+test('A damaged key is not replaced: the start fails with instructions', async t => {
   const clock = manualClock();
   const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
   for (const content of ['', 'garbage', rsa.export({ type: 'pkcs8', format: 'pem' }).toString()]) {
@@ -171,7 +171,7 @@ test('A damaged key is not replaced: the start fails and says what to do', async
 
 // ── passwords ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Cheap ones, on a real database. */
+/** Cheap parameters, on a real database. */
 async function openPasswords(t: Parameters<typeof temporaryDirectory>[0]) {
   const { storage, close } = await temporaryStorage();
   t.teardown(close);
@@ -183,7 +183,7 @@ async function openPasswords(t: Parameters<typeof temporaryDirectory>[0]) {
 }
 const CHEAP = { memory: 64, passes: 1, parallelism: 1 };
 
-test('A password is stored as an argon2id hash in PHC format, at the cost that OWASP asks for', async t => {
+test('A password is stored as an argon2id hash in PHC format, with the cost recommended by OWASP', async t => {
   const { at, phc } = await openPasswords(t);
   const passwords = at(COST);
   await passwords.set('u1', 'correct horse battery');
@@ -194,7 +194,7 @@ test('A password is stored as an argon2id hash in PHC format, at the cost that O
   t.true(await passwords.check('u1', 'correct horse battery'));
 });
 
-test('A hash that another program made is understood', async t => {
+test('A hash made by another program is verified', async t => {
   const { state, at } = await openPasswords(t);
   // The test vector of the reference implementation's command line: echo -n password | argon2 somesalt -id -t 2 -m 16 -p 1
   const reference = '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
@@ -203,7 +203,7 @@ test('A hash that another program made is understood', async t => {
   t.true(await at(CHEAP).check('u1', 'password'));
 });
 
-test('A hash of another cost is made anew at the next right password, and at no wrong one', async t => {
+test('A hash with another cost is replaced at the next correct password, and never at a wrong one', async t => {
   const { at, phc } = await openPasswords(t);
   await at(CHEAP).set('u1', 'correct horse battery');
   const old = await phc('u1');
@@ -215,7 +215,7 @@ test('A hash of another cost is made anew at the next right password, and at no 
   t.true(await dearer.check('u1', 'correct horse battery'));
 });
 
-test('What is stored and is no such hash lets nobody in', async t => {
+test('A stored value that is not such a hash admits nobody', async t => {
   const { state, at } = await openPasswords(t);
   for (const [index, value] of ['', 'password', '$argon2i$v=19$m=64,t=1,p=1$c2FsdA$aGFzaA', 7].entries()) {
     await state.compareAndSet(`password/${index}`, 0, value);
@@ -224,13 +224,13 @@ test('What is stored and is no such hash lets nobody in', async t => {
   }
 });
 
-test('The same letters typed as other code points are the same password', async t => {
+test('Equivalent Unicode forms of a password are the same password', async t => {
   const { at } = await openPasswords(t);
   await at(CHEAP).set('u1', 'Zo\u00eb liebt K\u00e4se');
   t.true(await at(CHEAP).check('u1', 'Zoe\u0308 liebt Ka\u0308se'));
 });
 
-test('More sign-ins at once than can wait are told to come again', async t => {
+test('Simultaneous sign-ins beyond the queue are asked to retry', async t => {
   const { at } = await openPasswords(t);
   const passwords = at(CHEAP);
   const tries = Array.from({ length: 60 }, () => passwords.check('u1', 'x').catch(error => error));

@@ -17,7 +17,7 @@ import { openServer } from '../../helpers/services.ts';
 
 const COOL_DOWN_MS = 30_000;
 
-/** A whole server beside a real provider, at the same time of day. */
+/** A whole server with a real provider, at the same time of day. */
 async function start(
   t: ExecutionContext,
   { provider, options = {} }: { provider?: OidcProvider; options?: Record<string, unknown> } = {},
@@ -44,7 +44,7 @@ async function start(
   return { ...instance, oidc, clock, use, names };
 }
 
-/** A token as the provider makes them, but for these changes. */
+/** A token as issued by the provider, with these changes. */
 async function forge(
   token: string,
   key: JWK | Uint8Array,
@@ -56,7 +56,7 @@ async function forge(
   return made.setProtectedHeader({ alg, ...rest, ...header }).sign(signer);
 }
 
-test('Who signs in at the provider has an account from then on, and others there have others', async t => {
+test('The first sign-in at the provider creates an account, separate from those of others', async t => {
   const { oidc, use, names, app } = await start(t);
   t.is((await use(await oidc.idToken('anna'))).status, 200);
   t.is((await use(await oidc.idToken('anna'))).status, 200);
@@ -71,7 +71,7 @@ test('Who signs in at the provider has an account from then on, and others there
   t.true(error.message.includes(oidc.issuer));
 });
 
-test('Only tokens of this provider for this app are taken, and only as long as they last', async t => {
+test('Only unexpired tokens of this provider for this app are accepted', async t => {
   const { oidc, use, names, clock, url } = await start(t);
   const stranger = await oidcProvider(t);
   const good = await oidc.idToken('anna');
@@ -149,7 +149,7 @@ test('Only tokens of this provider for this app are taken, and only as long as t
   t.regex((await use(good)).detail, /has expired/);
 });
 
-test('Accounts are for those alone whom allow names: by subject, or by an address that was verified', async t => {
+test('Only users named in allow get accounts: by subject, or by a verified address', async t => {
   const { oidc, use, names } = await start(t, {
     options: { allow: ['ben', 'Anna@Example.org', 'unverified@example.org'] },
   });
@@ -164,7 +164,7 @@ test('Accounts are for those alone whom allow names: by subject, or by an addres
   t.deepEqual(await names(), ['anna', 'ben', 'owner']);
 });
 
-test('A key that the provider changed is fetched, at most every half minute, and an old one ends with it', async t => {
+test('A rotated key of the provider is fetched, at most every half minute, and the old one is dropped', async t => {
   const { oidc, use, clock } = await start(t);
   const [first] = oidc.keys;
   if (!first) return t.fail();
@@ -193,7 +193,7 @@ test('A key that the provider changed is fetched, at most every half minute, and
   t.is((await use(fresh)).status, 200);
 });
 
-test('While the provider is away its keys go on serving, and a new key cannot be judged', async t => {
+test('While the provider is unreachable its known keys stay valid, and a new key cannot be verified', async t => {
   const { oidc, use, clock } = await start(t);
   const token = await oidc.idToken('anna');
   const [key] = oidc.keys;
@@ -212,7 +212,7 @@ test('While the provider is away its keys go on serving, and a new key cannot be
   t.is((await use(await oidc.idToken('ben'))).status, 200);
 });
 
-test('A server that starts before its provider serves its own accounts, and the others once it is there', async t => {
+test('A server that starts before its provider serves its own accounts, and the others once it is up', async t => {
   const oidc = await oidcProvider(t);
   const token = await oidc.idToken('anna');
   await oidc.stop();
@@ -233,7 +233,7 @@ test('A server that starts before its provider serves its own accounts, and the 
   );
 
   await oidc.start();
-  await clock.asleep(1000); // then it is tried again
+  await clock.asleep(1000); // then it is retried
   clock.advance(1000);
   let answer = early;
   while (answer.status === 503) answer = await use(token);
@@ -241,9 +241,9 @@ test('A server that starts before its provider serves its own accounts, and the 
   t.true((await readiness()).every(({ ok }) => ok));
 });
 
-// ── providers that are not as they should be ────────────────────────────────────────────────────────────────────
+// ── faulty providers ────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** A server that answers each path with this JSON, in place of a provider that no real one would be. */
+/** A server that answers each path with this JSON, as no real provider would. */
 async function oddProvider(t: ExecutionContext, answers: (issuer: string) => Record<string, unknown>) {
   const server = createServer((request, response) => {
     const answer = answers(issuer)[request.url ?? ''];
@@ -278,7 +278,7 @@ const ODD: [code: ErrorCode, answers: (issuer: string) => Record<string, unknown
     /\/realm\/keys gives no keys/,
   ],
 ];
-test('A provider that is not as it should be is named with what is wrong (simulated providers)', async t => {
+test('A faulty provider is reported with its fault (simulated providers)', async t => {
   const context = {
     fetch,
     clock: manualClock(),
@@ -293,7 +293,7 @@ test('A provider that is not as it should be is named with what is wrong (simula
   }
 });
 
-test('With the provider alone the server starts without an account, and makes one at the first token', async t => {
+test('With the provider alone the server starts without an account, and creates one at the first token', async t => {
   const oidc = await oidcProvider(t);
   const dataDir = await temporaryDirectory(t);
   const plugins = { oidc: { issuer: oidc.issuer, audience: ['earshot'], allow: ['anyone'] } };

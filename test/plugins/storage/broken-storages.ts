@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Storage } from '../../../core/contract/plugin.ts';
 
-/** Storages with one fault each, and the check that has to notice it. */
+/** Storages with one fault each, and the check that must detect it. */
 export interface BrokenStorage {
   fault: string;
   caughtBy: string;
@@ -38,6 +38,16 @@ export const brokenStorages: readonly BrokenStorage[] = [
       const has: Storage['grants']['has'] = (_userId, grantee, name) =>
         storage.grants.has('anna', grantee, name);
       return { ...storage, grants: { ...storage.grants, has } };
+    },
+  },
+  {
+    fault: 'marks of a conversation that is split all stay',
+    caughtBy: 'marks move to another conversation, all or from an instant on, and go with theirs',
+    breakIt: storage => {
+      const moveAll: Storage['marks']['moveAll'] = async (userId, from, to, since) => {
+        if (since === undefined) await storage.marks.moveAll(userId, from, to);
+      };
+      return { ...storage, marks: { ...storage.marks, moveAll } };
     },
   },
   {

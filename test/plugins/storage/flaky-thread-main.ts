@@ -1,4 +1,4 @@
-/** A thread of the tests: it answers, ends, fails or says nothing, as the question has it. */
+/** A thread that answers, ends, fails or hangs, as the query demands. */
 import { parentPort } from 'node:worker_threads';
 import type { Asked } from '../../../plugins/storage/sql/sqlite-thread.ts';
 

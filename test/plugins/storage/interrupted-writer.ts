@@ -1,6 +1,6 @@
 /**
- * A process for the test to kill: it commits one user, begins a transaction with a second one, says so, and stays.
- * Usage: node interrupted-writer.ts <database file, or address of a Postgres database>
+ * A process for the test to kill: it commits one user, starts a transaction with a second one, reports it,
+ * and waits. Usage: node interrupted-writer.ts <database file, or address of a Postgres database>
  */
 
 import { user } from '../../../plugins/kit/suites/storage/rows.ts';

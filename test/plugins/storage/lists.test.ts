@@ -10,7 +10,7 @@ import { explain } from '../../helpers/explain.ts';
 import { type PostgresServer, postgresOptions, startPostgres } from '../../helpers/postgres.ts';
 import { storageContext } from '../../helpers/storage.ts';
 
-/** A server of our own, or why there can be none on this machine. */
+/** A Postgres server of our own, or the reason why there is none. */
 const server: PostgresServer | Error = await startPostgres().catch(error => error);
 test.after.always('stop Postgres', async () => {
   if (!(server instanceof Error)) await server.stop();
@@ -34,7 +34,7 @@ interface Shape {
 const YES = { sqlite: '1', postgres: 'true' };
 const NO = { sqlite: '0', postgres: 'false' };
 
-/** Shapes of tables, `n` being the number of the row: `@yes` and `@no` are the database's booleans. */
+/** Schemas of tables, `n` being the row number: `@yes` and `@no` are the database's booleans. */
 const TABLES: Record<string, Shape> = {
   memories: {
     columns:
@@ -151,7 +151,7 @@ async function fill({ writer }: Dialect, client: 'sqlite' | 'postgres'): Promise
 const PAGE = { limit: 25, offset: 50 };
 const SHOWN = { statuses: ['completed' as const], discarded: false, locked: false, ...PAGE };
 
-/** Every list of a user's things: one query each. */
+/** Every list of a user's data: one query each. */
 const LISTS: Record<string, (storage: Storage) => Promise<unknown>> = {
   memories: ({ memories }) => memories.list('anna', PAGE),
   'many memories': ({ memories }) => memories.list('anna', { limit: 1000, offset: 0 }),
@@ -161,13 +161,13 @@ const LISTS: Record<string, (storage: Storage) => Promise<unknown>> = {
     memories.list('anna', { categories: ['other', 'core', 'system'], ...PAGE }),
   'memories to review': ({ memories }) => memories.list('anna', { reviewed: false, ...PAGE }),
   'memories of a topic': ({ memories }) => memories.ofTopic('anna', 'topic 31'),
-  'what was forgotten': ({ forgottenMemories }) => forgottenMemories.list('anna', 1000),
+  'forgotten memories': ({ forgottenMemories }) => forgottenMemories.list('anna', 1000),
   'memories by id': ({ memories }) => memories.page('anna', 'm5', 256),
-  'changes of memories': ({ embeddings }) => embeddings.changes('anna', 256),
+  'versions of a memory': ({ embeddings }) => embeddings.changes('anna', 256),
   conversations: ({ conversations }) => conversations.list('anna', SHOWN),
   'conversations of a category': ({ conversations }) =>
     conversations.list('anna', { ...SHOWN, categories: ['work'] }),
-  'conversations of a time': ({ conversations }) =>
+  'conversations of a period': ({ conversations }) =>
     conversations.list('anna', { ...SHOWN, createdFrom: 500, createdTo: 90_000 }),
   'conversations of a folder': ({ conversations }) =>
     conversations.list('anna', { ...SHOWN, folderId: 'f1' }),
@@ -175,11 +175,11 @@ const LISTS: Record<string, (storage: Storage) => Promise<unknown>> = {
   folders: ({ folders }) => folders.list('anna'),
   keys: ({ keys }) => keys.list('anna'),
   'action items': ({ actionItems }) => actionItems.list('anna', { locked: false, ...PAGE }),
-  'action items far down': ({ actionItems }) =>
+  'action items far down the list': ({ actionItems }) =>
     actionItems.list('anna', { locked: false, limit: 1000, offset: 1000 }),
-  'action items to be done': ({ actionItems }) =>
+  'open action items': ({ actionItems }) =>
     actionItems.list('anna', { locked: false, completed: false, ...PAGE }),
-  'action items of a time': ({ actionItems }) =>
+  'action items of a period': ({ actionItems }) =>
     actionItems.list('anna', { locked: false, createdFrom: 500, createdTo: 90_000, ...PAGE }),
   'action items of a conversation': ({ actionItems }) =>
     actionItems.list('anna', { locked: false, conversationId: 'c41', ...PAGE }),
@@ -190,7 +190,7 @@ const LISTS: Record<string, (storage: Storage) => Promise<unknown>> = {
     goalSuggestions.ofConversation('anna', 'c41', 1000),
   'the progress of a goal': ({ goals }) => goals.progress('anna', 'g1', 5),
   people: ({ people }) => people.list('anna'),
-  'apps of a user': ({ apps }) => apps.list('anna'),
+  'installed apps of a user': ({ apps }) => apps.list('anna'),
   hooks: ({ hooks }) => hooks.list('anna'),
   deliveries: ({ deliveries }) => deliveries.list('anna', { limit: 25 }),
   'deliveries to a target': ({ deliveries }) => deliveries.list('anna', { targetId: 'h3', limit: 25 }),
@@ -205,7 +205,7 @@ const LISTS: Record<string, (storage: Storage) => Promise<unknown>> = {
   'deliveries of an app to a target, of a state': ({ deliveries }) =>
     deliveries.listOfApp('app1', { targetId: 'h3', state: 'failed', limit: 25 }),
   'attempts of a delivery': ({ deliveries }) => deliveries.attempts('anna', 'd100001'),
-  'deliveries that are due': ({ deliveries }) => deliveries.due('h3', 90_000, 25),
+  'due deliveries': ({ deliveries }) => deliveries.due('h3', 90_000, 25),
   'the next delivery': ({ deliveries }) => deliveries.nextAt('h3'),
   notifications: ({ notifications }) => notifications.list('anna', { limit: 25 }),
   'unread notifications': ({ notifications }) => notifications.list('anna', { unread: true, limit: 25 }),
@@ -215,17 +215,17 @@ const LISTS: Record<string, (storage: Storage) => Promise<unknown>> = {
   'addresses of channels': ({ channelAddresses }) => channelAddresses.list('anna'),
 };
 
-/** Queries for a few rows by their keys, in no order. */
+/** Queries for a few rows by their keys, in any order. */
 const LOOKS: Record<string, (storage: Storage, dialect: Dialect) => Promise<unknown>> = {
-  'some memories by their ids': ({ memories }) => memories.some('anna', ['m1', 'm2', 'm3']),
+  'memories by ids': ({ memories }) => memories.some('anna', ['m1', 'm2', 'm3']),
   'segments of several conversations': ({ segments }) => segments.list('anna', ['c41', 'c43']),
   'the words of memories': (_, { writer }) =>
     matchWords(writer, 'memories', { userId: 'anna', text: '77 99001', limit: 10 }),
-  'whom to tell': ({ hooks }) => hooks.targets('anna', ['memory_created']),
-  'deliveries that are over': ({ deliveries }) => deliveries.prune(50, 10),
-  'notifications that are old': ({ notifications }) => notifications.prune(50, 10),
+  'users to notify': ({ hooks }) => hooks.targets('anna', ['memory_created']),
+  'finished deliveries': ({ deliveries }) => deliveries.prune(50, 10),
+  'old notifications': ({ notifications }) => notifications.prune(50, 10),
   'unread notifications, counted': ({ notifications }) => notifications.countUnread('anna'),
-  'jobs that are due': ({ jobs }) => jobs.claim(['finish', 'embed'], 10, 1000, 4),
+  'due jobs': ({ jobs }) => jobs.claim(['finish', 'embed'], 10, 1000, 4),
   'the next job': ({ jobs }) => jobs.nextRunAt(['finish', 'embed']),
 };
 
@@ -249,7 +249,7 @@ for (const client of CLIENTS)
       const scans = plans.flatMap(({ faults }) => faults.filter(fault => /scan/i.test(fault)));
       t.deepEqual(scans, [], `${title}: ${JSON.stringify(plans)}`);
     }
-    // The same helper sees what is no good.
+    // The same helper detects bad queries.
     const unsorted = explain(dialect, () =>
       dialect.reader('memories').where('content', 'x').orderBy('content'),
     );

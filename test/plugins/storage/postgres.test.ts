@@ -32,9 +32,9 @@ import {
 import { storageContext } from '../../helpers/storage.ts';
 import { storageConformance } from '../kit/suites/storage.ts';
 
-/** One after the other: on a busy machine connections of many tests at once would not be made in time. */
+/** Serial: on a busy machine simultaneous connections of many tests would exceed their time limits. */
 const test = anyTest.serial as unknown as TestFn;
-/** A server of our own, or why there can be none on this machine. */
+/** A Postgres server of our own, or the reason why there is none. */
 const server: PostgresServer | Error = await startPostgres().catch(error => error);
 
 const admin = server instanceof Error ? null : await openAdmin(server);
@@ -69,7 +69,7 @@ function testsOn({ url, port }: PostgresServer, admin: Dialect): void {
   let count = 0;
 
   let last: Promise<unknown> = Promise.resolve();
-  /** One after the other: of a hundred at once, some would wait for a connection longer than they may. */
+  /** Serial: of a hundred at once, some would exceed the time limit for a connection. */
   function createDatabase(name: string, pattern = 'template1'): Promise<string> {
     const made = last.then(async () => {
       await admin.writer.raw('create database ?? template ??', [name, pattern]);
@@ -110,7 +110,7 @@ function testsOn({ url, port }: PostgresServer, admin: Dialect): void {
     options?: Partial<PostgresOptions>;
   }
 
-  /** Closed with the test. */
+  /** Closed after the test. */
   async function open(
     t: ExecutionContext,
     address: string,
@@ -122,7 +122,7 @@ function testsOn({ url, port }: PostgresServer, admin: Dialect): void {
     return { dialect, storage: await createStorage(dialect, context, migrations) };
   }
 
-  // ── the way to it ─────────────────────────────────────────────────────────────────────────────────────────────
+  // ── connection ────────────────────────────────────────────────────────────────────────────────────────────────────
 
   test('the plugin opens the database that the configuration names, and closes it', async t => {
     await createDatabase('by_pieces');
@@ -136,7 +136,7 @@ function testsOn({ url, port }: PostgresServer, admin: Dialect): void {
         options: sql.options(z).parse({ client: 'postgres', ...given }),
         dataDir: '/nowhere',
         onStop: (step: () => void | Promise<void>) => undo.push(step),
-      } as unknown as PluginContext<z.infer<ReturnType<typeof sql.options>>>; // a storage plugin has no more than these
+      } as unknown as PluginContext<z.infer<ReturnType<typeof sql.options>>>; // a storage plugin gets only these
       const { storage } = await sql.setup(context);
       await storage.migrate();
       t.deepEqual(await storage.users.list(), []);
@@ -145,7 +145,7 @@ function testsOn({ url, port }: PostgresServer, admin: Dialect): void {
     }
   });
 
-  test('an address that is none, or names no database, is refused', t => {
+  test('an invalid address, or one without a database, is rejected', t => {
     const parse = (address: string) =>
       sql.options(z).safeParse({ client: 'postgres', url: address }).error?.message;
     t.regex(parse('mysql://host/earshot') ?? '', /postgres:\/\/user:password@host/);
@@ -154,7 +154,7 @@ function testsOn({ url, port }: PostgresServer, admin: Dialect): void {
     t.is(parse('postgresql://host/earshot?sslmode=verify-full'), undefined);
   });
 
-  test('a server that is not there is unavailable, by its name, and the password stays hidden', async t => {
+  test('an unreachable server is reported by name, and the password stays hidden', async t => {
     const address = `postgres://earshot:${encodeURIComponent(PASSWORD)}@127.0.0.1:1/earshot`;
     const refusal = await t.throwsAsync<AppError>(open(t, address), { code: 'unavailable' });
     t.is(
@@ -166,7 +166,7 @@ function testsOn({ url, port }: PostgresServer, admin: Dialect): void {
     t.false(shown.includes(PASSWORD) || shown.includes(encodeURIComponent(PASSWORD)));
   });
 
-  test('a wrong password, and a database that is not there, are faults of the configuration', async t => {
+  test('a wrong password, and an unknown database, are configuration errors', async t => {
     const wrong = await t.throwsAsync<AppError>(open(t, url('pattern', 'guessed')), { code: 'config_error' });
     t.regex(wrong?.message ?? '', /database pattern on 127\.0\.0\.1:\d+ refuses .*password is wrong/);
     t.false(inspect(wrong, { depth: 9 }).includes('guessed'));
@@ -187,12 +187,12 @@ function testsOn({ url, port }: PostgresServer, admin: Dialect): void {
     });
   });
 
-  test('a database that was never set up says so', async t => {
+  test('an uninitialised database is reported as such', async t => {
     const { storage } = await open(t, await database('template1'));
     await t.throwsAsync(storage.users.list(), { code: 'unavailable', message: /has not been set up/ });
   });
 
-  test('a connection that the server cut is made anew', async t => {
+  test('a connection cut by the server is opened again', async t => {
     const { storage, dialect } = await open(t, await database(), { options: { readers: 1, writers: 1 } });
     await storage.users.insert(user('anna'));
     const { rows } = await dialect.writer.raw('select pg_backend_pid() as pid');
@@ -202,7 +202,7 @@ function testsOn({ url, port }: PostgresServer, admin: Dialect): void {
     t.true(idsOf(await storage.users.list()).includes('carla'));
   });
 
-  test('what only reads cannot write', async t => {
+  test('a read-only connection cannot write', async t => {
     const { dialect } = await open(t, await database());
     await t.throwsAsync(async () => await dialect.reader('users').delete(), { code: '25006' });
   });
@@ -230,7 +230,7 @@ function testsOn({ url, port }: PostgresServer, admin: Dialect): void {
     t.is((await both[0].dialect.reader('migrations')).length, MIGRATIONS.length);
   });
 
-  test('a migration that fails leaves the database as it was, ready for the next try', async t => {
+  test('a failed migration leaves the database as it was, ready for a retry', async t => {
     const address = await database();
     const failing = await open(t, address, { migrations: [...MIGRATIONS, noteMigration, brokenMigration] });
     await failing.storage.users.insert(user('anna'));
@@ -243,7 +243,7 @@ function testsOn({ url, port }: PostgresServer, admin: Dialect): void {
     await t.throwsAsync(open(t, address), { code: 'config_error', message: /newer Earshot/ });
   });
 
-  test('a migration of what is there tells the operator how to back it up, without the password', async t => {
+  test('a migration of an existing database tells the operator how to back it up, without the password', async t => {
     const { log, lines } = recorder();
     const { storage } = await open(t, await database(), { log, migrations: [...MIGRATIONS, noteMigration] });
     await storage.users.insert(user('anna'));
@@ -254,7 +254,7 @@ function testsOn({ url, port }: PostgresServer, admin: Dialect): void {
 
   // ── processes and locks ───────────────────────────────────────────────────────────────────────────────────────
 
-  test('a process killed in a transaction loses that transaction and nothing else', async t => {
+  test('a process killed in a transaction loses only that transaction', async t => {
     const address = await database();
     const { storage } = await open(t, address);
     const script = new URL('./interrupted-writer.ts', import.meta.url).pathname;
@@ -269,7 +269,7 @@ function testsOn({ url, port }: PostgresServer, admin: Dialect): void {
     t.deepEqual(idsOf(await storage.users.list()).sort(), ['after', 'committed']);
   });
 
-  test('transactions of two processes that read before they write lose nothing', async t => {
+  test('read-modify-write transactions of two processes lose nothing', async t => {
     const address = await database();
     const both = await Promise.all([open(t, address), open(t, address)]);
     const count = (storage: StorageSubject['storage']) =>
@@ -300,7 +300,7 @@ function testsOn({ url, port }: PostgresServer, admin: Dialect): void {
     await lock;
   }
 
-  test('a lock that is not given up in time is reported as unavailable, and the connection stays good', async t => {
+  test('a lock that is not released in time is reported as unavailable, and the connection stays usable', async t => {
     const address = await database();
     const { storage } = await open(t, address);
     const waiting = await open(t, address, { options: { lockMs: 50, writers: 1 } });
@@ -313,7 +313,7 @@ function testsOn({ url, port }: PostgresServer, admin: Dialect): void {
     t.is((await storage.users.list()).length, 2);
   });
 
-  test('a claim passes over the jobs that a transaction holds, and never takes more than asked for', async t => {
+  test('a claim skips jobs locked by a transaction, and never takes more than requested', async t => {
     const { storage } = await open(t, await database());
     for (const key of ['taken', 'a', 'b', 'c']) await storage.jobs.enqueue(job(key, 1));
     await whileHeld(storage, async () => {
@@ -324,12 +324,12 @@ function testsOn({ url, port }: PostgresServer, admin: Dialect): void {
     t.deepEqual((await claimOne(storage.jobs, 5)).payload, { n: 2 });
   });
 
-  test('two transactions that wait for each other: one goes on, the other is unavailable', async t => {
+  test('of two transactions in a deadlock, one continues and the other is unavailable', async t => {
     const address = await database();
     const { storage, dialect } = await open(t, address);
     await storage.users.insert(user('anna'));
     for (const id of ['c1', 'c2']) await storage.conversations.insert(conversation(id, 'anna'));
-    const stranger = knex({ client: 'pg', connection: address }); // it knows nothing of our one after the other
+    const stranger = knex({ client: 'pg', connection: address }); // without our serial execution
     t.teardown(() => stranger.destroy());
     const touch = (db: Knex, id: string) => db('conversations').where({ id }).update({ starred: true });
     const theirs = await stranger.transaction();
@@ -353,7 +353,7 @@ function testsOn({ url, port }: PostgresServer, admin: Dialect): void {
     await t.notThrowsAsync(storage.conversations.update('anna', 'c1', { starred: false }));
   });
 
-  test('an instant between two milliseconds is rounded, a time within a conversation is not', async t => {
+  test('an instant between two milliseconds is rounded, an offset within a conversation is not', async t => {
     const { storage } = await open(t, await database());
     await storage.users.insert(user('anna'));
     const talk = conversation('c1', 'anna', { startedAt: 10.5 });
@@ -366,7 +366,7 @@ function testsOn({ url, port }: PostgresServer, admin: Dialect): void {
     t.deepEqual([last?.start, last?.end], [0.032, 1.75]);
   });
 
-  test('a character that Postgres cannot store is replaced', async t => {
+  test('a character unsupported by Postgres is replaced', async t => {
     const { storage } = await open(t, await database());
     await storage.users.insert(user('anna'));
     const talk = conversation('c1', 'anna');
@@ -375,7 +375,7 @@ function testsOn({ url, port }: PostgresServer, admin: Dialect): void {
     t.is((await storage.segments.last('anna', 'c1'))?.text, 'a\ufffdb\ufffd');
   });
 
-  test('an error of the database does not repeat what was to be stored', async t => {
+  test('a database error does not quote the values to be stored', async t => {
     const { storage } = await open(t, await database());
     await storage.users.insert(user('anna'));
     const orphan = segment('s1', conversation('none', 'anna'), { text: 'nobody may read this' });

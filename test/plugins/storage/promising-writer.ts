@@ -1,7 +1,7 @@
 /**
- * A process whose disk is watched: it sets a new database up, stores transaction after transaction, a few before the
- * first of them is told of, and writes down each as promised once it is.
- * Usage: node promising-writer.ts <database file> <file of promises> <transactions>
+ * A process whose disk writes are traced: it creates a database, stores transaction after transaction, a few
+ * before the first one is reported, and records each as promised once it is committed. Usage: node
+ * promising-writer.ts <database file> <file of promises> <transactions>
  */
 
 import { openSync, writeSync } from 'node:fs';
@@ -24,7 +24,7 @@ const storing: Promise<unknown>[] = [];
 for (let number = 1; number <= Number(transactions); number++) {
   storing.push(storeNext(storage, number).then(() => tell(number)));
   if (storing.length === AT_ONCE) await storing.shift();
-  await sleep(1); // or it would share the commit of the one before
+  await sleep(1); // otherwise it would share the commit of the one before
 }
 await Promise.all(storing);
 await dialect.close();

@@ -42,7 +42,7 @@ async function openSubject(): Promise<StorageSubject> {
 storageConformance(test, 'sqlite', openSubject);
 
 for (const { fault, caughtBy, breakIt } of brokenStorages) {
-  test(`the suite notices when ${fault}`, async t => {
+  test(`the suite detects when ${fault}`, async t => {
     const check = storageChecks.find(({ title }) => title === caughtBy);
     if (!check) return t.fail(`no such check: ${caughtBy}`);
     const subject = await openSubject();
@@ -56,7 +56,7 @@ for (const { fault, caughtBy, breakIt } of brokenStorages) {
 
 // ── the file ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** How often the word stands in any file of the directory, in whatever file. */
+/** Number of occurrences of the word in all files of the directory. */
 async function traces(directory: string, word: string): Promise<string[]> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   const files = entries.filter(entry => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
@@ -64,7 +64,7 @@ async function traces(directory: string, word: string): Promise<string[]> {
   return files.filter((_file, index) => found[index]);
 }
 
-test('what was deleted is in no file of the database any more after the upkeep of the night', async t => {
+test('deleted content is in no file of the database after the nightly maintenance', async t => {
   const directory = await directoryFor(t);
   const file = join(directory, 'earshot.db');
   const { storage } = await open(t, file);
@@ -85,7 +85,7 @@ test('what was deleted is in no file of the database any more after the upkeep o
   const sizeBefore = (await stat(file)).size;
   const busy = Array.from({ length: 50 }, (_, index) =>
     storage.memories.insert([memory(`n${index}`, userId)]),
-  ); // beside it
+  ); // in the background
   await Promise.all([storage.upkeep(), ...busy]);
   await storage.upkeep();
   t.deepEqual(await traces(directory, 'zanzibar'), []);
@@ -93,7 +93,7 @@ test('what was deleted is in no file of the database any more after the upkeep o
   t.is((await storage.memories.match(userId, 'something', 1000)).length, 333, 'the rest is found as before');
 });
 
-test('a database that an earlier version has written is rewritten once, without what was deleted', async t => {
+test('a database of an earlier version is rewritten once, without deleted content', async t => {
   const directory = await directoryFor(t);
   const file = join(directory, 'earshot.db');
   const first = await open(t, file);
@@ -134,7 +134,7 @@ interface Opening extends Partial<StorageContext> {
   busyMs?: number;
 }
 
-/** Closed with the test, unless it was before. */
+/** Closed after the test, unless closed before. */
 async function open(t: ExecutionContext, file: string, { migrations, busyMs, ...changes }: Opening = {}) {
   const context = storageContext(changes);
   const dialect = openSqlite(file, context, busyMs);
@@ -159,7 +159,7 @@ test('the plugin opens earshot.db in its data directory, and closes it', async t
     options: sql.options(z).parse({}),
     dataDir,
     onStop: (step: () => void | Promise<void>) => undo.push(step),
-  } as unknown as PluginContext<z.infer<ReturnType<typeof sql.options>>>; // a storage plugin has no more than these
+  } as unknown as PluginContext<z.infer<ReturnType<typeof sql.options>>>; // a storage plugin gets only these
   const { storage } = await sql.setup(context);
   t.deepEqual(await storage.migrate(), { from: 0, to: MIGRATIONS.length, backup: null });
   await storage.users.insert(user('anna'));
@@ -169,7 +169,7 @@ test('the plugin opens earshot.db in its data directory, and closes it', async t
   t.deepEqual(await readdir(dataDir), ['earshot.db'], 'the write-ahead log is folded in');
 });
 
-test('nobody else may read the database, its log or its backups', async t => {
+test('no other user of the system may read the database, its log or its backups', async t => {
   const file = join(await directoryFor(t), 'data', 'earshot.db');
   const first = await open(t, file);
   await first.storage.migrate();
@@ -182,7 +182,7 @@ test('nobody else may read the database, its log or its backups', async t => {
   t.is(await modeOf(backup ?? ''), '600');
 });
 
-test('what is asked for is in force: write-ahead log, no sync by SQLite at a commit, foreign keys', async t => {
+test('required settings are active: write-ahead log, no sync by SQLite at a commit, foreign keys', async t => {
   const { dialect } = await open(t, join(await directoryFor(t), 'earshot.db'));
   const pragma = async (name: string) => Object.values((await dialect.writer.raw(`pragma ${name}`))[0])[0];
   t.is(await pragma('journal_mode'), 'wal');
@@ -193,7 +193,7 @@ test('what is asked for is in force: write-ahead log, no sync by SQLite at a com
   });
 });
 
-test('a file that is no database is refused by name', async t => {
+test('a file that is not a database is rejected by name', async t => {
   const file = join(await directoryFor(t), 'earshot.db');
   await writeFile(file, 'not a database, but long enough to be looked at '.repeat(200));
   const refusal = await t.throwsAsync<AppError>(open(t, file), { code: 'config_error' });
@@ -201,7 +201,7 @@ test('a file that is no database is refused by name', async t => {
   t.true((await readFile(file, 'utf8')).startsWith('not a database'), 'and left as it is');
 });
 
-test('a page that was overwritten is reported by the name of the file', async t => {
+test('an overwritten page is reported with the name of the file', async t => {
   const { storage, file, close } = await temporaryStorage();
   t.teardown(close);
   await storage.users.insert(user('anna'));
@@ -222,7 +222,7 @@ test('a page that was overwritten is reported by the name of the file', async t 
   t.true(failure?.message.includes(copy));
 });
 
-test('a place that cannot be written is refused by name', async t => {
+test('an unwritable path is rejected by name', async t => {
   const directory = await directoryFor(t);
   await writeFile(join(directory, 'taken'), '');
   const file = join(directory, 'taken', 'earshot.db');
@@ -230,7 +230,7 @@ test('a place that cannot be written is refused by name', async t => {
   t.true(refusal?.message.includes(file));
 });
 
-test('a database that was never set up says so', async t => {
+test('an uninitialised database is reported as such', async t => {
   const { storage } = await open(t, join(await directoryFor(t), 'earshot.db'));
   const refusal = await t.throwsAsync<AppError>(storage.users.list(), { code: 'unavailable' });
   t.regex(refusal?.message ?? '', /has not been set up/);
@@ -256,7 +256,7 @@ const brokenMigration: Migration = {
   },
 };
 
-test('a migration backs up what is there first, and the backup opens', async t => {
+test('a migration first makes a backup, and the backup opens', async t => {
   const file = join(await directoryFor(t), 'earshot.db');
   const before = await open(t, file);
   await before.storage.migrate();
@@ -274,7 +274,7 @@ test('a migration backs up what is there first, and the backup opens', async t =
   t.false(await old.dialect.reader.schema.hasTable('notes'));
 });
 
-test('nothing is backed up where there is no data or nothing to do', async t => {
+test('no backup is made without data or without a migration', async t => {
   const directory = await directoryFor(t);
   const empty = await open(t, join(directory, 'earshot.db'));
   await empty.storage.migrate();
@@ -307,7 +307,7 @@ test('the latest three backups are kept', async t => {
   t.deepEqual(kept.sort(), backups.slice(-3));
 });
 
-test('a migration that fails leaves the database as it was, ready for the next try', async t => {
+test('a failed migration leaves the database as it was, ready for a retry', async t => {
   const file = join(await directoryFor(t), 'earshot.db');
   const sound = await open(t, file);
   await sound.storage.migrate();
@@ -331,7 +331,7 @@ test('two processes that migrate at the same time do it once', async t => {
   t.deepEqual(idsOf(await both[1].storage.users.list()), ['anna']);
 });
 
-test('a database of a newer version is refused, and not touched', async t => {
+test('a database of a newer version is rejected, and not modified', async t => {
   const file = join(await directoryFor(t), 'earshot.db');
   const newer = await open(t, file, { migrations: [...MIGRATIONS, noteMigration] });
   await newer.storage.migrate();
@@ -345,7 +345,7 @@ test('a database of a newer version is refused, and not touched', async t => {
 
 // ── processes and locks ─────────────────────────────────────────────────────────────────────────────────────────
 
-test('a process killed in a transaction loses that transaction and nothing else', async t => {
+test('a process killed in a transaction loses only that transaction', async t => {
   const { storage, file, close } = await temporaryStorage();
   t.teardown(close);
   const script = join(import.meta.dirname, 'interrupted-writer.ts');
@@ -360,7 +360,7 @@ test('a process killed in a transaction loses that transaction and nothing else'
   t.deepEqual(idsOf(await storage.users.list()).sort(), ['after', 'committed']);
 });
 
-test('a transaction that cannot be committed is rolled back, and the next write is not part of it', async t => {
+test('a failed commit is rolled back, and the next write is not part of it', async t => {
   const { storage, dialect, close } = await open(t, join(await directoryFor(t), 'earshot.db'));
   await storage.migrate();
   const orphan = segment('s1', conversation('none', 'nobody'));
@@ -393,7 +393,7 @@ async function holdLock(storage: Storage): Promise<{ release(): Promise<void> }>
   };
 }
 
-test("a writer waits for another process's lock, and the event loop goes on meanwhile", async t => {
+test("a writer waits for another process's lock without blocking the event loop", async t => {
   const { storage, file, close } = await temporaryStorage();
   t.teardown(close);
   const waiting = await open(t, file);
@@ -410,7 +410,7 @@ test("a writer waits for another process's lock, and the event loop goes on mean
   t.deepEqual(idsOf(await storage.users.list()), ['anna']);
 });
 
-test('a lock that is not given up in time is reported as unavailable', async t => {
+test('a lock that is not released in time is reported as unavailable', async t => {
   const { storage, file, close } = await temporaryStorage();
   t.teardown(close);
   const waiting = await open(t, file, { busyMs: 30 });
@@ -428,7 +428,7 @@ test('a lock that is not given up in time is reported as unavailable', async t =
   await t.notThrowsAsync(waiting.storage.users.insert(user('anna')));
 });
 
-test('transactions run one after the other, in the order in which they were asked for', async t => {
+test('transactions run one after the other, in the order of their calls', async t => {
   const { storage, close } = await temporaryStorage();
   t.teardown(close);
   const order: number[] = [];
@@ -445,7 +445,7 @@ test('transactions run one after the other, in the order in which they were aske
   t.deepEqual(await storage.pluginState.get('test', 'count'), { value: 19, version: 20 });
 });
 
-test('transactions that share a commit are all there, but for the one that failed', async t => {
+test('transactions that share a commit are all stored, except a failed one', async t => {
   const { storage, file, close } = await temporaryStorage();
   t.teardown(close);
   const other = await open(t, file);
@@ -468,7 +468,7 @@ test('transactions that share a commit are all there, but for the one that faile
   t.deepEqual(await storage.jobs.counts(0), [{ kind: 'finish', state: 'waiting', count: 99 }]);
 });
 
-test('what a transaction did not wait for is over before the next one begins', async t => {
+test('statements that a transaction did not await are finished before the next one starts', async t => {
   const { storage, close } = await temporaryStorage();
   t.teardown(close);
   const careless = storage.transaction('careless', async tx => {
@@ -481,7 +481,7 @@ test('what a transaction did not wait for is over before the next one begins', a
   t.deepEqual(idsOf(await storage.users.list()), ['ben']);
 });
 
-test('a transaction that takes long is logged with its name, a short one is not', async t => {
+test('a slow transaction is logged with its name, a fast one is not', async t => {
   const lines: string[] = [];
   const sink = new Writable({
     write(chunk, _encoding, done) {
@@ -505,7 +505,7 @@ test('a transaction that takes long is logged with its name, a short one is not'
   );
 });
 
-test('an error of the database does not repeat what was to be stored', async t => {
+test('a database error does not quote the values to be stored', async t => {
   const { storage, close } = await temporaryStorage();
   t.teardown(close);
   await storage.users.insert(user('anna'));

@@ -14,7 +14,7 @@ interface Connection {
 const Database: new (file: string) => Connection = createRequire(import.meta.url)('better-sqlite3');
 const PAGES = 20;
 
-/** A database into which rows are written until its log has `PAGES` pages, and more. `ran` is what happened. */
+/** A database that receives rows until its log has `PAGES` pages, and more. `ran` records the steps. */
 async function logged(t: ExecutionContext, thread: 'copies all' | 'leaves a rest' | 'is lost') {
   const directory = await mkdtemp(join(tmpdir(), 'earshot-log-'));
   const connect = () => new Database(join(directory, 'log.db'));
@@ -46,7 +46,7 @@ async function logged(t: ExecutionContext, thread: 'copies all' | 'leaves a rest
     storageContext(),
     PAGES,
   );
-  /** Resolves to the pages of the log after it. */
+  /** Resolves to the pages of the log afterwards. */
   async function writeRows(count: number): Promise<number> {
     for (let row = 0; row < count; row++) {
       writer.exec('insert into rows values (zeroblob(2000))');
@@ -59,25 +59,25 @@ async function logged(t: ExecutionContext, thread: 'copies all' | 'leaves a rest
 
 const ONCE = ['copy', 'hold', 'copy', 'let go'];
 
-test('a log that has grown is copied, and begins anew', async t => {
+test('a log that has grown is checkpointed, and restarts', async t => {
   const { ran, writeRows } = await logged(t, 'copies all');
   t.true((await writeRows(100)) < 2 * PAGES);
   t.deepEqual(ran.slice(0, 4), ['copy', 'hold', 'let go', 'copy']);
 });
 
-test('what is committed meanwhile is copied while nobody commits', async t => {
+test('commits during a checkpoint are copied while nobody commits', async t => {
   const { ran, writeRows } = await logged(t, 'leaves a rest');
   t.true((await writeRows(100)) < 2 * PAGES);
   t.deepEqual(ran.slice(0, 5), [...ONCE, 'copy']);
 });
 
-test('what the thread does not copy is copied here', async t => {
+test('pages that the thread does not copy are copied by the connection itself', async t => {
   const { ran, writeRows } = await logged(t, 'is lost');
   t.true((await writeRows(100)) < 2 * PAGES);
   t.deepEqual(ran.slice(0, 4), ONCE);
 });
 
-test('while someone reads it grows, is not copied after each commit, and begins anew afterwards', async t => {
+test('during a read the log grows, is not checkpointed after each commit, and restarts afterwards', async t => {
   const { other, ran, writeRows } = await logged(t, 'is lost');
   other.exec('begin; select count(*) from rows');
   const length = await writeRows(100);
@@ -87,7 +87,7 @@ test('while someone reads it grows, is not copied after each commit, and begins 
   t.true((await writeRows(100)) < 2 * PAGES);
 });
 
-test('once the database is to be closed that is left to whoever closes it', async t => {
+test('before a close, the checkpoint is left to the closing connection', async t => {
   const { ran, close, writeRows } = await logged(t, 'is lost');
   close();
   t.true((await writeRows(100)) > 5 * PAGES);

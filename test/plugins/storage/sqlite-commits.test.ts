@@ -4,7 +4,7 @@ import { createCommits } from '../../../plugins/storage/sql/sqlite-commits.ts';
 const COMMIT_FAILED = new Error('the disk is full');
 const LATE = new Error('too late');
 
-/** Transactions on a connection that only notes what is run on it. */
+/** Transactions on a connection that only records its statements. */
 function commits({
   fails = () => false,
   waitMs,
@@ -32,13 +32,13 @@ function commits({
   return { ran, connection, transaction };
 }
 
-test('a transaction alone is begun and committed, and nothing else', async t => {
+test('a single transaction is begun and committed', async t => {
   const { ran, transaction } = commits();
   t.is(await transaction(async () => 'done'), 'done');
   t.deepEqual(ran, ['begin immediate', 'commit', 'release']);
 });
 
-test('those that come meanwhile share its commit, and are told of nothing before it', async t => {
+test('transactions started meanwhile share the next commit, and are not reported before it', async t => {
   const { ran, transaction } = commits();
   const note = (name: string) =>
     transaction(async () => void ran.push(name)).then(() => ran.push(`${name} is told`));
@@ -59,7 +59,7 @@ test('those that come meanwhile share its commit, and are told of nothing before
   t.deepEqual(ran.slice(6).sort(), ['first is told', 'release', 'second is told']);
 });
 
-test('one whose work throws is undone alone', async t => {
+test('a transaction whose work throws is rolled back alone', async t => {
   const { ran, transaction } = commits();
   const mishap = new RangeError('of its own');
   const refused = async () => {
@@ -83,7 +83,7 @@ test('one whose work throws is undone alone', async t => {
   t.is(await transaction(async () => 4), 4);
 });
 
-test('a commit that fails fails all that share it, and none after it', async t => {
+test('a failed commit fails all transactions that share it, and none after it', async t => {
   let isFull = true;
   const { connection, transaction } = commits({ fails: sql => sql === 'commit' && isFull });
   const results = await Promise.allSettled([transaction(async () => 1), transaction(async () => 2)]);
@@ -96,12 +96,12 @@ test('a commit that fails fails all that share it, and none after it', async t =
   t.is(await transaction(async () => 3), 3);
 });
 
-test('a failure that ends the transaction fails those that were in it', async t => {
+test('an error that ends the transaction fails all that were in it', async t => {
   const { connection, transaction } = commits();
   const results = await Promise.allSettled([
     transaction(async () => 1),
     transaction(async () => {
-      connection.isOpen = false; // as SQLite does when the disk is full
+      connection.isOpen = false; // like SQLite on a full disk
       throw COMMIT_FAILED;
     }),
     transaction(async () => 3),
@@ -112,7 +112,7 @@ test('a failure that ends the transaction fails those that were in it', async t 
   );
 });
 
-test('who waits for one that does not end is refused, and never run', async t => {
+test('a caller that waits for a transaction that never ends is rejected, and never run', async t => {
   const { transaction } = commits({ waitMs: 5 });
   const end = Promise.withResolvers<void>();
   const endless = transaction(() => end.promise);

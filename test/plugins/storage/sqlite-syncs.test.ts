@@ -2,7 +2,7 @@ import test from 'ava';
 import { createSyncs, UNSYNCED } from '../../../plugins/storage/sql/sqlite-syncs.ts';
 import { storageContext } from '../../helpers/storage.ts';
 
-/** A log on a disk that takes, or refuses, what it is told to. `ran` is what happened, in its order. */
+/** A log on a disk whose syncs succeed or fail as told. `ran` records the steps in order. */
 function syncs() {
   const ran: string[] = [];
   const disk: PromiseWithResolvers<void>[] = [];
@@ -33,7 +33,7 @@ function syncs() {
   return { commit, close, settled, disk };
 }
 
-test('a commit is told once a sync that began after it has ended, and those that came meanwhile share the next one', async t => {
+test('a commit is reported once a sync that started after it has ended, and commits meanwhile share the next one', async t => {
   const { commit, settled, disk } = syncs();
   void commit('one');
   t.deepEqual(await settled(), ['commit one', 'open /there/earshot.db-wal', 'sync']);
@@ -49,7 +49,7 @@ test('a commit is told once a sync that began after it has ended, and those that
   t.deepEqual(await settled(), ['tell four']);
 });
 
-test('a sync that fails refuses those who wait for it and for the next one, and all that comes later is not even tried', async t => {
+test('a failed sync rejects all that wait for it and for the next one, and later commits are not attempted', async t => {
   const { commit, close, settled, disk } = syncs();
   void commit('one');
   await settled();
@@ -63,7 +63,7 @@ test('a sync that fails refuses those who wait for it and for the next one, and 
   t.deepEqual(await settled(), ['close']);
 });
 
-test('it is closed after the syncs that are waited for, or was never opened', async t => {
+test('it is closed after the pending syncs, or was never opened', async t => {
   const { commit, close, settled, disk } = syncs();
   await close();
   t.deepEqual(await settled(), []);
@@ -79,7 +79,7 @@ test('it is closed after the syncs that are waited for, or was never opened', as
   t.deepEqual(await settled(), ['tell two', 'close']);
 });
 
-test('work that fails waits for nothing', async t => {
+test('failed work waits for nothing', async t => {
   const { lasting } = createSyncs('/nowhere', storageContext());
   const mishap = new RangeError('of its own');
   await t.throwsAsync(

@@ -13,7 +13,7 @@ function moody(t: ExecutionContext, limits: NonNullable<Parameters<typeof create
   return (text: string) => search('memories', { userId: 'anna', text, limit: 1 });
 }
 
-test('what is stored is found in a thread of its own, as soon as it is committed', async t => {
+test('data is found by a separate thread as soon as it is committed', async t => {
   const { storage, file, close } = await temporaryStorage();
   t.teardown(close);
   await storage.users.insert(user('anna'));
@@ -29,7 +29,7 @@ test('what is stored is found in a thread of its own, as soon as it is committed
   await closeSearch();
 });
 
-test('the log is copied into the database in it, and begins anew', async t => {
+test('the thread copies the log into the database, and restarts the log', async t => {
   const { storage, file, close } = await temporaryStorage();
   t.teardown(close);
   const { copyLog, close: closeThread } = createThread(file, storageContext(), async () => []);
@@ -45,14 +45,14 @@ test('the log is copied into the database in it, and begins anew', async t => {
   t.false(await copyLog());
 });
 
-test('what the thread cannot answer is searched for here', async t => {
+test('queries that the thread cannot answer run on the connection itself', async t => {
   const find = moody(t);
   t.deepEqual(await find('tea'), ['found aside']);
   t.deepEqual(await find('fail'), ['found here']);
   t.deepEqual(await find('tea'), ['found aside']);
 });
 
-test('a thread that ends has its questions answered here, and is not begun again at once', async t => {
+test('queries run on the connection when the thread has ended, and it is not restarted at once', async t => {
   const find = moody(t);
   const waiting = find('say nothing');
   t.deepEqual(await find('end'), ['found here']);
@@ -60,19 +60,19 @@ test('a thread that ends has its questions answered here, and is not begun again
   t.deepEqual(await find('tea'), ['found here']);
 });
 
-test('after a while it is begun again', async t => {
+test('after a while it is restarted', async t => {
   const find = moody(t, { pauseMs: 0 });
   t.deepEqual(await find('end'), ['found here']);
   t.deepEqual(await find('tea'), ['found aside']);
 });
 
-test('a thread that says nothing is given up', async t => {
+test('a silent thread is abandoned', async t => {
   const find = moody(t, { answerMs: 1 });
   t.deepEqual(await find('say nothing'), ['found here']);
   t.deepEqual(await find('tea'), ['found here']);
 });
 
-test('only so many searches wait', async t => {
+test('the queue of searches is bounded', async t => {
   const find = moody(t, { maxWaiting: 2 });
   const waiting = [find('say nothing'), find('say nothing')];
   await t.throwsAsync(find('tea'), { code: 'unavailable', message: /2 searches wait already/ });
@@ -80,7 +80,7 @@ test('only so many searches wait', async t => {
   t.is(waiting.length, 2);
 });
 
-test('a search whose file cannot be opened is one here, which tells why', async t => {
+test('a search whose file cannot be opened runs on the connection, which reports why', async t => {
   const cause = new Error('there is no such file');
   const { search, close } = createThread('/nowhere/earshot.db', storageContext(), async () => {
     throw cause;

@@ -3,7 +3,7 @@ import type { Clock } from '../../../core/contract/model.ts';
 import type { Plugin, VectorIndex } from '../../../core/contract/plugin.ts';
 import { contextOf } from '../stt/context.ts';
 
-/** Sets an index up as core does: options parsed, undone when setup throws. */
+/** Sets an index up as core does: options parsed, resources released when setup throws. */
 export async function startIndex<Options>(
   plugin: Plugin<Options>,
   dataDir: string,

@@ -13,7 +13,7 @@ import { manualClock } from '../../helpers/manual-clock.ts';
 import { startQdrantServer } from '../../helpers/qdrant-server.ts';
 import { startIndex } from './context.ts';
 
-/** A server of one's own, where there is one. */
+/** A local server, if there is one. */
 const REAL = process.env.EARSHOT_TEST_QDRANT_URL;
 const WHERE = REAL === undefined ? 'a server in memory that speaks its protocol' : 'a real one';
 
@@ -42,7 +42,7 @@ const SPACE = { name: 'memories.words-en-1', dimensions: 2 };
 const ITEM = { userId: 'anna', id: 'm1', vector: Float32Array.of(3, 4), updatedAt: 1 };
 const SIGNAL = new AbortController().signal;
 
-test('the collection is made for many users, with an index for what is filtered by', async t => {
+test('the collection is created for many users, with an index on the filtered field', async t => {
   const { url, describe, collections } = await server(t);
   const { index } = await start(t, { url });
   await index.upsert(SPACE, [ITEM]);
@@ -54,7 +54,7 @@ test('the collection is made for many users, with an index for what is filtered 
   });
 });
 
-test('of two machines that make a collection at once, both use the one that is there', async t => {
+test('two machines that create a collection at once use the same one', async t => {
   const { url, collections } = await server(t);
   const machines = await Promise.all([start(t, { url }), start(t, { url })]);
   await Promise.all(machines.map(({ index }, at) => index.upsert(SPACE, [{ ...ITEM, id: `m${at}` }])));
@@ -63,7 +63,7 @@ test('of two machines that make a collection at once, both use the one that is t
     t.is((await index.search(SPACE, 'anna', ITEM.vector, 10, SIGNAL)).length, 2);
 });
 
-test('a collection that somebody drops is made anew, with another id', async t => {
+test('a dropped collection is created again, with another id', async t => {
   const { url, removeCollection } = await server(t);
   const { index } = await start(t, { url });
   await index.upsert(SPACE, [ITEM]);
@@ -77,7 +77,7 @@ test('a collection that somebody drops is made anew, with another id', async t =
   t.not(after?.id, before?.id);
 });
 
-test('a write into a collection that was just dropped fails, and the next one makes it', async t => {
+test('a write into a collection that was just dropped fails, and the next one creates it', async t => {
   const { url, removeCollection } = await server(t);
   const { index } = await start(t, { url });
   await index.upsert(SPACE, [ITEM]);
@@ -101,7 +101,7 @@ test('a collection of another program is left alone', async t => {
   t.false(requests.includes('GET /collections/theirs'));
 });
 
-test('a Qdrant that is too old, or none, is refused with its version', async t => {
+test('a Qdrant that is too old, or another server, is refused with its version', async t => {
   const own = await server(t);
   own.version = '1.15.4';
   await t.throwsAsync(start(t, { url: own.url }), {
@@ -112,7 +112,7 @@ test('a Qdrant that is too old, or none, is refused with its version', async t =
   await t.throwsAsync(start(t, { url: own.url }), { code: 'config_error', message: /is no Qdrant/ });
 });
 
-test('a server that is not there yet is waited for', async t => {
+test('setup waits for a server that is not up yet', async t => {
   const gone = await startQdrantServer();
   await gone.close();
   await t.throwsAsync(start(t, { url: gone.url }), {
@@ -121,7 +121,7 @@ test('a server that is not there yet is waited for', async t => {
   });
 });
 
-test('a key is sent; a wrong one is told at the start', async t => {
+test('a key is sent; a wrong one is reported at the start', async t => {
   const own = await server(t);
   own.apiKey = 'the-key';
   const { index } = await start(t, { url: own.url, apiKey: 'the-key' });
@@ -133,7 +133,7 @@ test('a key is sent; a wrong one is told at the start', async t => {
   t.false(error.message.includes('another-key'));
 });
 
-test('an address may have a path', async t => {
+test('a URL may have a path', async t => {
   const own = await server(t);
   own.instead = response => response.writeHead(503).end();
   const message = `qdrant: ${own.url}/behind/a/proxy answered 503`;
@@ -141,7 +141,7 @@ test('an address may have a path', async t => {
   t.deepEqual(own.requests, ['GET /behind/a/proxy/']);
 });
 
-test('a failure of the server is an upstream_error, with the time that it names', async t => {
+test('a server error is an upstream_error, with the retry time from the server', async t => {
   const own = await server(t);
   const { index } = await start(t, { url: own.url });
   await index.upsert(SPACE, [ITEM]);
@@ -154,7 +154,7 @@ test('a failure of the server is an upstream_error, with the time that it names'
   await t.throwsAsync(search(), { code: 'upstream_error', message: /broke off/ });
 });
 
-test('what the server says of a failure stays out of the message', async t => {
+test("the server's error text stays out of the message", async t => {
   const own = await server(t);
   const { index } = await start(t, { url: own.url });
   await index.upsert(SPACE, [ITEM]);
@@ -178,7 +178,7 @@ test('a redirect is not followed', async t => {
   t.deepEqual(other.requests, []);
 });
 
-test('a server that does not answer is given up after its time, and at once by who leaves', async t => {
+test('a request without an answer is aborted after its time limit, and at once when its caller leaves', async t => {
   const own = await server(t);
   const clock = manualClock();
   const { index } = await start(t, { url: own.url, timeoutMs: 4000 }, clock);

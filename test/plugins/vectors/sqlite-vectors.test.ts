@@ -32,7 +32,7 @@ async function start(t: ExecutionContext, dataDir: string, options = {}) {
 
 const SPACE = { name: 'memories.words-en-1', dimensions: 400 };
 
-/** Makes vectors of one user in many directions; the same each time. */
+/** Creates vectors of one user in many directions; the same each time. */
 function itemsOf(userId: string, count: number): VectorItem[] {
   let state = userId.length;
   const next = () => {
@@ -51,7 +51,7 @@ async function put(index: VectorIndex, items: readonly VectorItem[]): Promise<vo
   for (let at = 0; at < items.length; at += 256) await index.upsert(SPACE, items.slice(at, at + 256));
 }
 
-/** Compared with every vector that there is. */
+/** The result of comparing every vector. */
 function nearest(items: readonly VectorItem[], query: Float32Array, limit: number): string[] {
   const dot = (a: Float32Array, b: Float32Array) =>
     a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0);
@@ -67,7 +67,7 @@ function nearest(items: readonly VectorItem[], query: Float32Array, limit: numbe
 
 // ── memory ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-test('what does not fit into memory is found all the same, before and after changes, by users in turn', async t => {
+test('vectors that exceed the memory are found, before and after changes, by users in turn', async t => {
   const { index } = await start(t, await temporaryDirectory(t), { memoryMb: 1 }); // some 650 vectors
   let anna = itemsOf('anna', 4000);
   const ben = itemsOf('ben', 1500);
@@ -94,7 +94,7 @@ test('what does not fit into memory is found all the same, before and after chan
   await check();
 });
 
-test('what changes after a search is found, or not, as it is now, among many', async t => {
+test('a search after a change reflects it, among many vectors', async t => {
   const { index } = await start(t, await temporaryDirectory(t));
   const items = itemsOf('anna', 1000);
   await put(index, items);
@@ -103,7 +103,7 @@ test('what changes after a search is found, or not, as it is now, among many', a
   const found = async () => (await index.search(SPACE, 'anna', vector, 10, SIGNAL)).map(({ id }) => id);
   const order = nearest(items, vector, items.length);
   t.deepEqual(await found(), order.slice(0, 10));
-  // More than are compared closely.
+  // More than the exact comparison covers.
   await index.remove(SPACE, 'anna', order.slice(0, 500));
   t.deepEqual(await found(), order.slice(500, 510));
   const last = items.find(({ id }) => id === order.at(-1));
@@ -111,7 +111,7 @@ test('what changes after a search is found, or not, as it is now, among many', a
   t.deepEqual(await found(), [order.at(-1), ...order.slice(500, 509)]);
 });
 
-test('spaces of different width, written and searched in turn, do not spoil each other', async t => {
+test('spaces of different dimensions, written and searched in turn, do not affect each other', async t => {
   const { index } = await start(t, await temporaryDirectory(t));
   const [wide, narrow] = [
     { name: 'wide', dimensions: 16 },
@@ -121,7 +121,9 @@ test('spaces of different width, written and searched in turn, do not spoil each
   const [query] = itemsOf('somebody', 1);
   const vector = query?.vector.slice(0, 8) ?? new Float32Array();
   const [best = ''] = nearest(items, vector, 1);
-  /** Whatever of it stayed behind the eighth number would speak against the best, and for half of the others. */
+  /**
+   * Stale values beyond the eighth dimension would count against the best vector, and for half of the others.
+   */
   const against = (at: number) => {
     const speaksFor = at % 2 !== Number(best.split('-')[1]) % 2;
     return new Float32Array(16).fill(speaksFor ? 1 : -1, 8);
@@ -138,7 +140,7 @@ test('spaces of different width, written and searched in turn, do not spoil each
   t.is((await search(narrow, vector))[0]?.id, best);
 });
 
-test('a space has 4096 dimensions at most', async t => {
+test('a space has at most 4096 dimensions', async t => {
   const { index } = await start(t, await temporaryDirectory(t));
   const space = { name: 'wide', dimensions: 4096 };
   const vector = new Float32Array(4096).fill(-1, 4000);
@@ -168,7 +170,7 @@ test('the file of an earlier version, and its log, become private', async t => {
 
 // ── damage ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** An index that was filled and stopped, its file handed to `damage`, and started again. */
+/** An index that is filled and stopped; `damage` changes its file before the next start. */
 async function damaged(t: ExecutionContext, damage: (file: string) => unknown) {
   const dataDir = await temporaryDirectory(t);
   const file = join(dataDir, 'vectors.db');
@@ -184,12 +186,12 @@ async function damaged(t: ExecutionContext, damage: (file: string) => unknown) {
 
 const DAMAGES: Record<string, (file: string) => unknown> = {
   'is no database': file => writeFile(file, 'nothing of the kind '.repeat(1000)),
-  'is cut off': async file => {
+  'is truncated': async file => {
     const handle = await open(file, 'r+');
     await handle.truncate(8192);
     await handle.close();
   },
-  'has rubbish behind its first pages': async file => {
+  'has garbage after its first pages': async file => {
     const handle = await open(file, 'r+');
     const { size } = await handle.stat();
     await handle.write(Buffer.alloc(size - 8192, 0xff), 0, size - 8192, 8192);
@@ -200,7 +202,7 @@ const DAMAGES: Record<string, (file: string) => unknown> = {
     database.exec("update vectors_1_vector_chunks00 set vectors = x'00112233'");
     database.close();
   },
-  'is of another version': file => {
+  'has another version': file => {
     const database = new SQLite(file);
     database.pragma('user_version = 7');
     database.close();
@@ -208,7 +210,7 @@ const DAMAGES: Record<string, (file: string) => unknown> = {
 };
 
 for (const [what, damage] of Object.entries(DAMAGES))
-  test(`a file that ${what} is renamed; the index begins anew and says so`, async t => {
+  test(`a file that ${what} is renamed; the index starts empty and reports it`, async t => {
     const { index, logged, file, items, space } = await damaged(t, damage);
     const [query] = items;
     const search = () => index.search(SPACE, 'anna', query?.vector ?? new Float32Array(), 5, SIGNAL);
@@ -226,7 +228,7 @@ for (const [what, damage] of Object.entries(DAMAGES))
     t.not(again?.id, space?.id);
   });
 
-test('a file that cannot be opened degrades the plugin, and stays where it is', async t => {
+test('a file that cannot be opened degrades the plugin, and stays in place', async t => {
   const dataDir = await temporaryDirectory(t);
   await mkdir(join(dataDir, 'vectors.db'));
   await t.throwsAsync(start(t, dataDir), {
@@ -236,7 +238,7 @@ test('a file that cannot be opened degrades the plugin, and stays where it is', 
   t.true((await stat(join(dataDir, 'vectors.db'))).isDirectory());
 });
 
-test('a file that another index works with is not touched', async t => {
+test('a file in use by another index is not touched', async t => {
   const dataDir = await temporaryDirectory(t);
   const { index } = await start(t, dataDir);
   await put(index, itemsOf('anna', 3));
@@ -249,7 +251,7 @@ test('a file that another index works with is not touched', async t => {
 
 // ── order ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-test('who searches does not wait for all that is to be written', async t => {
+test('a search does not wait for pending writes', async t => {
   const { index } = await start(t, await temporaryDirectory(t));
   const items = itemsOf('anna', 50);
   await index.upsert(SPACE, items);
@@ -261,7 +263,7 @@ test('who searches does not wait for all that is to be written', async t => {
   t.is(order.indexOf('found'), 1, 'one was being written already');
 });
 
-test('what was dropped or removed leaves nothing in the file once its log is emptied', async t => {
+test('dropped and removed vectors leave nothing in the file once its log is checkpointed', async t => {
   const file = join(await temporaryDirectory(t), 'vectors.db');
   const vectors = openVectorsFile(file, 1024);
   const items = itemsOf('anna', 600);
@@ -284,13 +286,13 @@ test('what was dropped or removed leaves nothing in the file once its log is emp
   vectors.close();
 });
 
-/** The beginning of the vector as the file holds it: at length 1. */
+/** The beginning of the vector as stored: normalised to length 1. */
 function storedBytes({ vector }: VectorItem): Uint8Array {
   const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
   return new Uint8Array(vector.map(value => value / length).slice(0, 16).buffer);
 }
 
-test('an index of an earlier version is emptied, and filled again by whoever has the memories', async t => {
+test('an index of an earlier version is emptied, and filled again from the stored memories', async t => {
   const dataDir = await temporaryDirectory(t);
   const file = join(dataDir, 'vectors.db');
   const database = new SQLite(file);

@@ -1,8 +1,8 @@
 import type { Knex } from 'knex';
 
 /**
- * Rows of a user have the user's id in their primary key and in their foreign keys: an id of another user's row is
- * simply free, and no segment can ever point into another user's conversation.
+ * Rows of a user have the user's id in their primary and foreign keys: the id of another user's row is free for
+ * everyone else, and no segment can refer to another user's conversation.
  */
 export async function up(db: Knex): Promise<void> {
   await accounts(db);
@@ -89,7 +89,7 @@ async function recordings(db: Knex): Promise<void> {
     owned(table);
     table.text('client_stream');
     table.integer('channel').notNullable();
-    table.text('conversation_id').notNullable(); // may outlive it: no foreign key
+    table.text('conversation_id').notNullable(); // may outlive it, so no foreign key
     table.text('source').notNullable();
     table.text('device_id');
     table.text('codec').notNullable();

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 
-/** A claim outlives what it was taken for: so it names no conversation. */
+/** Adds claims. A claim outlives its conversation and therefore names none. */
 export async function up(db: Knex): Promise<void> {
   await db.schema.createTable('claims', table => {
     table.text('id').notNullable();

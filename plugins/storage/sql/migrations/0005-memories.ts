@@ -34,7 +34,7 @@ async function memories(db: Knex): Promise<void> {
   await createWordIndex(db, 'memories');
 }
 
-/** A change outlives its memory, which may be gone by the time it is seen to. */
+/** A pending change of vectors outlives its memory, which may be deleted before the change is applied. */
 async function vectors(db: Knex): Promise<void> {
   await db.schema.createTable('memory_changes', table => {
     table.text('id').notNullable();

@@ -1,6 +1,9 @@
 import type { Knex } from 'knex';
 
-/** Its indexes have the order of the list, for all and for one conversation: no list of tasks is ever sorted. */
+/**
+ * Adds tasks, with indexes in the order of the lists, for all tasks and for one conversation, so that no list is
+ * sorted.
+ */
 export async function up(db: Knex): Promise<void> {
   await db.schema.createTable('action_items', table => {
     table.text('id').notNullable();
@@ -11,7 +14,7 @@ export async function up(db: Knex): Promise<void> {
     table.bigInteger('updated_at').notNullable();
     table.bigInteger('due_at');
     table.bigInteger('completed_at');
-    table.text('conversation_id'); // may outlive it: no foreign key
+    table.text('conversation_id'); // may outlive it, so no foreign key
     table.boolean('locked').notNullable();
     table.primary(['user_id', 'id']);
   });

@@ -6,7 +6,7 @@ export async function up(db: Knex): Promise<void> {
   });
   await grants(db);
   await db.schema.createTable('rate_limits', table => {
-    table.text('user_id').notNullable(); // may be gone when a process writes what it counted: no foreign key
+    table.text('user_id').notNullable(); // may be deleted before a process writes its count, so no foreign key
     table.text('subject').notNullable();
     table.text('policy').notNullable();
     table.bigInteger('full_at').notNullable();
@@ -15,7 +15,7 @@ export async function up(db: Knex): Promise<void> {
   });
 }
 
-/** The keys that are there already have been given what they would be given now. */
+/** Gives existing keys the scopes that new ones get. */
 async function grants(db: Knex): Promise<void> {
   await db.schema.createTable('grants', table => {
     table.text('user_id').notNullable().references('id').inTable('users').onDelete('CASCADE');

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 
-/** Attempts belong to nobody: what was typed may be the name of no account. */
+/** Adds sign-in attempts. They have no owner, because the name typed may belong to no account. */
 export async function up(db: Knex): Promise<void> {
   await db.schema.alterTable('users', table => {
     table.bigInteger('signed_out_at');

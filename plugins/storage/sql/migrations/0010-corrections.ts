@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 
 /**
- * Indexes for corrections, so that the words of a person and the streams of a conversation are found without a scan.
+ * Adds indexes for corrections, which find the segments of a person and the streams of a conversation without a scan.
  */
 export async function up(db: Knex): Promise<void> {
   await db.raw('create index segments_person on segments (user_id, person_id) where person_id is not null');

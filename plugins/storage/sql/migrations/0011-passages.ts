@@ -23,7 +23,7 @@ export async function up(db: Knex): Promise<void> {
   await fill(db);
 }
 
-/** From what is there already: as the domain does it with what is new. */
+/** Fills the table from existing conversations, as the domain does for new ones. */
 async function fill(db: Knex): Promise<void> {
   const shown = { status: 'completed', discarded: false };
   const found: { user_id: string; id: string; structured: string }[] = await db('conversations')

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 
-/** Everything that leaves the server: apps and webhooks, deliveries to them, and notifications. */
+/** Adds what leaves the server: apps and webhooks, deliveries to them, and notifications. */
 export async function up(db: Knex): Promise<void> {
   await apps(db);
   await hooks(db);
@@ -45,7 +45,7 @@ async function apps(db: Knex): Promise<void> {
   });
 }
 
-/** One of each type for a user, and for an app. */
+/** One hook of each type per user and per app. */
 async function hooks(db: Knex): Promise<void> {
   await db.schema.createTable('hooks', table => {
     table.text('id').primary();
@@ -68,7 +68,7 @@ async function hooks(db: Knex): Promise<void> {
   await db.raw('create unique index hooks_of_app on hooks (app_id, type) where app_id is not null');
 }
 
-/** Every list of the log is an index, newest last. What is delivered to outlives what it was delivered to. */
+/** Every list of the log follows an index, newest last. Deliveries outlive their targets. */
 async function deliveries(db: Knex): Promise<void> {
   await db.schema.createTable('deliveries', table => {
     table.text('id').notNullable();
@@ -86,7 +86,7 @@ async function deliveries(db: Knex): Promise<void> {
     table.text('replay_of');
     table.text('query').notNullable();
     table.text('content_type').notNullable();
-    table.text('body'); // last: the lists do not read it
+    table.text('body'); // last, because lists do not read it
     table.primary(['user_id', 'id']);
     table.index(['user_id', 'subject']);
     table.index(['user_id', 'target_id', 'id']);
@@ -125,7 +125,7 @@ async function notifications(db: Knex): Promise<void> {
   await db.schema.createTable('notifications', table => {
     table.text('id').notNullable();
     table.text('user_id').notNullable().references('id').inTable('users').onDelete('CASCADE');
-    table.text('app_id'); // may outlive it: no foreign key
+    table.text('app_id'); // may outlive it, so no foreign key
     table.text('event').notNullable();
     table.text('rule').notNullable();
     table.text('title').notNullable();

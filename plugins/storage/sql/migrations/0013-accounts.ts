@@ -1,6 +1,9 @@
 import type { Knex } from 'knex';
 
-/** Accounts have a role and can be disabled, and their names differ by more than case; a user has several hooks of a type. */
+/**
+ * Gives accounts a role, lets them be disabled, makes their names differ by more than case, and allows several hooks of
+ * a type per user.
+ */
 export async function up(db: Knex): Promise<void> {
   await db.schema.alterTable('users', table => {
     table.text('name_key').notNullable().defaultTo('');

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 
-/** Memories know where they were said and what they said before, and what was deleted can be known again. */
+/** Adds the sources and earlier texts of memories, and marks that recognise deleted ones. */
 export async function up(db: Knex): Promise<void> {
   await db.schema.alterTable('memories', table => {
     table.text('topic');

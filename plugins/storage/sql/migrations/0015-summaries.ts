@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 
-/** The forms that users give to their summaries, and the language that they read them in. */
+/** Adds summary templates and the language of summaries. */
 export async function up(db: Knex): Promise<void> {
   await db.schema.createTable('summary_templates', table => {
     table.text('id').notNullable();

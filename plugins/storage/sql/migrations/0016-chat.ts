@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 
-/** Chats with the server about what was said. */
+/** Adds chats of users about what was said. */
 export async function up(db: Knex): Promise<void> {
   await db.schema.createTable('chat_sessions', table => {
     table.text('id').notNullable();

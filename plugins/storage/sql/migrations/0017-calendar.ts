@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 
-/** The secret links by which calendar programs read an account's events and tasks. */
+/** Adds the secret links by which calendar programs read an account's events and tasks. */
 export async function up(db: Knex): Promise<void> {
   await db.schema.createTable('calendar_links', table => {
     table.text('user_id').primary().references('id').inTable('users').onDelete('CASCADE');

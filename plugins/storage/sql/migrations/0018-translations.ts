@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 
-/** In which language each segment was said, what it is in others, and what users want to read. */
+/** Adds the language of each segment, its translations, and the language that users prefer to read. */
 export async function up(db: Knex): Promise<void> {
   await db.schema.alterTable('segments', table => {
     table.text('language');

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 
-/** Photos of wearables; the files lie beside the database. */
+/** Adds photos of wearables, whose files are stored beside the database. */
 export async function up(db: Knex): Promise<void> {
   await db.schema.createTable('photos', table => {
     table.text('id').notNullable();

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 
-/** Speakers of conversations, and samples of voices. Deleting the conversation, person or account deletes them. */
+/** Adds speakers of conversations and voice samples, deleted along with the conversation, person or account. */
 export async function up(db: Knex): Promise<void> {
   await db.schema.alterTable('segments', table => {
     table.boolean('profile_compared').notNullable().defaultTo(false);

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 
-/** Changes of goals that conversations suggest, with what their owners answered. */
+/** Adds changes of goals that conversations suggest, and the owners' answers. */
 export async function up(db: Knex): Promise<void> {
   await db.schema.createTable('goal_suggestions', table => {
     table.text('id').notNullable();

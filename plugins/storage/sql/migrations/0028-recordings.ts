@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 
-/** Audio files that become conversations; they lie beside the database until that is done. */
+/** Adds audio files that become conversations and are stored beside the database until then. */
 export async function up(db: Knex): Promise<void> {
   await db.schema.createTable('recordings', table => {
     table.text('id').notNullable();

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 
-/** Assignments of voices to people, with what was there before, for as long as they can be undone. */
+/** Adds assignments of voices to people, with the previous values as long as they can be undone. */
 export async function up(db: Knex): Promise<void> {
   await db.schema.createTable('voice_assignments', table => {
     table.text('id').notNullable();

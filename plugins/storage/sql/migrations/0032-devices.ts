@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 
-/** The wearables of each account, as bridges report them. */
+/** Adds the wearables of each account as bridges report them. */
 export async function up(db: Knex): Promise<void> {
   await db.schema.createTable('devices', table => {
     table.text('user_id').notNullable().references('id').inTable('users').onDelete('CASCADE');

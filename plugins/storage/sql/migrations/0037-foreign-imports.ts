@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 
-/** Notes what imports from other products stored, so that they can be undone. */
+/** Adds a record of everything that an import from another product stored, so that it can be undone. */
 export async function up(db: Knex): Promise<void> {
   await db.schema.createTable('foreign_imports', table => {
     table.text('id').notNullable();

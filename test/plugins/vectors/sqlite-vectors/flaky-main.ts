@@ -1,4 +1,6 @@
-/** An index's thread that is ready, and then does as it is told: answers nothing, or falls over at the first `drop`. */
+/**
+ * An index thread that starts, and then behaves as told: it never answers, or crashes at the first `drop`.
+ */
 import { parentPort } from 'node:worker_threads';
 
 parentPort?.postMessage({ type: 'ready' });

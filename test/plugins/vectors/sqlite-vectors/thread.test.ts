@@ -16,7 +16,7 @@ async function moody(t: ExecutionContext, clock: ManualClock = manualClock()) {
   return { ask, failed, clock };
 }
 
-test('a thread that does not answer is given up, with all who wait for it', async t => {
+test('a thread that does not answer is terminated, and all pending requests fail', async t => {
   const { ask, failed, clock } = await moody(t);
   const asked = [ask('spaces', []), ask('spaces', [])];
   await clock.asleep(30_000);
@@ -27,18 +27,18 @@ test('a thread that does not answer is given up, with all who wait for it', asyn
   await t.throwsAsync(ask('spaces', []), late);
 });
 
-test('a thread that falls over is told to core, with what it was asked', async t => {
+test('a crash of the thread is reported to core, and fails its request', async t => {
   const { ask, failed } = await moody(t);
   const fell = { code: 'upstream_error', message: 'moody: its thread failed' };
   await t.throwsAsync(ask('drop', ['a']), fell);
   t.like(await failed, fell);
 });
 
-test('a thousand questions wait; who leaves makes room for another one', async t => {
+test('at most a thousand requests wait, and a cancelled one makes room for another', async t => {
   const { ask } = await moody(t);
   const leaving = new AbortController();
-  const wait = () => void ask('spaces', []).catch(() => {}); // for an answer that does not come
-  wait(); // the one that is being asked
+  const wait = () => void ask('spaces', []).catch(() => {}); // for an answer that never comes
+  wait(); // the one in progress
   const left = ask('spaces', [], leaving.signal);
   for (let more = 0; more < 999; more++) wait();
   await t.throwsAsync(ask('spaces', []), { code: 'unavailable', message: /1000 questions wait already/ });
