@@ -51,6 +51,20 @@ export interface ApiKey {
   lastUsedAt: number | null;
 }
 
+/** A browser or program that signed in with a password. Its tokens are valid for as long as the row is there. */
+export interface AccountSession {
+  id: string;
+  userId: string;
+  kind: 'browser' | 'program';
+  /** Header User-Agent of the sign-in, cut; empty: none. */
+  userAgent: string;
+  createdAt: number;
+  /** Time of the last request with it, up to a minute late. */
+  lastUsedAt: number;
+  /** When its last token expires. */
+  expiresAt: number;
+}
+
 /** Permission that a user gave to a key beside its scopes. Rotation keeps it; deleting the key removes it. */
 export interface Grant {
   userId: string;
@@ -77,6 +91,8 @@ export interface ActionItemDraft {
   description: string;
   completed: boolean;
   dueAt: number | null;
+  /** Segment in which it was said; absent: not known. */
+  segmentId?: string;
 }
 export interface CalendarEvent {
   title: string;
@@ -85,6 +101,8 @@ export interface CalendarEvent {
   /** Minutes. */
   duration: number;
   created: boolean;
+  /** Segment in which it was said; absent: not known. */
+  segmentId?: string;
 }
 
 /**
@@ -359,6 +377,80 @@ export interface Translation {
   text: string;
 }
 
+export type Weekday = 'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun';
+
+/** Part of each of these days in which a user is not listened to, in minutes after local midnight. */
+export interface PauseSpan {
+  /** Days on which it begins. */
+  days: Weekday[];
+  from: number;
+  /** Exclusive; past midnight where it is not after `from`. */
+  to: number;
+}
+
+/** Time that its user chose by hand, against the schedule. */
+export interface ListeningException {
+  /** Epoch ms. */
+  from: number;
+  /** Epoch ms, exclusive; null: until the user says otherwise. */
+  until: number | null;
+  isPaused: boolean;
+}
+
+/** When a user is not listened to. */
+export interface ListeningSettings {
+  userId: string;
+  schedule: PauseSpan[];
+  /** Oldest first; of several at one instant, the last counts. */
+  exceptions: ListeningException[];
+}
+
+/** Kinds of data that retention deletes. `audio`: utterances that no recogniser could transcribe. */
+export type RetainedData = 'conversations' | 'photos' | 'audio' | 'deliveries';
+
+export interface RetentionRule {
+  data: RetainedData;
+  /** Null: everything that no other rule names by its folder. */
+  folderId: string | null;
+  /** Age at which it is deleted; null: kept. */
+  days: number | null;
+}
+
+/** How long a user's data is kept. */
+export interface RetentionSettings {
+  userId: string;
+  /** Whether starred conversations, and their photos, are never deleted. */
+  keepStarred: boolean;
+  rules: RetentionRule[];
+}
+
+/** Reads of a user's data within a minute or so that differ in nothing but their time. Without content. */
+export interface AccessEntry {
+  id: string;
+  userId: string;
+  /** Epoch ms. */
+  firstAt: number;
+  lastAt: number;
+  count: number;
+  /** `link`: a secret calendar address. `server`: a command on the machine, or the server by itself. */
+  reader: 'key' | 'session' | 'app' | 'link' | 'server';
+  /** Id of the key or the app; null: there is none. */
+  readerId: string | null;
+  via: 'rest' | 'mcp' | 'server';
+  /** Id of the operation in the OpenAPI document, or name of what the server did. */
+  operation: string;
+  /** Kind of data, such as `conversations`. */
+  data: string;
+  /** Id of the conversation, memory, photo or task; null: several. */
+  subject: string | null;
+}
+
+/** All that decides whether a user is listened to. */
+export interface ListeningRules extends Pick<ListeningSettings, 'schedule' | 'exceptions'> {
+  /** IANA name. */
+  timeZone: string;
+}
+
 /** A user's settings for speech beyond its transcription. */
 export interface SpeechSettings {
   userId: string;
@@ -366,6 +458,16 @@ export interface SpeechSettings {
   translateTo: string | null;
   /** Whether voices are told apart, where the operator has set that up. */
   labelVoices: boolean;
+}
+
+/** Moment of a conversation that its owner wants to remember. */
+export interface Mark {
+  id: string;
+  userId: string;
+  conversationId: string;
+  /** Epoch ms. */
+  at: number;
+  createdAt: number;
 }
 
 /** A picture that a wearable took. Its files lie beside the database. */
@@ -462,6 +564,8 @@ export interface ActionItem {
   completedAt: number | null;
   /** Conversation in which it was heard; null: it stands by itself. */
   conversationId: string | null;
+  /** Segment in which it was heard; null: not known. The transcript may have lost it since. */
+  segmentId: string | null;
   locked: boolean;
 }
 

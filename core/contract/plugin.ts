@@ -5,12 +5,12 @@
 import type { z } from 'zod';
 import type { AppError, ErrorCode } from '../runtime/errors.ts';
 import type { Log } from '../runtime/log.ts';
-import type { ActionItem, Clock, Conversation, DeviceHappening, Segment } from './model.ts';
+import type { ActionItem, Clock, Conversation, Device, DeviceHappening, Segment } from './model.ts';
 import type { Storage } from './storage.ts';
 
 export type { ErrorCode } from '../runtime/errors.ts';
 export type { Log } from '../runtime/log.ts';
-export type { ActionItem, Clock, Conversation, Segment } from './model.ts';
+export type { ActionItem, Clock, Conversation, Device, Segment } from './model.ts';
 export type * from './storage.ts';
 
 /** A vendor, as a value. */
@@ -23,7 +23,8 @@ export interface Plugin<Options = never> {
   title: string;
   /**
    * The schema of its options. Core hands in zod, so a plugin needs no package for it. Mark a secret with
-   * `.meta({ secret: true })`: it may then also come from a file, and is never printed.
+   * `.meta({ secret: true })`: it may then also come from a file, and is never printed. Mark the path of a program or
+   * library to run with `.meta({ fileOnly: true })`: operators cannot set it on the page.
    */
   options?: (zod: typeof z) => z.ZodType<Options>;
   /** Opens what it needs and returns what it can do. Has 10 seconds; on failure everything pushed to `onStop` is undone. */
@@ -75,7 +76,7 @@ export interface PluginContext<Options> {
   /** Makes the error that core understands. */
   error(code: ErrorCode, message: string, options?: { cause?: unknown; retryAfter?: number }): AppError;
   /**
-   * Reports a death: the plugin is shown as degraded, undone, and started again with growing pauses, unless the
+   * Reports that the plugin failed: it is shown as degraded, undone, and started again with growing pauses, unless the
    * error's code is one that trying again cannot help.
    */
   fail(error: Error): void;
@@ -141,7 +142,7 @@ export interface SttSession {
    * The text of one utterance, which is still growing when handed over. Pieces come in order and do not overlap;
    * a final piece is never taken back. Throws when the engine failed: core then starts again, at the next provider or
    * here, from the end of the last final piece. Core does the same where a piece is not as it should be: out of order,
-   * empty, beyond what was read, longer than 10,000 characters, or with U+0000 in it.
+   * empty, beyond what was read, longer than 10,000 characters, or with U+0000 in it. For silence, yield nothing.
    */
   transcribe(utterance: Utterance, signal: AbortSignal): AsyncIterable<Transcript>;
   /** Rejects when the engine is lost between utterances: core then opens another at once. Never resolves. */
@@ -166,7 +167,9 @@ export interface Utterance {
   wav(from: number | undefined, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>>;
 }
 
+/** A piece of what was said. Where nothing was said there is none. */
 export interface Transcript {
+  /** Never empty, without spaces around it. */
   text: string;
   /** Positions in the stream, in samples. */
   startSample: number;
@@ -198,8 +201,9 @@ export interface SpeakerModel {
   /** Likeness from which a voice may be given the name of a person; at least `sameVoice`. */
   namedVoice: number;
   /**
-   * One vector of length 1 of speech of a quarter of a second to 30 s, at 16 kHz mono. Must be quick: a segment waits
-   * for it, at most 400 ms. Rejects with the signal's reason when it is aborted.
+   * One vector of length 1 of speech of a quarter of a second to 30 s, at 16 kHz mono. Called when a pause begins, and
+   * again where speech goes on after it: calls are often aborted. A segment whose text is there waits for at most 400 ms.
+   * Rejects with the signal's reason when it is aborted.
    */
   embed(samples: Int16Array, signal: AbortSignal): Promise<Float32Array>;
 }
@@ -245,6 +249,8 @@ export interface IdentityProvider {
     name: string;
     /** Absent: as long as the provider thinks right. A shorter one is kept to. */
     lifetimeMs?: number;
+    /** Id of the session that the token belongs to: `verify` returns it again. Absent: none. */
+    session?: string;
   }): Promise<IssuedToken>;
   /** Where it signs users in by password. Which passwords are good enough, and how often one may try, is core's. */
   passwords?: {
@@ -273,6 +279,8 @@ export interface VerifiedIdentity {
   issuedAt: number;
   /** Epoch ms. From then on `verify` refuses the token; what was opened with it is closed. */
   expiresAt: number;
+  /** The session that core issued the token for; absent: none. */
+  session?: string;
 }
 
 export interface IssuedToken {
@@ -413,6 +421,8 @@ export interface SpokenSegment {
   /** Epoch ms. */
   startAt: number;
   endAt: number;
+  /** The owner marked this moment to remember it: it is worth a sentence of the overview, and what lasts a memory. */
+  isMarked?: boolean;
 }
 
 export interface UnderstandingContext {
@@ -436,6 +446,8 @@ export interface UnderstandingContext {
   embedder: Embedder | null;
   /** Open tasks of the owner from other conversations, which need not be reported again. */
   openTasks: readonly { description: string; dueAt: number | null }[];
+  /** Goals of the owner that are not reached, whose progress may have been told of; at most 100. */
+  goals: readonly UnderstoodGoal[];
   /** Folders that the owner created and described. */
   folders: readonly { name: string; description: string | null }[];
   /** The contents of the owner's memories that are nearest to a text, best first, at most 20. */
@@ -471,6 +483,28 @@ export interface Understood {
    * a known person said, merges what is known already, and leaves out what the owner has deleted.
    */
   memories: readonly UnderstoodMemory[];
+  /** Progress of goals that the owner told of. Core adds what its own rules find. At most 100. */
+  progress?: readonly UnderstoodProgress[];
+}
+
+/** A goal as `GoalJson` of the interface has it. */
+export interface UnderstoodGoal {
+  id: string;
+  title: string;
+  goalType: 'boolean' | 'scale' | 'numeric';
+  unit: string | null;
+  currentValue: number;
+  targetValue: number | null;
+}
+
+/** Progress of a goal, which its owner is asked to confirm. It rests on a segment of the owner; core quotes that one. */
+export interface UnderstoodProgress {
+  goalId: string;
+  /** 1 where a `boolean` goal is done. */
+  value: number;
+  /** The value comes on top of what was there, which `numeric` goals alone allow; otherwise it takes its place. */
+  adds: boolean;
+  from: readonly string[];
 }
 
 /** A fact as its owner would write it down: `Lives in Cologne`, `Nora has twins`. At most 500 characters. */
@@ -549,7 +583,8 @@ export interface NotificationChannel<Address extends object = object> {
   /**
    * Schema of one address, as users enter it. Core passes in zod. Mark a field that is or holds a secret with `.meta({
    * secret: true })`: it is never shown again. A `z.url()` is fetched with `fetchUser`, and an address that `fetchUser`
-   * would always refuse is refused when it is set.
+   * would always refuse is refused when it is set. Core refuses a field that the schema does not have; within a nested
+   * object `z.object` drops it, and `z.strictObject` refuses it.
    */
   address(zod: typeof z): z.ZodObject & z.ZodType<Address>;
   /** Values that a client needs to create an address, such as the public key of web push. */
@@ -561,10 +596,55 @@ export interface NotificationChannel<Address extends object = object> {
    * @param address as `address` parsed it
    */
   send(address: Address, message: NotificationMessage, signal: AbortSignal): Promise<void>;
+  /** Where an address may also show the state of its owner's account, as a smart home does. */
+  home?: HomeDisplay<Address>;
 }
 
+/** Shows accounts in smart homes, and takes requests from there. Core calls one method of a home at a time. */
+export interface HomeDisplay<Address extends object = object> {
+  /** Whether the address asks for it; as `address` parsed it. */
+  wants(address: Address): boolean;
+  /**
+   * All homes that there are, at each start of the plugin and whenever that changes: what an earlier life of the plugin
+   * showed for any other is taken away.
+   * @param act does what somebody in the home asks for; never rejects
+   */
+  begin(
+    homes: readonly string[],
+    act: (home: string, request: HomeRequest) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void>;
+  /** The whole state, after each change: what is not in it any more is taken away. Core tries again what it rejects. */
+  show(home: string, state: HomeState, signal: AbortSignal): Promise<void>;
+  /** Something happened just now. It is lost where this rejects. */
+  tell(home: string, event: HomeEvent, signal: AbortSignal): Promise<void>;
+}
+
+export interface HomeState {
+  /** Name of the account. */
+  account: string;
+  /** At most 100. `isTalking`: speech came from it within the last seconds. */
+  devices: readonly { device: Device; name: string; isTalking: boolean }[];
+  /** The latest that is over; null: there is none. */
+  lastConversation: Conversation | null;
+  /** Tasks that are open, at most 1000, in the order of lists. */
+  openTasks: readonly ActionItem[];
+}
+
+export type HomeEvent =
+  | { kind: 'conversation'; conversation: Conversation }
+  | { kind: 'button'; deviceId: string; button: DeviceHappening['button']; at: number };
+
+export type HomeRequest =
+  /** Notify the owner of the account. */
+  | { kind: 'notify'; text: string }
+  /** A new task. */
+  | { kind: 'task'; text: string }
+  /** The task with this id is done. */
+  | { kind: 'done'; id: string };
+
 export interface NotificationMessage {
-  /** The same at each try: an outlet that knows such ids shows it once. */
+  /** A UUID, the same at each try: an outlet that knows such ids shows it once. */
   id: string;
   title: string;
   /** May come from anyone: plain text, never markup. At most 4000 characters. */
@@ -590,6 +670,7 @@ export interface CalendarOutlet<Address extends object = object> {
   /**
    * Address of a calendar, as its user gives it. Core hands in zod. Mark a secret with `.meta({ secret: true })`: it is
    * never shown again. A `url` that `fetchUser` would refuse wherever its name leads is refused when it is set.
+   * With `z.strictObject`, a field that it does not have is refused; `z.object` drops it.
    */
   address(zod: typeof z): z.ZodObject & z.ZodType<Address>;
   /** Rejects with `config_error` where a person has to do something, such as enter another password. */

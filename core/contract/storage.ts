@@ -1,5 +1,7 @@
 /** The contract between core and a storage plugin: types only. It is part of `plugin.ts`, which is what plugins import. */
 import type {
+  AccessEntry,
+  AccountSession,
   ActionItem,
   ApiKey,
   App,
@@ -28,7 +30,9 @@ import type {
   Installation,
   Job,
   JobCount,
+  ListeningSettings,
   LoggedDelivery,
+  Mark,
   Memory,
   MemoryCategory,
   MemoryChange,
@@ -38,6 +42,7 @@ import type {
   Photo,
   RateLimit,
   Recording,
+  RetentionSettings,
   Segment,
   SpeechSettings,
   Stream,
@@ -139,11 +144,13 @@ export interface Stores {
   users: UserStore;
   attempts: AttemptStore;
   keys: KeyStore;
+  sessions: SessionStore;
   grants: GrantStore;
   rateLimits: RateLimitStore;
   conversations: ConversationStore;
   segments: SegmentStore;
   photos: PhotoStore;
+  marks: MarkStore;
   recordings: RecordingStore;
   streams: StreamStore;
   claims: ClaimStore;
@@ -160,6 +167,7 @@ export interface Stores {
   devices: DeviceStore;
   foreignImports: ForeignImportStore;
   speech: SpeechStore;
+  privacy: PrivacyStore;
   voices: VoiceStore;
   passages: PassageStore;
   chat: ChatStore;
@@ -232,6 +240,23 @@ export interface KeyStore {
   remove(userId: string, id: string): Promise<boolean>;
 }
 
+/** Sign-ins of browsers and programs. */
+export interface SessionStore {
+  insert(session: AccountSession): Promise<void>;
+  /** Each request with a session's token asks for it. */
+  get(userId: string, id: string): Promise<AccountSession | null>;
+  /** The last used first, ties by id. */
+  list(userId: string): Promise<AccountSession[]>;
+  /** Resolves to whether there was one. */
+  update(
+    userId: string,
+    id: string,
+    patch: Partial<Pick<AccountSession, 'lastUsedAt' | 'expiresAt'>>,
+  ): Promise<boolean>;
+  /** Resolves to whether there was one. */
+  remove(userId: string, id: string): Promise<boolean>;
+}
+
 export interface GrantStore {
   /** Leaves alone what is there. */
   give(grants: Grant[]): Promise<void>;
@@ -257,6 +282,9 @@ export interface ConversationFilter {
   starred?: boolean;
   categories?: string[];
   folderId?: string;
+  source?: string;
+  /** A person who says something in it. */
+  personId?: string;
   /** Inclusive bounds of `createdAt`. */
   createdFrom?: number;
   createdTo?: number;
@@ -265,6 +293,16 @@ export interface ConversationFilter {
   startedTo?: number;
   limit: number;
   offset: number;
+}
+
+/** Conversations that are over and not locked, or what belongs to them. */
+export interface ExpiryFilter {
+  /** Conversations that ended, or photos that were taken, before this instant. */
+  before: number;
+  /** In this folder; null: in none of `otherThan`. */
+  folderId: string | null;
+  otherThan: string[];
+  keepStarred: boolean;
 }
 
 /** Every field that may change after the row was made. */
@@ -289,6 +327,9 @@ export interface ConversationStore {
   ): Promise<boolean>;
   /** With its segments. Its streams stay, and name a conversation that is not there. */
   remove(userId: string, id: string): Promise<boolean>;
+  /** Oldest first. */
+  expired(userId: string, filter: ExpiryFilter, limit: number): Promise<Conversation[]>;
+  countExpired(userId: string, filter: ExpiryFilter): Promise<number>;
   /** All that are in one folder are in another one from now on. */
   refile(userId: string, fromFolder: string, toFolder: string | null): Promise<void>;
 }
@@ -381,6 +422,25 @@ export interface SpeechStore {
   putSettings(settings: SpeechSettings): Promise<void>;
 }
 
+export interface PrivacyStore {
+  /** Null: the user has chosen nothing. */
+  listening(userId: string): Promise<ListeningSettings | null>;
+  putListening(settings: ListeningSettings): Promise<void>;
+  /** Null: the user has chosen nothing. */
+  retention(userId: string): Promise<RetentionSettings | null>;
+  putRetention(settings: RetentionSettings): Promise<void>;
+  /** Entries of users that are gone are left out. */
+  addAccesses(entries: readonly AccessEntry[]): Promise<void>;
+  /** Newest first (by id, which grows with time). */
+  accesses(userId: string, page: { beforeId?: string | undefined; limit: number }): Promise<AccessEntry[]>;
+  /** At most `limit` whose last access was before. Resolves to how many. */
+  pruneAccesses(before: number, limit: number): Promise<number>;
+  /** At most `limit` of the oldest, of users who have more than `keep`. Resolves to how many. */
+  trimAccesses(keep: number, limit: number): Promise<number>;
+  /** Ids of users with retention settings, in order, beginning behind `afterId` (null: at the first). */
+  withRetention(afterId: string | null, limit: number): Promise<string[]>;
+}
+
 export interface TranscriptSize {
   segments: number;
   textBytes: number;
@@ -419,7 +479,24 @@ export interface PhotoStore {
   bytes(userId: string): Promise<number>;
   /** Resolves to whether it is there. */
   update(userId: string, id: string, patch: Pick<Photo, 'description' | 'discarded'>): Promise<boolean>;
+  /** Oldest first. */
+  expired(userId: string, filter: ExpiryFilter, limit: number): Promise<Photo[]>;
+  countExpired(userId: string, filter: ExpiryFilter): Promise<number>;
   /** All of one conversation, or those from `since` on (`takenAt`), are another one's from now on. */
+  moveAll(userId: string, fromConversation: string, toConversation: string, since?: number): Promise<void>;
+  /** Resolves to whether there was one. */
+  remove(userId: string, id: string): Promise<boolean>;
+}
+
+/** They go with their conversation. */
+export interface MarkStore {
+  /** Rejects with `conflict` when this user has one of this id, with `not_found` when the conversation is not there. */
+  insert(mark: Mark): Promise<void>;
+  get(userId: string, id: string): Promise<Mark | null>;
+  /** Lists marks of one conversation by `at`, ties by id. */
+  list(userId: string, conversationId: string, limit: number): Promise<Mark[]>;
+  count(userId: string, conversationId: string): Promise<number>;
+  /** All of one conversation, or those from `since` on (`at`), are another one's from now on. */
   moveAll(userId: string, fromConversation: string, toConversation: string, since?: number): Promise<void>;
   /** Resolves to whether there was one. */
   remove(userId: string, id: string): Promise<boolean>;
@@ -869,6 +946,10 @@ export interface DeliveryStore {
   forget(userId: string, subject: string, now: number): Promise<void>;
   /** At most `limit` that are over and were made before; with their attempts. Resolves to how many. */
   prune(before: number, limit: number): Promise<number>;
+  /** The same of one user. */
+  pruneOf(userId: string, before: number, limit: number): Promise<number>;
+  /** How many of a user are over and were made before. */
+  countBefore(userId: string, before: number): Promise<number>;
 }
 
 export interface NotificationFilter {
@@ -904,6 +985,8 @@ export interface ChannelAddressStore {
   get(userId: string, id: string): Promise<ChannelAddress | null>;
   /** Whoever's it is, for who delivers to it. */
   target(id: string): Promise<ChannelAddress | null>;
+  /** The enabled ones of this channel, whoever's they are, the oldest first. */
+  targets(channel: string, limit: number): Promise<ChannelAddress[]>;
   /** By `createdAt`, ties by id. */
   list(userId: string): Promise<ChannelAddress[]>;
   update(

@@ -21,7 +21,7 @@ const BUILTINS: readonly Builtin[] = foldersIn(PLUGINS).flatMap(kind =>
   }),
 );
 
-/** The plugins that come with Earshot: name → module. They are loaded as anyone else's are. */
+/** The plugins that come with Earshot: name → module. They are loaded in the same way as third-party ones. */
 export const BUILTIN_PLUGINS: Readonly<Record<string, URL>> = Object.fromEntries(
   BUILTINS.map(({ name, module }) => [name, module]),
 );
@@ -34,14 +34,14 @@ const CHOSEN_KINDS = [
 
 /** The keys of the configuration that choose plugins by name, except for the storage. */
 export function choicesOf(config: Config) {
-  const { identity, embedder, vectors, llm, understanding, translator, speakers, notify } = config;
+  const { stt, identity, embedder, vectors, llm, understanding, translator, speakers, notify } = config;
   return {
-    ...{ stt: sttNames(config), identity, embedder, vectors },
-    ...{ llm, understanding, translator, speakers, notify },
+    ...(Array.isArray(stt) ? { stt } : { 'stt.live': stt.live, 'stt.final': stt.final }),
+    ...{ identity, embedder, vectors, llm, understanding, translator, speakers, notify },
   } satisfies Choices;
 }
 
-/** Names of the built-in plugins that are loaded by choice alone and that `chosen` leaves out. */
+/** Names of the built-in plugins that are loaded only if configured, and that `chosen` leaves out. */
 export function notChosen(chosen: readonly string[]): string[] {
   return BUILTINS.filter(({ name, kind }) => CHOSEN_KINDS.includes(kind) && !chosen.includes(name)).map(
     ({ name }) => name,
@@ -52,7 +52,7 @@ export function notChosen(chosen: readonly string[]): string[] {
 const REMOTE_RECOGNISERS = ['custom-stt', 'deepgram', 'openai', 'vosk', 'wyoming'];
 
 /**
- * The recognisers of the configuration that work on this machine, and those of third parties.
+ * Returns the configured recognisers that work on this machine, and those of third parties.
  * @throws {AppError} `config_error` where there are none
  */
 export function localRecognisers(config: Config): string[] {

@@ -20,7 +20,7 @@ const Diagnoses = z.array(
 
 /**
  * Asks a plugin for its diagnosis; null when it has none.
- * @throws {AppError} `internal` when its answer makes no sense
+ * @throws {AppError} `internal` when its answer is invalid
  */
 export async function diagnose(
   plugin: LoadedPlugin,

@@ -1,6 +1,6 @@
 /**
- * Attributes what nobody caught to the plugin that it is from: an unhandled rejection, a throw in a timer, an `error`
- * event without a listener. Such a plugin is degraded and started again; the server goes on.
+ * Attributes uncaught errors to the plugin that caused them: an unhandled rejection, a throw in a timer, an `error`
+ * event without a listener. That plugin is degraded and started again; the server continues.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { basename, dirname, extname, join } from 'node:path';
@@ -10,20 +10,22 @@ import { AppError } from '../runtime/errors.ts';
 import type { Log } from '../runtime/log.ts';
 import type { PluginSource } from './loader.ts';
 
-/** A plugin that has failed so often, within this time, is left out. */
+/** A plugin that fails this often within this time is left out. */
 const MAX_FAULTS = 3;
 const WITHIN_MS = 10 * 60_000;
 
-/** All code that a plugin runs, or begins, runs in its scope. */
+/** An asynchronous scope in which all code of one plugin runs, including what it starts. */
 export interface PluginScope {
   readonly name: string;
   run<T>(work: () => T): T;
-  /** Whether the file is a module of the plugin. */
+  /** Whether the file is part of the plugin. */
   owns(file: string): boolean;
-  /** Told of each fault; of the run that is under way. */
+  /** Called for each uncaught error while the plugin runs. */
   onFault: (error: AppError) => void;
-  /** Something that nobody caught. */
+  /** An error that nothing caught. */
   fault(thrown: unknown): void;
+  /** It ends the process. */
+  crash(thrown: unknown): void;
 }
 
 const current = new AsyncLocalStorage<PluginScope>();
@@ -31,7 +33,11 @@ const scopes = new Set<PluginScope>();
 
 export function createPluginScope(
   source: PluginSource,
-  { clock, log }: { clock: Pick<Clock, 'now'>; log: Log },
+  {
+    clock,
+    log,
+    onCrash = () => {},
+  }: { clock: Pick<Clock, 'now'>; log: Log; onCrash?: (thrown: unknown) => void },
 ): PluginScope & { close(): void } {
   const owns = ownerOf(source);
   let faults: number[] = [];
@@ -48,16 +54,22 @@ export function createPluginScope(
         { plugin: source.name, err: thrown },
         'plugin let an error go uncaught',
       );
-      scope.onFault(explain(source.name, thrown, isLeftOut));
+      scope.onFault(explain(source.name, thrown, { isLeftOut, place: placeOf(thrown, owns) }));
     },
+    crash: onCrash,
     close: () => void scopes.delete(scope),
   };
   scopes.add(scope);
   return scope;
 }
 
-function explain(name: string, cause: unknown, isLeftOut: boolean): AppError {
-  const message = `${name} let an error go uncaught: ${cause instanceof Error ? cause.message : String(cause)}`;
+function explain(
+  name: string,
+  cause: unknown,
+  { isLeftOut, place }: { isLeftOut: boolean; place: string | null },
+): AppError {
+  const where = place === null ? '' : ` at ${place}`;
+  const message = `${name} let an error go uncaught${where}: ${cause instanceof Error ? cause.message : String(cause)}`;
   if (!isLeftOut) return new AppError('upstream_error', message, { cause });
   const minutes = WITHIN_MS / 60_000;
   return new AppError(
@@ -67,8 +79,11 @@ function explain(name: string, cause: unknown, isLeftOut: boolean): AppError {
   );
 }
 
-/** A plugin `acme.mjs` has `acme/` as well, `acme/index.mjs` its folder, and a package all that is in it. */
-function ownerOf({ module }: PluginSource): (file: string) => boolean {
+/**
+ * The files of a plugin: for `acme.mjs` also `acme/`, for `acme/index.mjs` its folder, and for a package everything
+ * in it.
+ */
+export function ownerOf({ module }: Pick<PluginSource, 'module'>): (file: string) => boolean {
   const path = module.startsWith('file:') ? fileURLToPath(module) : module;
   const stem = path.slice(0, path.length - extname(path).length);
   const folder = `${basename(stem) === 'index' ? dirname(stem) : stem}/`;
@@ -77,7 +92,7 @@ function ownerOf({ module }: PluginSource): (file: string) => boolean {
   return file => file === path || file.startsWith(folder);
 }
 
-/** The same object, each function of it run in the scope. */
+/** Wraps an object so that each of its functions runs in the scope. */
 export function inScope<T extends object>(scope: PluginScope, object: T): T {
   const wrap = (value: unknown) =>
     typeof value === 'function' ? (...args: unknown[]) => scope.run(() => value.apply(object, args)) : value;
@@ -97,10 +112,10 @@ export function inScope<T extends object>(scope: PluginScope, object: T): T {
   });
 }
 
-/** From now on faults of plugins do not end the process; any other one does, as ever. */
+/** From now on, uncaught errors of plugins do not end the process. Any other error still does. */
 export function containFaults(log: Log): void {
   process.on('unhandledRejection', thrown => {
-    // as in core itself, a rejection that nobody waits for has interrupted nothing
+    // as in core itself: an unhandled rejection has interrupted nothing
     const scope = scopeOf(thrown);
     if (scope) scope.fault(thrown);
     else end(log, thrown, 'unhandled rejection');
@@ -110,30 +125,34 @@ export function containFaults(log: Log): void {
     if (scope) scope.fault(thrown);
     else end(log, thrown, 'uncaught exception');
   });
+  process.on('exit', status => current.getStore()?.crash(`it ended the process with status ${status}`));
 }
 
 function end(log: Log, thrown: unknown, what: string): void {
   log.fatal({ err: thrown }, what);
+  const files = filesOf(thrown);
+  [...scopes].find(scope => files.some(scope.owns))?.crash(thrown);
   process.exit(1);
 }
 
-/** The plugin that a fault is from; null where it is ours, or nobody knows. */
+/** Returns the plugin that caused an error; null where it was core, or the cause is unknown. */
 export function scopeOf(thrown: unknown): PluginScope | null {
   const [file] = filesOf(thrown);
   const owner = file === undefined ? undefined : [...scopes].find(scope => scope.owns(file));
   if (owner) return owner;
-  // a fault in a callback of ours is ours; a refusal, such as that of a key for its state, is the plugin's to handle
+  // an error thrown by a callback of core is core's; a refusal, such as that of a key for the plugin's state, is for
+  // the plugin to handle
   if (file !== undefined && isOurs(file) && !(thrown instanceof AppError)) return null;
   const scope = current.getStore();
   return scope && scopes.has(scope) ? scope : null;
 }
 
-/** Thrown through a function of core that it has left half done. */
+/** Whether it was thrown through a function of core that did not finish because of it. */
 function isThroughCore(thrown: unknown): boolean {
   return filesOf(thrown, isCall).some(file => file.startsWith(CORE) && file !== import.meta.filename);
 }
 
-/** Not of something that only waits for it. */
+/** Functions that only wait for the plugin do not count. */
 function isCall(line: string): boolean {
   return !line.startsWith('    at async ');
 }
@@ -146,8 +165,18 @@ function isOurs(file: string): boolean {
   return OURS.some(folder => file.startsWith(folder));
 }
 
-/** Returns the files of its stack, the innermost first, without those of Node itself. */
-function filesOf(thrown: unknown, isWanted = (_line: string) => true): string[] {
+/** The line of a plugin's own files that an error comes from, as `file:line`; null: its stack names none. */
+export function placeOf(thrown: unknown, owns: (file: string) => boolean): string | null {
+  const frame = framesOf(thrown).find(({ file }) => owns(file));
+  return frame ? `${frame.file}:${frame.line}` : null;
+}
+
+function filesOf(thrown: unknown, isWanted?: (line: string) => boolean): string[] {
+  return framesOf(thrown, isWanted).map(({ file }) => file);
+}
+
+/** Returns the places of an error's stack, the innermost first, without those of Node itself. */
+function framesOf(thrown: unknown, isWanted = (_line: string) => true): { file: string; line: string }[] {
   const stack = thrown instanceof Error && typeof thrown.stack === 'string' ? thrown.stack : '';
   const lines = stack
     .split('\n')
@@ -156,8 +185,10 @@ function filesOf(thrown: unknown, isWanted = (_line: string) => true): string[] 
     const place = line.endsWith(')')
       ? line.slice(line.lastIndexOf('(') + 1, -1)
       : (line.split(' ').at(-1) ?? '');
-    const file = place.replace(/:\d+:\d+$/, '');
-    if (file.startsWith('file:')) return [fileURLToPath(file)];
-    return file.startsWith('/') ? [file] : [];
+    const found = /:(\d+):\d+$/.exec(place);
+    const file = place.slice(0, found?.index);
+    const at = found?.[1] ?? '';
+    if (file.startsWith('file:')) return [{ file: fileURLToPath(file), line: at }];
+    return file.startsWith('/') ? [{ file, line: at }] : [];
   });
 }

@@ -5,16 +5,19 @@ import { type AppError, toAppError } from '../runtime/errors.ts';
 import type { Log } from '../runtime/log.ts';
 import type { PluginLife } from './life.ts';
 
-/** Keeps one plugin running: started again, with growing pauses, each time that it dies. */
+/** Keeps one plugin running: it is started again, after growing pauses, each time that it fails. */
 export interface PluginKeeper {
-  /** The first start. @throws {AppError | ConfigError} why it failed; it is degraded then, and not tried again */
+  /**
+   * Starts it for the first time.
+   * @throws {AppError | ConfigError} the reason for a failure; the plugin is then degraded and not tried again
+   */
   start(): Promise<void>;
-  /** After a failed `start`: goes on trying, where that can help. */
+  /** After a failed `start`: keeps trying, where another attempt can help. */
   persist(): void;
-  /** Capabilities at this moment; null while it does not run. */
+  /** Its present capabilities; null while it does not run. */
   capabilities(): Capabilities | null;
   state(): KeptState;
-  /** Undoes it and tries no more. Never rejects. */
+  /** Stops it for good. Never rejects. */
   stop(): Promise<void>;
 }
 
@@ -24,10 +27,10 @@ export type KeptState =
 
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
-/** A plugin that ran this long before it died starts again after the first pause. */
+/** A plugin that ran for this long before it failed restarts after the first, shortest pause. */
 const PROVEN_MS = 5 * 60_000;
 
-/** @param begin one run of the plugin; it must end and undo itself when the signal is aborted */
+/** @param begin starts one run of the plugin, which must end and clean up when the signal is aborted */
 export function createPluginKeeper(options: {
   begin: (signal: AbortSignal) => Promise<PluginLife>;
   clock: Clock;
@@ -38,11 +41,11 @@ export function createPluginKeeper(options: {
   const { signal } = stopper;
   let life: PluginLife | null = null;
   let kept: KeptState = { state: 'off', error: null };
-  /** The work under way, so that `stop` can wait for it. */
+  /** The work in progress, so that `stop` can wait for it. */
   let work: Promise<unknown> = Promise.resolve();
 
   async function run(): Promise<void> {
-    // Why it is degraded stays to be seen until it runs again.
+    // The reason for its degradation stays visible until it runs again.
     if (kept.state !== 'degraded') kept = { state: 'starting', error: null };
     try {
       life = await begin(signal);
@@ -54,7 +57,7 @@ export function createPluginKeeper(options: {
     log.debug('plugin is ready');
   }
 
-  /** Resolves when a running plugin died, and is undone. */
+  /** Resolves when a running plugin has failed and is cleaned up. */
   async function death(of: PluginLife): Promise<void> {
     const error = await orAborted(of.failed, signal);
     life = null;

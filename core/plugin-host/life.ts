@@ -3,14 +3,17 @@ import { deadline } from '../runtime/deadline.ts';
 import { AppError, toAppError } from '../runtime/errors.ts';
 import type { Log } from '../runtime/log.ts';
 import { inScope, type PluginScope } from './faults.ts';
-import { checkCapabilities, type LoadedPlugin } from './loader.ts';
+import type { LoadedPlugin } from './loader.ts';
+import { checkCapabilities } from './shapes.ts';
 
-/** One run of a plugin, from its `setup` to its last undo. */
+/** One run of a plugin, from its `setup` to its last `onStop` handler. */
 export interface PluginLife {
   capabilities: Capabilities;
-  /** Resolves with what the plugin reported through `fail`. Pending for ever when it never does. */
+  /** Resolves with what the plugin reported through `fail`; stays pending if it never does. */
   failed: Promise<AppError>;
-  /** Aborts the plugin's signal, then undoes. Never rejects; a second call waits for the first. */
+  /**
+   * Aborts the plugin's signal, then runs its `onStop` handlers. Never rejects; a second call waits for the first.
+   */
   stop(): Promise<void>;
 }
 
@@ -19,15 +22,15 @@ export interface LifeLimits {
   undoMs: number;
 }
 
-/** Parts of a plugin's context that each run has of its own. */
+/** Parts of a plugin's context that are new for each run. */
 export type LastingContext = Omit<
   PluginContext<unknown>,
   'signal' | 'fetch' | 'fetchUser' | 'onStop' | 'error' | 'fail'
 >;
 
 /**
- * Runs a plugin's `setup`. When it throws, takes too long, reports a failure, answers nonsense or `signal` is
- * aborted, all that it opened is undone before this rejects.
+ * Runs a plugin's `setup`. When it throws, takes too long, reports a failure, returns something invalid or `signal`
+ * is aborted, everything that it opened is closed before this rejects.
  */
 export async function startPlugin(
   plugin: LoadedPlugin,
@@ -80,14 +83,14 @@ export async function startPlugin(
   }
 }
 
-/** Its stack begins where the plugin made it. */
+/** Creates the error here, so that its stack begins in the plugin. */
 const makeError: PluginContext<unknown>['error'] = (code, message, details) => {
   const error = new AppError(code, message, details);
   Error.captureStackTrace(error, makeError);
   return error;
 };
 
-/** But for storage, on which everything else stands: a fault of it ends the server. */
+/** Not for storage, on which everything depends: its uncaught errors end the server. */
 function scoped(capabilities: Capabilities, scope: PluginScope): Capabilities {
   const entries = Object.entries(capabilities).map(([name, value]) => [
     name,
@@ -96,12 +99,12 @@ function scoped(capabilities: Capabilities, scope: PluginScope): Capabilities {
   return Object.fromEntries(entries);
 }
 
-/** Logged with the reason, as nobody is there any more to throw it to. */
+/** Logged with the reason, because no caller is left to receive it. */
 export const UNDO_FAILED = 'plugin could not undo all that it did';
 
 type Undo = () => void | Promise<void>;
 
-/** Runs the pushed handlers newest first; one that is pushed later, by a setup that came too late, at once. */
+/** Runs the handlers, newest first. One that is added later, by a setup that ended too late, runs at once. */
 function createUndoStack(log: Log, undoMs: number, scope: PluginScope) {
   const stack: Undo[] = [];
   let unwinding = false;
@@ -129,7 +132,7 @@ function createUndoStack(log: Log, undoMs: number, scope: PluginScope) {
   return { push, unwind };
 }
 
-/** Rejects with `timeout`, or with the signal's reason, when `work` does not settle before. */
+/** Rejects with `timeout`, or with the signal's reason, when `work` does not settle first. */
 export async function within<T>(
   ms: number,
   complaint: string,

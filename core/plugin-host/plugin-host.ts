@@ -1,57 +1,90 @@
-import { chmod, mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { z } from 'zod';
 import { asCalled } from '../../config/called-as.ts';
-import { ConfigError, type LoadedConfig } from '../../config/load.ts';
+import { isFileOnly, keysOf } from '../../config/keys.ts';
+import { ConfigError, type LoadedConfig, type PluginOptions } from '../../config/load.ts';
 import type { Clock } from '../contract/model.ts';
-import type { Capabilities, FetchUser, PluginState, Storage, Stores, Table } from '../contract/plugin.ts';
+import type { Capabilities, FetchUser, PluginState, Storage } from '../contract/plugin.ts';
+import { orAborted } from '../runtime/deadline.ts';
 import { AppError, type ErrorCode, toAppError } from '../runtime/errors.ts';
 import { createLogWithSecrets, type Log } from '../runtime/log.ts';
-import { createPluginScope, type PluginScope } from './faults.ts';
+import { makeDataDirectory, makePrivateDirectory } from './directories.ts';
+import { createPluginScope, type PluginScope, placeOf } from './faults.ts';
 import { createPluginKeeper, type PluginKeeper } from './keeper.ts';
 import { type LifeLimits, type PluginLife, startPlugin, within } from './life.ts';
-import { CAPABILITIES, importPlugin, type LoadedPlugin, optionsSchema, STORE_NAMES } from './loader.ts';
-import { type Choices, type KnownPlugin, knownPlugins } from './selection.ts';
+import { importPlugin, type LoadedPlugin, optionsSchema } from './loader.ts';
+import {
+  type Candidate,
+  type Choices,
+  checkChoices,
+  type KnownPlugin,
+  knownPlugins,
+  lackOf,
+} from './selection.ts';
+import { CAPABILITIES } from './shapes.ts';
+import { stableStorage } from './stable-storage.ts';
+import type { PluginStarts } from './starts.ts';
 import { createPluginState } from './state.ts';
+import { refuseTakenWebhook } from './webhook-names.ts';
 
 type Capability = keyof Capabilities;
 type Given<C extends Capability> = NonNullable<Capabilities[C]>;
 interface Loaded<C extends Capability> {
   name: string;
-  /** For people. */
+  /** Shown to people. */
   title: string;
   value: Given<C>;
 }
 
-/** Loads plugins, watches over them, and hands out what they can do. */
+/** Loads plugins, supervises them, and provides access to their capabilities. */
 export interface PluginHost {
   /**
-   * Loads the storage plugin, before all others. What it resolves to stays valid when the plugin is started again.
-   * @throws {AppError | ConfigError} that names the plugin; nothing of it is left open
+   * Loads the storage plugin, before all others. The result stays valid when the plugin is restarted.
+   * @throws {AppError | ConfigError} that names the plugin; everything it opened is closed
    */
   loadStorage(name: string): Promise<Storage>;
   /**
-   * Loads all others side by side, but for the built-in ones named in `skip`.
-   * @throws {AppError | ConfigError} when one that the configuration selected is broken; all are undone by then
+   * Loads all others in parallel, except the built-in ones named in `skip`.
+   * @throws {AppError | ConfigError} when one that the configuration selected is broken; all are stopped by then
    */
   loadAll(options?: { skip?: readonly string[] }): Promise<void>;
   /**
-   * Lists what works at this moment: those of `names`, in that order; without names every one, third parties' first. Ask
-   * at each use and keep nothing: a plugin that was started again answers anew.
+   * Lists what is available now: those of `names`, in that order; without names all, third parties' first. Ask at
+   * each use and keep nothing: a restarted plugin provides new objects.
    */
   list<C extends Capability>(capability: C, names?: readonly string[]): Loaded<C>[];
-  /** The first of `list`, or of this plugin. @throws {AppError} `unavailable`, or why it is degraded */
+  /**
+   * Returns the first of `list`, or the capability of this plugin.
+   * @throws {AppError} `unavailable`, or the reason why it is degraded
+   */
   get<C extends Capability>(capability: C, name?: string): Given<C>;
   /** Every known plugin, third parties' first. */
   status(): PluginStatus[];
-  /** Undoes everything, storage last. Never rejects. */
+  /** The options that a plugin was last started with, parsed; null: not loaded, or they are not valid. */
+  options(name: string): GivenOptions | null;
+  /**
+   * Stores options of a plugin, by their paths, and starts it again with them; null: what the file or the default says.
+   * Resolves once it has started, or failed to.
+   * @throws {AppError} when one of them is wrong, or cannot be set in this way; nothing is stored then
+   */
+  change(name: string, changes: ReadonlyMap<string, unknown>): Promise<void>;
+  /** Starts the plugins again that lacked something, such as a model. Resolves once each has started, or failed again. */
+  retry(): Promise<void>;
+  /** Stops all plugins, storage last. Never rejects. */
   stop(): Promise<void>;
+}
+
+export interface GivenOptions extends PluginOptions {
+  schema: z.core.$ZodType;
+  /** Whether `change` takes them: not those of the storage, which everything else needs. */
+  isChangeable: boolean;
 }
 
 export interface PluginStatus {
   name: string;
-  /** For people; its name until it was loaded. */
+  /** Shown to people; the plugin's name until it is loaded. */
   title: string;
-  /** `off`: switched off, or not asked for. */
+  /** `off`: switched off, or not selected. */
   state: 'off' | 'starting' | 'ready' | 'degraded';
   /** Why it is degraded. */
   reason: { code: ErrorCode; message: string } | null;
@@ -65,7 +98,7 @@ export interface PluginHostOptions {
   config: LoadedConfig;
   log: Log;
   clock: Clock;
-  /** Storage lives right in it; every other plugin has a directory below `plugins/`. */
+  /** Storage uses the directory itself; every other plugin has its own below `plugins/`. */
   dataDir: string;
   /**
    * Configuration keys whose values name plugins: `{ stt: config.stt }`. A plugin that someone named there, rather
@@ -73,9 +106,11 @@ export interface PluginHostOptions {
    */
   wanted?: Choices;
   fetch?: typeof fetch;
-  /** Without it no plugin reaches addresses that users gave. */
+  /** Absent: plugins can reach no addresses that users gave. */
   fetchUser?: FetchUser;
-  /** Milliseconds: 30,000 to import the module, 10,000 for `setup`, 5,000 for each undo. */
+  /** Leaves out third parties' plugins that ended the last starts. */
+  starts?: PluginStarts;
+  /** Limits in milliseconds: 30,000 to import the module, 10,000 for `setup`, 5,000 for each `onStop` handler. */
   limits?: PluginLimits;
 }
 
@@ -85,38 +120,54 @@ interface Entry extends KnownPlugin {
   keeper: PluginKeeper;
   scope: PluginScope & { close(): void };
   plugin: LoadedPlugin | null;
+  options: (PluginOptions & { schema: z.core.$ZodType }) | null;
+  /** It did not start with the options that were set on the page. */
+  isWithoutPage: boolean;
+  /** Resolves after its first start, or the failure of it; null: it is not loaded yet. */
+  loaded: Promise<unknown> | null;
 }
 
-/** Why a storage that `loadAll` came upon does not start. */
+/** The error with which a storage plugin failed that `loadAll` found. */
 export const STORAGE_FIRST = 'storage loads before all others';
 
-/** @throws {ConfigError} when the configuration names a plugin that is not there */
+/** @throws {ConfigError} when the configuration names a plugin that does not exist */
 export function createPluginHost(options: PluginHostOptions): PluginHost {
   const { clock, config, dataDir, log } = options;
   const limits = { importMs: 30_000, setupMs: 10_000, undoMs: 5000, ...options.limits };
   const entries: Entry[] = knownPlugins(options).map(createEntry);
   let storageEntry: Entry | null = null;
   let stopped: Promise<void> | null = null;
+  let retried: Promise<unknown> | null = null;
 
   function createEntry(known: KnownPlugin): Entry {
-    const keeper = createPluginKeeper({
-      begin: signal => begin(entry, signal),
-      clock,
-      log: log.child({ plugin: known.name }),
-    });
-    const scope = createPluginScope(known, { clock, log });
-    const entry: Entry = { ...known, keeper, scope, plugin: null };
+    const keeper = createKeeper(known.name, signal => begin(entry, signal));
+    const onCrash = (thrown: unknown) => options.starts?.crashed(known.name, thrown);
+    const scope = createPluginScope(known, { clock, log, onCrash });
+    const entry: Entry = {
+      ...{ ...known, keeper, scope, plugin: null, options: null, loaded: null },
+      isWithoutPage: false,
+    };
     return entry;
   }
 
+  function createKeeper(name: string, run: (signal: AbortSignal) => Promise<PluginLife>): PluginKeeper {
+    return createPluginKeeper({ begin: run, clock, log: log.child({ plugin: name }) });
+  }
+
   async function begin(entry: Entry, signal: AbortSignal): Promise<PluginLife> {
+    watcherOf(entry)?.refuse(entry.name);
     const load = () => within(limits.importMs, 'its module did not load', importPlugin(entry), signal);
     entry.plugin ??= await entry.scope.run(load);
     const { plugin } = entry;
-    const { values, secrets } = config.pluginOptions(entry.name, optionsSchema(plugin));
+    const schema = optionsSchema(plugin);
+    const isWithoutPage = entry.isWithoutPage || entry === storageEntry;
+    const given = config.pluginOptions(entry.name, schema, isWithoutPage);
+    entry.options = { ...given, schema };
+    if (given.ignored.length > 0)
+      log.warn({ plugin: entry.name, problems: given.ignored }, 'options set on the page are left out');
     const context = {
-      options: values,
-      log: createLogWithSecrets(log, { plugin: entry.name }, secrets),
+      options: given.values,
+      log: createLogWithSecrets(log, { plugin: entry.name }, given.secrets),
       clock,
       ...(await surroundings(entry)),
     };
@@ -127,13 +178,33 @@ export function createPluginHost(options: PluginHostOptions): PluginHost {
       limits,
       scope: entry.scope,
     });
-    const isStorage = life.capabilities.storage !== undefined;
-    if (isStorage === (entry === storageEntry)) return life;
-    await life.stop();
-    throw new AppError('invalid_request', isStorage ? STORAGE_FIRST : 'it gives no storage');
+    try {
+      const isStorage = life.capabilities.storage !== undefined;
+      if (isStorage !== (entry === storageEntry))
+        throw new AppError('invalid_request', isStorage ? STORAGE_FIRST : 'it gives no storage');
+      await checkWebhook(entry, life, signal);
+      return life;
+    } catch (error) {
+      await life.stop();
+      throw error;
+    }
   }
 
-  /** Storage is the ground that the others stand on: it has the data directory itself, and no state. */
+  /** A built-in plugin keeps the names of its webhook, and so does one that the configuration has first. */
+  async function checkWebhook(
+    entry: Entry,
+    { capabilities }: PluginLife,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (!capabilities.webhook || entry.builtin) return;
+    const before = entries.slice(0, entries.indexOf(entry));
+    const first = [...before, ...entries.filter(({ builtin }) => builtin)];
+    await orAborted(Promise.all(first.map(({ loaded }) => loaded)), signal);
+    const others = list('webhook').filter(({ name }) => name !== entry.name);
+    refuseTakenWebhook(entry.name, capabilities.webhook, others);
+  }
+
+  /** Storage is what the others depend on: it uses the data directory itself, and has no stored state. */
   async function surroundings(entry: Entry): Promise<{ dataDir: string; state: PluginState }> {
     if (entry === storageEntry) {
       return {
@@ -147,24 +218,89 @@ export function createPluginHost(options: PluginHostOptions): PluginHost {
     };
   }
 
-  /** Resolves to a failure that stops the start; any other leaves the plugin degraded and the server running. */
+  /** Resolves to a failure that prevents the start; any other leaves the plugin degraded and the server running. */
   async function load(entry: Entry): Promise<Error | null> {
+    const watcher = watcherOf(entry);
     try {
+      watcher?.begin(entry.name);
       await entry.keeper.start();
+      watcher?.survived(entry.name);
       return null;
     } catch (thrown) {
-      if (thrown instanceof ConfigError) return thrown;
       const error = toAppError(thrown);
-      if (stopped || isFatal(entry, error)) return doesNotStart(entry, error);
+      const isCrash = !(thrown instanceof ConfigError) && !stopped && isFatal(entry, error);
+      if (isCrash && !entry.isWithoutPage && isSetOnPage(entry)) {
+        log.warn(
+          { plugin: entry.name, err: error },
+          'plugin does not start with the options set on the page',
+        );
+        entry.isWithoutPage = true;
+        return load(entry);
+      }
+      if (isCrash) watcher?.crashed(entry.name, error);
+      else watcher?.survived(entry.name);
+      if (thrown instanceof ConfigError) return thrown;
+      if (stopped || isCrash) return doesNotStart(entry, error);
       log.warn({ plugin: entry.name, err: withCommandsAsCalled(error) }, 'plugin is degraded');
       entry.keeper.persist();
       return null;
     }
   }
 
+  function isSetOnPage({ options: given }: Entry): boolean {
+    return [...(given?.origins.values() ?? [])].some(({ from }) => from === 'page');
+  }
+
+  async function change(name: string, changes: ReadonlyMap<string, unknown>): Promise<void> {
+    const entry = entries.find(candidate => candidate.name === name);
+    if (!entry) throw new AppError('not_found', `There is no plugin ${name}`);
+    const { options: given, plugin } = entry;
+    if (given === null || plugin === null || stopped)
+      throw new AppError('conflict', `${name} is not in use, so its options are not known`);
+    refuseChange(entry, given, changes);
+    try {
+      config.changePluginOptions(name, given.schema, changes);
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      throw new AppError('invalid_request', error.problems.join('; '), { cause: error });
+    }
+    entry.isWithoutPage = false;
+    await entry.keeper.stop();
+    if (stopped) return;
+    entry.keeper = createKeeper(name, signal => begin(entry, signal));
+    await entry.keeper.start().catch(error => {
+      log.warn({ plugin: name, err: error }, 'plugin is degraded by its new options');
+      entry.keeper.persist();
+    });
+  }
+
+  function refuseChange(
+    entry: Entry,
+    { schema, origins }: PluginOptions & { schema: z.core.$ZodType },
+    changes: ReadonlyMap<string, unknown>,
+  ): void {
+    if (entry === storageEntry)
+      throw new AppError('conflict', `${entry.name} holds the data: set its options in the configuration`);
+    const keys = new Map(keysOf(schema).map(key => [key.path.join('.'), key]));
+    for (const path of changes.keys()) {
+      const key = keys.get(path);
+      const { from, place } = origins.get(path) ?? {};
+      if (!key) throw new AppError('invalid_request', `${entry.name} has no option ${path}`);
+      if (isFileOnly(key.schema))
+        throw new AppError('conflict', `${path} names code to run: set it in the configuration file`);
+      if (from === 'environment' || from === 'command')
+        throw new AppError('conflict', `${path} is set by ${place ?? 'the command line'}: change it there`);
+    }
+  }
+
+  /** Undefined: its starts are not counted, as without it there is no server. */
+  function watcherOf(entry: Entry): PluginStarts | undefined {
+    return entry.builtin || entry === storageEntry ? undefined : options.starts;
+  }
+
   /**
-   * A plugin that says `config_error` is sound, and lacks something; one that says `upstream_error` waits for a server
-   * that is not up yet. Without storage there is no server.
+   * A plugin that reports `config_error` works, but lacks a setting; one that reports `upstream_error` waits for a
+   * server that is not up yet. Without storage, no failure is acceptable.
    */
   function isFatal(entry: Entry, error: AppError): boolean {
     if (entry === storageEntry) return true;
@@ -179,7 +315,7 @@ export function createPluginHost(options: PluginHostOptions): PluginHost {
     }
     if (entry.off) throw config.problem(['plugins', name], 'cannot be false: it is the storage');
     storageEntry = entry;
-    entry.scope.close(); // a fault of the storage ends the server
+    entry.scope.close(); // an uncaught error of the storage ends the server
     const failure = await load(entry);
     if (failure) throw failure;
     return stableStorage(() => get('storage'));
@@ -189,12 +325,50 @@ export function createPluginHost(options: PluginHostOptions): PluginHost {
     const chosen = entries.filter(
       entry => entry !== storageEntry && !entry.off && !(entry.builtin && skip.includes(entry.name)),
     );
-    const failures = (await Promise.all(chosen.map(load))).filter(failure => failure !== null);
+    const failures = [...(await loadEach(chosen)), wrongChoices()].filter(failure => failure !== null);
     if (failures.length === 0) return;
     await stop();
     throw failures.length === 1
       ? failures[0]
       : new AppError('config_error', failures.map(({ message }) => message).join('\n'));
+  }
+
+  /** Known once the plugins are loaded: names in the configuration of plugins that do not provide what is asked for. */
+  function wrongChoices(): ConfigError | null {
+    try {
+      checkChoices(config, options.wanted ?? {}, candidates());
+      return null;
+    } catch (error) {
+      if (error instanceof ConfigError) return error;
+      throw error;
+    }
+  }
+
+  function candidates(): Candidate[] {
+    return entries.map(({ name, off, kind, keeper }) => {
+      const given = capabilitiesOf(keeper);
+      return { name, off, provides: given.length > 0 ? given : kind === null ? null : [kind] };
+    });
+  }
+
+  function capabilitiesOf(keeper: PluginKeeper): Capability[] {
+    const given = keeper.capabilities() ?? {};
+    return CAPABILITIES.filter(capability => given[capability] !== undefined);
+  }
+
+  /** Side by side; third parties' one after the other where one of them may end the process, so that it is known which. */
+  async function loadEach(chosen: readonly Entry[]): Promise<(Error | null)[]> {
+    options.starts?.conclude();
+    if (!options.starts?.hasSuspects()) return Promise.all(chosen.map(loadFirst));
+    const failures = await Promise.all(chosen.filter(({ builtin }) => builtin).map(loadFirst));
+    for (const entry of chosen.filter(({ builtin }) => !builtin)) failures.push(await loadFirst(entry));
+    return failures;
+  }
+
+  function loadFirst(entry: Entry): Promise<Error | null> {
+    const loaded = load(entry);
+    entry.loaded = loaded;
+    return loaded;
   }
 
   function list<C extends Capability>(capability: C, names?: readonly string[]) {
@@ -210,6 +384,10 @@ export function createPluginHost(options: PluginHostOptions): PluginHost {
       const value = entry.keeper.capabilities()?.[capability];
       if (value && (name === undefined || entry.name === name)) return value;
     }
+    const named = entries.find(entry => entry.name === name);
+    const given = named ? capabilitiesOf(named.keeper) : [];
+    if (given.length > 0)
+      throw new AppError('unavailable', `${name} ${lackOf(given, capability, candidates())}`);
     const degraded = status().filter(
       ({ reason, ...plugin }) => reason && (name ?? plugin.name) === plugin.name,
     );
@@ -224,16 +402,28 @@ export function createPluginHost(options: PluginHostOptions): PluginHost {
   function status(): PluginStatus[] {
     return entries.map(({ name, builtin, plugin, keeper }) => {
       const { state, error } = keeper.state();
-      const given = keeper.capabilities() ?? {};
       return {
         name,
         title: plugin?.title ?? name,
         state,
         reason: error && { code: error.code, message: error.message },
-        capabilities: CAPABILITIES.filter(capability => given[capability] !== undefined),
+        capabilities: capabilitiesOf(keeper),
         builtin,
       };
     });
+  }
+
+  async function retry(): Promise<void> {
+    if (stopped) return;
+    retried ??= Promise.all(entries.filter(isGivenUp).map(load)).finally(() => {
+      retried = null;
+    });
+    await retried;
+  }
+
+  function isGivenUp({ keeper }: Entry): boolean {
+    const { error } = keeper.state();
+    return error !== null && !error.retryable;
   }
 
   function stop(): Promise<void> {
@@ -247,37 +437,19 @@ export function createPluginHost(options: PluginHostOptions): PluginHost {
     for (const { scope } of entries) scope.close();
   }
 
-  return { loadStorage, loadAll, list, get, status, stop };
-}
-
-/** The same storage across restarts of its plugin: each use finds the one that runs. */
-function stableStorage(running: () => Storage): Storage {
-  const listeners = new Set<Parameters<Storage['onEnqueued']>[0]>();
-  const heard = new WeakSet<Storage>();
-  function current(): Storage {
-    const storage = running();
-    if (heard.has(storage)) return storage;
-    heard.add(storage);
-    storage.onEnqueued(jobs => {
-      for (const listener of listeners) listener(jobs);
-    });
-    return storage;
+  function optionsOf(name: string): GivenOptions | null {
+    const entry = entries.find(candidate => candidate.name === name);
+    if (!entry?.options) return null;
+    const isChangeable = entry !== storageEntry;
+    const { ignored } = entry.options;
+    return {
+      ...entry.options,
+      isChangeable,
+      ignored: entry.isWithoutPage ? [`${name} does not start with them: set them anew`] : ignored,
+    };
   }
-  const stable: Omit<Storage, keyof Stores> = {
-    transaction: <T>(name: string, work: (tx: Stores) => Promise<T>) => current().transaction(name, work),
-    onEnqueued(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    migrate: () => current().migrate(),
-    upkeep: () => current().upkeep(),
-    describe: () => current().describe(),
-    snapshot: (target: string) => current().snapshot(target),
-    owned: () => current().owned(),
-    tables: <T>(work: (tables: Table[]) => Promise<T>) => current().tables(work),
-  };
-  const stores = STORE_NAMES.map(name => [name, { get: () => current()[name], enumerable: true }]);
-  return Object.defineProperties(stable, Object.fromEntries(stores)) as Storage; // every store, by name
+
+  return { loadStorage, loadAll, list, get, status, options: optionsOf, change, retry, stop };
 }
 
 function refuseState(name: string): never {
@@ -288,38 +460,14 @@ async function refuseFetchUser(): Promise<never> {
   throw new AppError('unavailable', 'No plugin reaches addresses of users here: only a server does');
 }
 
-function doesNotStart({ name }: KnownPlugin, cause: AppError): AppError {
-  return new AppError('config_error', `Plugin ${name} does not start: ${cause.message}`, { cause });
+function doesNotStart({ name, scope }: Entry, cause: AppError): AppError {
+  const place = cause.code === 'internal' ? placeOf(cause.cause, scope.owns) : null; // others say what to do
+  const where = place === null ? '' : ` (at ${place})`;
+  return new AppError('config_error', `Plugin ${name} does not start: ${cause.message}${where}`, { cause });
 }
 
-async function makeDirectory(path: string): Promise<string> {
-  await mkdir(path, { recursive: true, mode: 0o700 });
-  return path;
-}
-
-/**
- * One that everybody may look into was left so by chance, and becomes private; one that is open to its group alone was
- * made so by someone, and stays: the files in it are private in any case.
- */
-async function makeDataDirectory(path: string, log: Log): Promise<string> {
-  await makeDirectory(path);
-  const { mode } = await stat(path);
-  if ((mode & 0o007) === 0) return path;
-  await chmod(path, 0o700).catch(error =>
-    log.warn({ err: error, path }, 'other accounts may look into the data directory: chmod 700 it'),
-  );
-  return path;
-}
-
-/** Private also where it was made by another hand. */
-async function makePrivateDirectory(path: string): Promise<string> {
-  await makeDirectory(path);
-  await chmod(path, 0o700);
-  return path;
-}
-
-/** The way out that a message names, as the person who reads the log has to type it. */
+/** Returns the remedy that a message names, as the reader of the log has to type it. */
 function withCommandsAsCalled(error: AppError): AppError {
-  if (error.code === 'internal') return error; // its stack is logged, too
+  if (error.code === 'internal') return error; // its stack is logged as well
   return new AppError(error.code, asCalled(error.message), { cause: error.cause });
 }

@@ -4,8 +4,8 @@ import { type Config, ConfigSchema } from '../../config/schema.ts';
 const DEFAULTS = ConfigSchema.parse({});
 
 /**
- * Leaves third parties' plugins out of a configuration, for a start that one of them prevents. Where only theirs were
- * chosen, the default is.
+ * Removes third-party plugins, and what was set on the page, from a configuration, for a start that one of them prevents.
+ * Where only such plugins were selected, the default is used.
  * @returns also their names
  * @throws {ConfigError} where one of them is the storage: without it there is no data
  */
@@ -36,9 +36,11 @@ export function withoutForeignPlugins(loaded: LoadedConfig): { loaded: LoadedCon
     embedder: isKept(config.embedder) ? config.embedder : DEFAULTS.embedder,
     vectors: isKept(config.vectors) ? config.vectors : DEFAULTS.vectors,
   };
-  // what a default takes the place of was not asked for: a default that does not work stops no start
+  // the default that takes its place was not asked for, so it must not prevent the start if it does not work
   const isSet = (path: string) => loaded.isSet(path) && !isChanged(path, config, safe);
-  return { loaded: { ...loaded, config: safe, isSet }, leftOut };
+  const pluginOptions: LoadedConfig['pluginOptions'] = (name, schema) =>
+    loaded.pluginOptions(name, schema, true);
+  return { loaded: { ...loaded, config: safe, isSet, pluginOptions }, leftOut };
 }
 
 function isChanged(path: string, before: Config, after: Config): boolean {
@@ -47,7 +49,7 @@ function isChanged(path: string, before: Config, after: Config): boolean {
   return was !== is;
 }
 
-/** One that is left is the only one; two passes need both. */
+/** One remaining recogniser becomes the only one; two passes need both. */
 function recognisers(stt: Config['stt'], isKept: (name: string) => boolean): Config['stt'] {
   if (!Array.isArray(stt) && [stt.live, stt.final].flat().every(isKept)) return stt;
   const names = Array.isArray(stt) ? stt : [stt.live, stt.final].flat();

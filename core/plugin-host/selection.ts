@@ -1,12 +1,16 @@
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { LoadedConfig } from '../../config/load.ts';
+import { ConfigError, type LoadedConfig } from '../../config/load.ts';
+import { nearest } from '../../config/nearest.ts';
 import type { PluginSource } from './loader.ts';
+import { CAPABILITIES } from './shapes.ts';
 
 /** A plugin that may be loaded: built in, or named by `use:` in the configuration. */
 export interface KnownPlugin extends PluginSource {
   builtin: boolean;
-  /** Someone asked for it by name: when it is broken, the server does not start. */
+  /** The capability of a built-in plugin, known before it is loaded; null for one of a third party. */
+  kind: string | null;
+  /** Selected by name: when it is broken, the server does not start. */
   selected: boolean;
   /** `plugins.<name>: false`. */
   off: boolean;
@@ -19,12 +23,12 @@ interface Selection {
   wanted?: Choices | undefined;
 }
 
-/** Configuration keys whose values name plugins: one, or several. */
+/** Configuration keys (`notify`, `stt.live`) whose values name plugins: one, or several. */
 export type Choices = Readonly<Record<string, string | readonly string[]>>;
 
 /**
- * Every plugin that there is, third parties' first: who brings his own means it to be used.
- * @throws {ConfigError} when the configuration names one that there is not, or gives a taken name to another
+ * Lists every plugin that exists, third parties' first: whoever installs one wants it used.
+ * @throws {ConfigError} when a section of `plugins` is of none, or gives a taken name to another
  */
 export function knownPlugins({ builtin, config, wanted = {} }: Selection): KnownPlugin[] {
   const sections = config.config.plugins;
@@ -36,7 +40,7 @@ export function knownPlugins({ builtin, config, wanted = {} }: Selection): Known
     if (Object.hasOwn(builtin, name)) return refuseClash(config, name, use);
     if (section === false) return [];
     if (typeof use !== 'string' || use === '') throw unknownPlugin(config, name, Object.keys(builtin));
-    return [{ name, module: use, dir: config.dir, builtin: false, selected: true, off: false }];
+    return [{ name, module: use, dir: config.dir, builtin: false, kind: null, selected: true, off: false }];
   });
   const own = Object.entries(builtin).map(([name, module]): KnownPlugin => {
     const url = String(module);
@@ -46,13 +50,12 @@ export function knownPlugins({ builtin, config, wanted = {} }: Selection): Known
       module: url,
       dir,
       builtin: true,
+      kind: CAPABILITIES.find(capability => capability === basename(dirname(dir))) ?? null,
       selected: selected.has(name),
       off: sections[name] === false,
     };
   });
-  const known = [...foreign, ...own];
-  for (const [key, names] of chosen) checkNames(config, key, names, known);
-  return known;
+  return [...foreign, ...own];
 }
 
 function refuseClash(config: LoadedConfig, name: string, use: unknown): [] {
@@ -64,28 +67,81 @@ function refuseClash(config: LoadedConfig, name: string, use: unknown): [] {
 }
 
 function unknownPlugin(config: LoadedConfig, name: string, builtin: readonly string[]) {
+  const near = nearest(name, builtin);
+  const meant = near === null ? '' : `did you mean ${near}? `;
   return config.problem(
     ['plugins', name],
-    `is no plugin: built in are ${builtin.join(', ')}; one of your own needs use: <path or package>`,
+    `is no built-in plugin; ${meant}One of your own needs use: <path or package>`,
   );
 }
 
-function checkNames(
-  config: LoadedConfig,
-  key: string,
-  names: string | readonly string[],
-  known: readonly KnownPlugin[],
-) {
-  const named =
-    typeof names === 'string'
-      ? [{ path: [key], name: names }]
-      : names.map((name, index) => ({ path: [key, String(index)], name }));
-  for (const { path, name } of named) {
-    const plugin = known.find(candidate => candidate.name === name);
-    if (!plugin) {
-      const all = known.map(candidate => candidate.name).join(', ');
-      throw config.problem(path, `names no plugin: "${name}"; known: ${all}`);
-    }
-    if (plugin.off) throw config.problem(path, `names ${name}, which plugins.${name}: false switches off`);
+/** A plugin that the configuration may name. */
+export interface Candidate {
+  name: string;
+  off: boolean;
+  /** Its capabilities; null: unknown, as it is not loaded. */
+  provides: readonly string[] | null;
+}
+
+/**
+ * Checks that each name in the configuration is that of a plugin which provides what its key asks for.
+ * @throws {ConfigError} that lists every wrong name with its place, and the plugins to choose from
+ */
+export function checkChoices(config: LoadedConfig, wanted: Choices, candidates: readonly Candidate[]): void {
+  const problems = Object.entries(wanted)
+    .filter(([key]) => config.isSet(key))
+    .flatMap(([key, names]) =>
+      namesAt(key.split('.'), names).flatMap(({ path, name }) => {
+        const problem = problemWith(name, path[0] ?? key, candidates);
+        return problem === null ? [] : config.problem(path, problem).problems;
+      }),
+    );
+  if (problems.length > 0) throw new ConfigError(problems);
+}
+
+function namesAt(path: string[], names: string | readonly string[]): { path: string[]; name: string }[] {
+  if (typeof names === 'string') return [{ path, name: names }];
+  return names.map((name, index) => ({ path: [...path, String(index)], name }));
+}
+
+/** Completes the sentence that a key of the configuration begins; null: the name is right. */
+function problemWith(name: string, key: string, candidates: readonly Candidate[]): string | null {
+  const found = candidates.find(candidate => candidate.name === name);
+  if (!found) {
+    const names = providersOf(key, candidates);
+    const near = nearest(name, names);
+    return `names no plugin: "${name}"; ${near === null ? listed(key, names) : `did you mean ${near}?`}`;
   }
+  if (found.off) return `names ${name}, which plugins.${name}: false switches off`;
+  const { provides } = found;
+  return provides === null || serves(provides, key)
+    ? null
+    : `names ${name}, which ${lackOf(provides, key, candidates)}`;
+}
+
+/** Says what a plugin provides in place of a capability, and which plugins provide that. */
+export function lackOf(
+  provides: readonly string[],
+  capability: string,
+  candidates: readonly Candidate[],
+): string {
+  const names = providersOf(capability, candidates);
+  return `provides ${provides.join(' and ')}, not ${capability}; ${listed(capability, names)}`;
+}
+
+function providersOf(capability: string, candidates: readonly Candidate[]): string[] {
+  return candidates
+    .filter(({ off, provides }) => !off && (provides === null || serves(provides, capability)))
+    .map(({ name }) => name);
+}
+
+function listed(capability: string, names: readonly string[]): string {
+  return names.length === 0
+    ? `no plugin provides ${capability}`
+    : `plugins that provide ${capability}: ${names.join(', ')}`;
+}
+
+/** `llm` lists the plugins that look at pictures, too. */
+function serves(provides: readonly string[], capability: string): boolean {
+  return provides.includes(capability) || (capability === 'llm' && provides.includes('vision'));
 }

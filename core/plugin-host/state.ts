@@ -5,7 +5,7 @@ import { AppError } from '../runtime/errors.ts';
 const MAX_VALUE_BYTES = 64 * 1024;
 const MAX_KEY_CHARACTERS = 200;
 
-/** The part of the store that belongs to one plugin; `store` is asked at each use. */
+/** The part of the store that belongs to one plugin; `store` is called at each use. */
 export function createPluginState(plugin: string, store: () => PluginStateStore): PluginState {
   return {
     get: async key => store().get(plugin, checkKey(plugin, key)),
@@ -24,7 +24,7 @@ function checkKey(plugin: string, key: unknown): string {
   );
 }
 
-/** Refused rather than silently changed: what comes back from the store must be what went in. */
+/** Values that JSON would change are refused: what is read must equal what was written. */
 function checkValue(plugin: string, key: string, value: unknown): unknown {
   const text = toJson(value);
   if (text === undefined || !isDeepStrictEqual(JSON.parse(text), value)) {

@@ -1,4 +1,4 @@
-/** Requests to a server that the operator configured: within a time, the answer bounded, failures as core knows them. */
+/** Requests to a server that the operator configured, with limits of time and size, and core's errors. */
 import type { PluginContext } from '../../core/contract/plugin.ts';
 import { deadline } from '../../core/runtime/deadline.ts';
 import { retryAfter } from '../../core/runtime/retry.ts';
@@ -12,29 +12,29 @@ const MIB = 1024 * 1024;
 export interface Server {
   /** Name of the plugin: its errors begin with it. */
   plugin: string;
-  /** Where it answers; paths are added to it. */
+  /** Base address, to which paths are added. */
   url: string;
   headers?: Readonly<Record<string, string>>;
-  /** The plugin's options that errors tell the operator to correct: `url` and `apiKey` when absent. */
+  /** Options that errors name for correction: `url` and `apiKey` when absent. */
   options?: { readonly url?: string; readonly apiKey?: string; readonly model?: string };
-  /** Time for a whole answer; 30,000 when absent. */
+  /** Time limit of the whole request in ms; 30,000 when absent. */
   limitMs?: number;
-  /** Size of an answer; 1 MiB when absent. */
+  /** Maximum bytes of a response; 1 MiB when absent. */
   maxBytes?: number;
 }
 
 export interface Reply {
   status: number;
-  /** Seconds, where the server named a time to come again. */
+  /** Seconds after which the server accepts another request, if it says so. */
   retryAfter: number | undefined;
-  /** Null where it is longer than allowed; the rest was not fetched. */
+  /** Null where it is too long; the rest was not read. */
   body: string | null;
 }
 
 /**
- * Resolves to any answer, whatever its status. A redirect is not followed: what people said goes where the operator
- * sent it, and nowhere else. Rejects with `timeout`, with `upstream_error` where the server cannot be reached or breaks
- * off, or with the signal's reason.
+ * Resolves to any answer, whatever its status. Redirects are not followed, so that users' words reach only the server
+ * that the operator configured. Rejects with `timeout`, with `upstream_error` if the server cannot be reached or breaks
+ * off, with `config_error` for an untrusted certificate, or with the signal's reason.
  */
 export async function request(
   { clock, error, fetch }: Context,
@@ -60,14 +60,16 @@ export async function request(
   };
   return deadline({ clock, limitMs, late }, ask, signal).catch(cause => {
     if (signal.aborted || isAppError(cause)) throw cause;
+    const certificate = untrustedCertificate(cause, optionOf(server, 'url'));
+    if (certificate !== null) throw error('config_error', `${name} ${certificate}`, { cause });
     const cure = `start the server there, or correct ${optionOf(server, 'url')}`;
     throw error('upstream_error', `${name} cannot be reached, or broke off; ${cure}`, { cause });
   });
 }
 
 /**
- * Posts JSON and resolves to the JSON of the answer. Rejects as `request` does, and as `refusal` says for any status
- * but 200 to 299; with `upstream_error` where the answer is too long or is not JSON.
+ * Posts JSON and resolves to the JSON of the response. Rejects as `request` does, as `refusal` describes for any
+ * status but 200 to 299, and with `upstream_error` where the response is too long or not JSON.
  */
 export async function postJson(
   context: Context,
@@ -97,8 +99,8 @@ export async function postJson(
 }
 
 /**
- * The error for an answer that is no success: `config_error` where the address or the key has to be corrected, else
- * `upstream_error`. The server's own words may quote what was said: they are left out.
+ * Creates the error for an unsuccessful response: `config_error` where the address or the key must be corrected, else
+ * `upstream_error`. The server's own text is left out, because it may quote what was said.
  */
 export function refusal(
   { error }: Pick<Context, 'error'>,
@@ -116,7 +118,7 @@ export function refusal(
   return error('upstream_error', `${nameOf(server)} ${what} (${status})`, details);
 }
 
-/** Failures that no other attempt mends, and where to mend them. */
+/** Failures that another attempt cannot cure, and what to correct. */
 function slipOf(server: Server, status: number): string | null {
   const url = optionOf(server, 'url');
   if (status >= 300 && status < 400) return `sends us elsewhere; put the address that it leads to in ${url}`;
@@ -140,7 +142,22 @@ function baseOf({ url }: Server): string {
   return url.replace(/(?<!\/)\/+$/, '');
 }
 
-/** Whether `error()` of a plugin's context made it. */
+/** Node's error codes for certificates that it refuses. */
+const CERTIFICATE = /CERT|SELF_SIGNED|ALTNAME|UNABLE_TO_VERIFY|ISSUER/;
+
+/**
+ * Describes what is wrong with a certificate, and what to do; null where the connection failed for another reason.
+ */
+export function untrustedCertificate(failure: unknown, option: string): string | null {
+  for (let at = failure; at instanceof Error; at = at.cause) {
+    const { code } = at as Error & { code?: unknown };
+    if (typeof code === 'string' && CERTIFICATE.test(code))
+      return `has a certificate that is not to be trusted (${code}); correct ${option}, or give Node the authority's certificate with NODE_EXTRA_CA_CERTS`;
+  }
+  return null;
+}
+
+/** Whether the error was created by `error()` of a plugin's context. */
 export function isAppError(thrown: unknown): boolean {
   return thrown instanceof Error && thrown.name === 'AppError';
 }

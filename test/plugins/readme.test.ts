@@ -15,6 +15,7 @@ import { sttChecks } from '../../plugins/kit/suites/stt.ts';
 import { webhookChecks } from '../../plugins/kit/suites/webhook.ts';
 import { earshot } from '../helpers/cli.ts';
 import { startNotifyServer } from '../helpers/notify-servers.ts';
+import { execute } from '../helpers/packed.ts';
 import { fixture } from './stt/context.ts';
 
 const README = readFileSync(new URL('../../plugins/README.md', import.meta.url), 'utf8');
@@ -27,14 +28,14 @@ function block(language: string): string {
   return code;
 }
 
-/** The block that begins with the name of its file. */
+/** The block that starts with the name of its file. */
 function fileBlock(name: string): string {
   const code = README.split('```').find(part => part.startsWith(`js\n// ${name}\n`));
   if (code === undefined) throw new Error(`the manual has no ${name}`);
   return code.slice('js\n'.length);
 }
 
-/** Acme's own server: it knows our recordings, and hears them anywhere in a WAV file. */
+/** A stand-in for Acme's server: it recognises our recordings anywhere in a WAV file. */
 async function acmeServer(t: ExecutionContext): Promise<string> {
   const known = RECORDINGS.map(({ samples, text }) => ({
     text,
@@ -54,7 +55,7 @@ async function acmeServer(t: ExecutionContext): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** The manual's first plugin, with the manual's configuration, under the host. */
+/** The README's first plugin, with the README's configuration, in the plugin host. */
 async function loadExample(t: ExecutionContext, env: NodeJS.ProcessEnv = {}): Promise<PluginHost> {
   const dir = mkdtempSync(join(tmpdir(), 'earshot-manual-'));
   t.teardown(() => rmSync(dir, { recursive: true, force: true }));
@@ -75,18 +76,18 @@ async function loadExample(t: ExecutionContext, env: NodeJS.ProcessEnv = {}): Pr
   return host;
 }
 
-/** Its engine is another machine's: it cannot die under a session. */
+/** Its engine runs on another machine: it cannot crash within a session. */
 const checks = sttChecks.filter(({ needsCrash }) => !needsCrash);
 
 for (const check of checks) {
-  test(`the manual's first plugin ${check.title}`, async t => {
+  test(`the README's first plugin ${check.title}`, async t => {
     const host = await loadExample(t);
     const speech = RECORDINGS.map(recording => ({ ...recording, wordErrors: 0 }));
     await t.notThrowsAsync(check.run({ provider: host.get('stt', 'acme-stt'), language: 'en', speech }));
   });
 }
 
-test("the manual's first plugin says config_error when its key is refused", async t => {
+test("the README's first plugin reports config_error when its key is rejected", async t => {
   const host = await loadExample(t, { EARSHOT_PLUGINS__ACME_STT__API_KEY: 'another-key' });
   const { signal } = new AbortController();
   await t.throwsAsync(host.get('stt').open({ language: 'en', signal }), {
@@ -95,7 +96,7 @@ test("the manual's first plugin says config_error when its key is refused", asyn
   });
 });
 
-test("the manual's first plugin passes the check that the manual tells of", async t => {
+test("the README's first plugin passes the check that the README names", async t => {
   const dir = mkdtempSync(join(tmpdir(), 'earshot-manual-'));
   t.teardown(() => rmSync(dir, { recursive: true, force: true }));
   writeFileSync(join(dir, 'acme-stt.mjs'), block('js'));
@@ -115,7 +116,7 @@ test("the manual's first plugin passes the check that the manual tells of", asyn
   t.regex(stdout, /✓ stt: recognises what was said/);
 });
 
-test("the manual's webhook type is short, and does what one must", async t => {
+test("the README's webhook type is short, and meets the contract", async t => {
   const dir = mkdtempSync(join(tmpdir(), 'earshot-manual-'));
   t.teardown(() => rmSync(dir, { recursive: true, force: true }));
   const code = fileBlock('acme-webhook.mjs');
@@ -136,7 +137,25 @@ test("the manual's webhook type is short, and does what one must", async t => {
     await t.notThrowsAsync(check.run({ webhook: host.get('webhook', 'acme-webhook') }), check.title);
 });
 
-/** The block of TypeScript that declares a webhook type; the compiler sees the same in this file. */
+test("the README's test of its webhook type passes under Node's runner, and fails for a wrong type", async t => {
+  const dir = mkdtempSync(join(tmpdir(), 'earshot-manual-'));
+  t.teardown(() => rmSync(dir, { recursive: true, force: true }));
+  const suite = new URL('../../plugins/kit/suites/webhook.ts', import.meta.url).href;
+  const file = join(dir, 'acme-webhook.test.mjs');
+  writeFileSync(file, fileBlock('acme-webhook.test.mjs').replace('earshot/conformance/webhook', suite));
+  const code = fileBlock('acme-webhook.mjs');
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const run = (plugin: string) => {
+    writeFileSync(join(dir, 'acme-webhook.mjs'), plugin);
+    return execute(process.execPath, ['--test', '--test-reporter=tap', file], { cwd: dir, env });
+  };
+  const good = await run(code);
+  t.is(good.code, 0, good.stdout + good.stderr);
+  t.regex(good.stdout, new RegExp(`^# pass ${webhookChecks.length}$`, 'm'));
+  t.not((await run(code.replace("contentType: 'application/json',", ''))).code, 0);
+});
+
+/** The TypeScript block that declares a webhook type; the compiler checks the same code in this file. */
 const typed: WebhookType<'conversation'> = {
   type: 'acme_matrix',
   trigger: 'conversation',
@@ -147,7 +166,7 @@ const typed: WebhookType<'conversation'> = {
   }),
 };
 
-test("the manual's webhook type in TypeScript does what one must", async t => {
+test("the README's webhook type in TypeScript meets the contract", async t => {
   const dir = mkdtempSync(join(tmpdir(), 'earshot-manual-'));
   t.teardown(() => rmSync(dir, { recursive: true, force: true }));
   const code = README.split('```').find(part => part.includes("const webhook: WebhookType<'conversation'>"));
@@ -158,7 +177,7 @@ test("the manual's webhook type in TypeScript does what one must", async t => {
     for (const check of webhookChecks) await t.notThrowsAsync(check.run({ webhook }), check.title);
 });
 
-test("the manual's channel is short, and passes the check that the manual tells of", async t => {
+test("the README's channel is short, and passes the check that the README names", async t => {
   const dir = mkdtempSync(join(tmpdir(), 'earshot-manual-'));
   t.teardown(() => rmSync(dir, { recursive: true, force: true }));
   const code = fileBlock('acme-pager.mjs');

@@ -1,4 +1,4 @@
-import { isAbsolute, join } from 'node:path';
+import { join } from 'node:path';
 import type { Clock } from '../../../core/contract/model.ts';
 import type { Capabilities } from '../../../core/contract/plugin.ts';
 import { BUILTIN_PLUGINS } from '../../../core/plugin-host/builtin.ts';
@@ -6,9 +6,10 @@ import { diagnose } from '../../../core/plugin-host/diagnosis.ts';
 import { within } from '../../../core/plugin-host/life.ts';
 import { importUnnamed, type LoadedPlugin, optionsSchema } from '../../../core/plugin-host/loader.ts';
 import { AppError } from '../../../core/runtime/errors.ts';
-import { checkDescriptions, readGiven, readKeys, tellEmpty, tellUnmarked } from '../suites/options.ts';
+import { checkDescriptions, tellEmpty, tellUnmarked } from '../suites/options.ts';
 import type { CheckMessage, CheckRequest } from '../suites/report.ts';
-import { createReporter, type Reporter, reasonOf } from '../suites/reporter.ts';
+import { createReporter, type PlaceOf, type Reporter } from '../suites/reporter.ts';
+import { NOTHING_GIVEN, readGiven, readKeys, readOptions } from './given.ts';
 import type { Leftovers } from './leftovers.ts';
 import { createSandbox, isBuiltinModule, type Run, type Sandbox } from './sandbox.ts';
 import { SUITES } from './suites.ts';
@@ -17,24 +18,30 @@ interface Tools {
   environment: NodeJS.ProcessEnv;
   clock: Clock;
   leftovers: Leftovers;
+  placeOf: PlaceOf;
   tell(message: CheckMessage): void;
 }
 
-/** One check of a suite; what waits for the plugin for longer waits for ever. */
+/** Time limit for one check of a suite. */
 const CHECK_MS = 60_000;
 const IMPORT_MS = 10_000;
 
-/** Tries a plugin in every way that there is, and tells what each came to. What cannot be tried any more is left out. */
+/**
+ * Tests a plugin in every available way, and reports each result. Checks that depend on a failed one are left out.
+ */
 export async function examine(request: CheckRequest, tools: Tools): Promise<void> {
-  const { check, warn } = createReporter(tools.tell);
+  const { check, warn, skip } = createReporter(tools.tell, tools.placeOf);
   const module = moduleOf(request);
-  const plugin = await check('module', 'loads, and has the shape of a plugin', () => load(request, module));
+  const plugin = await check('module', 'loads, and has the shape of a plugin', () =>
+    within(IMPORT_MS, 'its module did not load', importUnnamed({ module, dir: request.dir })),
+  );
   if (!plugin) return;
-  await check('module', 'has a name of its own', async () => refuseTakenName(plugin, module));
+  const isOwn = await check('module', 'has a name of its own', async () => refuseTakenName(plugin, module));
+  if (isOwn === null) return;
   const schema = await check('options', 'has a schema', async () => optionsSchema(plugin));
   if (!schema) return;
   const nobody = { ...request, ...tools, environment: {}, allowHosts: [] };
-  const bare = await createSandbox(plugin, module, {}, nobody);
+  const bare = await createSandbox(plugin, module, NOTHING_GIVEN, nobody);
   await check('options', 'without any, it has defaults or a clear error', async () =>
     tellEmpty(() => bare.config.pluginOptions(plugin.name, schema)),
   );
@@ -42,17 +49,17 @@ export async function examine(request: CheckRequest, tools: Tools): Promise<void
   warn('options', 'secrets are marked', tellUnmarked(schema));
 
   const options = await check('options', 'those that were given are right', async () => {
-    const given = await readKeys('--options', request.options);
-    const address = await readKeys('--address', request.address);
-    const tester = { ...request, ...tools, allowHosts: hostsIn(address) };
+    const given = readOptions(plugin.name, schema, request.options);
+    const address = readKeys(request.address);
+    const tester = { ...request, ...tools, allowHosts: hostsIn(address.values) };
     const sandbox = await createSandbox(plugin, module, given, tester);
     readGiven(() => sandbox.config.pluginOptions(plugin.name, schema), request.options !== null);
     return sandbox;
   });
-  if (options) await live(options, request, { ...tools, check, warn });
+  if (options) await live(options, request, { ...tools, check, warn, skip });
 }
 
-/** Starts, stops, starts, stops; then does its work, and stops once more. */
+/** Starts and stops it twice; then does its work, and stops it again. */
 async function live(sandbox: Sandbox, request: CheckRequest, tools: Tools & Reporter): Promise<void> {
   const { check, leftovers } = tools;
   for (const again of ['', ' again']) {
@@ -65,11 +72,12 @@ async function live(sandbox: Sandbox, request: CheckRequest, tools: Tools & Repo
   const run = await check('life', 'starts to work', () => sandbox.start());
   if (!run) return;
   await check('doctor', 'what it tells of itself makes sense', () => tellDiagnosis(sandbox, run, tools));
+  if (request.address !== null) await check('options', '--address is of use', async () => refuseAddress(run));
   for (const capability of run.capabilities) await work(capability, run, { sandbox, request, ...tools });
   await stop(run, ' after its work', tools);
 }
 
-/** Beside the plugin that runs, as the doctor asks beside a server. */
+/** Asks for the diagnosis while the plugin runs, as the doctor does beside a server. */
 async function tellDiagnosis(
   { plugin, config }: Sandbox,
   { dataDir, capabilities }: Run,
@@ -102,31 +110,33 @@ async function stop(run: Run, when: string, { check, leftovers }: Tools & Report
 async function work(
   capability: keyof Capabilities,
   run: Run,
-  { sandbox, request, check, warn }: Reporter & { sandbox: Sandbox; request: CheckRequest },
+  { sandbox, request, check, warn, skip }: Reporter & { sandbox: Sandbox; request: CheckRequest },
 ): Promise<void> {
   const suite = SUITES[capability];
   if (!suite) return warn(capability, 'does what it promises', 'there is no suite for this capability yet');
-  const checks = await check(capability, 'can be tried', () => suite({ run, sandbox, request }));
-  for (const { title, run } of checks ?? []) {
-    await check(capability, title, () => within(CHECK_MS, 'it did not finish', run()));
+  const checks = (await check(capability, 'can be tried', () => suite({ run, sandbox, request }))) ?? [];
+  for (const [index, { title, isBasis, run }] of checks.entries()) {
+    const done = await check(capability, title, () => within(CHECK_MS, 'it did not finish', run()));
+    const left = checks.length - index - 1;
+    if (done === null && isBasis && left > 0)
+      return skip(capability, left, `they need what failed: "${title}"`);
   }
 }
 
-/** A built-in plugin goes by its name too. */
-function moduleOf({ plugin }: CheckRequest): string {
+async function refuseAddress({ capabilities }: Run): Promise<void> {
+  if (capabilities.some(capability => capability === 'notify' || capability === 'calendar')) return;
+  throw new AppError(
+    'invalid_request',
+    `it provides ${capabilities.join(' and ')}, which takes no address: only channels and calendars do; leave --address out`,
+  );
+}
+
+/** Accepts the name of a built-in plugin as well. */
+export function moduleOf({ plugin }: CheckRequest): string {
   return Object.hasOwn(BUILTIN_PLUGINS, plugin) ? String(BUILTIN_PLUGINS[plugin]) : plugin;
 }
 
-async function load({ dir }: CheckRequest, module: string): Promise<LoadedPlugin> {
-  try {
-    return await within(IMPORT_MS, 'its module did not load', importUnnamed({ module, dir }));
-  } catch (error) {
-    if (isAbsolute(module) || module.startsWith('file:')) throw error;
-    throw new AppError('not_found', `${reasonOf(error)}; a file is given as a path, such as ./${module}.mjs`);
-  }
-}
-
-/** Lists the hosts of all addresses in it, as an operator would allow them. */
+/** Lists the hosts of all addresses in the options, as an operator would allow them. */
 function hostsIn(value: unknown): string[] {
   if (typeof value === 'string') return [URL.parse(value)?.host ?? ''].filter(host => host !== '');
   return Object.values(Object(value)).flatMap(hostsIn);

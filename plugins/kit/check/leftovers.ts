@@ -1,7 +1,7 @@
 import { createHook } from 'node:async_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Resources that keep a process alive, or outlive it, by Node's names for them. */
+/** Resources that keep a process alive, or outlive it, by Node's names. */
 const KINDS: Readonly<Record<string, string>> = {
   Timeout: 'a timer',
   TCPWRAP: 'a TCP connection',
@@ -16,18 +16,18 @@ const KINDS: Readonly<Record<string, string>> = {
   STATWATCHER: 'a watched file',
   SIGNALWRAP: 'a signal handler',
 };
-/** These are left behind also where they were told not to keep the process alive. */
+/** Resources that count even if they were told not to keep the process alive. */
 const NEVER_IDLE = ['PROCESSWRAP', 'WORKER', 'TCPSERVERWRAP', 'PIPESERVERWRAP', 'UDPWRAP'];
 
 interface Handle {
   type: string;
   resource: WeakRef<{ hasRef?(): boolean }>;
-  /** Where it was opened: the nearest line outside of Node, core and the kit. */
+  /** Origin: the nearest stack line outside of Node, core and the kit. */
   place: string;
 }
 
 export interface Leftovers {
-  /** Forgets what is open now: it is not the plugin's. */
+  /** Ignores what is open now, because it does not belong to the plugin. */
   begin(): void;
   /** Describes resources opened since then that are still open, after the system had time to close them. */
   find(): Promise<string[]>;
@@ -36,7 +36,7 @@ export interface Leftovers {
 const PATIENCE_MS = 2000;
 const LOOK_EVERY_MS = 25;
 
-/** Watches all that this process opens from now on. */
+/** Tracks everything that this process opens from now on. */
 export function watchLeftovers(): Leftovers {
   const open = new Map<number, Handle>();
   let isOwn = false;

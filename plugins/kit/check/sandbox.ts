@@ -5,24 +5,27 @@ import { type LoadedConfig, loadConfig } from '../../../config/load.ts';
 import type { Clock } from '../../../core/contract/model.ts';
 import type { Capabilities } from '../../../core/contract/plugin.ts';
 import { createOutbound } from '../../../core/delivery/outbound.ts';
-import { BUILTIN_PLUGINS } from '../../../core/plugin-host/builtin.ts';
+import { BUILTIN_PLUGINS, builtinsOf } from '../../../core/plugin-host/builtin.ts';
 import { UNDO_FAILED } from '../../../core/plugin-host/life.ts';
 import type { LoadedPlugin } from '../../../core/plugin-host/loader.ts';
 import { createPluginHost, type PluginHost, STORAGE_FIRST } from '../../../core/plugin-host/plugin-host.ts';
 import { AppError } from '../../../core/runtime/errors.ts';
 import { createLog } from '../../../core/runtime/log.ts';
+import type { GivenKeys } from './given.ts';
 
-/** A plugin under the same host that the server has, in a directory that nothing else uses. */
+/** Runs a plugin under the server's plugin host, in a directory of its own. */
 export interface Sandbox {
   plugin: LoadedPlugin;
   /** Its configuration, as the host gets it. */
   config: LoadedConfig;
   /**
    * Starts it.
-   * @param aheadMs how much its clock is ahead
-   * @throws {AppError | ConfigError} why it does not start; nothing is left open then
+   * @param aheadMs how far its clock is ahead
+   * @throws {AppError | ConfigError} the reason why it does not start; everything it opened is closed
    */
   start(dataDir?: string, aheadMs?: number): Promise<Run>;
+  /** Refuses an address that nothing may be sent to. */
+  checkUrl(url: string): void;
   /** An empty data directory. */
   directory(): Promise<string>;
 }
@@ -31,7 +34,7 @@ export interface Run {
   host: PluginHost;
   capabilities: (keyof Capabilities)[];
   dataDir: string;
-  /** Resolves to what could not be undone. */
+  /** Resolves to a list of what could not be closed. */
   stop(): Promise<string[]>;
 }
 
@@ -40,20 +43,20 @@ interface Surroundings {
   scratch: string;
   environment: NodeJS.ProcessEnv;
   clock: Clock;
-  /** Private hosts of users that the plugin may reach, beside public ones. */
+  /** Private hosts that the plugin may reach for users, in addition to public ones. */
   allowHosts: readonly string[];
 }
 
-/** @param module an absolute path, or the name of a package; of a built-in plugin, its own */
+/** @param module an absolute path, or the name of a package or a built-in plugin */
 export async function createSandbox(
   plugin: LoadedPlugin,
   module: string,
-  options: Record<string, unknown>,
+  options: GivenKeys,
   { dir, scratch, environment, clock, allowHosts }: Surroundings,
 ): Promise<Sandbox> {
   const { name } = plugin;
   const isBuiltin = isBuiltinModule(name, module);
-  const file = join(scratch, 'earshot.yaml'); // or the one that lies around would be read
+  const file = join(scratch, 'earshot.yaml'); // otherwise an existing file in the working directory would be read
   await writeFile(file, '');
   const config = loadConfig({
     env: variablesOf(name, environment),
@@ -61,10 +64,11 @@ export async function createSandbox(
     file,
     overrides: {
       dataDir: scratch,
-      plugins: { [name]: { ...options, ...(isBuiltin ? {} : { use: module }) } },
+      plugins: { [name]: { ...options.values, ...(isBuiltin ? {} : { use: module }) } },
     },
+    overriddenAt: ([, , ...path]) => options.where(path),
   });
-  /** Found out at the first start. */
+  /** Known after the first start. */
   let isStorage = false;
 
   async function start(dataDir = scratch, aheadMs = 0): Promise<Run> {
@@ -89,17 +93,19 @@ export async function createSandbox(
       return { host, capabilities, dataDir, stop: () => stop().then(() => complaints) };
     } catch (error) {
       await stop();
-      if (isStorage || !String(error).includes(STORAGE_FIRST)) throw error;
+      const reason = error instanceof AppError ? (error.cause ?? error) : error; // without the host's words around it
+      if (isStorage || !String(error).includes(STORAGE_FIRST)) throw reason;
       isStorage = true;
       return start(dataDir, aheadMs);
     }
   }
 
-  /** Plugins keep their state in a storage. */
+  /** Starts the plugin beside a storage, which holds its state, and the webhooks whose names are taken. */
   async function startBeside(host: PluginHost): Promise<void> {
     const storage = await host.loadStorage('sql');
     await storage.migrate();
-    await host.loadAll({ skip: Object.keys(BUILTIN_PLUGINS).filter(builtin => builtin !== name) });
+    const needed = [name, ...builtinsOf('webhook')];
+    await host.loadAll({ skip: Object.keys(BUILTIN_PLUGINS).filter(builtin => !needed.includes(builtin)) });
   }
 
   function stateOf(host: PluginHost) {
@@ -108,7 +114,13 @@ export async function createSandbox(
     throw new AppError('internal', `the host does not know ${name}`);
   }
 
-  return { plugin, config, start, directory: () => mkdtemp(join(scratch, 'empty-')) };
+  return {
+    plugin,
+    config,
+    start,
+    checkUrl: createOutbound({ allowHosts, clock }).check,
+    directory: () => mkdtemp(join(scratch, 'empty-')),
+  };
 }
 
 export function isBuiltinModule(name: string, module: string): boolean {

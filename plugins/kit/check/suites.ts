@@ -1,13 +1,13 @@
-import { z } from 'zod';
 import type { Capabilities, LanguageModel, SttProvider } from '../../../core/contract/plugin.ts';
 import { AppError } from '../../../core/runtime/errors.ts';
+import { schemaOf } from '../suites/address.ts';
+import { calendarChecks } from '../suites/calendar.ts';
 import { embedderChecks } from '../suites/embedder.ts';
 import { type IdentitySubject, identityChecks } from '../suites/identity.ts';
 import { llmChecks, visionChecks } from '../suites/llm.ts';
 import { channelChecks } from '../suites/notify.ts';
-import { readKeys } from '../suites/options.ts';
 import { pageChecks } from '../suites/page.ts';
-import type { CheckRequest } from '../suites/report.ts';
+import type { CheckRequest, SuiteCheck } from '../suites/report.ts';
 import { speakersChecks } from '../suites/speakers.ts';
 import { bundledSpeech, readSpeech, type Speech } from '../suites/speech.ts';
 import { type StorageSubject, storageChecks } from '../suites/storage.ts';
@@ -17,12 +17,10 @@ import { needsModelCheck, understandingChecks } from '../suites/understanding.ts
 import { vadChecks } from '../suites/vad.ts';
 import { type VectorsSubject, vectorsChecks } from '../suites/vectors.ts';
 import { webhookChecks } from '../suites/webhook.ts';
+import { readAddress } from './given.ts';
 import type { Run, Sandbox } from './sandbox.ts';
 
-interface BoundCheck {
-  title: string;
-  run(): Promise<void>;
-}
+type BoundCheck = SuiteCheck<void>;
 
 interface Tried {
   run: Run;
@@ -30,10 +28,10 @@ interface Tried {
   request: CheckRequest;
 }
 
-/** Half of the words: whether a recogniser is a good one is another question. */
+/** Accepted share of wrong words: the check is about the contract, not about quality. */
 const WORD_ERRORS = 0.5;
 
-/** The suite of each capability that has one, for this very plugin. */
+/** The suites by capability, prepared for the plugin under test. */
 export const SUITES: { [C in keyof Capabilities]?: (tried: Tried) => Promise<BoundCheck[]> } = {
   async stt({ run, sandbox, request }) {
     const provider = run.host.get('stt', sandbox.plugin.name);
@@ -86,11 +84,19 @@ export const SUITES: { [C in keyof Capabilities]?: (tried: Tried) => Promise<Bou
   },
   async notify({ run, sandbox, request }) {
     const channel = run.host.get('notify', sandbox.plugin.name);
-    const address = await readKeys('--address', request.address);
-    const hasAddress = request.address !== null || channel.address(z).safeParse({}).success;
+    const hasAddress = schemaOf(channel).safeParse({}).success || request.address !== null;
+    const address = hasAddress ? readAddress(channel, request.address, sandbox.checkUrl) : {};
     const due = channelChecks.filter(({ alone }) => alone || hasAddress);
     const bound = due.map(check => bind(check, { channel, address }));
     return hasAddress ? bound : [...bound, { title: 'sends notifications', run: wantAddress }];
+  },
+  async calendar({ run, sandbox, request }) {
+    const outlet = run.host.get('calendar', sandbox.plugin.name);
+    const hasAddress = schemaOf(outlet).safeParse({}).success || request.address !== null;
+    const address = hasAddress ? readAddress(outlet, request.address, sandbox.checkUrl) : {};
+    const due = calendarChecks.filter(({ alone }) => alone || hasAddress);
+    const bound = due.map(check => bind(check, { outlet, address }));
+    return hasAddress ? bound : [...bound, { title: 'stores entries', run: wantAddress }];
   },
   async page({ run, sandbox }) {
     const subject = { page: run.host.get('page', sandbox.plugin.name) };
@@ -100,13 +106,13 @@ export const SUITES: { [C in keyof Capabilities]?: (tried: Tried) => Promise<Bou
     const provider = run.host.get('identity', sandbox.plugin.name);
     const due = identityChecks.filter(({ needs }) => needs === undefined || provider[needs] !== undefined);
     return due.map(check => ({
-      title: check.title,
+      ...check,
       run: () => withOthers(run, sandbox, subject => check.run(subject)),
     }));
   },
   async vectors({ sandbox }) {
     return vectorsChecks.map(check => ({
-      title: check.title,
+      ...check,
       run: () => withVectors(sandbox, subject => check.run(subject)),
     }));
   },
@@ -116,13 +122,13 @@ export const SUITES: { [C in keyof Capabilities]?: (tried: Tried) => Promise<Bou
   },
   async storage({ sandbox }) {
     return storageChecks.map(check => ({
-      title: check.title,
+      ...check,
       run: () => withStorage(sandbox, subject => check.run(subject)),
     }));
   },
 };
 
-/** A language model that gives back what it is asked: enough to see what is made of its answers. */
+/** A language model that echoes its input, which suffices to test how answers are handled. */
 const ECHO: LanguageModel = {
   model: 'echo',
   async object(schema, { user, signal }) {
@@ -135,11 +141,8 @@ const ECHO: LanguageModel = {
   },
 };
 
-function bind<Subject>(
-  check: { title: string; run(subject: Subject): Promise<void> },
-  subject: Subject,
-): BoundCheck {
-  return { title: check.title, run: () => check.run(subject) };
+function bind<Subject>(check: SuiteCheck<Subject>, subject: Subject): BoundCheck {
+  return { ...check, run: () => check.run(subject) };
 }
 
 function checkLanguage(languages: SttProvider['languages'], { language }: CheckRequest): void {
@@ -155,7 +158,7 @@ async function wantAddress(): Promise<void> {
   throw new AppError('config_error', 'where to? Bring an address of yours: --address FILE.yaml');
 }
 
-/** At least two: the suite lets two people speak at once. */
+/** Returns at least two recordings, since the suite has two people speak at once. */
 async function speechOf({ speech, language }: CheckRequest): Promise<Speech[]> {
   if (speech.length === 0) {
     if (language === 'en') return bundledSpeech();
@@ -168,7 +171,7 @@ async function speechOf({ speech, language }: CheckRequest): Promise<Speech[]> {
   return own.length > 1 ? own : [...own, ...own];
 }
 
-/** Each check has an empty directory of its own. */
+/** Gives each check an empty directory. */
 async function withVectors(
   sandbox: Sandbox,
   work: (subject: VectorsSubject) => Promise<void>,
@@ -187,7 +190,7 @@ async function withVectors(
   }
 }
 
-/** Beside the provider under test others can be had while a check runs. */
+/** Opens further providers of the same kind for a check, and closes them after it. */
 async function withOthers(
   { host, dataDir }: Run,
   sandbox: Sandbox,
@@ -211,7 +214,7 @@ async function withOthers(
   }
 }
 
-/** Each check has an empty database of its own. */
+/** Gives each check an empty database. */
 async function withStorage(
   sandbox: Sandbox,
   work: (subject: StorageSubject) => Promise<void>,

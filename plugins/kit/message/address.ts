@@ -2,7 +2,10 @@ import type { z } from 'zod';
 
 const MAX_URL = 2000;
 
-/** Where a server of the user's answers; what is added to it begins with a slash. Who may be asked is core's to say. */
+/**
+ * Schema of a server's base address; paths that are added begin with a slash. Core decides which hosts may be
+ * reached.
+ */
 export function serverUrl(zod: typeof z) {
   return zod
     .url({ protocol: /^https?$/, error: 'must be an address such as https://push.example.com' })
@@ -11,7 +14,7 @@ export function serverUrl(zod: typeof z) {
     .transform(url => url.replace(/(?<!\/)\/+$/, ''));
 }
 
-/** Fits into a header, and nothing can follow it there. */
+/** Schema of a text that can be a header's value, without line breaks. */
 export function secretToken(zod: typeof z) {
   return zod
     .string()

@@ -1,4 +1,4 @@
-/** One request to an address that a user gave, and what its answer means. */
+/** A request to an address that a user gave, and the meaning of its response. */
 import type { FetchUser, PluginContext } from '../../../core/contract/plugin.ts';
 import { retryAfter } from '../../../core/runtime/retry.ts';
 
@@ -12,7 +12,7 @@ interface Request {
   signal: AbortSignal;
 }
 
-/** Resolves to the answer of one that took it; else throws as `NotificationChannel.send` does. */
+/** Resolves to a successful response; else throws as `NotificationChannel.send` does. */
 export type Post = (url: string, request: Request) => Promise<Reply>;
 
 const COMMON: Readonly<Record<number, Verdict>> = {
@@ -26,7 +26,7 @@ const COMMON: Readonly<Record<number, Verdict>> = {
   429: ['rate_limited', 'is asked too often'],
 };
 
-/** @param judgeOwn what an answer means where that differs from what it means elsewhere */
+/** @param judgeOwn meaning of a response where it differs from the usual one */
 export function createPost(
   { clock, error, fetchUser }: Context,
   judgeOwn: (reply: Reply) => Verdict | undefined = () => undefined,
@@ -38,7 +38,7 @@ export function createPost(
     const verdict = judgeOwn(reply) ?? judge(reply.status);
     if (verdict === null) return reply;
     const [code, words] = verdict;
-    // Its own words may hold ours: they are kept out.
+    // The response may quote the message: it is left out.
     const message = `${new URL(url).host} ${words} (${reply.status})`;
     const seconds = retryAfter(reply.headers.get('retry-after'), clock.now());
     throw error(code, message, seconds === undefined ? {} : { retryAfter: seconds });

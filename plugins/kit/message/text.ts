@@ -1,21 +1,24 @@
 /** Formats untrusted input for people: plain text, bounded, and always with its origin. */
 import type { NotificationMessage } from '../../../core/contract/plugin.ts';
 
-/** How much of a limit a piece of text uses. It must add up: that of a whole is the sum of those of its characters. */
+/**
+ * Measures how much of a limit a text uses. It must be additive: the size of a text is the sum of those of its
+ * characters.
+ */
 export type Measure = (text: string) => number;
 
 const codePoints: Measure = text => [...text].length;
-/** As it stands in a JSON string: never less than its bytes as UTF-8. */
+/** Length in a JSON string, which is never less than its bytes in UTF-8. */
 export const jsonBytes: Measure = text => Buffer.byteLength(JSON.stringify(text)) - 2;
 
 const MAX_TITLE = 200;
 const MAX_NAME = 100;
 const MAX_RULE = 300;
 const ELLIPSIS = '…';
-/** All but tab and line feed. */
+/** Control characters except tab and line feed. */
 const CONTROLS = /(?![\t\n])\p{Cc}/gu;
 
-/** Makes bounded single lines, which fit into headers and cannot add further ones. */
+/** Puts text on a single, bounded line, which fits into a header and cannot add others. */
 export function linesOf({ title, app, rule }: NotificationMessage): {
   title: string;
   app: string;
@@ -25,7 +28,7 @@ export function linesOf({ title, app, rule }: NotificationMessage): {
   return { title: oneLine(title, MAX_TITLE) || name, app: name, rule: oneLine(rule, MAX_RULE) };
 }
 
-/** The text, where it came from, and what else stands below; all of that is kept, where the text is too long. */
+/** Joins the text, its origin, and further lines; only the text is shortened where it is too long. */
 export function bodyOf(
   message: NotificationMessage,
   {
@@ -39,12 +42,12 @@ export function bodyOf(
   return shorten(plain(message.text), max - measure(end), measure) + end;
 }
 
-/** How to be spared, for outlets that have no other place for it. */
+/** How to mute such messages, for channels that have no other place for it. */
 export function muteLines({ muteUrl }: NotificationMessage): string[] {
   return muteUrl === null ? [] : [`No more of these: ${muteUrl}`];
 }
 
-/** A text that is longer than `max` ends with an ellipsis instead; no character is cut through. */
+/** Shortens text to `max`, with an ellipsis at its end, without dividing a character. */
 export function shorten(text: string, max: number, measure: Measure = codePoints): string {
   if (measure(text) <= max) return text;
   let left = max - measure(ELLIPSIS);

@@ -1,15 +1,15 @@
-/** Reads what the receiver of a webhook answers, where that may ask for a notification. */
+/** Parses the response of a webhook's receiver, which may request a notification. */
 import type { WebhookAnswer } from '../../../core/contract/plugin.ts';
 import { isRecord } from '../json.ts';
 
-/** Shortest message or prompt that the interface accepts. */
+/** Minimum length of a message or prompt. */
 const MIN_CHARACTERS = 5;
-/** Longest message: the size of a notification. */
+/** Maximum length of a message: that of a notification. */
 const MAX_MESSAGE = 4000;
 const MAX_PROMPT = 10_000;
 const MAX_PARAMS = 20;
 
-/** Accepts `{message}` and `{notification: {prompt, params, context?}}`; anything else asks for nothing. */
+/** Accepts `{message}` and `{notification: {prompt, params, context?}}`; anything else requests nothing. */
 export function readAnswer(json: unknown): WebhookAnswer | null {
   const message = textOf(fieldOf(json, 'message'));
   if (message !== '') {
@@ -48,7 +48,7 @@ function isShort(text: string): boolean {
   return [...text.slice(0, 2 * MIN_CHARACTERS)].length < MIN_CHARACTERS;
 }
 
-/** At most so many characters, none of them halved. */
+/** Cuts text to a maximum length without dividing a character. */
 function cut(text: string, max: number): string {
   return text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }

@@ -1,6 +1,6 @@
 import type { NotificationMessage } from '../../../core/contract/plugin.ts';
 
-/** A notification as programs get it. */
+/** A notification in the form for programs. */
 export function wireOf(message: NotificationMessage) {
   const { id, title, text, at, app, event, rule, urgency, muteUrl, data } = message;
   return {

@@ -1,18 +1,16 @@
 /** Requirements for every embedder, as plain checks that throw. */
 import assert from 'node:assert/strict';
 import type { Embedder } from '../../../core/contract/plugin.ts';
+import type { SuiteCheck } from './report.ts';
 
 export interface EmbedderSubject {
   embedder: Embedder;
 }
 
-export interface EmbedderCheck {
-  title: string;
-  run(subject: EmbedderSubject): Promise<void>;
-}
+export type EmbedderCheck = SuiteCheck<EmbedderSubject>;
 
 export const embedderChecks: readonly EmbedderCheck[] = [
-  { title: 'gives each text a vector of its dimensions and of length 1', run: measures },
+  { title: 'gives each text a vector of its dimensions and of length 1', isBasis: true, run: measures },
   { title: 'answers in the order of the texts, together as one by one', run: keepsOrder },
   { title: 'gives a text the same vector each time, and takes none back', run: repeats },
   { title: 'puts texts of like meaning nearer than others', run: tellsApart },
@@ -29,7 +27,7 @@ const TEXTS = [
   'She plays the violin in an orchestra',
   'Bread is baked from flour and water',
 ];
-/** Each with one of like meaning, and one of another. */
+/** Texts, each with one of similar and one of different meaning. */
 const LIKENESSES = [
   ['A puppy sleeps in its basket', 'The dog is having a nap', 'The bank raised its interest rate'],
   ['He repairs cars for a living', 'His job is fixing automobiles', 'Tomatoes grow well in the sun'],
@@ -45,7 +43,7 @@ const ODDITIES = [
   'a\u202eb',
   '\u{10ffff}',
 ];
-/** Cosine of two vectors of one text: servers compute in batches, and round. */
+/** Minimum cosine of two vectors of the same text: servers compute in batches, and round. */
 const SAME = 0.999;
 
 const never = new AbortController().signal;
@@ -118,7 +116,7 @@ async function stops({ embedder }: EmbedderSubject): Promise<void> {
   assertVectors(await embedder.embed(TEXTS, never), embedder, TEXTS.length);
 }
 
-/** Each of length 1, or all zeros. */
+/** Checks that each has length 1, or is zero. */
 function assertVectors(vectors: readonly Float32Array[], { dimensions }: Embedder, count: number): void {
   assert.equal(vectors.length, count, `${vectors.length} vectors for ${count} texts`);
   for (const vector of vectors) {

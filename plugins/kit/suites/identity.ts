@@ -2,20 +2,19 @@
 import assert from 'node:assert/strict';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import type { IdentityProvider } from '../../../core/contract/plugin.ts';
+import type { SuiteCheck } from './report.ts';
 
 export interface IdentitySubject {
   provider: IdentityProvider;
-  /** The same one, with the same data, that much later. */
+  /** The same provider with the same data, this much later. */
   later(ms: number): Promise<IdentityProvider>;
-  /** One of the same kind that shares nothing with it. */
+  /** An independent provider of the same kind, with other keys and data. */
   stranger(): Promise<IdentityProvider>;
 }
 
-export interface IdentityCheck {
-  title: string;
+export interface IdentityCheck extends SuiteCheck<IdentitySubject> {
   /** Capability that the check needs. A provider without it passes. */
   needs?: 'issue' | 'passwords' | 'keys';
-  run(subject: IdentitySubject): Promise<void>;
 }
 
 export const identityChecks: readonly IdentityCheck[] = [
@@ -50,9 +49,11 @@ async function knowsItsOwn({ provider }: IdentitySubject): Promise<void> {
     assert.ok(issuedAt < expiresAt, 'a token expires after it was issued');
     assert.ok(Math.abs(end - expiresAt) <= 1000, 'verify tells when it expires');
   }
+  const { token } = await provider.issue({ ...ANNA, session: 's1' });
+  assert.equal((await provider.verify(token)).session, 's1', 'verify tells the session of the token');
 }
 
-/** Every stretch of it counts; the last bits of a base64 text may not. */
+/** Changes each part of the token except the last bits of its base64 text, which may be insignificant. */
 async function refusesChanged({ provider }: IdentitySubject): Promise<void> {
   if (!provider.issue) return;
   const { token } = await provider.issue(ANNA);

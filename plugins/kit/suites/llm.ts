@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { z } from 'zod';
 import type { LanguageModel, Picture, Prompt, VisionModel } from '../../../core/contract/plugin.ts';
+import type { SuiteCheck } from './report.ts';
 
 export interface LanguageModelSubject {
   llm: LanguageModel;
@@ -11,13 +12,8 @@ export interface VisionSubject {
   vision: VisionModel;
 }
 
-export interface Check<Subject> {
-  title: string;
-  run(subject: Subject): Promise<void>;
-}
-
-export const llmChecks: readonly Check<LanguageModelSubject>[] = [
-  { title: 'answers with an object of the schema', run: answersObject },
+export const llmChecks: readonly SuiteCheck<LanguageModelSubject>[] = [
+  { title: 'answers with an object of the schema', isBasis: true, run: answersObject },
   { title: 'answers with lists, choices and what may be missing', run: answersNested },
   { title: 'answers with text in pieces', run: answersText },
   { title: 'takes any Unicode', run: takesOddities },
@@ -27,8 +23,8 @@ export const llmChecks: readonly Check<LanguageModelSubject>[] = [
   { title: 'is free again when the reader leaves early', run: letsGo },
 ];
 
-export const visionChecks: readonly Check<VisionSubject>[] = [
-  { title: 'answers with an object of the schema to a picture', run: sees },
+export const visionChecks: readonly SuiteCheck<VisionSubject>[] = [
+  { title: 'answers with an object of the schema to a picture', isBasis: true, run: sees },
   { title: 'rejects with the reason when it is aborted', run: looksAway },
 ];
 

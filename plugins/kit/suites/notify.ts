@@ -1,38 +1,51 @@
 /** Requirements for every notification channel, as plain checks that throw. They send about twenty notifications. */
 import assert from 'node:assert/strict';
-import { z } from 'zod';
-import { isSecret, keysOf } from '../../../config/keys.ts';
 import type { NotificationChannel, NotificationMessage } from '../../../core/contract/plugin.ts';
-import { checkDescriptions, tellUnmarked } from './options.ts';
+import { explainsAddress, keepsAddress, marksSecrets, parseAddress, refusesNonsense } from './address.ts';
+import type { SuiteCheck } from './report.ts';
 
 export interface ChannelSubject {
   channel: NotificationChannel;
-  /** As a user gives it, at an outlet that is there: what the checks send goes to it. */
+  /** An address as a user gives it, of a real outlet that receives the notifications of the checks. */
   address: Record<string, unknown>;
   /** Returns the text of each notification that has arrived. Absent if that cannot be observed. */
   arrived?(): Promise<readonly string[]>;
-  /** It tells that there is a notification, and not what it says. */
+  /** True: the channel announces a notification without its text. */
   wordless?: boolean;
 }
 
-export interface ChannelCheck {
-  title: string;
-  /** It can be done without an outlet. */
+export interface ChannelCheck extends SuiteCheck<ChannelSubject> {
+  /** True: the check needs no outlet. */
   alone?: true;
-  run(subject: ChannelSubject): Promise<void>;
 }
 
 export const channelChecks: readonly ChannelCheck[] = [
-  { title: 'says of each part of an address what it is', alone: true, run: explains },
-  { title: 'marks what looks like a secret in an address', alone: true, run: marksSecrets },
-  { title: 'answers an address that is nonsense with a refusal', alone: true, run: refusesNonsense },
+  {
+    title: 'says of each part of an address what it is',
+    alone: true,
+    run: async ({ channel }) => explainsAddress(channel),
+  },
+  {
+    title: 'marks what looks like a secret in an address',
+    alone: true,
+    run: async ({ channel }) => marksSecrets(channel),
+  },
+  {
+    title: 'answers an address that is nonsense with a refusal',
+    alone: true,
+    run: async ({ channel }) => refusesNonsense(channel),
+  },
   {
     title: 'gives what programs need to make an address as text, the same each time',
     alone: true,
     run: informs,
   },
-  { title: 'keeps an address as JSON', run: keepsAddress },
-  { title: 'sends a notification once', run: sends },
+  {
+    title: 'keeps an address as JSON',
+    isBasis: true,
+    run: async ({ channel, address }) => keepsAddress(channel, address),
+  },
+  { title: 'sends a notification once', isBasis: true, run: sends },
   { title: 'says title and text, who sent it and why', run: saysAll },
   { title: 'takes any Unicode, line ends in a title, and markup', run: takesOddities },
   { title: 'takes the longest text there may be', run: takesLong },
@@ -70,51 +83,11 @@ const ODD_TEXTS = [
   '**bold** [link](https://evil.example) <img src=x onerror=alert(1)> &amp;',
   '\ud800 alone \u0000 e\u0301\u0323 שלום a\u202eb \u{10ffff}',
 ];
-const NONSENSE = [null, undefined, 42, 'text', [], true];
-const NONSENSE_VALUES = [...NONSENSE, '', '\u0000', 'a\r\nb', ' ', '\ud800', 'x'.repeat(100_000), {}, -1];
-
-async function explains({ channel }: ChannelSubject): Promise<void> {
-  const schema = schemaOf(channel);
-  checkDescriptions(schema);
-  assert.ok(z.toJSONSchema(schema, { io: 'input' }), 'it cannot be shown to programs');
-}
-
-async function marksSecrets({ channel }: ChannelSubject): Promise<void> {
-  const schema = schemaOf(channel);
-  assert.equal(tellUnmarked(schema), '');
-  for (const { path, secret } of keysOf(schema)) {
-    const [field = ''] = path;
-    const isHidden = isSecret(schema.shape[field]);
-    assert.ok(
-      !secret || isHidden,
-      `${path.join('.')} is a secret: mark all of ${field}, or it will be shown`,
-    );
-  }
-}
-
-async function refusesNonsense({ channel }: ChannelSubject): Promise<void> {
-  const schema = schemaOf(channel);
-  for (const nonsense of NONSENSE)
-    assert.ok(!schema.safeParse(nonsense).success, `${String(nonsense)} was taken for an address`);
-  for (const field of Object.keys(schema.shape)) {
-    for (const value of NONSENSE_VALUES)
-      assert.doesNotThrow(() => schema.safeParse({ [field]: value }), `${field} made it throw`);
-    assert.ok(!schema.safeParse({ [field]: 42n }).success, `${field} took what is no JSON`);
-  }
-}
-
 async function informs({ channel }: ChannelSubject): Promise<void> {
   const first = channel.publicInfo?.() ?? {};
   for (const [name, value] of Object.entries(first))
     assert.equal(typeof value, 'string', `${name} is no text`);
   assert.deepEqual(channel.publicInfo?.() ?? {}, first, 'it changes its mind');
-}
-
-async function keepsAddress({ channel, address }: ChannelSubject): Promise<void> {
-  const parsed = parse(channel, address);
-  const stored = JSON.parse(JSON.stringify(parsed));
-  assert.deepEqual(stored, parsed, 'JSON loses a part of it');
-  assert.deepEqual(parse(channel, stored), parsed, 'what was stored is another address');
 }
 
 async function sends(subject: ChannelSubject): Promise<void> {
@@ -163,7 +136,7 @@ async function sendsSideBySide(subject: ChannelSubject): Promise<void> {
 }
 
 async function leavesAlone(subject: ChannelSubject): Promise<void> {
-  const address = freeze(parse(subject.channel, subject.address));
+  const address = freeze(parseAddress(subject.channel, subject.address));
   await subject.channel.send(address, freeze(structuredClone(TEA)), never);
 }
 
@@ -179,22 +152,12 @@ async function stops(subject: ChannelSubject): Promise<void> {
   await sending.catch(thrown => assert.ok(isReason(thrown), `it rejected with ${thrown}`));
 }
 
-function schemaOf(channel: NotificationChannel): z.ZodObject {
-  const schema = channel.address(z);
-  assert.ok(schema instanceof z.ZodObject, 'address() answers no object schema of the zod that it is given');
-  return schema;
-}
-
-function parse(channel: NotificationChannel, address: unknown): Record<string, unknown> {
-  return schemaOf(channel).parse(address);
-}
-
 async function send(
   { channel, address }: ChannelSubject,
   other: Partial<NotificationMessage>,
   signal = never,
 ): Promise<void> {
-  await channel.send(parse(channel, address), { ...TEA, ...other }, signal);
+  await channel.send(parseAddress(channel, address), { ...TEA, ...other }, signal);
 }
 
 async function expectArrivals(

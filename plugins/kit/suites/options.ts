@@ -1,10 +1,7 @@
-import { readFile } from 'node:fs/promises';
-import { parse } from 'yaml';
 import type { z } from 'zod';
 import { descriptionOf, keysOf } from '../../../config/keys.ts';
 import { ConfigError } from '../../../config/load.ts';
 import { AppError } from '../../../core/runtime/errors.ts';
-import { reasonOf } from './reporter.ts';
 
 /**
  * Describes how a plugin treats an empty configuration: it has defaults, or it says what it needs.
@@ -33,7 +30,7 @@ export function checkDescriptions(schema: z.core.$ZodType): void {
 
 const LOOKS_SECRET = /(key|token|secret|password|passphrase|credential)s?$/i;
 
-/** Options that look like secrets and are not marked, in words; empty when there are none. */
+/** Lists options that look like secrets but are not marked as such; empty if there are none. */
 export function tellUnmarked(schema: z.core.$ZodType): string {
   const unmarked = keysOf(schema).filter(
     ({ path, secret }) => !secret && LOOKS_SECRET.test(path.at(-1) ?? ''),
@@ -44,31 +41,4 @@ export function tellUnmarked(schema: z.core.$ZodType): string {
 
 function namesOf(keys: readonly { path: string[] }[]): string {
   return keys.map(({ path }) => path.join('.')).join(', ');
-}
-
-/** @throws {AppError} what is wrong, and how to give it */
-export function readGiven(read: () => unknown, hasFile: boolean): void {
-  try {
-    read();
-  } catch (error) {
-    if (hasFile) throw error;
-    throw new AppError('config_error', `${reasonOf(error)}; give it with --options FILE.yaml`);
-  }
-}
-
-/**
- * Reads the keys and values of a YAML file; none without a file.
- * @throws {AppError} if it cannot be read
- */
-export async function readKeys(
-  flag: '--options' | '--address',
-  file: string | null,
-): Promise<Record<string, unknown>> {
-  if (file === null) return {};
-  const text = await readFile(file, 'utf8').catch(error => {
-    throw new AppError('not_found', `${flag}: ${error.message}`);
-  });
-  const found: unknown = parse(text) ?? {};
-  if (typeof found === 'object' && !Array.isArray(found)) return found as Record<string, unknown>; // null is {}
-  throw new AppError('invalid_input', `${flag}: ${file} must hold key: value`);
 }

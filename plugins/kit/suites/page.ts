@@ -3,19 +3,17 @@ import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import type { Page } from '../../../core/contract/plugin.ts';
+import type { SuiteCheck } from './report.ts';
 
 export interface PageSubject {
   page: Page;
 }
 
-export interface PageCheck {
-  title: string;
-  run(subject: PageSubject): Promise<void>;
-}
+export type PageCheck = SuiteCheck<PageSubject>;
 
 export const pageChecks: readonly PageCheck[] = [
   { title: 'has a path of its own', run: hasPath },
-  { title: 'has an index.html in its directory', run: hasIndex },
+  { title: 'has an index.html in its directory', isBasis: true, run: hasIndex },
   { title: 'has nothing inline that the policy forbids', run: isStrict },
   { title: 'loads nothing from other hosts', run: isSelfContained },
 ];

@@ -1,6 +1,14 @@
-/** Result of one check of a plugin. Types only: sent from the process that tries the plugin to the one that reports. */
+/** Checks of plugins, and their results. Types only: sent from the process that tries the plugin to the one that reports. */
 
-export type Verdict = 'ok' | 'warning' | 'failed';
+/** A check of a suite: it throws where the subject does not do what the title says. */
+export interface SuiteCheck<Subject> {
+  title: string;
+  /** True: the checks after it cannot succeed where it fails, so they are not run then. */
+  isBasis?: true;
+  run(subject: Subject): Promise<void>;
+}
+
+export type Verdict = 'ok' | 'warning' | 'failed' | 'skipped';
 
 export interface Finding {
   /** `module`, `options`, `life`, or a capability. */
@@ -9,27 +17,29 @@ export interface Finding {
   verdict: Verdict;
   /** Finding, and the way out; empty if there is nothing to add. */
   detail: string;
+  /** How many checks were not run, in a finding that is `skipped`. */
+  skipped?: number;
 }
 
 /** Plugin to check. */
 export interface CheckRequest {
   /** A path (absolute), the name of a package, or the name of a built-in plugin. */
   plugin: string;
-  /** Packages and relative paths count from here. */
+  /** Packages and relative paths are resolved from here. */
   dir: string;
-  /** Empty and private. */
+  /** An empty directory that only this user can read. */
   scratch: string;
   /** A YAML file with the plugin's options. */
   options: string | null;
-  /** A YAML file with an address of a channel: what is tried goes there, and nowhere else in this network. */
+  /** A YAML file with an address for a channel or calendar: the checks send to it, and to no other private host. */
   address: string | null;
   /** ISO 639-1. */
   language: string;
-  /** Instead of the recording that comes along: paths (absolute) and what is said in them. */
+  /** Replaces the included recording: absolute paths and the words spoken. */
   speech: { file: string; text: string }[];
 }
 
-/** Over the channel, in this order: `begin` and then `finding` for each check, any number of times, at last `end`. */
+/** Sent in this order: `begin` and then `finding` for each check, any number of times, and finally `end`. */
 export type CheckMessage =
   | { type: 'begin'; group: string; title: string }
   | { type: 'finding'; finding: Finding }

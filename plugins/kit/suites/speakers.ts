@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import type { SpeakerModel } from '../../../core/contract/plugin.ts';
+import type { SuiteCheck } from './report.ts';
 
 export interface SpeakersSubject {
   speakers: SpeakerModel;
@@ -11,14 +12,11 @@ export interface SpeakersSubject {
   speech: { one: Int16Array; again: Int16Array; other: Int16Array };
 }
 
-interface SpeakersCheck {
-  title: string;
-  run(subject: SpeakersSubject): Promise<void>;
-}
+type SpeakersCheck = SuiteCheck<SpeakersSubject>;
 
 export const speakersChecks: readonly SpeakersCheck[] = [
   { title: 'names its model, and likenesses that make sense', run: isDescribed },
-  { title: 'gives speech a vector of its dimensions and of length 1', run: measures },
+  { title: 'gives speech a vector of its dimensions and of length 1', isBasis: true, run: measures },
   { title: 'gives the same speech the same vector each time, and takes none back', run: repeats },
   { title: 'puts pieces of one voice nearer than those of two', run: tellsApart },
   { title: 'takes a quarter of a second, 30 s, and silence', run: takesAnyLength },

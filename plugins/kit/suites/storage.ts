@@ -11,11 +11,13 @@ import { foreignImportChecks } from './storage/foreign-imports.ts';
 import { goalChecks } from './storage/goals.ts';
 import { jobChecks } from './storage/jobs.ts';
 import { keyChecks } from './storage/keys.ts';
+import { markChecks } from './storage/marks.ts';
 import { memoryChecks } from './storage/memories.ts';
 import { notificationChecks } from './storage/notifications.ts';
 import { ownershipChecks } from './storage/ownership.ts';
 import { passageChecks } from './storage/passages.ts';
 import { photoChecks } from './storage/photos.ts';
+import { privacyChecks } from './storage/privacy.ts';
 import { recordingChecks } from './storage/recordings.ts';
 import { speechChecks } from './storage/speech.ts';
 import { storeChecks } from './storage/stores.ts';
@@ -26,12 +28,12 @@ import { transactionChecks } from './storage/transactions.ts';
 /** A migrated, empty storage under test. */
 export interface StorageSubject {
   storage: Storage;
-  /** The same database once more, opened as another process would. Closed with the first. */
+  /** The same database, opened again as another process would. Closed with the first one. */
   another(): Promise<Storage>;
   close(): Promise<void>;
 }
 
-/** One sentence that holds for every storage. `run` rejects when it does not. */
+/** One requirement, stated by its title. `run` rejects if the storage does not meet it. */
 export interface StorageCheck {
   title: string;
   run(subject: StorageSubject): Promise<void>;
@@ -49,8 +51,10 @@ export const storageChecks: readonly StorageCheck[] = [
   ...calendarChecks,
   ...deviceChecks,
   ...photoChecks,
+  ...markChecks,
   ...recordingChecks,
   ...speechChecks,
+  ...privacyChecks,
   ...passageChecks,
   ...chatChecks,
   ...foreignImportChecks,

@@ -1,38 +1,40 @@
 /**
- * Requirements for every speech recogniser, as plain checks that throw: run each against a provider.
- *
- *     for (const check of sttChecks) test(check.title, () => check.run(subject));
+ * Requirements for every speech recogniser, as plain checks that throw. Run each against a provider:
+ * for (const check of sttChecks) test(check.title, () => check.run(subject));
  */
 import assert from 'node:assert/strict';
 import { concatSamples, encodeWav, SAMPLE_RATE } from '../../../core/audio/pcm.ts';
 import type { SttProvider, SttSession, Transcript, Utterance } from '../../../core/contract/plugin.ts';
 import { deadline, orAborted } from '../../../core/runtime/deadline.ts';
+import type { SuiteCheck } from './report.ts';
 
 export interface SttSubject {
   provider: SttProvider;
-  /** A language that it has. */
+  /** A language that the recogniser supports. */
   language: string;
-  /** At least two recordings, each with its text; `wordErrors` is the greatest share of wrong words. */
+  /** At least two recordings, each with its text; `wordErrors` is the highest accepted share of wrong words. */
   speech: { samples: Int16Array; text: string; wordErrors: number }[];
   /** Ends the engine as a crash would; absent for a provider without one of its own. */
   crash?: () => void;
-  /** An aborted reader that is still held after this is stuck; 10 s when absent. */
+  /** Time after which a reader that was aborted and has not returned counts as stuck; 10 s when absent. */
   patienceMs?: number;
 }
 
-export interface SttCheck {
-  title: string;
-  /** It says nothing of a subject without `crash`. */
+export interface SttCheck extends SuiteCheck<SttSubject> {
+  /** True: the check is skipped for a subject without `crash`. */
   needsCrash?: true;
-  run(subject: SttSubject): Promise<void>;
 }
 
 const ASIDE_SAMPLES = 480_000;
 
 export const sttChecks: SttCheck[] = [
-  { title: 'opens once the engine has answered, and closes', run: opens },
+  { title: 'opens once the engine has answered, and closes', isBasis: true, run: opens },
   { title: 'does not open when it is aborted', run: doesNotOpen },
-  { title: 'recognises what was said, in ordered final pieces inside the utterance', run: recognises },
+  {
+    title: 'recognises what was said, in ordered final pieces inside the utterance',
+    isBasis: true,
+    run: recognises,
+  },
   { title: 'takes an utterance that still grows', run: grows },
   { title: 'starts in the middle of an utterance', run: startsLater },
   { title: 'recognises one utterance after the other', run: goesOn },
@@ -44,9 +46,21 @@ export const sttChecks: SttCheck[] = [
 ];
 
 async function opens(subject: SttSubject): Promise<void> {
-  const session = await open(subject);
-  assert.ok(typeof session.transcribe === 'function', 'the session that open() answered has no transcribe()');
-  await session.close();
+  const session: unknown = await open(subject);
+  for (const name of ['transcribe', 'close'])
+    assert.ok(
+      typeof Object(session)[name] === 'function',
+      `open() resolved to ${shortly(session)}, which has no ${name}()`,
+    );
+  assert.ok(
+    Object(session).failed instanceof Promise,
+    `the session that open() resolved to has no promise \`failed\``,
+  );
+  await (session as SttSession).close(); // checked above
+}
+
+function shortly(value: unknown): string {
+  return typeof value === 'object' && value !== null ? `{ ${Object.keys(value).join(', ')} }` : String(value);
 }
 
 async function doesNotOpen({ provider, language }: SttSubject): Promise<void> {
@@ -72,7 +86,7 @@ async function grows(subject: SttSubject): Promise<void> {
   const growing = growingUtterance(ASIDE_SAMPLES);
   growing.push(speech.samples.subarray(0, half));
   const answer = collect(session, growing.utterance);
-  // The second half comes once the first was read, or will not be any more.
+  // The second half follows once the first was read, or never will be.
   await Promise.race([growing.read, answer]);
   growing.push(speech.samples.subarray(half));
   growing.end();
@@ -208,6 +222,7 @@ function checkPieces(pieces: Transcript[], from: number, to: number): void {
     assert.ok(piece.startSample >= end, `${where} begins before the last one ended`);
     assert.ok(piece.endSample > piece.startSample, `${where} is empty`);
     assert.ok(piece.endSample <= to, `${where} ends after the utterance`);
+    assert.ok(typeof piece.text === 'string', `its text is ${String(piece.text)}, which is no text`);
     assert.ok(
       piece.text === piece.text.trim(),
       `its text has spaces around it: ${JSON.stringify(piece.text)}`,
@@ -229,7 +244,7 @@ function first({ speech }: SttSubject): SttSubject['speech'][number] {
   return one;
 }
 
-/** Substituted, inserted and missing words, by the number of words that were said. */
+/** Returns substituted, inserted and missing words divided by the number of words spoken. */
 export function wordErrorRate(said: string, heard: string): number {
   const want = wordsOf(said);
   const got = wordsOf(heard);
@@ -270,7 +285,7 @@ function tailOf(utterance: Utterance, from: number): Utterance {
   };
 }
 
-/** An utterance of which the rest is yet to be said. `read` resolves when what is there was read once. */
+/** Creates an utterance whose rest is still to be spoken. `read` resolves once the existing part was read. */
 export function growingUtterance(startSample: number) {
   const chunks: Int16Array[] = [];
   const read = Promise.withResolvers<void>();
@@ -292,7 +307,7 @@ export function growingUtterance(startSample: number) {
       if (chunk === undefined) return;
       const part = chunk.subarray(Math.max(0, from - at));
       at += chunk.length;
-      // As small as they come from a wearable.
+      // In packets as small as a wearable's.
       for (let start = 0; start < part.length; start += 320) yield part.subarray(start, start + 320);
     }
   }

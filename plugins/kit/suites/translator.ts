@@ -1,20 +1,18 @@
 /** Requirements for every translator, as plain checks that throw. They do not judge the quality of translations. */
 import assert from 'node:assert/strict';
 import type { LanguageModel, Translator } from '../../../core/contract/plugin.ts';
+import type { SuiteCheck } from './report.ts';
 
 export interface TranslatorSubject {
   translator: Translator;
-  /** For one that asks a language model; empty: there is none. */
+  /** For a translator that uses a language model; empty: there is none. */
   models: readonly LanguageModel[];
 }
 
-interface TranslatorCheck {
-  title: string;
-  run(subject: TranslatorSubject): Promise<void>;
-}
+type TranslatorCheck = SuiteCheck<TranslatorSubject>;
 
 export const translatorChecks: readonly TranslatorCheck[] = [
-  { title: 'answers with a text', run: answers },
+  { title: 'answers with a text', isBasis: true, run: answers },
   { title: 'takes a text whose language is not known', run: detects },
   { title: 'takes a region, and languages with one', run: takesRegions },
   { title: 'takes any Unicode', run: takesOddities },
@@ -23,11 +21,11 @@ export const translatorChecks: readonly TranslatorCheck[] = [
 ];
 
 const never = new AbortController().signal;
-/** Names and numbers stay what they are in any language. */
+/** Sentences whose names and numbers are the same in every language. */
 const SENTENCES = ['The train 4711 leaves at 9.', 'Her number is 8052.', 'The room is 306.'];
 const NUMBERS = [/4711/, /8052/, /306/];
 
-/** One that it can translate into. */
+/** Returns a language that it can translate into. */
 function target({ languages }: Translator): string {
   return languages === 'any' ? 'es' : (languages.find(code => code !== 'en') ?? languages[0] ?? 'es');
 }

@@ -7,6 +7,7 @@ import type {
   UnderstandingContext,
   Understood,
 } from '../../../core/contract/plugin.ts';
+import type { SuiteCheck } from './report.ts';
 
 export interface UnderstandingSubject {
   understanding: Understanding;
@@ -14,13 +15,10 @@ export interface UnderstandingSubject {
   models?: readonly LanguageModel[];
 }
 
-export interface UnderstandingCheck {
-  title: string;
-  run(subject: UnderstandingSubject): Promise<void>;
-}
+export type UnderstandingCheck = SuiteCheck<UnderstandingSubject>;
 
 export const understandingChecks: readonly UnderstandingCheck[] = [
-  { title: 'gives a conversation a title, an overview and a category', run: describes },
+  { title: 'gives a conversation a title, an overview and a category', isBasis: true, run: describes },
   { title: 'rests everything on segments of the transcript', run: cites },
   { title: 'gives tasks and events as core stores them', run: keepsShapes },
   { title: 'discards what says nothing, and takes an empty transcript', run: discards },
@@ -31,7 +29,7 @@ export const understandingChecks: readonly UnderstandingCheck[] = [
   { title: 'rejects with the reason when it is aborted', run: stops },
 ];
 
-/** The one thing to check of an understanding that needs a model, where there is none. */
+/** Checked instead of all others when the plugin needs a model and there is none. */
 export const needsModelCheck: UnderstandingCheck = {
   title: 'rejects with `unavailable` where there is no language model',
   async run({ understanding }) {
@@ -62,6 +60,7 @@ const CONTEXT: UnderstandingContext = {
   templates: [],
   models: [],
   embedder: null,
+  goals: [],
   openTasks: [{ description: 'Call the plumber', dueAt: null }],
   folders: [{ name: 'Work', description: 'Projects and colleagues' }],
   memoriesNear: async () => ['Anna works with Ben'],

@@ -2,20 +2,18 @@
 import assert from 'node:assert/strict';
 import { concatSamples } from '../../../core/audio/pcm.ts';
 import type { VadProvider } from '../../../core/contract/plugin.ts';
+import type { SuiteCheck } from './report.ts';
 
 export interface VadSubject {
   provider: VadProvider;
-  /** Somebody speaks, 16 kHz. */
+  /** Speech at 16 kHz. */
   speech: Int16Array;
 }
 
-export interface VadCheck {
-  title: string;
-  run(subject: VadSubject): Promise<void>;
-}
+export type VadCheck = SuiteCheck<VadSubject>;
 
 export const vadChecks: readonly VadCheck[] = [
-  { title: 'answers a probability from 0 to 1 for each window', run: answers },
+  { title: 'answers a probability from 0 to 1 for each window', isBasis: true, run: answers },
   { title: 'is surer of speech than of silence', run: tellsApart },
   { title: 'judges a stream in pieces as it does in one', run: goesOn },
   { title: 'answers what is asked at once in the order of the stream', run: keepsOrder },
@@ -23,9 +21,9 @@ export const vadChecks: readonly VadCheck[] = [
   { title: 'keeps streams apart', run: keepsApart },
 ];
 
-/** Two answers for the same samples may differ by this: engines round. */
+/** Accepted difference between two answers for the same samples, since engines round. */
 const TOLERANCE = 0.001;
-/** From here on core takes a window for speech. */
+/** Probability from which core treats a window as speech. */
 const SPEECH = 0.5;
 
 async function answers({ provider, speech }: VadSubject): Promise<void> {
@@ -100,7 +98,7 @@ async function judge(provider: VadProvider, samples: Int16Array): Promise<number
   return [...probabilities];
 }
 
-/** Cut to whole windows. */
+/** Cuts samples into whole windows. */
 function windowsOf(samples: Int16Array, { windowSize }: VadProvider): Int16Array {
   return concatSamples([samples.subarray(0, samples.length - (samples.length % windowSize))]);
 }

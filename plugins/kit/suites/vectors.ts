@@ -5,20 +5,22 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { VectorIndex, VectorItem, VectorSpace } from '../../../core/contract/plugin.ts';
+import type { SuiteCheck } from './report.ts';
 
 export interface VectorsSubject {
   index: VectorIndex;
-  /** Stops the index, and starts it again on what it has kept. */
+  /** Stops the index and starts it again on its stored data. */
   restart(): Promise<VectorIndex>;
 }
 
-export interface VectorsCheck {
-  title: string;
-  run(subject: VectorsSubject): Promise<void>;
-}
+export type VectorsCheck = SuiteCheck<VectorsSubject>;
 
 export const vectorsChecks: readonly VectorsCheck[] = [
-  { title: 'finds the nearest, best first, with the cosine as score', run: inSpace(findsNearest) },
+  {
+    title: 'finds the nearest, best first, with the cosine as score',
+    isBasis: true,
+    run: inSpace(findsNearest),
+  },
   { title: 'takes the direction of a vector, not its length', run: inSpace(ignoresLength) },
   { title: 'keeps users apart, also where their ids are the same', run: inSpace(keepsUsersApart) },
   { title: 'keeps ids of any characters', run: inSpace(keepsOddIds) },
@@ -43,7 +45,7 @@ export const vectorsChecks: readonly VectorsCheck[] = [
 const DIMENSIONS = 24;
 const ANNA = '0190c9f2-1111-7000-8000-000000000001';
 const BEN = '0190c9f2-1111-7000-8000-000000000002';
-/** Error of a score that float32, or a server's rounding, may cause. */
+/** Accepted error of a score, since float32 and servers round. */
 const TOLERANCE = 0.001;
 /** Upserts and removals per batch. */
 const BATCH = 256;
@@ -51,7 +53,7 @@ const MOST = 1000;
 
 interface Place extends VectorsSubject {
   space: VectorSpace;
-  /** A second one. */
+  /** A second space. */
   other: VectorSpace;
 }
 
@@ -142,7 +144,7 @@ async function keepsOddIds({ index, space }: Place): Promise<void> {
 async function replaces({ index, space }: Place): Promise<void> {
   const [before, after] = vectors(2, 6) as [Float32Array, Float32Array];
   await index.upsert(space, [{ ...itemOf(ANNA, 0, before), updatedAt: 1 }]);
-  await find(index, space, ANNA, before, 1); // what is in memory by now is replaced as well
+  await find(index, space, ANNA, before, 1); // after a search, so that cached items are replaced too
   for (const updatedAt of [2, 2]) {
     await index.upsert(space, [{ ...itemOf(ANNA, 0, after), updatedAt }]);
     const hits = await find(index, space, ANNA, after, 10);
@@ -178,7 +180,7 @@ async function removes({ index, space }: Place): Promise<void> {
   const items = itemsOf(ANNA, vectors(10, 10));
   await index.upsert(space, items);
   const query = items[3]?.vector ?? new Float32Array();
-  await find(index, space, ANNA, query, 10); // what is in memory by now is removed as well
+  await find(index, space, ANNA, query, 10); // after a search, so that cached items are removed too
   await index.remove(space, ANNA, ['item-3', 'item-7', 'never-there']);
   const left = (await find(index, space, ANNA, query, 10)).map(({ id }) => id);
   assert.deepEqual(
@@ -346,7 +348,7 @@ function itemOf(userId: string, at: number, vector: Float32Array = new Float32Ar
   return { userId, id: `item-${at}`, vector, updatedAt: 1_700_000_000_000 + at };
 }
 
-/** Each is there, has its own cosine, and none is better than the one before. */
+/** Checks that each hit exists and has its own cosine, and that hits are sorted. */
 function assertHits(hits: readonly Hit[], items: readonly VectorItem[], query: Float32Array): void {
   let last = 1 + TOLERANCE;
   for (const { id, score } of hits) {
@@ -368,7 +370,7 @@ function cosine(a: Float32Array, b: Float32Array): number {
   return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
 }
 
-/** The same for a seed, always; of any length. */
+/** Returns vectors of various lengths, always the same for a seed. */
 function vectors(count: number, seed: number): Float32Array[] {
   let state = seed * 2_654_435_761;
   const next = () => {

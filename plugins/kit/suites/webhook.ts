@@ -7,19 +7,17 @@ import type {
   WebhookRequest,
   WebhookType,
 } from '../../../core/contract/plugin.ts';
+import type { SuiteCheck } from './report.ts';
 
 export interface WebhookSubject {
   webhook: WebhookType;
 }
 
-export interface WebhookCheck {
-  title: string;
-  run(subject: WebhookSubject): Promise<void>;
-}
+export type WebhookCheck = SuiteCheck<WebhookSubject>;
 
 export const webhookChecks: readonly WebhookCheck[] = [
   { title: 'has a wire name, and aliases, that addresses can hold', run: isNamed },
-  { title: 'makes one request of what happened, at once', run: renders },
+  { title: 'makes one request of what happened, at once', isBasis: true, run: renders },
   { title: 'tells one event from another', run: tellsApart },
   { title: 'makes the same of the same, and changes nothing', run: isPure },
   { title: 'gives away nothing that is changed later', run: copies },
@@ -29,7 +27,7 @@ export const webhookChecks: readonly WebhookCheck[] = [
 ];
 
 const NAME = /^[a-z][a-z0-9_]{0,49}$/;
-/** A request with this much in it is no notice any more. */
+/** Longest query; beyond that it would carry content rather than identify an event. */
 const MAX_QUERY = 2000;
 const MAX_MESSAGE = 4000;
 const ODDITIES = [
@@ -49,7 +47,7 @@ async function isNamed({ webhook }: WebhookSubject): Promise<void> {
 
 async function renders({ webhook }: WebhookSubject): Promise<void> {
   const request = render(webhook, eventOf(webhook.trigger, 'one'));
-  assert.ok(request, 'it makes nothing of an event in which all is known');
+  assert.ok(request, 'render returned null for an event in which everything is known');
 }
 
 async function tellsApart({ webhook }: WebhookSubject): Promise<void> {
@@ -73,7 +71,7 @@ async function copies({ webhook }: WebhookSubject): Promise<void> {
   const event = eventOf(webhook.trigger, 'one');
   const request = render(webhook, event);
   const kept = structuredClone(request);
-  if (event.trigger === 'audio') event.pcm.fill(0); // core uses its buffer again
+  if (event.trigger === 'audio') event.pcm.fill(0); // core reuses its buffer
   assert.deepEqual(request, kept, 'its request changes with the event');
 }
 
@@ -103,18 +101,31 @@ async function readsAnything({ webhook }: WebhookSubject): Promise<void> {
 function render(webhook: WebhookType, event: WebhookEvent): WebhookRequest | null {
   const request: unknown = webhook.render(event);
   if (request === null) return null;
-  assert.ok(typeof request === 'object' && request, `it makes ${typeof request}, neither a request nor null`);
-  assert.ok(!(request instanceof Promise), 'it makes a promise');
-  const { query, contentType, body } = request as WebhookRequest; // looked at below
-  assert.equal(Object.getPrototypeOf(Object(query)), Object.prototype, 'its query is no object');
+  assert.ok(
+    typeof request === 'object' && request,
+    `render returned ${typeof request}, neither a request nor null`,
+  );
+  assert.ok(
+    !(request instanceof Promise),
+    'render returned a promise; it has to return the request, or null, at once',
+  );
+  const { query, contentType, body } = request as WebhookRequest; // checked below
+  assert.equal(Object.getPrototypeOf(Object(query)), Object.prototype, 'its query is no plain object');
   for (const [name, value] of Object.entries(query))
     assert.equal(typeof value, 'string', `the parameter ${name} is no text`);
   assert.ok(
     new URLSearchParams(query).toString().length <= MAX_QUERY,
     'its query is too long for an address',
   );
-  assert.match(String(contentType), /^[\w.+-]+\/[\w.+-]+(; ?[\w-]+=[\w-]+)*$/, `its type is ${contentType}`);
-  assert.ok(typeof body === 'string' || body instanceof Uint8Array, 'its body is neither text nor bytes');
+  assert.match(
+    String(contentType),
+    /^[\w.+-]+\/[\w.+-]+(; ?[\w-]+=[\w-]+)*$/,
+    `its contentType is ${contentType}, which is no media type such as application/json`,
+  );
+  assert.ok(
+    typeof body === 'string' || body instanceof Uint8Array,
+    `its body is of type ${typeof body}; it has to be text, such as JSON.stringify makes, or a Uint8Array`,
+  );
   if (/\bjson\b/.test(contentType)) assertJson(body);
   return request as WebhookRequest;
 }
@@ -150,7 +161,10 @@ function assertText(text: unknown, max: number, what: string): void {
 const AT = Date.UTC(2026, 10, 2, 12);
 const OWNER = '018f2b5e-7a00-7000-8000-000000000001';
 
-/** One in which all is known. @param name its ids are made of it */
+/**
+ * Creates an event with every value known.
+ * @param name part of its ids
+ */
 function eventOf(trigger: WebhookEvent['trigger'], name: string, text = `What ${name} says`): WebhookEvent {
   const conversation = conversationOf(name, text);
   const conversations = [conversation];
@@ -231,6 +245,7 @@ const ITEM = {
     dueAt: AT + 3_600_000,
     completedAt: null,
   },
+  segmentId: null,
   locked: false,
 };
 
@@ -266,7 +281,7 @@ function segmentOf(id: string, text: string): Segment {
   };
 }
 
-/** Whoever writes into it is told so. What holds samples cannot be frozen. */
+/** Freezes a value so that writing into it throws. Arrays of samples cannot be frozen. */
 function frozen<T>(value: T): T {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;
   for (const inner of Object.values(value)) frozen(inner);
@@ -275,7 +290,7 @@ function frozen<T>(value: T): T {
 
 // ── answers ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** `JSON.parse` makes none but such. */
+/** Values that `JSON.parse` can return. */
 const ODD_VALUES: unknown[] = [
   ...[
     null,

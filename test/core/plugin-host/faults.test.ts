@@ -10,7 +10,7 @@ import { eventually } from '../../helpers/eventually.ts';
 import { manualClock } from '../../helpers/manual-clock.ts';
 import { countingStt } from '../../helpers/services.ts';
 
-/** Errors that a third party may leave uncaught, once its plugin runs. */
+/** Errors that a third party's plugin may leave uncaught at run time. */
 const RUDE = `
 import { EventEmitter } from 'node:events';
 import { connect } from 'node:net';
@@ -34,7 +34,7 @@ export default {
 `;
 const NAMES = ['rejection', 'empty', 'timer', 'event', 'socket', 'state'];
 
-test('what plugins let go uncaught degrades them, and leaves them out the third time, while the server goes on', async t => {
+test('uncaught errors of plugins degrade them, and the third one disables them, while the server keeps running', async t => {
   const dir = await temporaryDirectory(t);
   const rude: Record<string, { use: string }> = {};
   for (const name of NAMES) {
@@ -56,7 +56,7 @@ test('what plugins let go uncaught degrades them, and leaves them out the third 
   t.is(await core.stop(), 0);
 });
 
-test('a fault is of the plugin whose file threw it, else of the one in whose scope it happened, unless it is ours', t => {
+test('a fault belongs to the plugin whose file threw it, otherwise to the one in whose scope it happened, unless it is ours', t => {
   const log = pino({ level: 'silent' });
   const scope = (name: string, module: string) => {
     const made = createPluginScope({ name, module, dir: '/' }, { clock: manualClock(), log });
@@ -88,7 +88,7 @@ test('a fault is of the plugin whose file threw it, else of the one in whose sco
   packed.run(() => t.is(nameOf('no error'), undefined, 'of a plugin that is gone'));
 });
 
-test('what a plugin gives works the same in its scope', t => {
+test('functions of a plugin work the same in its scope', t => {
   class Channel {
     #prefix = 'to ';
     title = 'Acme';

@@ -34,15 +34,15 @@ const realClock: Clock = {
 
 interface Setup {
   dir: string;
-  /** Writes a plugin's module outside of the tree; answers its path. */
+  /** Writes a plugin's module outside the tree; returns its path. */
   write(file: string, source: string): string;
   host(yaml: string, options?: Partial<PluginHostOptions>): ReturnType<typeof createPluginHost>;
-  /** Messages that a plugin, or the host about it, has logged, in order. */
+  /** Messages logged by a plugin, or by the host about it, in order. */
   messages(plugin?: string): string[];
   lines: string[];
 }
 
-/** A directory of its own with a configuration, and hosts that are stopped when the test is over. */
+/** A directory with a configuration, and hosts that are stopped after the test. */
 function setUp(t: ExecutionContext): Setup {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'earshot-host-')));
   t.teardown(() => rmSync(dir, { recursive: true, force: true }));
@@ -83,7 +83,7 @@ function setUp(t: ExecutionContext): Setup {
   };
 }
 
-/** A plugin that does nothing but what `setup` says, in which the context's members stand by name. */
+/** A plugin that only runs `setup`, in which the context's members are variables. */
 function source(name: string, setup: string): string {
   return `export default {
     name: '${name}', api: 1, title: 'Test',
@@ -113,7 +113,7 @@ function manualClock() {
     advance: (ms: number) => {
       now += ms;
     },
-    /** Waits until someone sleeps, wakes him, and answers for how long he meant to. */
+    /** Waits until somebody sleeps, wakes the sleeper, and returns the intended duration. */
     async wakeNext(): Promise<number> {
       while (sleeps.length === 0) await arrived.promise;
       arrived = Promise.withResolvers();
@@ -170,7 +170,7 @@ test('a third party’s TypeScript is loaded by path, with its options, a privat
   t.deepEqual(await again.pluginState.get('acme-stt', 'runs'), { value: { count: 2 }, version: 2 });
 });
 
-test('a data directory that everybody may look into becomes private; one that is open to its group stays', async t => {
+test('a world-readable data directory becomes private; one that is open to its group stays', async t => {
   const { dir, host } = setUp(t);
   const data = join(dir, 'data');
   for (const [before, after] of [
@@ -187,7 +187,7 @@ test('a data directory that everybody may look into becomes private; one that is
   }
 });
 
-test('a package is found from the configuration’s directory; one of TypeScript, or none, is told', async t => {
+test('a package is resolved from the configuration’s directory; a TypeScript one, or a missing one, is reported', async t => {
   const { dir, host, write } = setUp(t);
   cpSync(join(FIXTURES, 'acme-package'), join(dir, 'node_modules', '@acme', 'earshot-plugin'), {
     recursive: true,
@@ -203,7 +203,7 @@ test('a package is found from the configuration’s directory; one of TypeScript
     message: /Plugin typed does not start: .*must hold JavaScript/,
   });
   await t.throwsAsync(host('plugins: { gone: { use: gone-package } }').loadAll(), {
-    message: /Plugin gone does not start: Cannot find package 'gone-package'/,
+    message: /Plugin gone does not start: no package gone-package is installed in \S+; install it there, or/,
   });
   await t.throwsAsync(host('plugins: { gone: { use: ./gone.ts } }').loadAll(), {
     message: /Plugin gone does not start: .*gone\.ts: there is no such file/,
@@ -212,7 +212,7 @@ test('a package is found from the configuration’s directory; one of TypeScript
 
 const WRONG_SHAPES: [what: string, module: string, message: RegExp][] = [
   ['no default export', 'export const name = "bad";', /it has no default export/],
-  ['a default that is no object', 'export default 3;', /it must be an object/],
+  ['a default that is no object', 'export default 3;', /its default export must be an object/],
   ['another name', 'export default { name: "good", api: 1, title: "x", setup() {} };', /"good".*"bad"/],
   [
     'a name that is no word',
@@ -235,17 +235,17 @@ const WRONG_SHAPES: [what: string, module: string, message: RegExp][] = [
   [
     'no answer',
     'export default { name: "bad", api: 1, title: "x", setup() {} };',
-    /setup answers, it must be an object/,
+    /setup returns, the answer must be an object, such as \{ stt: … \}/,
   ],
   [
     'an empty answer',
     'export default { name: "bad", api: 1, title: "x", setup: () => ({}) };',
-    /one of stt, vad, storage, identity/,
+    /the answer must have one of these keys: stt, vad, storage, identity/,
   ],
   [
     'an unknown capability',
     'export default { name: "bad", api: 1, title: "x", setup: () => ({ sst: {} }) };',
-    /sst is no capability; known: stt/,
+    /sst is no capability; did you mean stt\?$/,
   ],
   [
     'a capability without its function',
@@ -262,7 +262,7 @@ const WRONG_SHAPES: [what: string, module: string, message: RegExp][] = [
     'export default { name: "bad", api: 1, title: "x", setup: () => ({ storage: {} }) };',
     /storage\.transaction must be a function/,
   ],
-  ['a syntax error', 'export default {', /Unexpected .*running it with node shows the line.*bad-\d+\.mjs/],
+  ['a syntax error', 'export default {', /Unexpected .*\(node --check shows the line\), in .*bad-\d+\.mjs/],
 ];
 
 for (const [index, [what, module, message]] of WRONG_SHAPES.entries()) {
@@ -277,7 +277,7 @@ for (const [index, [what, module, message]] of WRONG_SHAPES.entries()) {
   });
 }
 
-test('options that a plugin does not take are told with their place in the configuration', async t => {
+test('unknown options are reported with their place in the configuration', async t => {
   const { dir, host, write } = setUp(t);
   copyFileSync(join(FIXTURES, 'acme-stt.ts'), join(dir, 'acme-stt.ts'));
   write('plain.ts', source('plain', VAD));
@@ -293,30 +293,31 @@ test('options that a plugin does not take are told with their place in the confi
   });
 });
 
-test('the configuration may name only plugins that there are, and gives no built-in name to another', async t => {
+test('the configuration may name only existing plugins, and gives built-in names to no other', async t => {
   const { host } = setUp(t);
   const make = (yaml: string) => () => host(yaml, { builtin: { sql }, wanted: { stt: ['acme'] } });
 
   t.throws(make('plugins: { sqll: {} }'), {
-    message: /earshot\.yaml:1: plugins\.sqll is no plugin: built in are sql/,
+    message:
+      /earshot\.yaml:1: plugins\.sqll is no built-in plugin; did you mean sql\? One of your own needs use: /,
   });
   t.throws(make('plugins: { sql: { use: ./mine.ts } }'), {
     message: /plugins\.sql\.use clashes: sql is built in/,
   });
-  t.throws(make('stt: [acme]'), { message: /earshot\.yaml:1: stt\.0 names no plugin: "acme"; known: sql/ });
+  await t.throwsAsync(make('stt: [acme]')().loadAll({ skip: ['sql'] }), {
+    message: /earshot\.yaml:1: stt\.0 names no plugin: "acme"; no plugin provides stt/,
+  });
   t.notThrows(make('port: 1'), 'a default that is not there is nobody’s mistake');
-  t.throws(
-    () => host('stt: [sql]\nplugins: { sql: false }', { builtin: { sql }, wanted: { stt: ['sql'] } }),
-    {
-      message: /stt\.0 names sql, which plugins\.sql: false switches off/,
-    },
-  );
+  const off = host('stt: [sql]\nplugins: { sql: false }', { builtin: { sql }, wanted: { stt: ['sql'] } });
+  await t.throwsAsync(off.loadAll(), {
+    message: /stt\.0 names sql, which plugins\.sql: false switches off/,
+  });
   await t.throwsAsync(host('plugins: { sql: false }', { builtin: { sql } }).loadStorage('sql'), {
     message: /plugins\.sql cannot be false: it is the storage/,
   });
 });
 
-test('a plugin switched off, or skipped, is not loaded; a third party’s comes before the built-in', async t => {
+test('a plugin that is disabled, or skipped, is not loaded; a third party’s precedes the built-in one', async t => {
   const { host, write } = setUp(t);
   const builtin = {
     one: pathToFileURL(write('one.ts', source('one', VAD))),
@@ -359,7 +360,9 @@ test('a selected plugin that throws stops the start, and everything is undone ne
     limits: { undoMs: 20 },
   });
 
-  await t.throwsAsync(plugins.loadAll(), { message: 'Plugin bad does not start: no luck' });
+  await t.throwsAsync(plugins.loadAll(), {
+    message: /^Plugin bad does not start: no luck \(at \S+bad\.ts:\d+\)$/,
+  });
 
   const said = messages('bad');
   t.deepEqual(
@@ -371,7 +374,7 @@ test('a selected plugin that throws stops the start, and everything is undone ne
   t.deepEqual(plugins.list('vad'), []);
 });
 
-test('a setup that hangs is aborted after its time, and what it opens later is undone at once', async t => {
+test('a setup that hangs is aborted after its time limit, and resources it opens later are closed at once', async t => {
   const { host, write, messages } = setUp(t);
   write(
     'slow.ts',
@@ -407,13 +410,13 @@ test('a module that never finishes loading stops the start', async t => {
   );
 });
 
-test('a built-in plugin that nobody chose is degraded with its reason; chosen, it stops the start', async t => {
+test('a built-in plugin that nobody selected is degraded with its reason; a selected one stops the start', async t => {
   const { host, write } = setUp(t);
   const builtin = {
     lame: pathToFileURL(write('lame.ts', source('lame', `throw new Error('went lame');`))),
     fine: pathToFileURL(write('fine.ts', source('fine', VAD))),
   };
-  const { clock } = manualClock(); // the one that is lame is not tried again while we look
+  const { clock } = manualClock(); // the degraded one is not retried during the test
   const lit = host('port: 1', { builtin, clock, wanted: { stt: ['lame'] } });
   await lit.loadAll();
 
@@ -430,7 +433,7 @@ test('a built-in plugin that nobody chose is degraded with its reason; chosen, i
   });
 });
 
-test('a plugin that returns what no capability allows is not tried again: only its author can help', async t => {
+test('a plugin that returns an invalid capability is not retried: only its author can help', async t => {
   const { host, write } = setUp(t);
   const odd = pathToFileURL(write('odd.ts', source('odd', 'return { webhook: { type: 1, render() {} } };')));
   const { clock } = manualClock();
@@ -455,7 +458,121 @@ test('a plugin that returns what no capability allows is not tried again: only i
   t.deepEqual(naps, []);
 });
 
-test('a chosen plugin that says config_error is not ready rather than broken: the server runs', async t => {
+test('a plugin that does not provide what it is named for is told, with place, and with those that do', async t => {
+  const { host, write } = setUp(t);
+  const stt = `return { stt: { sampleRate: 16000, languages: 'any', model: null, open() {} } };`;
+  write('parrot.ts', source('parrot', stt));
+  write('bell.ts', source('bell', 'return { notify: { address() {}, send() {} } };'));
+  write('ill.ts', source('ill', `throw error('config_error', 'no key');`));
+  const yaml = `
+plugins:
+  parrot: { use: ./parrot.ts }
+  bell: { use: ./bell.ts }
+notify: [bell, parrot]
+stt:
+  live: [parot, bel]
+  final: bell
+`;
+  const wanted = {
+    notify: ['bell', 'parrot'],
+    'stt.live': ['parot', 'bel'],
+    'stt.final': 'bell',
+    llm: ['x'],
+  };
+  const error = await t.throwsAsync(host(yaml, { wanted }).loadAll(), { instanceOf: ConfigError });
+  t.deepEqual(error?.problems, [
+    'earshot.yaml:5: notify.1 names parrot, which provides stt, not notify; plugins that provide notify: bell',
+    'earshot.yaml:7: stt.live.0 names no plugin: "parot"; did you mean parrot?',
+    'earshot.yaml:7: stt.live.1 names no plugin: "bel"; plugins that provide stt: parrot',
+    'earshot.yaml:8: stt.final names bell, which provides notify, not stt; plugins that provide stt: parrot',
+  ]);
+
+  const right = host(yaml.replace('bell:', 'ill: { use: ./ill.ts }\n  bell:'), {
+    wanted: { notify: ['bell', 'ill'] },
+  });
+  await right.loadAll(); // nobody knows what a plugin provides that lacks its key
+  t.throws(() => right.get('stt', 'bell'), {
+    code: 'unavailable',
+    message: 'bell provides notify, not stt; plugins that provide stt: parrot, ill',
+  });
+});
+
+test('a misspelt capability is told with the one that was meant', async t => {
+  const { host, write } = setUp(t);
+  write('parrot.ts', source('parrot', 'return { notifiy: {} };'));
+  const yaml = 'plugins:\n  parrot: { use: ./parrot.ts }\n';
+  await t.throwsAsync(host(yaml).loadAll(), {
+    message: /notifiy is no capability; did you mean notify\?$/,
+  });
+});
+
+test('types that are imported as values are told with the way to import them', async t => {
+  const { host, write } = setUp(t);
+  write(
+    'node_modules/earshot/package.json',
+    '{ "name": "earshot", "exports": { "./plugin": { "types": "./x.d.ts" } } }',
+  );
+  write('bell.mts', `import { Plugin } from 'earshot/plugin';\n${source('bell', VAD)}`);
+  await t.throwsAsync(host('plugins: { bell: { use: ./bell.mts } }').loadAll(), {
+    message: /bell does not start: earshot\/plugin has nothing but types: write `import type /,
+  });
+});
+
+test('a file given without ./ is reported with it', async t => {
+  const { host, write } = setUp(t);
+  write('bell.mts', source('bell', VAD));
+  await t.throwsAsync(host('plugins: { bell: { use: bell.mts } }').loadAll(), {
+    message: /bell does not start: no package bell\.mts is installed in \S+; did you mean \.\/bell\.mts\?$/,
+  });
+});
+
+const webhook = (type: string, aliases: string[] = []) =>
+  `return { webhook: { type: '${type}', aliases: ${JSON.stringify(aliases)}, trigger: 'day', render: () => null } };`;
+
+test('a webhook with the name of another is left out: built-in ones keep theirs, and so does the first of two', async t => {
+  const { host, write } = setUp(t);
+  const builtin = {
+    slow: pathToFileURL(
+      write(
+        'slow.ts',
+        source('slow', `await new Promise(setImmediate); ${webhook('created', ['creation'])}`),
+      ),
+    ),
+  };
+  write('taker.ts', source('taker', webhook('created')));
+  write('second.ts', source('second', webhook('other', ['creation'])));
+  write('third.ts', source('third', webhook('creation')));
+  write('mine.ts', source('mine', webhook('mine', ['own'])));
+  write('same.ts', source('same', webhook('own')));
+  const uses = ['taker', 'second', 'third', 'mine', 'same'].map(name => `  ${name}: { use: ./${name}.ts }\n`);
+  const plugins = host(`plugins:\n${uses.join('')}`, { builtin });
+
+  await plugins.loadAll();
+
+  t.deepEqual(
+    plugins.list('webhook').map(({ name }) => name),
+    ['mine', 'slow'],
+  );
+  const reasons = Object.fromEntries(plugins.status().map(({ name, reason }) => [name, reason]));
+  t.deepEqual(reasons.taker, {
+    code: 'config_error',
+    message:
+      'taker gives the webhook created, which slow gives already: rename the type or alias in taker, ' +
+      'or switch the other off with plugins.slow: false',
+  });
+  t.regex(reasons.second?.message ?? '', /^second gives the webhook creation, which slow gives already/);
+  t.regex(reasons.third?.message ?? '', /^third gives the webhook creation, which slow gives already/);
+  t.regex(reasons.same?.message ?? '', /^same gives the webhook own, which mine gives already/);
+
+  const without = host('plugins:\n  slow: false\n  taker: { use: ./taker.ts }\n', { builtin });
+  await without.loadAll();
+  t.deepEqual(
+    without.list('webhook').map(({ name }) => name),
+    ['taker'],
+  );
+});
+
+test('a selected plugin with config_error is not ready rather than broken: the server runs', async t => {
   const { host, write } = setUp(t);
   write('bare.ts', source('bare', `throw error('config_error', 'its model is not there');`));
   const plugins = host('stt: [bare]\nplugins: { bare: { use: ./bare.ts } }', { wanted: { stt: ['bare'] } });
@@ -466,7 +583,26 @@ test('a chosen plugin that says config_error is not ready rather than broken: th
   t.throws(() => plugins.get('stt', 'bare'), { code: 'config_error', message: /its model is not there/ });
 });
 
-test('a chosen plugin whose server is not up yet does not stop the start, and is tried again until it is', async t => {
+test('a plugin with missing requirements starts once it is asked to retry', async t => {
+  const { host, write, dir } = setUp(t);
+  const model = join(dir, 'model');
+  const setup = `const { existsSync } = await import('node:fs');
+    if (!existsSync(${JSON.stringify(model)})) throw error('config_error', 'its model is not there');
+    ${VAD}`;
+  write('bare.ts', source('bare', setup));
+  const plugins = host('stt: [bare]\nplugins: { bare: { use: ./bare.ts } }', { wanted: { stt: ['bare'] } });
+  await plugins.loadAll();
+  await plugins.retry();
+  t.is(plugins.status()[0]?.state, 'degraded');
+
+  write('model', '');
+  await Promise.all([plugins.retry(), plugins.retry()]);
+  t.is(plugins.get('vad', 'bare').windowSize, 512);
+  t.deepEqual(plugins.options('bare')?.values, {});
+  t.is(plugins.options('other'), null);
+});
+
+test('a selected plugin whose server is down does not stop the start, and is retried until it is up', async t => {
   const { host, write } = setUp(t);
   const { clock, wakeNext } = manualClock();
   const setup = `globalThis.dials = (globalThis.dials ?? 0) + 1;
@@ -486,7 +622,7 @@ test('a chosen plugin whose server is not up yet does not stop the start, and is
   t.is(plugins.get('vad', 'far').windowSize, 512);
 });
 
-test('several broken plugins are told at once', async t => {
+test('several broken plugins are reported together', async t => {
   const { host, write } = setUp(t);
   for (const name of ['one', 'two']) write(`${name}.ts`, source(name, `throw new Error('${name} broke');`));
 
@@ -494,7 +630,10 @@ test('several broken plugins are told at once', async t => {
     host('plugins: { one: { use: ./one.ts }, two: { use: ./two.ts } }').loadAll(),
   );
 
-  t.is(error?.message, 'Plugin one does not start: one broke\nPlugin two does not start: two broke');
+  t.regex(
+    error?.message ?? '',
+    /^Plugin one does not start: one broke \(at \S+one\.ts:3\)\nPlugin two does not start: two broke \(at \S+two\.ts:3\)$/,
+  );
 });
 
 // ── after the start ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -504,7 +643,7 @@ const FRAIL = `
   onStop(() => log.info('down'));
   return { vad: { windowSize: 512, open() { fail(error('upstream_error', 'fell over')); fail(new Error('twice')); } } };`;
 
-test('a plugin that fails is undone, missing for a growing pause, and started again', async t => {
+test('a plugin that fails is stopped, absent for a growing pause, and restarted', async t => {
   const { host, write, messages } = setUp(t);
   const { clock, wakeNext, advance } = manualClock();
   write('frail.ts', source('frail', FRAIL));
@@ -530,7 +669,7 @@ test('a plugin that fails is undone, missing for a growing pause, and started ag
   );
 });
 
-test('a restart that fails is tried again, never more than five minutes later, until it works', async t => {
+test('a failed restart is retried, at most five minutes later, until it works', async t => {
   const { host, write } = setUp(t);
   const { clock, wakeNext } = manualClock();
   const builtin = {
@@ -552,7 +691,7 @@ test('a restart that fails is tried again, never more than five minutes later, u
   t.deepEqual(pauses.slice(-2), [300_000, 300_000]);
 });
 
-test('a stop while a restart waits, or while a setup runs, ends both', async t => {
+test('a stop during the wait for a restart, or during a setup, ends both', async t => {
   const { host, write, messages } = setUp(t);
   const { clock } = manualClock();
   write('frail.ts', source('frail', FRAIL));
@@ -575,7 +714,7 @@ test('a stop while a restart waits, or while a setup runs, ends both', async t =
   t.true(messages('slow').includes('undone'));
 });
 
-test('plugins stop before the storage does, and its handle outlives a restart of it', async t => {
+test('plugins stop before the storage does, and its handle outlives its restart', async t => {
   const { dir, host, write, messages } = setUp(t);
   const { clock, wakeNext } = manualClock();
   write(
@@ -639,7 +778,7 @@ test('storage is loaded as storage only, and nothing else is', async t => {
   });
 });
 
-test('state takes plain JSON of at most 64 KiB under short keys, and storage plugins have none', async t => {
+test('state accepts plain JSON of at most 64 KiB under short keys, and storage plugins have none', async t => {
   const { host, write, messages } = setUp(t);
   write(
     'diary.ts',
@@ -716,7 +855,7 @@ test('a request of a plugin ends with the plugin', async t => {
   t.deepEqual(messages('caller').slice(-1), ['Plugin caller is being stopped']);
 });
 
-test('a request of a plugin to an address of a user goes through the server, and ends with the plugin', async t => {
+test("a request of a plugin to a user's address goes through the server, and ends with the plugin", async t => {
   const { host, write, messages } = setUp(t);
   const asked = Promise.withResolvers<string>();
   write(
@@ -744,7 +883,7 @@ test('a request of a plugin to an address of a user goes through the server, and
   t.deepEqual(messages('caller').slice(-1), ['Plugin caller is being stopped']);
 });
 
-test('where there is no server, no address of a user is reached', async t => {
+test("without a server, no user's address can be reached", async t => {
   const { host, write, messages } = setUp(t);
   write(
     'caller.ts',

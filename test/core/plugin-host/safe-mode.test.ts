@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
+import { z } from 'zod';
 import { ConfigError, loadConfig } from '../../../config/load.ts';
 import { withoutForeignPlugins } from '../../../core/plugin-host/safe-mode.ts';
 import { earshot, startEarshot } from '../../helpers/cli.ts';
@@ -14,7 +15,7 @@ function configured(overrides: Parameters<typeof loadConfig>[0]['overrides'] = {
 
 const FOREIGN = { mine: { use: './mine.ts' }, words: {} };
 
-test('Plugins of third parties leave every choice, and a default takes the place that is empty', t => {
+test('Third-party plugins are removed from every choice, and defaults replace them', t => {
   const given = configured({
     plugins: FOREIGN,
     stt: ['mine', 'pocketsphinx'],
@@ -40,7 +41,17 @@ test('Plugins of third parties leave every choice, and a default takes the place
   );
 });
 
-test('Two passes need both recognisers, and a storage of one’s own cannot be left out', t => {
+test('Options that were set on the page are left out', async t => {
+  const dataDir = await temporaryDirectory(t);
+  await writeFile(join(dataDir, 'settings.yaml'), 'plugins: { words: { size: 9 } }\n');
+  const Options = z.object({ size: z.number().default(1) });
+  const given = configured({ dataDir });
+  const { loaded } = withoutForeignPlugins(given);
+  t.deepEqual(given.pluginOptions('words', Options).values, { size: 9 });
+  t.deepEqual(loaded.pluginOptions('words', Options).values, { size: 1 });
+});
+
+test('Two passes need both recognisers, and a custom storage cannot be left out', t => {
   const passes = (stt: { live: string; final: string }) =>
     withoutForeignPlugins(configured({ plugins: FOREIGN, stt })).loaded.config.stt;
   t.deepEqual(passes({ live: 'mine', final: 'pocketsphinx' }), ['pocketsphinx']);
@@ -52,7 +63,7 @@ test('Two passes need both recognisers, and a storage of one’s own cannot be l
   });
 });
 
-test('A server that a plugin keeps from starting starts in safe mode, and says what it left out', async t => {
+test('A server that a plugin prevents from starting starts in safe mode, and reports what it left out', async t => {
   const folder = await temporaryDirectory(t);
   await mkdir(join(folder, 'data'), { mode: 0o700 });
   await writeFile(join(folder, 'mine.mjs'), 'throw new Error("no");\n');

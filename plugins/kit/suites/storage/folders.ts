@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { StorageCheck } from '../storage.ts';
 import { conversation, folder, idsOf, person, segment, stream, user } from './rows.ts';
 
-/** Ids that are taken once, and folders. */
+/** Checks of claims (ids that can be taken once) and of folders. */
 export const folderChecks: StorageCheck[] = [
   {
     title: 'a claimed id is taken once, by one of the racers, and for its user alone',

@@ -1,10 +1,30 @@
 import assert from 'node:assert/strict';
 import type { RateLimit } from '../../../../core/contract/model.ts';
 import type { StorageCheck } from '../storage.ts';
-import { apiKey, idsOf, user } from './rows.ts';
+import { apiKey, idsOf, NOON, session, user } from './rows.ts';
 
-/** Keys, what they are granted, and how much they have asked lately. */
+/** Checks of keys, their scopes, and their rate limits. */
 export const keyChecks: StorageCheck[] = [
+  {
+    title: 'sessions are listed by their last use, to their owner alone, and end once',
+    async run({ storage: { users, sessions } }) {
+      for (const id of ['anna', 'ben']) await users.insert(user(id));
+      for (const id of ['s1', 's2', 's3']) await sessions.insert(session(id, 'anna'));
+      await sessions.insert(session('s1', 'ben'));
+      await assert.rejects(sessions.insert(session('s1', 'anna')), { code: 'conflict' });
+      const later = { lastUsedAt: NOON + 5, expiresAt: 8_000_000_000_009 };
+      assert.equal(await sessions.update('anna', 's3', later), true);
+      assert.equal(await sessions.update('ben', 's3', later), false);
+      assert.deepEqual(await sessions.get('anna', 's3'), session('s3', 'anna', later));
+      assert.deepEqual(idsOf(await sessions.list('anna')), ['s3', 's1', 's2']);
+      assert.equal(await sessions.get('ben', 's2'), null);
+      assert.equal(await sessions.remove('ben', 's2'), false);
+      assert.equal(await sessions.remove('anna', 's1'), true);
+      assert.equal(await sessions.remove('anna', 's1'), false);
+      assert.deepEqual(idsOf(await sessions.list('anna')), ['s3', 's2']);
+      assert.deepEqual(idsOf(await sessions.list('ben')), ['s1']);
+    },
+  },
   {
     title: 'a key is found by its hash, listed newest first, and removed once',
     async run({ storage: { users, keys } }) {

@@ -3,7 +3,7 @@ import type { Storage } from '../../../../core/contract/plugin.ts';
 import type { StorageCheck } from '../storage.ts';
 import { idsOf, memory, user } from './rows.ts';
 
-/** Hostile search texts: all of it has to be treated as words. */
+/** Hostile search texts, which must be treated as plain words. */
 const HOSTILE = [
   '"',
   "'; drop table memories; --",

@@ -111,6 +111,11 @@ export const notificationChecks: StorageCheck[] = [
       await assert.rejects(channelAddresses.insert(early), { code: 'conflict' });
       assert.deepEqual(await channelAddresses.list('anna'), [early, late]);
       assert.deepEqual(await channelAddresses.target('c1'), late);
+      const enabled = async (limit: number) =>
+        (await channelAddresses.targets('log', limit)).map(({ id }) => id).toSorted();
+      assert.deepEqual(await enabled(10), ['c2', 'c3'], 'of all users');
+      assert.equal((await enabled(1)).length, 1);
+      assert.deepEqual(await channelAddresses.targets('web-push', 10), [], 'it is switched off');
       assert.equal(await channelAddresses.get('ben', 'c1'), null);
       const patch = { label: 'phone', address: { a: 1 }, enabled: true, offReason: null, failingSince: null };
       assert.equal(await channelAddresses.update('ben', 'c1', patch), false);

@@ -64,7 +64,7 @@ export function hook(id: string, userId: string, changes: Partial<Hook> = {}): H
   };
 }
 
-/** Pending, and due at once. */
+/** A pending delivery, due at once. */
 export function delivery(id: string, userId: string, changes: Partial<Delivery> = {}): Delivery {
   return {
     id,

@@ -3,7 +3,7 @@ import type { Storage } from '../../../../core/contract/plugin.ts';
 import type { StorageCheck } from '../storage.ts';
 import { actionItem, apiKey, conversation, folder, goal, person, segment, stream, user } from './rows.ts';
 
-/** Anna has one of everything; Ben has nothing. */
+/** Gives Anna one of everything, and Ben nothing. */
 async function annaAndBen(storage: Storage) {
   const { users, conversations, segments, streams, keys, people, folders, actionItems, goals } = storage;
   for (const id of ['anna', 'ben']) await users.insert(user(id));
@@ -22,7 +22,7 @@ async function annaAndBen(storage: Storage) {
 
 const progress = (userId: string) => ({ userId, goalId: 'g1', day: 9, value: 1, recordedAt: 1 });
 
-/** Another user's row is a row that is not there. */
+/** Checks that another user's rows behave like missing ones. */
 export const ownershipChecks: StorageCheck[] = [
   {
     title: "another user's rows are not found",

@@ -1,4 +1,5 @@
 import type {
+  AccountSession,
   ActionItem,
   ApiKey,
   Conversation,
@@ -6,6 +7,7 @@ import type {
   Goal,
   GoalSuggestion,
   Job,
+  Mark,
   Memory,
   Person,
   Photo,
@@ -18,7 +20,7 @@ import type {
 } from '../../../../core/contract/model.ts';
 import type { JobStore } from '../../../../core/contract/plugin.ts';
 
-/** Rows for the checks; ids are readable, since to a storage they are text. */
+/** Rows for the checks. Their ids are readable words, since a storage accepts any text. */
 export const NOON = Date.UTC(2026, 10, 2, 12);
 
 export function user(id: string): User {
@@ -47,6 +49,19 @@ export function apiKey(id: string, userId: string, changes: Partial<ApiKey> = {}
     scopes,
     createdAt: NOON,
     lastUsedAt: null,
+    ...changes,
+  };
+}
+
+export function session(id: string, userId: string, changes: Partial<AccountSession> = {}): AccountSession {
+  return {
+    id,
+    userId,
+    kind: 'browser',
+    userAgent: 'Mozilla/5.0',
+    createdAt: NOON,
+    lastUsedAt: NOON,
+    expiresAt: 8_000_000_000_000,
     ...changes,
   };
 }
@@ -127,6 +142,10 @@ export function photo(id: string, owner: Conversation, changes: Partial<Photo> =
   };
 }
 
+export function mark(id: string, owner: Conversation, changes: Partial<Mark> = {}): Mark {
+  return { id, userId: owner.userId, conversationId: owner.id, at: NOON, createdAt: NOON, ...changes };
+}
+
 export function stream(id: string, owner: Conversation, changes: Partial<Stream> = {}): Stream {
   return {
     id,
@@ -174,6 +193,7 @@ export function actionItem(id: string, userId: string, changes: Partial<ActionIt
     dueAt: null,
     completedAt: null,
     conversationId: null,
+    segmentId: null,
     locked: false,
     ...changes,
   };
@@ -260,7 +280,7 @@ export function job(key: string, runAt: number, payload: Record<string, unknown>
   return { kind: 'finish', key, runAt, payload };
 }
 
-/** The one job that is due at `now`. */
+/** Claims the one job that is due at `now`. */
 export async function claimOne(jobs: JobStore, now: number, leaseMs = 1000): Promise<Job> {
   const [claimed, ...others] = await jobs.claim(['finish'], now, leaseMs, 10);
   if (!claimed || others.length > 0)

@@ -70,17 +70,26 @@ export const storeChecks: StorageCheck[] = [
   },
   {
     title: 'conversations are filtered by every field of the filter',
-    async run({ storage: { users, conversations } }) {
-      await users.insert(user('anna'));
+    async run({ storage: { users, people, conversations, segments } }) {
+      for (const name of ['anna', 'ben']) {
+        await users.insert(user(name));
+        await people.insert({ id: 'eve', userId: name, name: 'Eve', createdAt: 1 });
+      }
       const { structured } = conversation('x', 'anna');
       const work = { ...structured, category: 'work' };
       const rows = [
         conversation('a', 'anna', { createdAt: 4, status: 'completed', structured: work }),
         conversation('b', 'anna', { createdAt: 3, discarded: true, folderId: 'f1' }),
         conversation('c', 'anna', { createdAt: 2, locked: true, status: 'failed' }),
-        conversation('d', 'anna', { createdAt: 1, starred: true }),
+        conversation('d', 'anna', { createdAt: 1, starred: true, source: 'phone' }),
+        conversation('d', 'ben'),
       ];
       for (const row of rows) await conversations.insert(row);
+      await segments.upsert([
+        segment('s1', conversation('a', 'anna'), { personId: 'eve' }),
+        segment('s2', conversation('a', 'anna'), { personId: 'eve' }),
+        segment('s3', conversation('d', 'ben'), { personId: 'eve' }),
+      ]);
       await conversations.update('anna', 'd', { structured: { ...structured, category: 'health' } });
       const expected: [Partial<ConversationFilter>, string][] = [
         [{ statuses: ['completed', 'failed'] }, 'ac'],
@@ -94,6 +103,9 @@ export const storeChecks: StorageCheck[] = [
         [{ categories: ['other'], discarded: false }, 'c'],
         [{ folderId: 'f1' }, 'b'],
         [{ createdFrom: 2, createdTo: 3 }, 'bc'],
+        [{ source: 'phone' }, 'd'],
+        [{ personId: 'eve' }, 'a'],
+        [{ personId: 'eve', source: 'phone' }, ''],
       ];
       for (const [filter, ids] of expected) {
         const found = await conversations.list('anna', { limit: 10, offset: 0, ...filter });

@@ -105,7 +105,7 @@ export const tableChecks: StorageCheck[] = [
   {
     title: 'tables are handed over whole, by key in the order of bytes, parents first',
     async run({ storage }) {
-      const ids = ['\u{1f600}', '\uffff', 'ä', 'Z', 'a', '_', '-']; // not the order of any language, nor of UTF-16
+      const ids = ['\u{1f600}', '\uffff', 'ä', 'Z', 'a', '_', '-']; // neither the order of a language nor of UTF-16
       for (const id of ids) await storage.users.insert(user(id));
       const talk = conversation('c1', 'a');
       await storage.conversations.insert(talk);
@@ -152,7 +152,7 @@ export const tableChecks: StorageCheck[] = [
   },
 ];
 
-/** Everything, by the names of the tables in the order in which they came. */
+/** Returns all rows by table, tables in the order received. */
 async function rowsOf(storage: Storage): Promise<Map<string, Row[]>> {
   return storage.tables(async tables => {
     const all = new Map<string, Row[]>();

@@ -53,7 +53,7 @@ function topical(fault?: Fault): EmbedderSubject {
     const vector = fault === 'uses its buffers again' ? buffer : new Float32Array(8);
     const read = fault === 'depends on the company of a text' ? company.join() : text;
     vector.set(TOPICS.map((topic, index) => (topic.test(read) ? 1 : 0.1 / (index + 1))));
-    if (fault === 'rolls dice') vector[0] = Math.random() * 9;
+    if (fault === 'rolls dice') for (const index of vector.keys()) vector[index] = Math.random() - 0.5;
     if (fault === 'knows no meaning')
       vector.set(Array.from(vector, (_, index) => (text.length * (index + 1)) % 7));
     const length = fault === 'gives vectors of any length' ? 0.5 : Math.hypot(...vector);

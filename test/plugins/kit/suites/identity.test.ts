@@ -9,6 +9,7 @@ const CAUGHT = {
   'lets anyone in': 'refuses what is no token, with unauthorized',
   'refuses in words of its own': 'refuses what is no token, with unauthorized',
   'forgets the name': 'knows the tokens that it issued, each for its user',
+  'forgets the session': 'knows the tokens that it issued, each for its user',
   'forgets when a token ends': 'knows the tokens that it issued, each for its user',
   'skips signatures': 'refuses a token that was changed, with unauthorized',
   'skips the time': 'refuses a token that has expired, with unauthorized',
@@ -53,11 +54,14 @@ function open({ keys, passwords }: Data, aheadMs: number, fault?: Fault): Identi
 
   return {
     issuer: ISSUER,
-    async issue({ subject, name }) {
+    async issue({ subject, name, session }) {
       const [key] = keys;
       if (!key) throw new Error('no key');
       const expiresAt = now + HOUR_MS;
-      const token = await new SignJWT({ name: fault === 'forgets the name' ? '' : name })
+      const token = await new SignJWT({
+        name: fault === 'forgets the name' ? '' : name,
+        ...(session !== undefined && fault !== 'forgets the session' && { sid: session }),
+      })
         .setProtectedHeader({ alg: 'EdDSA', kid: key.kid })
         .setIssuer(ISSUER)
         .setSubject(subject)
@@ -71,9 +75,12 @@ function open({ keys, passwords }: Data, aheadMs: number, fault?: Fault): Identi
       if (fault === 'lets anyone in')
         return { issuer: ISSUER, subject: 'u1', name: 'Anna', issuedAt: now, expiresAt };
       try {
-        const { sub = '', name, iat = 0, exp = 0 } = await claimsOf(token);
+        const { sub = '', name, sid, iat = 0, exp = 0 } = await claimsOf(token);
         const end = fault === 'forgets when a token ends' ? Number.NaN : exp * 1000;
-        return { issuer: ISSUER, subject: sub, name: String(name), issuedAt: iat * 1000, expiresAt: end };
+        return {
+          ...{ issuer: ISSUER, subject: sub, name: String(name), issuedAt: iat * 1000, expiresAt: end },
+          ...(typeof sid === 'string' && { session: sid }),
+        };
       } catch (cause) {
         const code = fault === 'refuses in words of its own' ? 'nope' : 'unauthorized';
         throw Object.assign(new Error('no', { cause }), { code });

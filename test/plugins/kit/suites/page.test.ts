@@ -18,7 +18,7 @@ test('a page that keeps to the policy passes', async t => {
   t.deepEqual(await failures(t, '<!doctype html><script type="module" src="/a.js"></script>'), []);
 });
 
-test('what the policy would refuse in the browser is caught', async t => {
+test('content that violates the policy in a browser is detected', async t => {
   const inline = ['has nothing inline that the policy forbids'];
   t.deepEqual(await failures(t, '<script>alert(1)</script>'), inline);
   t.deepEqual(await failures(t, '<style>a{}</style>'), inline);

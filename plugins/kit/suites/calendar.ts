@@ -1,0 +1,254 @@
+/**
+ * Requirements for every calendar plugin, as plain checks that throw. They write a few entries into the calendar of the
+ * address, and remove them.
+ */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { isSecret } from '../../../config/keys.ts';
+import type { CalendarOutlet, RemoteCalendar } from '../../../core/contract/plugin.ts';
+import {
+  explainsAddress,
+  keepsAddress,
+  marksSecrets,
+  parseAddress,
+  refusesNonsense,
+  schemaOf,
+} from './address.ts';
+import type { SuiteCheck } from './report.ts';
+
+export interface CalendarSubject {
+  outlet: CalendarOutlet;
+  /** An existing calendar in the form in which a user gives it: entries are written to it. */
+  address: Record<string, unknown>;
+}
+
+export interface CalendarCheck extends SuiteCheck<CalendarSubject> {
+  /** True: the check needs no calendar. */
+  alone?: true;
+}
+
+export const calendarChecks: readonly CalendarCheck[] = [
+  {
+    title: 'says of each part of an address what it is',
+    alone: true,
+    run: async ({ outlet }) => explainsAddress(outlet),
+  },
+  {
+    title: 'marks what looks like a secret in an address',
+    alone: true,
+    run: async ({ outlet }) => marksSecrets(outlet),
+  },
+  {
+    title: 'answers an address that is nonsense with a refusal',
+    alone: true,
+    run: async ({ outlet }) => refusesNonsense(outlet),
+  },
+  {
+    title: 'keeps an address as JSON',
+    isBasis: true,
+    run: async ({ outlet, address }) => keepsAddress(outlet, address),
+  },
+  { title: 'opens a calendar that has a name', isBasis: true, run: opens },
+  { title: 'refuses a wrong secret as something that a person has to correct', run: refusesWrongSecret },
+  { title: 'stores an entry, and lists it once', run: stores },
+  { title: 'gives back what it stored, of any Unicode', run: reads },
+  { title: 'reads the entries that are there, and no others', run: readsSome },
+  { title: 'writes over the version that it is told', run: writesOver },
+  { title: 'refuses to write over another version', run: refusesOldVersion },
+  { title: 'refuses to write an entry anew that is there', run: refusesTwice },
+  { title: 'refuses to write over an entry that is gone', run: refusesGone },
+  { title: 'removes an entry, and takes one that is gone for removed', run: removes },
+  { title: 'refuses to remove another version', run: refusesToRemove },
+  { title: 'opens nothing when it is aborted', run: stops },
+];
+
+const never = new AbortController().signal;
+const SUMMARIES = [
+  'Tea at four',
+  'Grüße, שלום 你好 🧑‍🚀',
+  'one\\, two\\; three\\nfour <b>&amp;</b> ]]>',
+  'x'.repeat(2000),
+];
+
+async function openCalendar({ outlet, address }: CalendarSubject): Promise<RemoteCalendar> {
+  return outlet.open(parseAddress(outlet, address), never);
+}
+
+async function opens(subject: CalendarSubject): Promise<void> {
+  const { name, takesTasks } = await openCalendar(subject);
+  assert.ok(typeof name === 'string' && name.trim() !== '', 'it has no name');
+  assert.equal(typeof takesTasks, 'boolean', 'it does not say whether it takes tasks');
+}
+
+async function refusesWrongSecret(subject: CalendarSubject): Promise<void> {
+  const { shape } = schemaOf(subject.outlet);
+  const secrets = Object.keys(subject.address).filter(field => shape[field] && isSecret(shape[field]));
+  for (const secret of secrets) {
+    const address = { ...subject.address, [secret]: `wrong-${randomUUID()}` };
+    await rejects('config_error', 'a wrong secret', () => openCalendar({ ...subject, address }));
+  }
+}
+
+async function stores(subject: CalendarSubject): Promise<void> {
+  await withEntry(subject, async ({ calendar, uid }) => {
+    const listed = (await calendar.list()).filter(each => each.uid === uid);
+    assert.equal(listed.length, 1, `it lists the entry ${listed.length} times`);
+    assert.ok(listed[0]?.etag, 'the entry has no version');
+    const others = (await calendar.list()).filter(each => !each.uid.endsWith('@earshot'));
+    assert.deepEqual(others, [], 'it lists entries of others');
+  });
+}
+
+async function reads(subject: CalendarSubject): Promise<void> {
+  for (const summary of SUMMARIES)
+    await withEntry(
+      subject,
+      async ({ calendar, uid }) => {
+        const [entry, ...others] = await calendar.read([uid]);
+        assert.ok(entry && others.length === 0, 'it does not read the entry');
+        assert.equal(entry.uid, uid, 'it reads another entry');
+        assert.equal(entry.etag, await versionOf(calendar, uid), 'it reads another version than it lists');
+        assert.ok(unfolded(entry.text).includes(`SUMMARY:${summary}`), 'it gives back something else');
+      },
+      summary,
+    );
+}
+
+async function readsSome(subject: CalendarSubject): Promise<void> {
+  await withEntry(subject, async ({ calendar, uid }) => {
+    const found = await calendar.read([newUid(), uid, newUid()]);
+    assert.deepEqual(
+      found.map(each => each.uid),
+      [uid],
+    );
+    assert.deepEqual(await calendar.read([]), [], 'it reads entries that nobody asked for');
+  });
+}
+
+async function writesOver(subject: CalendarSubject): Promise<void> {
+  await withEntry(subject, async ({ calendar, uid }) => {
+    const before = await versionOf(calendar, uid);
+    const written = await calendar.write(uid, textOf(calendar, uid, 'Tea at five'), before);
+    const after = await versionOf(calendar, uid);
+    assert.notEqual(after, before, 'the version stays the same');
+    if (written !== null) assert.equal(written, after, 'it resolves to another version than it lists');
+    const [entry] = await calendar.read([uid]);
+    assert.ok(unfolded(entry?.text ?? '').includes('SUMMARY:Tea at five'), 'it was not written');
+  });
+}
+
+async function refusesOldVersion(subject: CalendarSubject): Promise<void> {
+  await withEntry(subject, async ({ calendar, uid }) => {
+    const old = await versionOf(calendar, uid);
+    await calendar.write(uid, textOf(calendar, uid, 'Tea at five'), old);
+    const write = () => calendar.write(uid, textOf(calendar, uid, 'Tea at six'), old);
+    await rejects('conflict', 'an old version', write);
+    const [entry] = await calendar.read([uid]);
+    assert.ok(unfolded(entry?.text ?? '').includes('SUMMARY:Tea at five'), 'it was written all the same');
+  });
+}
+
+async function refusesTwice(subject: CalendarSubject): Promise<void> {
+  await withEntry(subject, async ({ calendar, uid }) => {
+    const write = () => calendar.write(uid, textOf(calendar, uid, 'Tea at six'), null);
+    await rejects('conflict', 'an entry that is there', write);
+  });
+}
+
+async function refusesGone(subject: CalendarSubject): Promise<void> {
+  await withEntry(subject, async ({ calendar, uid }) => {
+    const version = await versionOf(calendar, uid);
+    await calendar.remove(uid, version);
+    const write = () => calendar.write(uid, textOf(calendar, uid, 'Tea at six'), version);
+    await rejects('conflict', 'an entry that is gone', write);
+  });
+}
+
+async function removes(subject: CalendarSubject): Promise<void> {
+  await withEntry(subject, async ({ calendar, uid }) => {
+    const version = await versionOf(calendar, uid);
+    await calendar.remove(uid, version);
+    assert.ok(!(await calendar.list()).some(each => each.uid === uid), 'it is still there');
+    await calendar.remove(uid, version);
+  });
+}
+
+async function refusesToRemove(subject: CalendarSubject): Promise<void> {
+  await withEntry(subject, async ({ calendar, uid }) => {
+    const old = await versionOf(calendar, uid);
+    await calendar.write(uid, textOf(calendar, uid, 'Tea at five'), old);
+    await rejects('conflict', 'an old version', () => calendar.remove(uid, old));
+  });
+}
+
+async function stops({ outlet, address }: CalendarSubject): Promise<void> {
+  const signal = AbortSignal.abort(new Error('nobody waits any more'));
+  await assert.rejects(async () => outlet.open(parseAddress(outlet, address), signal), 'it opened');
+}
+
+/** Runs work with a newly written entry, which is removed at the end. */
+async function withEntry(
+  subject: CalendarSubject,
+  work: (made: { calendar: RemoteCalendar; uid: string }) => Promise<void>,
+  summary = 'Tea at four',
+): Promise<void> {
+  const calendar = await openCalendar(subject);
+  const uid = newUid();
+  try {
+    await calendar.write(uid, textOf(calendar, uid, summary), null);
+    await work({ calendar, uid });
+  } finally {
+    const left = (await calendar.list()).find(each => each.uid === uid);
+    if (left) await calendar.remove(uid, left.etag);
+  }
+}
+
+async function versionOf(calendar: RemoteCalendar, uid: string): Promise<string> {
+  const entry = (await calendar.list()).find(each => each.uid === uid);
+  assert.ok(entry, 'the entry is not listed');
+  return entry.etag;
+}
+
+/** A UID in the form of core's. */
+function newUid(): string {
+  return `task-${randomUUID()}@earshot`;
+}
+
+/** Returns a task where the calendar accepts tasks, else an appointment. */
+function textOf({ takesTasks }: RemoteCalendar, uid: string, summary: string): string {
+  const stamp = '20261102T120000Z';
+  const kind = takesTasks ? 'VTODO' : 'VEVENT';
+  const times = takesTasks ? [`DUE:${stamp}`, 'STATUS:NEEDS-ACTION'] : [`DTSTART:${stamp}`, 'DURATION:PT1H'];
+  const lines = [
+    ...['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//Earshot//Earshot//EN', `BEGIN:${kind}`, `UID:${uid}`],
+    ...[`DTSTAMP:${stamp}`, ...times, ...folded(`SUMMARY:${summary}`), `END:${kind}`, 'END:VCALENDAR'],
+  ];
+  return lines.map(line => `${line}\r\n`).join('');
+}
+
+/** Folds lines at 75 bytes (RFC 5545, 3.1). */
+function folded(line: string): string[] {
+  const lines = [''];
+  for (const character of line) {
+    const last = lines.at(-1) ?? '';
+    if (Buffer.byteLength(last + character) > 75) lines.push(` ${character}`);
+    else lines[lines.length - 1] = last + character;
+  }
+  return lines;
+}
+
+function unfolded(text: string): string {
+  return text.replaceAll(/\r?\n[ \t]/g, '');
+}
+
+async function rejects(code: string, what: string, work: () => Promise<unknown>): Promise<void> {
+  await assert.rejects(
+    work,
+    (thrown: unknown) => {
+      const found = (thrown as { code?: unknown } | null)?.code;
+      assert.equal(found, code, `${what} is not refused with ${code}: ${thrown}`);
+      return true;
+    },
+    `${what} is not refused`,
+  );
+}
